@@ -52,6 +52,7 @@ export const text = {
   lineHeight: 1.5,
   padding: '4px 8px',
   backgroundColor: 'white',
+  keepLines: true,
 };
 export const flow = { pageBreak: 'before', keepTogether: true, keepWithNext: false };
 export const column: JsonObject = {

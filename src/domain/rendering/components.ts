@@ -55,7 +55,11 @@ export const flowProps = {
   keepWithNext: { kind: 'boolean' },
 } as const satisfies PropSpecs;
 
+/** Line breaks in values of text are kept; without it they are blanks. */
+const textLines = { keepLines: { kind: 'boolean' } } as const satisfies PropSpecs;
+
 const blockText = {
+  ...textLines,
   align: { kind: 'align' },
   direction: { kind: 'textDirection' },
   color: { kind: 'color' },
@@ -120,6 +124,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       fontSize: { kind: 'size' },
       padding: { kind: 'box' },
       cellPadding: { kind: 'box' },
+      keepLines: textLines.keepLines,
       emptyText: { kind: 'text' },
       sheetName: { kind: 'text' },
       freezeHeader: { kind: 'boolean' },
@@ -226,7 +231,11 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       ...flowProps,
     },
   },
-  'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' }, hideWhenEmpty: { kind: 'boolean' } } },
+  'html-fragment': {
+    content: 'required',
+    children: 'none',
+    props: { padding: { kind: 'box' }, ...textLines, hideWhenEmpty: { kind: 'boolean' } },
+  },
   chart: {
     content: 'none',
     children: 'none',
@@ -259,6 +268,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       status: { kind: 'text' },
       items: { kind: 'timelineItems' },
       color: { kind: 'color' },
+      ...textLines,
       ...flowProps,
     },
   },

@@ -422,7 +422,7 @@ void t.test('the text part says what elements mean', (t) => {
       rows: [{ a: 'A', b: '', c: 'C' }],
     }).text;
   t.equal(cells('{{item.a}}<br>{{item.b}}'), '- A\n');
-  t.equal(cells('{{item.b}}<br>{{item.a}}<br>{{item.b}}<br>{{item.c}}, {{item.b}}'), '- A, C,\n');
+  t.equal(cells('{{item.b}}<br>{{item.a}}<br>{{item.b}}<br>{{item.c}}, {{item.b}}'), '- A\n  C,\n');
   const image = { id: 'a', type: 'image', props: { src: 'https://example.com/a.png', alt: '{{alt}}' } };
   t.equal(renderTemplate(templateOf([image]), { alt: '' }).text, '\n');
   t.equal(renderTemplate(templateOf([image]), { alt: 'A mug' }).text, '[A mug]\n');

@@ -8,9 +8,9 @@ import { operators } from '../../../src/domain/rendering/scope/conditions.js';
 import { columnTypes } from '../../../src/domain/rendering/scope/showing.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import type { VariableDefinition } from '../../../src/domain/rendering/scope/definitions.js';
-import { componentsOf } from '../../support/documents.js';
+import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 import { csvOf, lacksLibreOffice } from '../../support/libreoffice.js';
-import { environment } from '../../support/rendering.js';
+import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
 import { shownText } from './excel/shown-text.js';
 import { bytesOf, readWorkbook, type ReadSheet } from './excel/xlsx.js';
 
@@ -271,3 +271,76 @@ void t.test(
     }
   },
 );
+
+void t.test('line breaks in a value are blanks, and lines where the component keeps them', async (t) => {
+  const broken = { a: '\r\nRua <1>\r\n1200\u2028Lisboa\rPT\n\n', rows: [{ name: 'One\nTwo' }, { name: 'c' }] };
+  const [asBlanks, asLines] = ['Rua <1> 1200 Lisboa PT', 'Rua <1>|1200|Lisboa|PT'];
+  const rows: VariableDefinition = { name: 'rows', type: 'array' };
+  const list: VariableDefinition = { name: 'names', type: 'string', isCalculated: true, expression: "rows.map(r => r.name).join('\\n')" };
+  const components = (keepLines: boolean) => [
+    { id: 'a', type: 'rich-text', content: '<p>{{a}}</p>', props: { keepLines } },
+    { id: 'b', type: 'list', content: '<li>{{a}}</li>', props: { keepLines } },
+    { id: 'c', type: 'timeline', props: { keepLines, items: [{ title: 'T', description: '{{a}}' }] } },
+    { id: 'd', type: 'table', props: { keepLines, rows: [['{{names}}', 'x {{names}}']] } },
+  ];
+  const shown = (html: string): string =>
+    html
+      .replace(/<br>/g, '|')
+      .replace(/\s+/g, ' ')
+      .replace(/<[^>]*>/g, '\n')
+      .replace(/&lt;/g, '<')
+      .replace(/&gt;/g, '>');
+  for (const [keepLines, lines, names] of [
+    [false, asBlanks, 'One Two c'],
+    [true, asLines, 'One|Two|c'],
+  ] as const) {
+    const { html, text } = renderTemplate(templateOf(components(keepLines), { variables: [rows, list] }), broken);
+    t.equal(shown(html).split(lines).length - 1, 3, html);
+    t.equal(shown(html).split(names).length - 1, 2);
+    t.equal(text.replace(/\n */g, '|').split(lines).length - 1, 3, text);
+    t.match(text, keepLines ? /One {2}x One\nTwo {2}Two\nc {4}c/ : /One Two c {2}x One Two c/);
+
+    const [a, b, c, d] = componentsOf(expandTemplate(attachmentOf(components(keepLines), { variables: [rows, list] }), broken));
+    t.equal(a?.type === 'rich-text' && shown(a.html).trim(), lines, 'rich text of a PDF');
+    t.equal(b?.type === 'list' && shown(b.html ?? '').trim(), lines, 'list of a PDF');
+    t.equal(c?.type === 'timeline' && c.items[0]?.description.replaceAll('\n', '|').trim(), lines, 'timeline of a PDF');
+    t.same(d?.type === 'table' && d.rows[0]?.map((cell) => shown(cell.html)), [names, `x ${names}`], 'table of a PDF');
+    const { sheets } = readWorkbook(
+      await bytesOf({
+        components: [{ id: 't', type: 'table', props: { keepLines, rows: [['{{a}}', 'x {{a}}']] } }],
+        variables: { a: 'One\nTwo' },
+      }),
+    );
+    const cell = (address: string): string => (sheets[0] === undefined ? '' : sheetText(sheets[0], address, 'en-US'));
+    t.same([cell('A1'), cell('B1')], ['One\nTwo', 'x One\nTwo'], 'a cell of a workbook has the lines of its values');
+  }
+  const html = (content: string, keepLines = false): string =>
+    renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content, props: { keepLines } }]), {
+      a: '<i>\na',
+      long: `${'x'.repeat(40)}\ny`,
+    }).html;
+  t.match(html('<p>x{{a}}y</p>', true), '>x&lt;i&gt;<br>ay</p>');
+  t.match(html('<p>{{long}}</p>', true), /x<\/span><br>y<\/p>/);
+  t.match(html('<p title="{{a}}">{{a}}</p>', true), /title="&lt;i&gt;\na"/);
+  for (const content of ['<pre>{{a}}</pre>', '<p style="white-space:pre-line">{{a}}</p>'])
+    t.equal(renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }]), { a: 'One\nTwo' }).text, 'One\nTwo\n', content);
+});
+
+void t.test('the lines of a cell stand in its column of the text part', (t) => {
+  const rows = [
+    ['Mug<br>blue', '日本語', '{{v}}'],
+    ['A', 'b', ''],
+  ];
+  const columns = [{ header: 'Item<br>kind' }, { header: 'Name' }, { header: 'Address' }];
+  const shown = (v: string): string =>
+    renderTemplate(templateOf([{ id: 'a', type: 'table', props: { rows, columns, keepLines: true } }]), { v }).text;
+  t.equal(
+    shown('Rua 1\n\nLisboa\n'),
+    ['Item  Name    Address', 'kind', '-'.repeat(21), 'Mug   日本語  Rua 1', 'blue          Lisboa', 'A     b', ''].join('\n'),
+  );
+  t.equal(
+    shown(`${'x'.repeat(70)}\nLisboa`).split('\n\n')[0],
+    `Item, kind: Mug\n  blue\nName: 日本語\nAddress:\n  ${'x'.repeat(70)}\n  Lisboa`,
+  );
+  t.end();
+});

@@ -53,15 +53,14 @@ const gapBehind = ({ kind }: Paragraph, next: Paragraph | undefined): Term => {
 
 /** The elements on one line: for cells and labels. */
 export const inlineText = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
-  const terms = linesOf(nodes, context, column);
+  const terms = lineTexts(nodes, context, column);
   const literal = literalOf(terms);
   if (literal !== undefined) return [oneLine(literal)];
-  const [only] = terms;
-  return terms.length === 1 && only !== undefined ? [only] : terms.includes('\n') ? [js(`ONE_LINE(${concat(terms)})`)] : terms;
+  return context.keepsLines || terms.includes('\n') ? [js(`ONE_LINE(${concat(terms)})`)] : terms;
 };
 
 /** The elements with a line break between their paragraphs. */
-const linesOf = (nodes: readonly RichNode[], context: Context, column: Showing | undefined): readonly Term[] => {
+export const lineTexts = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
@@ -98,8 +97,16 @@ const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'table', 'tr', 'caption']);
 
-const visit = (nodes: readonly RichNode[], state: TextState, context: Context, column: Showing | undefined): void => {
+/** True for an element in which HTML shows the line breaks of values. */
+const showsLines = ({ tag, attributes }: RichElement): boolean =>
+  tag === 'pre' || /(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)/i.test(literalAttribute(attributes.get('style')) ?? '');
+
+const literalAttribute = (value: TemplatedText | undefined): string | undefined =>
+  value?.every((part) => typeof part === 'string') === true ? value.join('') : undefined;
+
+const visit = (nodes: readonly RichNode[], state: TextState, outer: Context, column: Showing | undefined): void => {
   for (const node of nodes) {
+    const context = node.kind === 'element' && !outer.keepsLines && showsLines(node) ? { ...outer, keepsLines: true } : outer;
     if (node.kind === 'text') addText(textOf(node.text, context, column), state);
     else if (isSilent(node)) continue;
     else if (BLOCKS.has(node.tag)) visitOptional(node, state, context, () => visitBlock(node, state, context, column));
@@ -114,11 +121,8 @@ const visit = (nodes: readonly RichNode[], state: TextState, context: Context, c
 
 /** True for an element that is not shown, and for one that screen readers pass over: a decoration. */
 const isSilent = ({ attributes }: RichElement): boolean => {
-  const literal = (name: string): string | undefined => {
-    const value = attributes.get(name);
-    return value?.every((part) => typeof part === 'string') === true ? value.join('') : undefined;
-  };
-  return hides(attributes.has('hidden'), literal('style')) || literal('aria-hidden')?.trim().toLowerCase() === 'true';
+  if (hides(attributes.has('hidden'), literalAttribute(attributes.get('style')))) return true;
+  return literalAttribute(attributes.get('aria-hidden'))?.trim().toLowerCase() === 'true';
 };
 
 /** What stands around a block ends before it, and is not there for what the block is there for. */

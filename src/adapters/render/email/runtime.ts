@@ -43,7 +43,7 @@ import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/ren
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { insideImage, NO_LINK_RULES, type LinkRules } from '../../../domain/rendering/addresses.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
-import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
+import { htmlLines, isBlank, keptLines, onOneLine, substituterOf, withBreaks } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
 import * as dark from './dark-colors.js';
@@ -134,6 +134,9 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
 /** The functions by the names that the source uses. Characters read and written are taken from the meter. */
 export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: LinkRules = NO_LINK_RULES) => ({
   ...apartFrom(measured(limits, meter, rules)),
+  KEPT_LINES: keptLines,
+  ON_ONE_LINE: onOneLine,
+  WITH_BREAKS: withBreaks,
   STEP: readStep,
   SHOW: substituterOf,
   BLANK: isBlank,
@@ -187,7 +190,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   DECLARATION: (value: string): string => escape.declaration(value) ?? 'inherit',
   PX: (css: string): string => String(Math.round(pixels(css) ?? 0) || ''),
   WRAP: layout.wrap,
-  ITEM: (bullet: string, text: string): string => layout.wrap(text, bullet, ' '.repeat(bullet.length)),
+  ITEM: (bullet: string, text: string): string => layout.wrap(layout.cellLines(text).join('\n'), bullet, ' '.repeat(bullet.length)),
   HEADING: layout.heading,
   PROGRESS: progressOf,
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
@@ -275,7 +278,7 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
     /** `E` between tags, where a long word may break. */
     W: (text: string, chars?: number): string => {
       const { htmlLeft, breaksLeft } = meter;
-      const html = escape.breakWords(text, chars ?? WORD_CHARS, htmlLeft + breaksLeft, meter);
+      const html = escape.breakWords(htmlLines(text), chars ?? WORD_CHARS, htmlLeft + breaksLeft, meter);
       return written(html, breaksLeft - meter.breaksLeft);
     },
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */

@@ -199,9 +199,6 @@ export const moment = (title: string, date: string, status: string, description:
   return wrap(head, mark, indent) + (description === '' ? '' : `\n${wrap(description, indent)}`);
 };
 
-/** The columns that a text takes: what sets its values apart takes none. */
-const columnsOf = (text = ''): number => withoutIsolates(text).length;
-
 type TextTable = Readonly<{
   /** One character for each column: l, c, r. */
   aligns: string;
@@ -212,14 +209,24 @@ type TextTable = Readonly<{
 const GAP = 2;
 const TABLE_COLUMNS = 60;
 
+/** The lines of a cell or an item, without those that hold nothing. */
+export const cellLines = (cell: string): readonly string[] =>
+  cell.includes('\n')
+    ? isolatesByLine(cell)
+        .split('\n')
+        .map(tidy)
+        .filter((line) => line !== '')
+    : [cell];
+
 /** Rows in aligned columns where they fit into the line, else each row as lines of `label: value`. */
 export const table = (rows: readonly (readonly string[])[], { aligns, header, footer }: TextTable): string => {
-  const widths: number[] = [];
-  for (let column = 0; column < aligns.length; column += 1) {
-    let width = Math.max(columnsOf(header?.[column]), columnsOf(footer?.[column]));
-    for (const row of rows) width = Math.max(width, columnsOf(row[column]));
-    widths.push(width);
-  }
+  const cells = (row: readonly string[]): readonly (readonly string[])[] => row.map(cellLines);
+  const [head, body, foot] = [header && cells(header), rows.map(cells), footer && cells(footer)];
+  const widths: number[] = new Array<number>(aligns.length).fill(0);
+  for (const row of [head ?? [], ...body, foot ?? []])
+    row.forEach((lines, column) => {
+      for (const line of lines) widths[column] = Math.max(widths[column] ?? 0, columnsOf(line));
+    });
   let total = GAP * (widths.length - 1);
   for (const width of widths) total += width;
   if (total > TEXT_COLUMNS) return labelled(rows, header, footer);
@@ -230,19 +237,28 @@ export const table = (rows: readonly (readonly string[])[], { aligns, header, fo
     total = TABLE_COLUMNS;
   }
   const rule = '-'.repeat(total);
-  let out = header === undefined ? '' : `${aligned(header, widths, aligns)}\n${rule}\n`;
-  for (const row of rows) out += `${aligned(row, widths, aligns)}\n`;
-  if (footer !== undefined) out += `${rule}\n${aligned(footer, widths, aligns)}\n`;
+  let out = head === undefined ? '' : `${aligned(head, widths, aligns)}${rule}\n`;
+  for (const row of body) out += aligned(row, widths, aligns);
+  if (foot !== undefined) out += `${rule}\n${aligned(foot, widths, aligns)}`;
   return out.slice(0, -1);
 };
 
 const SPACES = ' '.repeat(TEXT_COLUMNS);
 
-const aligned = (row: readonly string[], widths: readonly number[], aligns: string): string => {
+/** One row: as many lines as its highest cell has. */
+const aligned = (row: readonly (readonly string[])[], widths: readonly number[], aligns: string): string => {
+  let height = 1;
+  for (const lines of row) height = Math.max(height, lines.length);
+  let out = '';
+  for (let at = 0; at < height; at += 1) out += `${alignedLine(row, at, widths, aligns)}\n`;
+  return out;
+};
+
+const alignedLine = (row: readonly (readonly string[])[], at: number, widths: readonly number[], aligns: string): string => {
   let line = '';
   const last = widths.length - 1;
   for (let column = 0; column <= last; column += 1) {
-    const cell = row[column] ?? '';
+    const cell = row[column]?.[at] ?? '';
     const spare = (widths[column] ?? 0) - columnsOf(cell);
     const side = aligns.charCodeAt(column);
     const left = side === 114 ? spare : side === 99 ? spare >> 1 : 0;
@@ -251,6 +267,21 @@ const aligned = (row: readonly string[], widths: readonly number[], aligns: stri
     if (column < last) line += SPACES.slice(0, spare - left);
   }
   return line.trimEnd();
+};
+
+const NARROW = /^[\x00-\u02ff\u2010-\u2027\u20a0-\u20bf]*$/;
+/** Scripts and signs that fixed fonts draw two columns wide (UAX 11), pictures of people and things too. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+/** Marks and signs that take no room of their own. */
+const NO_ROOM = /[\p{Mn}\p{Me}\p{Cf}\ufe0f]/u;
+
+/** Columns that a text takes in a fixed font. */
+const columnsOf = (text: string): number => {
+  if (NARROW.test(text)) return text.length;
+  let columns = 0;
+  for (const char of text) columns += NO_ROOM.test(char) ? 0 : WIDE.test(char) ? 2 : 1;
+  return columns;
 };
 
 /** Each row as lines of `label: value`. */
@@ -264,7 +295,7 @@ export const labelled = (
       .flatMap((cell, column) => {
         if (cell === '') return [];
         // It stands in every row, so its length counts as often as there are rows.
-        const label = isolatesByLine(header?.[column]?.slice(0, LABEL_COLUMNS) ?? '');
+        const label = oneLine(isolatesByLine(header?.[column]?.slice(0, LABEL_COLUMNS) ?? ''));
         return [wrap(label === '' ? cell : `${label}: ${cell}`, '', '  ')];
       })
       .join('\n');

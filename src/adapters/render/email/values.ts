@@ -74,6 +74,8 @@ export type Context = Readonly<{
   richTexts: RichTexts;
   /** Words longer than this may break on a small screen. */
   wordChars: number;
+  /** Line breaks in values of text are kept. */
+  keepsLines: boolean;
   /** QR codes of the template that are known to fit. */
   checkedCodes: Set<string>;
   /** The addresses that the template allows. */
@@ -198,7 +200,9 @@ const apartTerm = (by: 'APART' | 'ISOLATED', { values, ...joints }: Apart, conte
   const before = values[0]?.around?.before;
   const mark = before === undefined || before === direction ? 'void 0' : quote(before);
   const made = code.constant(`${by}(${quoteJson(joints)},${around},${mark}${by === 'APART' ? `,${wordChars}` : ''})`);
-  return js(`${made}(${values.map((value) => stringOf(value.path, context, column)).join(',')})`);
+  const valueOf = by === 'APART' ? shownValue : textValue;
+  const shown = `${made}(${values.map((value) => valueOf(value.path, context, column)).join(',')})`;
+  return by === 'APART' ? withBreaks(shown, context) : js(shown);
 };
 
 /** Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one word. */
@@ -222,10 +226,19 @@ const wordTerms = (text: TemplatedText, context: Context, column: Showing | unde
   return wordsOf(text).map((word) => {
     const literal = literalOf(word.filter((part) => typeof part === 'string'));
     if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
-    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, column))));
-    return js(`B(${joinedBy('WORD', terms)}${place})`);
+    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(shownValue(part.path, context, column))));
+    return withBreaks(`B(${joinedBy('WORD', terms)}${place})`, context);
   });
 };
+
+const shownValue = (path: Path, context: Context, column: Showing | undefined): string =>
+  context.keepsLines ? `KEPT_LINES(${stringOf(path, context, column)})` : stringOf(path, context, column);
+
+/** The value where no markup makes a blank of its line breaks. */
+const textValue = (path: Path, context: Context, column: Showing | undefined): string =>
+  context.keepsLines ? shownValue(path, context, column) : `ON_ONE_LINE(${stringOf(path, context, column)})`;
+
+const withBreaks = (html: string, { keepsLines }: Context): Js => js(keepsLines ? `WITH_BREAKS(${html})` : html);
 
 /** Pieces that end where a word ends, so that each can be looked at by itself. */
 const wordsOf = (text: TemplatedText): readonly TemplatedText[] => {
@@ -271,7 +284,7 @@ export const textOf = (text: TemplatedText, context: Context, column?: Showing):
   apartOf(text, context).map((part): Term => {
     if (typeof part === 'string') return part;
     if (isApart(part)) return apartTerm('ISOLATED', part, context, column);
-    return js(`I(${stringOf(part.path, context, column)})`);
+    return js(`I(${textValue(part.path, context, column)})`);
   });
 
 /** `textOf` between tags, for text that is shown where markup is not. */

@@ -11,7 +11,17 @@ import {
   type SheetSettings,
   refusalOf,
 } from '../content.js';
-import { charge, countImages, type Scope, type State, compileRead, compileSource, pathOf, steadySource } from '../scope/scope.js';
+import {
+  withLines,
+  charge,
+  countImages,
+  type Scope,
+  type State,
+  compileRead,
+  compileSource,
+  pathOf,
+  steadySource,
+} from '../scope/scope.js';
 import {
   compilePlain,
   compileJson,
@@ -70,6 +80,7 @@ import type { Limits } from '../../core/limits.js';
 import type { RenderEnvironment } from '../scope/constants.js';
 import { directionOfLocale } from '../direction.js';
 import { table } from './table.js';
+import { keptLines, onOneLine } from '../fill/shown-value.js';
 import type { Language } from '../scope/formats.js';
 import { refuseEmptyPaths } from '../paths/empty.js';
 import { partsOfDocument } from '../paths/walk.js';
@@ -88,7 +99,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
   const prepare = compilePreparation(content.variables, language, limits);
   const parts = partsOfDocument(content);
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
-  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
+  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false, keepsLines: false };
   const refuses = refusalOf(content.schema);
   const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
   return (variables, environment, format) => {
@@ -243,7 +254,11 @@ const compileBackgrounds = (
 const children: CompileChildren = (components, field, scope, first = 0) => {
   const { componentsExpandedMax } = scope.limits;
   const expanders = components.map((component, at): Expander => {
-    const expand = withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope);
+    const expand = withFlow(
+      component.props,
+      compilers[component.type](component, `${field}[${first + at}]`, withLines(scope, component.props)),
+      scope,
+    );
     const isHidden = compileHiding(component, scope);
     return isHidden === undefined ? expand : (state, out) => void (isHidden(state) || expand(state, out));
   });
@@ -485,7 +500,8 @@ const dataSteps = (props: JsonObject, scope: Scope): Steps => {
 const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => TimelineItem) => {
   const { limits } = scope;
   const [title, description, date, status] = ['title', 'description', 'date', 'status'].map((name) => compileOptional(texts[name], scope));
-  const write = (fill: Fill | undefined, state: State): string => (fill === undefined ? '' : charge(fill(state), state, limits));
+  const lines = scope.keepsLines ? keptLines : onOneLine;
+  const write = (fill: Fill | undefined, state: State): string => (fill === undefined ? '' : charge(lines(fill(state)), state, limits));
   return (state) => ({
     title: write(title, state),
     description: write(description, state),

@@ -6,7 +6,7 @@ import {
   compileHtml,
   compileShown,
   compileWriter,
-  escapeHtml,
+  escapeWhole,
   onlyPlaceholder,
   templated,
   writerAt,
@@ -299,21 +299,23 @@ const compileCell = (content: Json | undefined, column: Showing, scope: Scope): 
   if (placeholder === undefined) return htmlCell(text, column, scope);
   const read = compileShown(placeholder.path, scope);
   const writer = writerAt(placeholder.path, scope, { ...column, isWhole: true });
+  const escape = escapeWhole(scope);
   return (state) => {
     const value = read(state);
-    return value === undefined || value === null ? EMPTY : valueCell(value, writer(state), state);
+    return value === undefined || value === null ? EMPTY : valueCell(value, writer(state), state, escape);
   };
 };
 
 const literalCell = (value: Json, column: Showing, scope: Scope): MakeCell => {
   const writer = compileWriter({ ...column, isWhole: true }, scope);
-  return (state) => valueCell(value, writer(state), state);
+  const escape = escapeWhole(scope);
+  return (state) => valueCell(value, writer(state), state, escape);
 };
 
 /** A list or an object is no value of a cell: its text stands for it. */
-const valueCell = (value: Json, { write, showing }: Writer, state: State): Cell => {
-  if (typeof value === 'object') return { html: escapeHtml(write(value)), value: undefined, showing: undefined };
-  return state.format === 'excel' ? new SheetCell(value, write, showing) : { html: escapeHtml(write(value)), value, showing };
+const valueCell = (value: Json, { write, showing }: Writer, state: State, escape: (text: string) => string): Cell => {
+  if (typeof value === 'object') return { html: escape(write(value)), value: undefined, showing: undefined };
+  return state.format === 'excel' ? new SheetCell(value, write, showing, escape) : { html: escape(write(value)), value, showing };
 };
 
 /**
@@ -324,15 +326,17 @@ class SheetCell implements Cell {
   readonly value: Json;
   readonly showing: Showing | undefined;
   readonly #write: Formatter;
+  readonly #escape: (text: string) => string;
 
-  constructor(value: Json, write: Formatter, showing: Showing | undefined) {
+  constructor(value: Json, write: Formatter, showing: Showing | undefined, escape: (text: string) => string) {
     this.value = value;
+    this.#escape = escape;
     this.showing = showing;
     this.#write = write;
   }
 
   get html(): string {
-    return escapeHtml(this.#write(this.value));
+    return this.#escape(this.#write(this.value));
   }
 }
 

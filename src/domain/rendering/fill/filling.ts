@@ -24,7 +24,7 @@ import { DomainError } from '../../core/errors.js';
 import { readPath, type Path } from '../scope/path.js';
 import { shapeAt, shapeOf, formatAt } from '../scope/shapes.js';
 import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
-import { substituterOf } from './shown-value.js';
+import { htmlLines, keptLines, substituterOf, withBreaks } from './shown-value.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 
 export type Fill = (state: State) => string;
@@ -155,18 +155,23 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
   };
 };
 
-const escaped = (fill: Fill, place: HtmlPlace, { inMargin }: Scope): Fill => {
-  const escape = escapeAt(place);
+const escaped = (fill: Fill, place: HtmlPlace, { inMargin, keepsLines }: Scope): Fill => {
+  const escape = place.kind === 'text' ? (keepsLines ? escapeLines : escapeText) : escapeAt(place);
   // Only the template's own page numbers may be read as such later.
   return inMargin ? (state) => escape(fill(state)).replaceAll('{', '&#123;') : (state) => escape(fill(state));
 };
 
 const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
 
-const escapeAt = (place: HtmlPlace): ((text: string) => string) => {
+const escapeText = (text: string): string => escapeHtml(htmlLines(text));
+
+const escapeLines = (text: string): string => withBreaks(escapeHtml(keptLines(text)));
+
+/** The function that escapes a value which stands alone in its text. */
+export const escapeWhole = ({ keepsLines }: Scope): ((text: string) => string) => (keepsLines ? escapeLines : escapeText);
+
+const escapeAt = (place: Exclude<HtmlPlace, { kind: 'text' }>): ((text: string) => string) => {
   switch (place.kind) {
-    case 'text':
-      return escapeHtml;
     case 'loose':
       return escapeLoose;
     case 'attribute': {

@@ -81,3 +81,19 @@ const truncated = (text: string, charsMax: number): string => {
 
 /** More than any flag or family has, in UTF-16 units. */
 const GRAPHEME_UNITS_MAX = 64;
+
+const BREAK = /[\n\r\u0085\u2028\u2029]/;
+const BREAKS = /\r\n|[\n\r\u0085\u2028\u2029]/g;
+const OTHER_BREAK = /[\r\u0085\u2028\u2029]/;
+
+/** A value for HTML: every line break in it is the one that HTML shows as a blank. */
+export const htmlLines = (text: string): string => (OTHER_BREAK.test(text) ? text.replace(BREAKS, '\n') : text);
+
+/** A value for a text without markup, where a line break would be seen: it is a blank. */
+export const onOneLine = (text: string): string => (BREAK.test(text) ? text.replace(/[\n\r\u0085\u2028\u2029]+/g, ' ') : text);
+
+/** A value whose lines are kept (`keepLines`): each ends with one line feed, and none stand before the first or behind the last. */
+export const keptLines = (text: string): string => (BREAK.test(text) ? text.replace(BREAKS, '\n').trim() : text);
+
+/** In: escaped HTML of a value whose lines are kept. Out: each line break as `<br>`. */
+export const withBreaks = (html: string): string => html.replaceAll('\n', '<br>');

@@ -42,7 +42,13 @@ export type Scope = Readonly<{
   slots: number;
   /** True in the header and the footer of a page. */
   inMargin: boolean;
+  /** Line breaks in values of text are kept. */
+  keepsLines: boolean;
 }>;
+
+/** The scope within a component: `keepLines` is one of its props. */
+export const withLines = (scope: Scope, props: JsonObject | undefined): Scope =>
+  props?.['keepLines'] === true ? { ...scope, keepsLines: true } : scope;
 
 export type Read = (state: State) => Json | undefined;
 

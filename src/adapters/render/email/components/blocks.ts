@@ -19,7 +19,7 @@ import {
 } from '../values.js';
 import { directions } from '../../../../domain/rendering/direction.js';
 import type { Component } from '../../../../domain/rendering/content.js';
-import { inlineText, writeRichText } from '../rich-text.js';
+import { inlineText, lineTexts, writeRichText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import {
   attributePx,
@@ -76,6 +76,10 @@ const nameOf = (value: JsonObject[string] | undefined, fallback: string): string
 export const gap = ({ gapPx }: Context): string => (gapPx === 0 ? '0' : `0 0 ${gapPx}px`);
 
 export const propsOf = (component: Component): JsonObject => component.props ?? {};
+
+/** The context within a component: `keepLines` is one of its props. */
+export const withLines = (component: Component, context: Context): Context =>
+  component.props?.['keepLines'] === true ? { ...context, keepsLines: true } : context;
 
 /** ` align="center"` where the alignment is not the natural one; from right to left always, for clients take the left for natural. */
 export const alignAttribute = (align: Term, { direction }: Context): readonly Term[] =>
@@ -141,19 +145,22 @@ const writeDirected = (props: JsonObject, nodes: readonly RichNode[], context: C
 const nodesOf = ({ content = '', props = {} }: Component, context: Context): readonly RichNode[] =>
   props['hideWhenEmpty'] === 'lines' ? parseOptionalLines(content, context) : parseRichText(content, 'block', context);
 
-export const richText: ComponentRenderer = (component, context) => {
+export const richText: ComponentRenderer = (component, outer) => {
+  const context = withLines(component, outer);
   const nodes = nodesOf(component, context);
   writeTextCell(propsOf(component), nodes, context);
   writeDirected(propsOf(component), nodes, context);
 };
 
-export const htmlFragment: ComponentRenderer = (component, context) => {
+export const htmlFragment: ComponentRenderer = (component, outer) => {
+  const context = withLines(component, outer);
   const nodes = parseRichText(component.content ?? '', 'fragment', context);
   writeTextCell(propsOf(component), nodes, context);
   writeDirected(propsOf(component), nodes, context);
 };
 
-export const list: ComponentRenderer = (component, context) => {
+export const list: ComponentRenderer = (component, outer) => {
+  const context = withLines(component, outer);
   const props = propsOf(component);
   const tag = props['ordered'] === true ? 'ol' : 'ul';
   if (props['dataSource'] === undefined) {
@@ -167,7 +174,7 @@ export const list: ComponentRenderer = (component, context) => {
   openItems(props, inner, (each, index) => {
     const nodes = parseRichText(component.content ?? '', 'inline', each);
     code.html('<li style="margin:0 0 6px">', richHtml(nodes, each), '</li>');
-    const terms = inlineText(nodes, each);
+    const terms = lineTexts(nodes, each);
     const bullet = tag === 'ol' ? `(${index}+1)+". "` : '"- "';
     code.text(js(`ITEM(${bullet},${concat(terms)})`), '\n');
   });

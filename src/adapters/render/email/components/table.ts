@@ -40,9 +40,9 @@ import {
   textDeclarations,
   typographyOf,
 } from '../style.js';
-import { rootShapeOfItems, alignAttribute, attributeWidth, gap, propsOf, openItems } from './blocks.js';
+import { rootShapeOfItems, alignAttribute, attributeWidth, gap, propsOf, openItems, withLines } from './blocks.js';
 import { pathsOf } from '../../../../domain/rendering/fill/templated-text.js';
-import { inlineText } from '../rich-text.js';
+import { lineTexts } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { escapeHtml } from '../escape.js';
 
@@ -77,7 +77,8 @@ const LINE = '#e5e7eb';
 
 const TOP_ROW = '<tr valign="top">';
 
-export const table: ComponentRenderer = (component, outer) => {
+export const table: ComponentRenderer = (component, around) => {
+  const outer = withLines(component, around);
   const props = propsOf(component);
   const { code } = outer;
   const columns = withHiding(columnsOf(props, outer), props, outer);
@@ -115,7 +116,7 @@ export const table: ComponentRenderer = (component, outer) => {
   }
   code.html('</table></td></tr>');
   const cells = (text: (column: Column) => string): string =>
-    listOf(columns, (column) => concat(inlineText(...cellOf(text(column), column, context))));
+    listOf(columns, (column) => concat(lineTexts(...cellOf(text(column), column, context))));
   const aligns = concat(
     columns.map(({ align, shown }) => onlyWhere(shown, typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))),
   );
@@ -268,7 +269,7 @@ const cellOf = (cell: Json, column: Column, context: Context): readonly [readonl
 };
 
 const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => Json): void => {
-  const cells = listOf(columns, (column, at) => concat(inlineText(...cellOf(text(column, at), column, context))));
+  const cells = listOf(columns, (column, at) => concat(lineTexts(...cellOf(text(column, at), column, context))));
   context.code.textStatement(`${rows}.push(${cells});`);
 };
 

@@ -16,7 +16,7 @@ import {
   tableTag,
   textDeclarations,
 } from '../style.js';
-import { gap, propsOf, openItems } from './blocks.js';
+import { gap, propsOf, openItems, withLines } from './blocks.js';
 
 type Step = Readonly<{
   title: TemplatedText;
@@ -27,7 +27,8 @@ type Step = Readonly<{
   progress: Progress | Readonly<{ js: string }>;
 }>;
 
-export const timeline: ComponentRenderer = (component, context) => {
+export const timeline: ComponentRenderer = (component, outer) => {
+  const context = withLines(component, outer);
   const props = propsOf(component);
   const { code } = context;
   const color = colorOf(props['color'], context.accent, context);
