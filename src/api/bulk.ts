@@ -138,7 +138,7 @@ export const DryRunResponseSchema = Type.Object(
         missingVariables: Type.Array(Type.String(), { description: 'Required variables that some recipient has not' }),
         emptyPaths: Type.Array(Type.String(), {
           description:
-            'Paths that the template or an attachment template shows and that have no value for some recipient, or an address of a link or a picture that cannot be used, such as `items[2].note`; at most 100',
+            'Paths that the template or an attachment template shows and that have no value for some recipient, or one that cannot be used, such as `items[2].note`; at most 100',
         }),
       },
       closed,

@@ -6,6 +6,7 @@ import { bounceTypes, recipientRoles, recipientStatuses, emailStatuses } from '.
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './recipients.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { outputFormats } from '../domain/rendering/content.js';
+import { lossKinds } from '../domain/rendering/paths/losses.js';
 import { priorities } from '../domain/ports/bus.js';
 
 /** The field that makes each of the four kinds of attachment: exactly one of them is given. */
@@ -110,6 +111,28 @@ export const SendEmailRequestSchema = Type.Object(
 
 export type SendEmailRequest = Static<typeof SendEmailRequestSchema>;
 
+/** A value that the mail lost. */
+const LossSchema = Type.Object(
+  {
+    kind: enumOf(
+      lossKinds,
+      '`missing`: it has no value; `calculated`: it is worked out from something that has none; `link`, `picture`, `color`, `currency`: none that can be used; `setting`: a length, a side or another setting that its place does not take',
+    ),
+    path: Type.String({ description: 'The path of the variable, such as `items[2].note`' }),
+    field: Type.String({ description: 'The place of the template that uses it' }),
+    shape: Type.String({ description: 'The type of the value and its rough form, such as `text without a scheme`; never the value' }),
+    message: Type.String(),
+  },
+  closed,
+);
+
+const lossesField = Type.Optional(
+  Type.Array(LossSchema, {
+    description:
+      'Values that the mail lost: missing ones, and those that cannot be used where they stand; at most 20. Absent where nothing is lost',
+  }),
+);
+
 export const SendEmailResponseSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'Email log id' }),
@@ -122,6 +145,7 @@ export const SendEmailResponseSchema = Type.Object(
       format: 'date-time',
       description: 'When it is likely to leave; later where more waits than is delivered',
     }),
+    warnings: lossesField,
   },
   closed,
 );
@@ -437,6 +461,7 @@ export const EmailRecordSchema = Type.Object(
               'Characters in whose place the PDFs show names such as `[TAGALOG LETTER MA]`, for no font has them; absent where there is none',
           }),
         ),
+        warnings: lossesField,
         custom: Type.Record(Type.String(), Type.Unknown(), { description: 'The `metadata` of the send call' }),
       },
       closed,

@@ -10,7 +10,7 @@ import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
-import { emptyPathsOf } from '../../src/domain/rendering/paths/empty.js';
+import { compileLosses } from '../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';
 import { spendHtml } from '../../src/domain/rendering/html.js';
 import { caller, openWorld, schemaSaying, simple, welcome } from '../support/command-world.js';
@@ -151,9 +151,9 @@ void t.test('a text of a document, and what a condition compares with, is refuse
     environment,
     budget,
   );
-  const input = { ...prepared, definitions: content.variables, segmentsMax: defaultLimits.pathSegmentsMax, budget };
+  const find = compileLosses(partsOfEmail(content), { definitions: content.variables, locale: 'en-US', limits: defaultLimits });
   t.equal(
-    codeOf(() => emptyPathsOf(partsOfEmail(content), input)),
+    codeOf(() => find(prepared, { budget })),
     'WORK_LIMIT_EXCEEDED',
   );
 });

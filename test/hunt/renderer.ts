@@ -7,7 +7,15 @@ const compiled = (cacheKey: string): CompiledEmail =>
       const text = `${cacheKey} ${JSON.stringify(variables)}`;
       return { subject, html: `<p>${text}</p>`, text, inline: [] };
     },
-    { check: ({ subject = 'Hello' }: Parameters<CompiledEmail>[0]) => ({ subject, assetIds: [], contentIds: [], isEmpty: false }) },
+    {
+      check: ({ subject = 'Hello' }: Parameters<CompiledEmail>[0]) => ({
+        subject,
+        assetIds: [],
+        contentIds: [],
+        losses: [],
+        isEmpty: false,
+      }),
+    },
   );
 
 export const plainRenderer = (): Renderer => {

@@ -10,28 +10,24 @@ import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
 import { isBlank } from '../../src/domain/rendering/fill/shown-value.js';
-import { emptyPathsOf } from '../../src/domain/rendering/paths/empty.js';
+import { compileLosses, pathsOfLosses, type Loss } from '../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';
 import { environment, renderTemplate, templateOf } from '../support/rendering.js';
 
 const limits = defaultLimits;
 const text = (content: string, id = 'text') => ({ id, type: 'rich-text', content });
 
-const emptyIn = (
-  components: readonly unknown[],
-  variables: JsonObject,
-  more: Readonly<Record<string, unknown>> = {},
-): readonly string[] => {
+const lossesIn = (components: readonly unknown[], variables: JsonObject, more: Readonly<Record<string, unknown>> = {}): readonly Loss[] => {
   const { content } = checkEmailTemplate(templateOf(components, more), limits);
   const budget = openBudget(limits);
   const prepared = compilePreparation(content.variables, { locale: 'en-US', timeZone: 'UTC' }, limits)(variables, environment, budget);
-  return emptyPathsOf(partsOfEmail(content), {
-    ...prepared,
-    definitions: content.variables,
-    segmentsMax: limits.pathSegmentsMax,
-    budget,
-  });
+  const find = compileLosses(partsOfEmail(content), { definitions: content.variables, locale: 'en-US', limits });
+  const losses = find(prepared, { budget });
+  t.same(find(prepared, { budget: openBudget(limits) }), losses, 'a second call is answered as the first is');
+  return losses;
 };
+
+const emptyIn = (...input: Parameters<typeof lossesIn>): readonly string[] => pathsOfLosses(lossesIn(...input));
 
 void t.test('paths that are shown and have no value, each once, with the places of items', async (t) => {
   const table = {
@@ -300,7 +296,7 @@ void t.test('an address that cannot be followed, a picture that cannot be shown 
   const strict = openRenderer({ limits }).compileEmail(checkEmailTemplate(templateOf([button], { strictVariables: true }), limits).content);
   t.throws(() => strict.check({ variables: { url: '/reset' }, environment }), {
     code: 'VARIABLES_EMPTY',
-    message: /and url has none that can be used as an address/,
+    message: /and url is the address of a link and none that can be used, text that begins with \//,
     details: { errors: [{ field: 'variables.url', message: /begins with https/ }] },
   });
   t.end();

@@ -96,7 +96,7 @@ void t.test('addresses', async (t) => {
   );
   t.match(
     htmlWith('<a href="https://{{x}}.example.com/">y</a>', { x: 'evil.example/' }),
-    '"https:///:.example.com/"',
+    '"https://::.example.com/"',
     'a host that no reader follows',
   );
 });

@@ -25,7 +25,7 @@ const templateFields = {
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
   strictVariables: Type.Boolean({
     description:
-      'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value, or is the address of a link or a picture and none that can be used; default false',
+      'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value, or one that cannot be used where it stands, such as the address of a link; default false',
   }),
   translations: Type.Unknown({
     description:
@@ -264,7 +264,7 @@ export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
 /** Empty paths as an answer lists them. */
 const emptyPathsField = Type.Array(Type.String(), {
-  description: 'Paths that are shown and have no value, such as `items[2].note`; at most 100',
+  description: 'Paths that are shown and have no value, or one that cannot be used, such as `items[2].note`; at most 100',
 });
 
 export const PreviewResponseSchema = Type.Object(
@@ -275,7 +275,7 @@ export const PreviewResponseSchema = Type.Object(
     sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
     emptyPaths: emptyPathsField,
     warnings: warningsField(
-      'Links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Empty where there is nothing to tell',
+      'Values that cannot be used where they stand, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Empty where there is nothing to tell',
     ),
   },
   closed,

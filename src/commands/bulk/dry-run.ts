@@ -8,7 +8,7 @@ import { measuringBudget, sizeWarnings } from '../templates/warnings.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import type { CheckedDocuments } from '../email/acceptance.js';
-import { emptyPathsIn, type EmptyPaths } from '../templates/preview.js';
+import { lossesIn, type LossesIn } from '../templates/preview.js';
 import type { QuotaStatus } from '../billing/credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send.js';
 import type { DryRunResponse, SendBulkRequest } from '../../api/bulk.js';
@@ -16,7 +16,7 @@ import type { Cost } from '../../domain/billing/credits.js';
 import type { BatchRecipient } from '../../domain/bulk/events.js';
 import { DomainError, textOfError } from '../../domain/core/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../../domain/core/ids.js';
-import { EMPTY_PATHS_MAX } from '../../domain/rendering/paths/empty.js';
+import { LOSSES_MAX, lossMessage, type Loss } from '../../domain/rendering/paths/losses.js';
 import { documentInLanguage, emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { codePointOf } from '../../shared/text.js';
 import { nextTurn } from '../../shared/concurrency.js';
@@ -43,6 +43,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
   const open = openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared);
   const suppressed = await suppressedBelow(deps, open, prepared.cost.emails);
   const { failing, cost, omitting, replacing } = await checkedRecipients(deps, open, suppressed);
+  const { emptyPaths, warnings } = await lostOf(deps, prepared, open, suppressed);
   const refusals = [
     ...roomFault(deps, caller, prepared),
     ...allFail(failing, suppressed, prepared),
@@ -67,7 +68,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       templateType: 'email',
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
-      emptyPaths: await emptyPaths(deps, prepared, open, suppressed),
+      emptyPaths,
     },
     warnings: bounded([
       ...refusals,
@@ -77,6 +78,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       ...omitting,
       ...(await tooLong(deps, prepared, open)),
       ...replacing,
+      ...warnings,
     ]),
   };
 };
@@ -186,38 +188,61 @@ const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: Pr
   return [...names];
 };
 
-/** The paths that the mail or a document shows and that have no value for some recipient. */
-const emptyPaths = async (
+type Lost = Readonly<{ emptyPaths: string[]; warnings: readonly string[] }>;
+
+/** What the mails and documents of the recipients lose; a warning counts the emails that lose it. */
+const lostOf = async (
   deps: CommandDeps,
   { templateId, accepted }: PreparedBulk,
   open: OpenBatch,
   suppressed: ReadonlySet<number>,
-): Promise<string[]> => {
-  const found = new Set<string>();
+): Promise<Lost> => {
+  const paths = new Set<string>();
+  const counted = new Map<string, { loss: Loss; emails: number }>();
   const mail = contentOf(await draftAt(deps, templateId, accepted.templateRevision));
-  const mails = new Map<string, EmptyPaths>();
-  const documents = new Map<string, EmptyPaths>();
+  const mails = new Map<string, LossesIn>();
+  const documents = new Map<string, LossesIn>();
   for (const index of open.content.recipients.keys()) {
     if (suppressed.has(index)) continue;
     const { variables, language, company, at, given } = orderOf(open, index);
     const key = languageKey(language);
-    const inMail = mails.get(key) ?? emptyPathsIn(emailInLanguage(mail, language), deps.limits);
+    const inMail = mails.get(key) ?? lossesIn(emailInLanguage(mail, language), deps.limits);
     mails.set(key, inMail);
     const environment = { at, company };
-    for (const path of inMail(variables, environment)) found.add(path);
+    const losses = [...inMail(variables, environment)];
     for (const attachment of given) {
       if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
       const { id, revision } = attachment.pinned;
       const inDocument =
-        documents.get(id + key) ?? emptyPathsIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
+        documents.get(id + key) ?? lossesIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
       documents.set(id + key, inDocument);
-      for (const path of inDocument({ ...variables, ...attachment.variables }, environment)) found.add(path);
+      losses.push(...inDocument({ ...variables, ...attachment.variables }, environment));
     }
-    if (found.size >= EMPTY_PATHS_MAX) break;
+    for (const { path } of losses) if (paths.size < LOSSES_MAX) paths.add(path);
+    countOnce(losses, counted);
     await nextTurn();
   }
-  return [...found].slice(0, EMPTY_PATHS_MAX);
+  const all = open.content.recipients.length - suppressed.size;
+  return { emptyPaths: [...paths], warnings: [...counted.values()].map((one) => countedWarning(one, all)) };
 };
+
+/** The items of a list count together, and an email once. */
+const countOnce = (losses: readonly Loss[], counted: Map<string, { loss: Loss; emails: number }>): void => {
+  const ofEmail = new Map(
+    losses.map((loss) => {
+      const path = loss.path.replace(/\[\d+\]/g, '[]');
+      return [`${loss.kind} ${path}`, { ...loss, path }] as const;
+    }),
+  );
+  for (const [key, loss] of ofEmail) {
+    const known = counted.get(key);
+    if (known !== undefined) known.emails += 1;
+    else if (counted.size < LOSSES_MAX) counted.set(key, { loss, emails: 1 });
+  }
+};
+
+const countedWarning = ({ loss, emails }: Readonly<{ loss: Loss; emails: number }>, all: number): string =>
+  `${emails} of ${all} ${all === 1 ? 'email' : 'emails'}: {{${loss.path}}} ${lossMessage(loss)}`;
 
 /** Measures the first mail in each language: the others are about as long. All languages share one budget. */
 const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {

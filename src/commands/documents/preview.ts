@@ -5,7 +5,8 @@ import { requireLanguage } from '../templates/language.js';
 import { generatedTitle } from './attachments.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { makeDocument } from './documents.js';
-import { emptyPathsIn } from '../templates/preview.js';
+import { lossesIn, lossWarnings } from '../templates/preview.js';
+import { pathsOfLosses } from '../../domain/rendering/paths/losses.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
 import type { MadeDocument } from '../../domain/ports/generator.js';
@@ -69,6 +70,13 @@ export const previewAttachmentTemplate = async (
     title,
     signal,
   });
-  const emptyPaths = emptyPathsIn(content, limits)(given, environment);
-  return { bytes, format: wanted, name: title, replaced, emptyPaths, warnings: [...shownWarnings(content, limits), ...warnings] };
+  const losses = lossesIn(content, limits)(given, environment);
+  return {
+    bytes,
+    format: wanted,
+    name: title,
+    replaced,
+    emptyPaths: pathsOfLosses(losses),
+    warnings: [...lossWarnings(losses), ...shownWarnings(content, limits), ...warnings],
+  };
 };

@@ -85,7 +85,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = compiledTemplate(deps, order.template.id, order.template.revision, order.language);
-  const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
+  const { subject, assetIds, losses } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // Checked before documents are generated: a team without storage left gets none.
@@ -99,6 +99,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   const accepted = acceptedOf(order, attachments, {
     attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
     generated,
+    losses,
   });
   const ready = {
     subject,
@@ -164,15 +165,16 @@ export const unrenderedEmail = (order: EmailOrder): EmailAccepted =>
   acceptedEvent(order, acceptedOf(order, [], nothingKept), { subject: order.subject ?? '', attachments: [] });
 
 type Kept = Readonly<Record<'attachmentBytes', EmailAccepted['data']['attachmentBytes'] | undefined>> &
-  Readonly<Record<'generated', EmailAccepted['data']['generated'] | undefined>>;
+  Readonly<Record<'generated', EmailAccepted['data']['generated'] | undefined>> &
+  Pick<CheckedEmail, 'losses'>;
 
-const nothingKept: Kept = { attachmentBytes: undefined, generated: undefined };
+const nothingKept: Kept = { attachmentBytes: undefined, generated: undefined, losses: [] };
 
 /** Optional fields are assigned one by one: nearly every email lacks them, and spreading empty objects would double the time. */
 const acceptedOf = (
   order: EmailOrder,
   attachments: EmailContent['attachments'],
-  { attachmentBytes, generated }: Kept,
+  { attachmentBytes, generated, losses }: Kept,
 ): EmailAccepted['data'] => {
   const { id, from, template, fingerprint, batch, calledAt, charged, tracking, test, confidential, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
@@ -198,6 +200,7 @@ const acceptedOf = (
   if (tracking !== undefined) accepted.tracking = tracking;
   if (test !== undefined) accepted.test = test;
   if (confidential !== undefined) accepted.confidential = confidential;
+  if (losses.length > 0) accepted.losses = [...losses];
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
   return accepted;
 };

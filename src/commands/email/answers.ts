@@ -5,19 +5,29 @@ import type { EmailAccepted } from '../../domain/email/events.js';
 import { addressedIn, type Engagement, type Email } from '../../domain/email/state.js';
 import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
 import { assertDefined, type EmailId } from '../../domain/core/ids.js';
+import { lossMessage } from '../../domain/rendering/paths/losses.js';
 
 /** Time from the queue to the host at normal load. */
 export const TYPICAL_DELIVERY_MS = 5_000;
 
-const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
-  id,
-  messageId: event.data.messageId,
-  status,
-  recipientCount: event.data.roles.length,
-  attachmentCount: event.data.attachmentCount,
-  queuedAt: event.data.at,
-  estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
-});
+const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => {
+  const answer: SendEmailResponse = {
+    id,
+    messageId: event.data.messageId,
+    status,
+    recipientCount: event.data.roles.length,
+    attachmentCount: event.data.attachmentCount,
+    queuedAt: event.data.at,
+    estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
+  };
+  const warnings = warningsOf(event.data);
+  if (warnings !== undefined) answer.warnings = warnings;
+  return answer;
+};
+
+/** What the email lost of its values; undefined where it lost nothing. */
+const warningsOf = ({ losses }: EmailAccepted['data']): SendEmailResponse['warnings'] =>
+  losses?.map((loss) => ({ ...loss, message: lossMessage(loss) }));
 
 /** The answer to the send call, made from its event alone, so that a replay always gives the same bytes. */
 export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailResponse => {
@@ -111,6 +121,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
 /** Variables, attachments and metadata of the call; empty for a confidential email. */
 const contentOf = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 'recipients'> => {
   const shown = accepted.confidential === true ? undefined : content;
+  const warnings = warningsOf(accepted);
   return {
     variables: shown?.variables ?? {},
     attachments:
@@ -119,6 +130,7 @@ const contentOf = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 
       ) ?? [],
     omittedAttachments: shown?.omitted ?? [],
     ...(shown?.replaced === undefined ? {} : { replacedCharacters: shown.replaced }),
+    ...(warnings === undefined ? {} : { warnings }),
     custom: shown?.metadata ?? {},
   };
 };

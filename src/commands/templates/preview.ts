@@ -13,7 +13,7 @@ import type { JsonObject, Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import { compilePreparation } from '../../domain/rendering/fill/filling.js';
-import { emptyPathsOf } from '../../domain/rendering/paths/empty.js';
+import { compileLosses, lossesWithin, lossWarning, pathsOfLosses, type Loss } from '../../domain/rendering/paths/losses.js';
 import { partsOfDocument, partsOfEmail } from '../../domain/rendering/paths/walk.js';
 import type { Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
@@ -68,16 +68,17 @@ export const previewTemplate = async (
   // The sizes of pictures are known only once they are loaded.
   const { subject, html, text, inline } = pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
-  const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
+  const losses = lossesIn(content, deps.limits)(email.variables, email.environment);
   const sizeBytes = Buffer.byteLength(html);
   const warnings = [
+    ...lossWarnings(losses),
     ...mailWarnings(content),
     ...deps.renderer.dropped(content),
     ...(await assetWarnings(deps, caller.teamId, content)),
     ...clippingWarnings(sizeBytes),
     ...attachedWarnings(inline),
   ];
-  return { subject, html: shown, text, sizeBytes, emptyPaths, warnings };
+  return { subject, html: shown, text, sizeBytes, emptyPaths: pathsOfLosses(losses), warnings };
 };
 
 const LINK_MS = 15 * 60_000;
@@ -188,28 +189,30 @@ const isSizeWithin = (value: Json, charsMax: number): boolean => {
   return left >= 0;
 };
 
-export type EmptyPaths = (variables: JsonObject, environment: RenderEnvironment) => readonly string[];
+export type LossesIn = (variables: JsonObject, environment: RenderEnvironment) => readonly Loss[];
 
 /**
- * In: a checked template. Out: a function from the variables of a call to the paths that stay empty, as far as a share of the budget of a
- * call reaches. None where the variables are refused: then a reader would see nothing.
+ * In: a checked template. Out: a function from the variables of a call to what is lost of them, as far as a share of the budget of a call
+ * reaches. Nothing where the variables are refused: then a reader would see nothing.
  */
-export const emptyPathsIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): EmptyPaths => {
+export const lossesIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): LossesIn => {
   const { variables: definitions, locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = content;
   const parts = isDocument(content) ? partsOfDocument(content) : partsOfEmail(content);
   const prepare = compilePreparation(definitions, { locale, timeZone }, limits);
+  const find = compileLosses(parts, { definitions, locale, limits });
   return (variables, environment) => {
-    const budget = openBudget({ ...limits, workCharsMax: limits.workCharsMax / limits.previewInlineShare });
-    const found = new Set<string>();
     try {
-      const prepared = prepare(variables, environment, budget);
-      return emptyPathsOf(parts, { ...prepared, definitions, segmentsMax: limits.pathSegmentsMax, budget, found });
+      return lossesWithin(find, prepare(variables, environment, openBudget(limits)), { limits });
     } catch (fault) {
-      if (fault instanceof DomainError) return [...found];
+      if (fault instanceof DomainError) return [];
       throw fault;
     }
   };
 };
+
+/** Warnings about what is lost; what has no value is among the empty paths. */
+export const lossWarnings = (losses: readonly Loss[]): readonly FieldError[] =>
+  losses.filter(({ kind }) => kind !== 'missing').map(lossWarning);
 
 const isDocument = (content: EmailTemplateContent | AttachmentTemplateContent): content is AttachmentTemplateContent =>
   !('subject' in content);

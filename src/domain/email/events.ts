@@ -7,6 +7,8 @@ import { RetirementMark, StoredRecipient, StoredReplyTo, StoredTracking, text, t
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedRole = oneOf(['to', 'cc', 'bcc']);
 
+const storedLossKind = oneOf(['missing', 'calculated', 'link', 'picture', 'color', 'currency', 'setting']);
+
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
 
 /** HMAC of the request body under one Idempotency-Key. */
@@ -64,6 +66,11 @@ const accepted = {
    * not counted. Absent from all others.
    */
   confidential: optional(Type.Literal(true)),
+  /**
+   * What the mail lost of its values at acceptance: the path of the variable, the field of the template that uses it, and the type and rough form
+   * of the value; nothing of the value itself. Absent: nothing.
+   */
+  losses: optional(Type.Array(Type.Object({ kind: storedLossKind, path: text, field: text, shape: text }))),
 };
 
 /** `also`: where else the call names the address, as it is written there; `place`: the place in the field. */

@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/json.js';
 import type { MaybePromise } from '../core/decider.js';
 import type { EmailTemplateContent } from '../rendering/content.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
+import type { Loss } from '../rendering/paths/losses.js';
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */
 export type InlineImage = Readonly<{ contentId: string }> &
@@ -26,9 +27,15 @@ export type RenderedEmail = Readonly<{ subject: string; html: string; text: stri
 
 /**
  * `assetIds`: the pictures of the gallery that the mail would show; `contentIds`: those that the call must attach; `isEmpty`: its body shows
- * neither text nor a picture.
+ * neither text nor a picture; `losses`: what it loses of its values, some of them where they are many.
  */
-export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[]; contentIds: readonly string[]; isEmpty: boolean }>;
+export type CheckedEmail = Readonly<{
+  subject: string;
+  assetIds: readonly string[];
+  contentIds: readonly string[];
+  isEmpty: boolean;
+  losses: readonly Loss[];
+}>;
 
 export type EmailInput = Readonly<{
   variables: JsonObject;

@@ -185,11 +185,14 @@ export const urlQuery = (value: string): string =>
 /** The address of `mailto:` and the number of `tel:`: no header fields, no second recipient. */
 export const urlAddress = (value: string): string => urlComponent(value).replaceAll('%40', '@').replaceAll('%2B', '+');
 
+/** Makes every address refused that has it in or behind its host. */
+export const NO_HOST = '::';
+
 /** A host or a part of one; anything else makes an address that is refused. */
-export const urlHost = (value: string): string => (/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(value) ? value : '/:');
+export const urlHost = (value: string): string => (/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(value) ? value : NO_HOST);
 
 /** A value behind a host that the template names: it cannot change the host. */
-export const urlAfterHost = (value: string): string => (/^(?:$|[/?#])/.test(value) ? value : '/:');
+export const urlAfterHost = (value: string): string => (/^(?:$|[/?#])/.test(value) ? value : NO_HOST);
 
 export const encodeFor: Readonly<Record<AddressPart, (value: string) => string>> = {
   component: urlComponent,

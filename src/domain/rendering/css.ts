@@ -75,6 +75,17 @@ export const cssLineHeight = (value: unknown): string | undefined => {
   return typeof value === 'string' ? cssLength(value) : cssLength(value);
 };
 
+const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'/*-]{1,300}$/u;
+const FUNCTIONS = /^(?:rgba?|hsla?|calc|min|max|clamp|(?:repeating-)?(?:linear|radial)-gradient)?$/i;
+const FUNCTION = /([a-z-]*)\s*\(/gi;
+
+/** The value of a declaration in a `style` attribute: plain words, numbers, colours, gradients, calculated lengths; no url(), no expression(), nothing that ends the declaration. */
+export const cssDeclaration = (value: string): string | undefined => {
+  const css = value.trim();
+  if (!DECLARATION.test(css) || css.includes('/*')) return undefined;
+  return [...css.matchAll(FUNCTION)].every(([, name]) => FUNCTIONS.test(name ?? '')) ? css : undefined;
+};
+
 const round = (value: number): number => Math.round(value * 1_000) / 1_000;
 
 const table =

@@ -6,7 +6,8 @@ import { codeKinds } from './codes.js';
 import { checkRule, RULES_MAX } from './column-rules.js';
 import { cssColor, cssFontFamily, chartTypes } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
-import type { Faults } from './check/faults.js';
+import { collectFaults, type Faults } from './check/faults.js';
+import type { Json } from '../core/json.js';
 import { directions, textDirections } from './direction.js';
 import type { AddressRule, Media } from './lengths.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
@@ -58,6 +59,14 @@ export const checkProps = (props: unknown, specs: PropSpecs, field: string, tool
   for (const [name, spec] of Object.entries(specs)) {
     if (spec.required === true && !Object.hasOwn(given, name)) faults.add(`${field}.${name}`, 'is required');
   }
+};
+
+/** True where a value that a variable brings may stand in a prop of that kind: by the rule for what an author writes. */
+export const checkProp = (kind: PropKind, value: Json | undefined, tools: Omit<CheckTools, 'faults'>): boolean => {
+  if (typeof value === 'string' && hasPlaceholder(value)) return false;
+  const faults = collectFaults();
+  kinds[kind](value, '', { ...tools, faults });
+  return faults.count() === 0;
 };
 
 /** Any text with `{{…}}` or tags: its syntax, and within the budget of the call its size. */

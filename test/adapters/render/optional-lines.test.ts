@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits as limits } from '../../../src/domain/core/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { compilePreparation } from '../../../src/domain/rendering/fill/filling.js';
-import { emptyPathsOf } from '../../../src/domain/rendering/paths/empty.js';
+import { compileLosses, pathsOfLosses } from '../../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../../src/domain/rendering/paths/walk.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 import { readPdf } from '../../support/read-pdf.js';
@@ -240,13 +240,8 @@ void t.test('a table of texts', async (t) => {
     const { content: checked } = checkEmailTemplate(templateOf(only, more), limits);
     const budget = openBudget(limits);
     const prepared = compilePreparation(checked.variables, { locale: 'en-US', timeZone: 'UTC' }, limits)(variables, environment, budget);
-    const empty = emptyPathsOf(partsOfEmail(checked), {
-      ...prepared,
-      definitions: checked.variables,
-      segmentsMax: limits.pathSegmentsMax,
-      budget,
-    });
-    t.same(empty, missed, `missed: ${content}`);
+    const find = compileLosses(partsOfEmail(checked), { definitions: checked.variables, locale: 'en-US', limits });
+    t.same(pathsOfLosses(find(prepared, { budget })), missed, `missed: ${content}`);
   }
 });
 

@@ -1,5 +1,4 @@
 /** Escaping by the place where a value stands: text and attributes, long words, addresses, CSS values. Harmless text passes untouched and fast. */
-import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
 import { safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 
 const SPECIAL = /[&<>"'\u0080-\uffff]/;
@@ -153,24 +152,3 @@ export const imageAttribute = (address: string, rules?: LinkRules, charsMax?: nu
   escapeHtml(safeImage(address, rules) ?? NO_IMAGE, charsMax);
 
 export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/addresses.js';
-
-/** CSS values that a variable brings: what is not of the kind falls back to the value that the template has without it. */
-export const color = (value: string, fallback: string): string => cssColor(value) ?? fallback;
-export const length = (value: string, fallback: string): string => cssLength(value) ?? fallback;
-export const box = (value: string, fallback: string): string => cssBox(value) ?? fallback;
-export const border = (value: string, fallback: string): string => cssBorder(value) ?? fallback;
-export const fontFamily = (value: string, fallback: string): string => cssFontFamily(value) ?? fallback;
-export const lineHeight = (value: string, fallback: string): string => cssLineHeight(value) ?? fallback;
-export const oneOf = (value: string, values: readonly string[], fallback: string): string =>
-  values.includes(value.trim().toLowerCase()) ? value.trim().toLowerCase() : fallback;
-
-const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'/*-]{1,300}$/u;
-const FUNCTIONS = /^(?:rgba?|hsla?|calc|min|max|clamp|(?:repeating-)?(?:linear|radial)-gradient)?$/i;
-const FUNCTION = /([a-z-]*)\s*\(/gi;
-
-/** The value of a declaration in a `style` attribute: plain words, numbers, colours, gradients, calculated lengths; no url(), no expression(), nothing that ends the declaration. */
-export const declaration = (value: string): string | undefined => {
-  const css = value.trim();
-  if (!DECLARATION.test(css) || css.includes('/*')) return undefined;
-  return [...css.matchAll(FUNCTION)].every(([, name]) => FUNCTIONS.test(name ?? '')) ? css : undefined;
-};

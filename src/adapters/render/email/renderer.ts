@@ -9,8 +9,9 @@ import type { Limits } from '../../../domain/core/limits.js';
 import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail, Renderer } from '../../../domain/ports/renderer.js';
 import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/filling.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
-import { refuseEmptyPaths } from '../../../domain/rendering/paths/empty.js';
 import { linkRulesOf } from '../../../domain/rendering/addresses.js';
+import { compileLosses, lossesWithin, refuseLosses, type Loss, type LossesOf } from '../../../domain/rendering/paths/losses.js';
+import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';
 import { partsOfEmail } from '../../../domain/rendering/paths/walk.js';
 import { nextTurn } from '../../../shared/concurrency.js';
 import {
@@ -119,10 +120,11 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const isNeverEmpty = alwaysShows(content);
   const filling = { definitions: content.variables, language, limits, direction };
   const prepared = compilePreparation(content.variables, language, limits);
-  const refuseMissing = missingOf(content, limits);
+  const lossesIn = lossesOf(content, limits);
   const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {
     const { values, constants } = prepared(variables, environment, budget);
     startMeter(meter, limits, budget);
+    meter.lost = subject !== undefined && hasPlaceholder(subject);
     const title = oneLine(
       subject === undefined
         ? exact.subject(values, constants)
@@ -145,8 +147,9 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     if (small === undefined) startMeter(meter, limits, input.budget);
     const { html, inline } = small ?? exact.body(values, constants, title);
     if (small === undefined) checkSize(html, meter, limits);
-    refuseMissing?.({ values, constants }, input);
+    const losses = lossesIn({ values, constants }, input, meter.lost);
     return {
+      losses,
       subject: title,
       // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
       isEmpty: !isNeverEmpty && !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
@@ -157,17 +160,28 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
-/** The check of a template with `strictVariables`: throws VARIABLES_EMPTY where a path that it shows has no value. Emails that were accepted are rendered without it. */
-const missingOf = (content: EmailTemplateContent, limits: Limits) => {
-  if (content.strictVariables !== true) return undefined;
-  const { variables: definitions } = content;
-  return (prepared: PreparedValues, { subject = content.subject, budget = openBudget(limits) }: EmailInput): void =>
-    refuseEmptyPaths(partsOfEmail({ ...content, subject }), {
-      ...prepared,
-      definitions,
-      segmentsMax: limits.pathSegmentsMax,
-      budget,
-    });
+/** Most losses that are kept with an email. */
+const KEPT_LOSSES_MAX = 20;
+
+/**
+ * In: a template. Out: what a call loses. With `strictVariables` it throws VARIABLES_EMPTY instead; else it looks only where the rendering met
+ * a loss, as far as a share of the budget of a call reaches. Emails that were accepted are rendered without it.
+ */
+const lossesOf = (content: EmailTemplateContent, limits: Limits) => {
+  const { variables: definitions, strictVariables, subject: own } = content;
+  const { locale } = languageOf(content);
+  const compiled = (subject: string): LossesOf => compileLosses(partsOfEmail({ ...content, subject }), { definitions, locale, limits });
+  let known: LossesOf | undefined;
+  return (prepared: PreparedValues, { subject, budget = openBudget(limits) }: EmailInput, isMet: boolean): readonly Loss[] => {
+    if (strictVariables !== true && !isMet) return NONE;
+    // The texts of a subject that comes with a call are not kept.
+    const find = subject === undefined ? (known ??= compiled(own)) : compiled(subject);
+    if (strictVariables === true) {
+      refuseLosses(find(prepared, { budget }));
+      return NONE;
+    }
+    return lossesWithin(find, prepared, { limits, lossesMax: KEPT_LOSSES_MAX });
+  };
 };
 
 const NONE: readonly never[] = [];

@@ -2,10 +2,9 @@
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import { directions } from '../../../domain/rendering/direction.js';
-import { cssColor } from '../../../domain/rendering/css.js';
+import { cssColor, cssDeclaration } from '../../../domain/rendering/css.js';
 import { concat, isSame, js, literalOf, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf, shownOf } from './values.js';
-import { declaration } from './escape.js';
 import { hides } from '../rich-tree.js';
 import { attributeSafe, classAttribute, colorClass, inColor, onBackground, opaque } from './style.js';
 import { cssImageOf, cssPictureIn, imageOf, imageSizeOf, linkOf, type CssPicture } from './urls.js';
@@ -250,7 +249,7 @@ const keptOf = (name: string, written: string, pictureOf: (css: string) => CssPi
   if (picture !== undefined) return backgroundOf(picture, isBackground);
   if (name === 'font') return fontOf(literal);
   const isColor = name === 'color' || name === 'background-color';
-  const css = isColor ? cssColor(literal) : declaration(literal);
+  const css = isColor ? cssColor(literal) : cssDeclaration(literal);
   if (!isBackground) return css === undefined ? [] : [{ property: name, value: css }];
   const color = colorIn(literal);
   return [
@@ -289,7 +288,7 @@ const FONT =
 /** The parts of the shorthand, which mail clients read one by one more surely. A value that is none of a font gives nothing. */
 const fontOf = (value: string): readonly Declaration[] => {
   const [, words = '', size, height, family] = FONT.exec(value.trim()) ?? [];
-  const names = family === undefined ? undefined : declaration(family);
+  const names = family === undefined ? undefined : cssDeclaration(family);
   if (size === undefined || names === undefined) return [];
   const given = words.toLowerCase().split(/\s+/);
   const style = given.find((word) => word === 'italic' || word === 'oblique');
@@ -308,7 +307,7 @@ const backgroundOf = ({ beside, image }: CssPicture, isShorthand: boolean): read
   const words = isShorthand ? beside.split(/\s+/).filter((word) => word !== '') : [];
   const color = words.flatMap((word) => cssColor(word) ?? [])[0];
   const rest = words.filter((word) => cssColor(word) === undefined).join(' ');
-  const isSafe = rest === '' || declaration(rest.replaceAll('/', ' ')) !== undefined;
+  const isSafe = rest === '' || cssDeclaration(rest.replaceAll('/', ' ')) !== undefined;
   return [
     {
       property: isShorthand ? 'background' : 'background-image',

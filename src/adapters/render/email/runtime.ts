@@ -23,7 +23,16 @@ import {
   type EpcFields,
 } from '../../../domain/rendering/codes.js';
 import { drawQrCode, layQrCode, qrContentId, qrLevel, surelyFitsQr, type QrLook, qrSizePx, qrAlt } from '../qr-code.js';
-import { pixels } from '../../../domain/rendering/css.js';
+import {
+  cssBorder,
+  cssBox,
+  cssColor,
+  cssDeclaration,
+  cssFontFamily,
+  cssLength,
+  cssLineHeight,
+  pixels,
+} from '../../../domain/rendering/css.js';
 import { barCodePng, layBarPicture, pixelDefaults, type BarWish } from '../bar-code.js';
 import type { Json } from '../../../domain/core/json.js';
 import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
@@ -39,9 +48,9 @@ import {
   type Direction,
 } from '../../../domain/rendering/direction.js';
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
-import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
+import { inCurrency, isCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
-import { insideImage, NO_LINK_RULES, type LinkRules } from '../../../domain/rendering/addresses.js';
+import { insideImage, NO_LINK_RULES, safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { htmlLines, isBlank, keptLines, onOneLine, substituterOf, withBreaks } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
@@ -90,6 +99,8 @@ export type Meter = BreaksLeft & {
   /** Links that are not to be tracked say so. */
   marksUntracked: boolean;
   pictures: PictureSizes;
+  /** Set where a value is missing, or cannot be used where it stands. */
+  lost: boolean;
 };
 
 export type Runtime = ReturnType<typeof runtimeOf>;
@@ -120,9 +131,10 @@ export const openMeter = (): Meter => ({
   breaksLeft: BREAKS_CHARS_MAX,
   marksUntracked: false,
   pictures: 'unknown',
+  lost: false,
 });
 
-/** Begins a rendering; without a budget only the HTML is bounded. */
+/** Begins a rendering; without a budget only the HTML is bounded. What was lost stays known. */
 export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
   meter.budget = budget;
   meter.htmlLeft = limits.htmlSizeBytesMax;
@@ -141,7 +153,10 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   SHOW: substituterOf,
   BLANK: isBlank,
   ITEMS: (value: Json | undefined, source: string): readonly Json[] => {
-    if (value === undefined || value === null) return NONE;
+    if (value === undefined || value === null) {
+      meter.lost = true;
+      return NONE;
+    }
     if (!isArray(value)) throw notAnArray(source, value);
     if (value.length > limits.loopIterationsMax) throw tooManyIterations(source, value.length, limits.loopIterationsMax);
     return value;
@@ -170,7 +185,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   INTEGER: layout.integer,
   BRACKETED: (text: string): string => (text.trim() === '' ? '' : `[${text}]`),
   UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
-  COLOR: escape.color,
+  COLOR: judgedBy(cssColor, meter),
   OPAQUE: dark.opaqueOn,
   SURFACE: dark.surfaceOn,
   READABLE: dark.readableOn,
@@ -179,15 +194,23 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   CLASS: dark.classesOf,
   TWINS: (): DarkColors => dark.createDarkColors('v', dark.DARK_CLASSES_MAX),
   DARK_STYLE: (known: string, values?: DarkColors): string => dark.darkStyle(known + (values?.rules() ?? '')),
-  LENGTH: escape.length,
-  BOX: escape.box,
-  BORDER: escape.border,
-  FONT: escape.fontFamily,
-  LINE: escape.lineHeight,
-  ONE_OF: escape.oneOf,
+  LENGTH: judgedBy(cssLength, meter),
+  BOX: judgedBy(cssBox, meter),
+  BORDER: judgedBy(cssBorder, meter),
+  FONT: judgedBy(cssFontFamily, meter),
+  LINE: judgedBy(cssLineHeight, meter),
+  ONE_OF: (value: string, values: readonly string[], fallback: string): string => {
+    const word = value.trim().toLowerCase();
+    if (!values.includes(word)) meter.lost = true;
+    return values.includes(word) ? word : fallback;
+  },
   SIDE: sideOf,
   RIGHT_TO_LEFT: (html: string): boolean => directionOfText(html.replace(/<[^>]*>|&[a-z0-9#]{1,8};/gi, '')) === 'rtl',
-  DECLARATION: (value: string): string => escape.declaration(value) ?? 'inherit',
+  DECLARATION: (value: string): string => {
+    const css = cssDeclaration(value);
+    if (css === undefined) meter.lost = true;
+    return css ?? 'inherit';
+  },
   PX: (css: string): string => String(Math.round(pixels(css) ?? 0) || ''),
   WRAP: layout.wrap,
   ITEM: (bullet: string, text: string): string => layout.wrap(layout.cellLines(text).join('\n'), bullet, ' '.repeat(bullet.length)),
@@ -210,14 +233,21 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), ru
   E: (text) => countHtml(text, meter),
   W: (text) => countHtml(text, meter),
   ...spansOf((text) => countHtml(text, meter)),
-  SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
+  SHOWN: (showing, locale, timeZone) => noticed(longestOf(showing, writerOf(showing, { locale, timeZone })), meter),
   IN_CURRENCY: (showing, locale, timeZone) => {
-    const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
-    return () => longest;
+    const longest = noticed(longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone })), meter);
+    return (currency) => {
+      if (!isCurrency(currency)) meter.lost = true;
+      return longest;
+    };
   },
-  LINK: (address) => countHtml(address, meter) + (rules.base ?? ''),
+  LINK: (address) => {
+    if (safeLink(address, rules) === undefined) meter.lost = true;
+    return countHtml(address, meter) + (rules.base ?? '');
+  },
   IMAGE: (address, inline) => {
     const inside = insideImage(address);
+    if (inside === undefined && safeImage(address, rules) === undefined) meter.lost = true;
     return inside === undefined || inside.startsWith('data:')
       ? countHtml(address, meter) + (rules.base ?? NO_IMAGE)
       : addNamed(inline, inside, limits);
@@ -250,10 +280,8 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
     write(html.length - markup);
     return html;
   };
-  const formatted =
-    (format: Formatter): Formatter =>
-    (value) =>
-      typeof value === 'number' ? format(value) : read(format(value));
+  const formatted = (format: Formatter): Formatter =>
+    noticed((value) => (typeof value === 'number' ? format(value) : read(format(value))), meter);
   // An encoded value is at least as long as the value, and all of it becomes HTML.
   const encoded =
     (encode: (text: string) => string): ((text: string) => string) =>
@@ -283,7 +311,11 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
     },
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
     T: read,
-    S: (value: Json | undefined): string => (typeof value === 'number' ? writeNumber(value) : read(writeValue(value))),
+    S: (value: Json | undefined): string => {
+      if (typeof value === 'number') return writeNumber(value);
+      if (isBlank(value)) meter.lost = true;
+      return read(writeValue(value));
+    },
     HOLDS: (operator: Operator, left: Json | undefined, right: Json | undefined): boolean => {
       if (typeof left === 'string') read(left);
       if (typeof right === 'string') read(right);
@@ -291,10 +323,17 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
     },
     SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter => formatted(writerOf(showing, { locale, timeZone })),
     IN_CURRENCY: (showing: Showing, locale: string, timeZone: string): ((currency: string) => Formatter) =>
-      lastOf((currency) => formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }))),
-    LINK: (address: string): string => written(escape.linkAttribute(read(address), rules, meter.htmlLeft)),
+      lastOf((currency) => {
+        if (!isCurrency(currency)) meter.lost = true;
+        return formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }));
+      }),
+    LINK: (address: string): string => {
+      if (safeLink(read(address), rules) === undefined) meter.lost = true;
+      return written(escape.linkAttribute(address, rules, meter.htmlLeft));
+    },
     IMAGE: (address: string, inline: Inline): string => {
       const inside = insideImage(read(address));
+      if (inside === undefined && safeImage(address, rules) === undefined) meter.lost = true;
       if (inside === undefined) return written(escape.imageAttribute(address, rules, meter.htmlLeft));
       if (!inside.startsWith('data:')) return addNamed(inline, inside, limits);
       // A picture that a value brings counts as a part of the HTML.
@@ -356,6 +395,23 @@ const REFERENCES: Readonly<Record<Direction, string>> = { ltr: '&lrm;', rtl: '&r
 
 const apartBy = (pieces: readonly ApartText[], write: (text: string, direction: Direction | undefined) => string): string =>
   pieces.map(({ text, direction }) => write(text, direction)).join('');
+
+/** Notes a value that is nothing to a reader. */
+const noticed =
+  (format: Formatter, meter: Meter): Formatter =>
+  (value) => {
+    if (typeof value !== 'number' && isBlank(value)) meter.lost = true;
+    return format(value);
+  };
+
+/** CSS that a variable brings: what is not of the kind falls back to the value that the template has without it, and is noted. */
+const judgedBy =
+  (css: (value: string) => string | undefined, meter: Meter) =>
+  (value: string, fallback: string): string => {
+    const made = css(value);
+    if (made === undefined) meter.lost = true;
+    return made ?? fallback;
+  };
 
 /** Remembers the last answer: the amounts of one email are in one currency. */
 const lastOf = (make: (currency: string) => Formatter): ((currency: string) => Formatter) => {

@@ -82,7 +82,7 @@ import { directionOfLocale } from '../direction.js';
 import { table } from './table.js';
 import { keptLines, onOneLine } from '../fill/shown-value.js';
 import type { Language } from '../scope/formats.js';
-import { refuseEmptyPaths } from '../paths/empty.js';
+import { compileLosses, refuseLosses } from '../paths/losses.js';
 import { partsOfDocument } from '../paths/walk.js';
 
 export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
@@ -97,7 +97,8 @@ export type CompiledDocument = (variables: JsonObject, environment: RenderEnviro
 export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
   const prepare = compilePreparation(content.variables, language, limits);
-  const parts = partsOfDocument(content);
+  const lossy = { definitions: content.variables, locale: language.locale, limits };
+  const lossesOf = content.strictVariables === true ? compileLosses(partsOfDocument(content), lossy) : undefined;
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
   const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false, keepsLines: false };
   const refuses = refusalOf(content.schema);
@@ -108,8 +109,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
     if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
     const budget = openBudget(limits);
     const { values, constants } = prepare(variables, environment, budget);
-    if (content.strictVariables === true)
-      refuseEmptyPaths(parts, { values, constants, definitions: content.variables, segmentsMax: limits.pathSegmentsMax, budget });
+    if (lossesOf !== undefined) refuseLosses(lossesOf({ values, constants }, { budget }));
     const state: State = {
       values,
       constants,

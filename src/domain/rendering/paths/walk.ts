@@ -3,6 +3,8 @@
  * values.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
+import { addressesIn, linkRulesOf, type LinkRules } from '../addresses.js';
+import { componentSpecs, emailProps, sectionProps } from '../components.js';
 import {
   hasPlaceholder,
   parsePathText,
@@ -10,9 +12,10 @@ import {
   pathsOf,
   withoutComments,
   withQuoteReferences,
+  type TemplatedText,
 } from '../fill/templated-text.js';
+import { type PropKind, seriesSpecs } from '../props.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
-import { linkRulesOf, type LinkRules } from '../addresses.js';
 import type { Path } from '../scope/path.js';
 import { once } from '../../../shared/cache.js';
 
@@ -25,11 +28,11 @@ type WalkedComponent = Readonly<{
   elseChildren?: readonly WalkedComponent[];
 }>;
 
-/**
- * `shown`: its value is written, or shapes what is; `link`, `picture`: it is the whole address of one, besides; `compared`: a condition looks at
- * it; `repeated`: a data source.
- */
-export type PathUse = 'shown' | 'link' | 'picture' | 'compared' | 'repeated';
+/** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
+export type PathUse = 'shown' | 'compared' | 'repeated';
+
+/** What a text stands for that is no prose: a prop of a kind, a currency, or a value in the style of an element. */
+export type Role = JudgedKind | 'currency' | 'declaration';
 
 /** Names by which an item and its place are in reach. */
 type LoopNames = Readonly<{ item: string; index: string | undefined }>;
@@ -38,6 +41,8 @@ export type PathReader<Scope> = Readonly<{
   /** Called for each text and each component that is looked at, however often: the walk ends where it throws. */
   step?: () => void;
   path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
+  /** A text with placeholders that is no prose. */
+  judged?: (text: TemplatedText, role: Role, field: string, scope: Scope) => void;
   /** Which branches of a conditional the walk enters. */
   branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
   /** The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked for. */
@@ -77,28 +82,67 @@ type Walker<Scope> = Walk<Scope> &
     compared: (value: Json | undefined, field: string, scope: Scope) => void;
   }>;
 
-type AddressPath = Readonly<{ path: Path; kind: 'link' | 'picture' }>;
+type Judged = Readonly<{ text: TemplatedText; role: Role }>;
 
-/** The path where the text is one placeholder and nothing else. */
-const wholePath = (text: string, attribute: string, segmentsMax: number): readonly AddressPath[] => {
-  const { parts } = parseTemplatedText(text.trim(), segmentsMax);
-  const [only] = parts;
-  if (parts.length !== 1 || typeof only !== 'object') return [];
-  return [{ path: only.path, kind: attribute.toLowerCase() === 'href' ? 'link' : 'picture' }];
+const judgedKinds = [
+  'link',
+  'image',
+  'color',
+  'length',
+  'size',
+  'box',
+  'border',
+  'fontFamily',
+  'lineHeight',
+  'align',
+  'verticalAlign',
+  'lineStyle',
+  'pageBreak',
+] as const satisfies readonly PropKind[];
+type JudgedKind = (typeof judgedKinds)[number];
+
+const isJudged = (kind: PropKind): kind is JudgedKind => judgedKinds.some((known) => known === kind);
+
+/** Props that are no prose, by their names: where a name has two kinds, they take nearly the same. */
+const roles: ReadonlyMap<string, Role> = new Map(
+  [...Object.values(componentSpecs).map(({ props }) => props), sectionProps, emailProps, seriesSpecs].flatMap((specs) =>
+    Object.entries(specs).flatMap(([name, { kind }]) => (isJudged(kind) ? [[name, kind] as const] : [])),
+  ),
+);
+
+/** What the whole text at a field of a template stands for; undefined: text or HTML. */
+const roleAt = (field: string): Role | undefined => {
+  const [, place = '', name = ''] = /\.(?:(props|format|pageSettings)\.(?:.*\.)?)(\w+)$/.exec(field) ?? [];
+  if (/\.format\.currency$/.test(field)) return 'currency';
+  return place === 'format' ? undefined : roles.get(name);
 };
 
-const ADDRESS = /\s(href|src)\s*=\s*(?:"([^"<>]{1,500})"|'([^'<>]{1,500})')/gi;
+const judgedText = (text: string, role: Role, segmentsMax: number): readonly Judged[] =>
+  hasPlaceholder(text) ? [{ text: parseTemplatedText(text.trim(), segmentsMax).parts, role }] : [];
 
-/** The paths that are the whole address of a link or of a picture in HTML. */
-const addressPaths = (html: string, segmentsMax: number): readonly AddressPath[] =>
-  html.includes('<')
-    ? [...withQuoteReferences(withoutComments(html)).matchAll(ADDRESS)].flatMap(([, attribute = '', double, single]) =>
-        wholePath(double ?? single ?? '', attribute, segmentsMax),
-      )
-    : [];
+const STYLES = /\s(style|bgcolor|color)\s*=\s*(?:"([^"<>]{1,2000})"|'([^'<>]{1,2000})')/gi;
+const COLORS: ReadonlySet<string> = new Set(['color', 'background-color', 'background']);
+
+/** The addresses, colours and declarations of HTML that hold placeholders. */
+const judgedInHtml = (html: string, segmentsMax: number): readonly Judged[] => {
+  if (!html.includes('<')) return [];
+  const addresses = addressesIn(html).flatMap(({ tag, address }) => judgedText(address, tag === 'a' ? 'link' : 'image', segmentsMax));
+  const styles = [...withQuoteReferences(withoutComments(html)).matchAll(STYLES)].flatMap(([, name = '', double, single]) => {
+    const value = double ?? single ?? '';
+    if (!hasPlaceholder(value)) return [];
+    if (name.toLowerCase() !== 'style') return judgedText(value, 'color', segmentsMax);
+    return value.split(';').flatMap((declaration) => {
+      const [property = '', ...rest] = declaration.split(':');
+      const role = COLORS.has(property.trim().toLowerCase()) ? 'color' : 'declaration';
+      return judgedText(rest.join(':').replace(/\s*!\s*important\s*$/i, ''), role, segmentsMax);
+    });
+  });
+  return [...addresses, ...styles];
+};
 
 /** The parts of a template that hold paths. */
 export type WalkedTemplate = Readonly<{
+  output: 'email' | 'document';
   /** Texts outside the sections, by their fields. */
   texts: readonly (readonly [field: string, value: Json | undefined])[];
   /** Texts in the margins of pages, where page numbers are known. */
@@ -114,17 +158,18 @@ export type WalkedTemplate = Readonly<{
 export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
   const { step = () => undefined } = reader;
   const pathsIn = once((text: string) => pathsInTexts(text, segmentsMax));
-  const addressesOfHtml = once((html: string) => addressPaths(html, segmentsMax));
-  const addressesIn = (text: string, field: string): readonly AddressPath[] => {
-    const name = /\.props\.(href|src)$/.exec(field)?.[1];
-    return name === undefined ? addressesOfHtml(text) : wholePath(text, name, segmentsMax);
+  const roleOf = once(roleAt);
+  const inHtml = once((html: string) => judgedInHtml(html, segmentsMax));
+  const judgedOf = (text: string, field: string): readonly Judged[] => {
+    const role = roleOf(field);
+    return role === undefined ? inHtml(text) : judgedText(text, role, segmentsMax);
   };
   const texts = (value: Json | undefined, field: string, scope: Scope, use: PathUse): void => {
     if (typeof value === 'string') {
       step();
       for (const path of pathsIn(value)) reader.path(path, field, scope, use);
-      if (use === 'shown' && hasPlaceholder(value))
-        for (const { path, kind } of addressesIn(value, field)) reader.path(path, field, scope, kind);
+      if (use === 'shown' && reader.judged !== undefined && hasPlaceholder(value))
+        for (const { text, role } of judgedOf(value, field)) reader.judged(text, role, field, scope);
     } else if (Array.isArray(value)) {
       for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
     } else if (isJsonObject(value)) {
@@ -292,6 +337,7 @@ export const partsOfEmail = ({
   subject,
   schema,
 }: Readonly<{ subject: string; schema: Readonly<{ sections: Sections; props?: JsonObject }> }>): WalkedTemplate => ({
+  output: 'email',
   texts: [
     ['subject', subject],
     ['schema.props', schema.props],
@@ -314,6 +360,7 @@ export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages:
   );
   const margins = settings.flatMap(([name, field, value]) => (MARGINS.has(name) && isJsonObject(value) ? [[field, value] as const] : []));
   return {
+    output: 'document',
     texts: [
       ...schema.pages.map(({ pageName }, at) => [`schema.pages[${at}].pageName`, pageName] as const),
       ...settings.filter(([name]) => !MARGINS.has(name)).map(([, field, value]) => [field, value] as const),

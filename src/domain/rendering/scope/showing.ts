@@ -174,9 +174,12 @@ const makeWriter = (showing: Showing, language: Language): Formatter => {
   };
 };
 
+/** True for what can be the code of a currency (ISO 4217). */
+export const isCurrency = (text: string): boolean => /^[A-Za-z]{3}$/.test(text);
+
 /** Puts the currency that a variable brings into a showing; takes the format out where the variable holds no currency. */
 export const inCurrency = (showing: Showing, currency: string): Showing => {
-  if (/^[A-Za-z]{3}$/.test(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
+  if (isCurrency(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
   const { format: _format, ...rest } = showing;
   return rest;
 };
