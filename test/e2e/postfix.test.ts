@@ -13,8 +13,8 @@ import { eventually } from '../support/wait.js';
 t.setTimeout(900_000);
 
 const missing = postfixMissing();
-const readers = foreignReaders.filter(({ isHere }) => isHere);
-const notHere = foreignReaders.filter(({ isHere }) => !isHere).map(({ name }) => name);
+const readers = foreignReaders.flatMap(({ name, isHere, read }) => (isHere && read !== undefined ? [{ name, read }] : []));
+const notHere = foreignReaders.flatMap(({ name, isHere, read }) => (isHere || read === undefined ? [] : [name]));
 if (missing !== undefined) t.comment(`not relayed by Postfix: ${missing}`);
 if (notHere.length > 0) t.comment(`not read, for they are not here: ${notHere.join(', ')}`);
 
@@ -86,7 +86,8 @@ const json = ({ bytes, ...file }: File) => ({ ...file, content: bytes.toString('
 
 const references = Array.from({ length: 60 }, (_, at) => `<${at}.${'r'.repeat(30)}@threads.example.com>`);
 
-const call = (subject: string) => ({
+/** `invitation`: an attachment that brings the calendar. */
+const call = (subject: string, invitation: object) => ({
   templateId: 'relayed',
   from: { email: 'shop@example.com', name: 'Müller & Söhne, GmbH' },
   replyTo: [{ email: 'help@example.com', name: 'Hilfe, jederzeit' }, { email: 'desk@example.com' }],
@@ -94,11 +95,7 @@ const call = (subject: string) => ({
   cc: [{ email: 'same@example.net', name: '東京 太郎' }],
   variables: { subject },
   headers: { References: references.join(' '), 'List-Id': 'Café News <news.example.com>' },
-  attachments: [
-    ...files.map(json),
-    json({ filename: 'Einladung für Ada.ics', contentType: 'text/calendar', bytes: calendar }),
-    json({ filename: 'inner.eml', contentType: 'message/rfc822', bytes: innerMail }),
-  ],
+  attachments: [...files.map(json), invitation, json({ filename: 'inner.eml', contentType: 'message/rfc822', bytes: innerMail })],
 });
 
 const open = async (t: Test): Promise<Readonly<{ app: TestApp; inbox: SmtpInbox; log: () => string }>> => {
@@ -164,8 +161,12 @@ const checkMail = (t: Test, mail: ReadMail, subject: string): void => {
 
 await t.test('what a relay hands on is what the call said', { timeout: 900_000 }, async (t) => {
   const { app, inbox, log } = await open(t);
+  const asset = await app.call<{ id: string }>('POST', '/api/assets', { filename: 'invitation.ics', content: calendar.toString('base64') });
+  t.equal(asset.status, 201, asset.text);
+  const filename = 'Einladung für Ada.ics';
+  const invitations = [json({ filename, contentType: 'text/calendar', bytes: calendar }), { filename, assetId: asset.body.id }];
   for (const [at, subject] of subjects.entries()) {
-    const { id } = await app.send(call(subject));
+    const { id } = await app.send(call(subject, invitations[at % invitations.length]!));
     const record = await app.whenStatus(id, 'sent');
     t.equal(record.failedRecipients, 0, JSON.stringify(record.recipients));
     const signed = await eventually('the relay hands it on', () => inbox.messages[at]).catch((fault: unknown) => {

@@ -30,21 +30,40 @@ export type ReadMail = Readonly<{
   faults: readonly string[];
 }>;
 
-export type ForeignReader = Readonly<{ name: string; isHere: boolean; read: (raw: Buffer) => ReadMail }>;
+export type ForeignReader = Readonly<{
+  name: string;
+  isHere: boolean;
+  /** Absent where the parser is asked for file names alone. */
+  read?: (raw: Buffer) => ReadMail;
+  fileNames: (raw: Buffer) => readonly string[];
+}>;
 
 const fileOf = (name: string): string => fileURLToPath(new URL(`../../../test/support/readers/${name}`, import.meta.url));
 
-const readerOf = (name: string, program: string, probe: readonly string[], file: string): ForeignReader => ({
-  name,
-  isHere: spawnSync(program, probe).status === 0,
-  read: (raw) => {
-    const { status, stdout, stderr } = spawnSync(program, [fileOf(file)], { input: raw, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-    if (status !== 0) throw new Error(`${name} could not read the mail: ${stderr}`);
-    return JSON.parse(stdout) as ReadMail;
-  },
-});
+const answerOf = (name: string, program: string, file: string, raw: Buffer): unknown => {
+  const { status, stdout, stderr } = spawnSync(program, [fileOf(file)], { input: raw, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  if (status !== 0) throw new Error(`${name} could not read the mail: ${stderr}`);
+  return JSON.parse(stdout);
+};
+
+const readerOf = (name: string, program: string, probe: readonly string[], file: string): ForeignReader => {
+  const read = (raw: Buffer): ReadMail => answerOf(name, program, file, raw) as ReadMail;
+  return {
+    name,
+    isHere: spawnSync(program, probe).status === 0,
+    read,
+    fileNames: (raw) => read(raw).parts.flatMap(({ filename }) => (filename === '' ? [] : [filename])),
+  };
+};
+
+const ruby = 'mail of Ruby';
 
 export const foreignReaders: readonly ForeignReader[] = [
   readerOf("Python's email package", 'python3', ['-c', 'import email.policy'], 'read-mail.py'),
   readerOf('MIME::Parser of Perl', 'perl', ['-MMIME::Parser', '-MMail::Address', '-MJSON::PP', '-e', '1'], 'read-mail.pl'),
+  {
+    name: ruby,
+    isHere: spawnSync('ruby', ['-rmail', '-e', '1']).status === 0,
+    fileNames: (raw) => answerOf(ruby, 'ruby', 'file-names.rb', raw) as readonly string[],
+  },
 ];

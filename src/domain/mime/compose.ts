@@ -348,8 +348,10 @@ const MEDIA_TYPE = /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9]
 
 const attachmentPart = (attachment: MessageAttachment, inline: boolean): Part => {
   const given = withMethod(parseMediaType(attachment.contentType.trim()), attachment.content);
-  const asMessage = given?.type.startsWith('message/') === true ? messageAsText(given.type, attachment.content) : undefined;
-  const known = given !== undefined && MEDIA_TYPE.test(given.type) && (asMessage !== undefined || !given.type.startsWith('message/'));
+  const isKept = given !== undefined && MEDIA_TYPE.test(given.type);
+  const isMessage = isKept && given.type.startsWith('message/');
+  const asMessage = isMessage ? messageAsText(given.type, attachment.content) : undefined;
+  const known = isKept && (asMessage !== undefined || !isMessage);
   const mediaType = known ? given.type : 'application/octet-stream';
   const typeParameters = known ? parameterPieces(given) : [];
   let fields =

@@ -83,6 +83,11 @@ const wordsOfB = (text: string, short: number): readonly string[] => {
 };
 
 const PARAMETER_CHARS_MAX = 60;
+/** Some readers order the pieces as texts, so that the tenth would follow the first. */
+const PIECES_MAX = 10;
+/** A character has at most four bytes. */
+const UNIT_CHARS_MAX = 12;
+const CHARSET = "utf-8''";
 /** A quoted string has one line, of which this leaves room for the rest (RFC 5322, section 2.1.1). */
 const QUOTED_NAME_CHARS_MAX = 900;
 /** attribute-char of RFC 2231, section 7. */
@@ -94,12 +99,16 @@ const ATTRIBUTE_CHAR = /^[A-Za-z0-9!#$&+.^_`{}~-]$/;
  */
 export const mimeParameter = (name: string, value: string): readonly string[] => {
   const clean = withoutControls(value);
-  if (inPlainAscii(clean) === clean && clean.length <= QUOTED_NAME_CHARS_MAX) return [`${name}="${clean}"`];
+  // Readers decode what looks like an encoded word, in quotes too.
+  const isPlain = inPlainAscii(clean) === clean && !clean.includes('=?');
+  if (isPlain && clean.length <= QUOTED_NAME_CHARS_MAX) return [`${name}="${clean}"`];
+  const units = [...clean].map((character) => (ATTRIBUTE_CHAR.test(character) ? character : percentLike(character, '%')));
+  const chars = units.reduce((sum, { length }) => sum + length, CHARSET.length);
+  const pieceCharsMax = Math.max(PARAMETER_CHARS_MAX, Math.ceil(chars / PIECES_MAX) + UNIT_CHARS_MAX);
   const pieces: string[] = [];
-  let piece = "utf-8''";
-  for (const character of clean) {
-    const unit = ATTRIBUTE_CHAR.test(character) ? character : percentLike(character, '%');
-    if (piece.length + unit.length > PARAMETER_CHARS_MAX) {
+  let piece = CHARSET;
+  for (const unit of units) {
+    if (piece.length + unit.length > pieceCharsMax) {
       pieces.push(piece);
       piece = '';
     }
