@@ -95,6 +95,17 @@ void t.test('what shows nothing by itself is not told, and neither is what a val
     'the style made-up',
     'the style position',
   ]);
+  t.same(namesOf(fragment('<p style="{{styles}};bold;background:none;color:;border: none !important">x</p>')), [
+    'the style {{styles}}',
+    'the style bold',
+  ]);
+  for (const style of [
+    'background:url(data:image/png;base64,iVBORw0KGgo=);color:red',
+    "font-family:'a;b',Arial;color:red",
+    "font-family:O'Neil;color:red",
+  ])
+    t.match(bodyOf(fragment(`<p style="${style}">x</p>`)), /<p [^>]*color:red/, style);
+  t.same(namesOf(fragment('<p style="background:url(data:image/png;base64,iVBORw0KGgo=)">x</p>')), []);
   t.end();
 });
 

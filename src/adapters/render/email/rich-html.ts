@@ -264,16 +264,18 @@ const GRADIENT = /gradient\(/i;
  * In: the text of a `style` attribute. Out: the declarations in it that are not kept, each by its property, with its value where another value
  * would be kept.
  */
-export const lostDeclarations = (style: string, links: LinkRules): readonly string[] =>
-  split([style]).flatMap(({ name, value }) => {
+export const lostDeclarations = (style: string, links: LinkRules): readonly string[] => [
+  ...piecesOf(style).flatMap((piece) => (/^[;\s]*$|:/.test(piece) ? [] : [piece.trim()])),
+  ...split([style]).flatMap(({ name, value }) => {
     const written = value.join('');
     if (!isKnown(name)) return [name];
-    if (written.includes('{{')) return [];
+    if (/\{\{|^\s*(?:none\s*)?(?:!.*)?$/i.test(written)) return [];
     const picture = cssPictureIn(written.replaceAll('"', "'"), links);
     const kept = keptOf(name, written, () => picture && { beside: picture.beside, image: '' });
     const losesPicture = /^background/.test(name) && /url\(\s*['"]?[^\s'")]/i.test(written) && picture === undefined;
     return kept.length > 0 && !losesPicture ? [] : [`${name}: ${written.trim()}`];
-  });
+  }),
+];
 
 const IMPORTANT = /\s*!\s*important\s*$/i;
 /** The words of a value, functions whole. */
@@ -317,6 +319,26 @@ const backgroundOf = ({ beside, image }: CssPicture, isShorthand: boolean): read
   ];
 };
 
+/** The text of a style at its semicolons, which are pieces too, but for those within parentheses and quotation marks; without comments. */
+const piecesOf = (style: string): readonly string[] => {
+  const text = style.replaceAll(/\/\*[^]*?\*\//g, ' ');
+  const pieces: string[] = [];
+  let from = 0;
+  let end = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (end !== '') end = character === end ? '' : end;
+    else if (character === '(') end = ')';
+    else if (character === '"' || character === "'") end = character;
+    else if (character === ';') {
+      pieces.push(text.slice(from, at), ';');
+      from = at + 1;
+    }
+  }
+  // What is never closed does not take the rest with it.
+  return end === '' ? [...pieces, text.slice(from)] : text.split(/(;)/);
+};
+
 const split = (style: TemplatedText): readonly { name: string; value: TemplatedText }[] => {
   const declarations: { name: string; value: TemplatedText[number][] }[] = [];
   let open: { name: string; value: TemplatedText[number][] } | undefined;
@@ -326,7 +348,7 @@ const split = (style: TemplatedText): readonly { name: string; value: TemplatedT
       open?.value.push(part);
       continue;
     }
-    for (const piece of part.replaceAll(/\/\*[^]*?\*\//g, ' ').split(/(;)/)) {
+    for (const piece of piecesOf(part)) {
       if (piece === ';') {
         open = undefined;
         name = '';
