@@ -76,7 +76,7 @@ const SIGNS_AFTER = /^(?:[-–—./:_]?[A-Za-z0-9%°€£$¥₪₹‰+#])+/;
 /** Values that become one: a text of more may be longer than a string can be. */
 const JOINED_MAX = 16;
 /** Blanks between two values, or signs without a blank, make one of them: of a name, an address, a code, a range. */
-const JOINT = /^(?:[,\u060c]?\s+|[\w\-–—./:+#@%=*×]*)$/;
+const JOINT = /^(?:[,\u060c]?[ \t\u00a0]+|[\w\-–—./:+#@%=*×]*)$/;
 
 /**
  * In: a templated text, taken apart. Out: its literals, and the values that are to be set apart. `isShown` is false for values that nobody

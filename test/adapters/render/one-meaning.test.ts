@@ -42,6 +42,7 @@ const plain = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&')
+    .replace(/[\u2066-\u2069]/g, '')
     .replace(/[\u00a0\u202f\u2009]/g, ' ')
     .trim();
 

@@ -3,6 +3,10 @@ import bidiModule, { type Bidi } from 'bidi-js';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { isolated, isolatesByLine } from '../../../src/domain/rendering/direction.js';
+import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
+import { placedWords } from '../../support/pdf-words.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';
 
 const factory: unknown = bidiModule;
@@ -268,4 +272,106 @@ void t.test('values that bring such characters themselves end them', async (t) =
   t.equal(isolated('a\u2069b\u2067c', 'ltr'), '\u2066ab\u2067c\u2069\u2069');
   t.equal(isolated('\u20665\u2069', 'rtl'), '\u2067\u20665\u2069\u2069');
   t.equal(isolatesByLine('x \u2066a\nb\u2069 y'), 'x \u2066a\u2069\n\u2066b\u2069 y');
+});
+
+const pdfOf = (components: readonly unknown[], variables: JsonObject, more = {}): Promise<Uint8Array> =>
+  makePdf(
+    expandTemplate(attachmentOf(components, more), variables),
+    new Map(),
+    { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' },
+    defaultLimits,
+  );
+
+/** The words of each line of a PDF by their places, from the left. */
+const pdfLines = async (components: readonly unknown[], variables: JsonObject, more = {}): Promise<readonly string[] | undefined> => {
+  const words = placedWords(await pdfOf(components, variables, more));
+  if (words === undefined) return undefined;
+  const lines = new Map<number, { left: number; text: string }[]>();
+  for (const { text, left, top } of words) {
+    const key = [...lines.keys()].find((known) => Math.abs(known - top) < 4) ?? top;
+    lines.set(key, [...(lines.get(key) ?? []), { left, text }]);
+  }
+  return [...lines.values()].map((line) =>
+    line
+      .sort((a, b) => a.left - b.left)
+      .map(({ text }) => text)
+      .join(' '),
+  );
+};
+
+void t.test('values in a PDF keep their order', async (t) => {
+  for (const [locale, word] of Object.entries({ ar: 'كود', he: 'קוד', fa: 'کد', ur: 'کوڈ' })) {
+    const lines = await pdfLines(
+      [
+        rich(`<p>${word} {{a}}</p><p>${word} <b>{{b}}</b></p><p>{{c}}</p><p>${word} {{d}}.</p><p>#{{a}}</p><p>${word}<br>Order {{a}}</p>`),
+        { id: 't', type: 'table', props: { columns: [{ header: word, content: '{{item.v}}' }], dataSource: 'items' } },
+        { id: 'l', type: 'list', content: '{{item.v}}', props: { dataSource: 'items' } },
+      ],
+      { a: '482 913', b: '+351 912 345 678', c: '2026-11-24 10:30', d: '12-14 Main St', items: [{ v: '+49 30 1234' }] },
+      { locale },
+    );
+    if (lines === undefined) return;
+    const seen = lines.map((line) => line.replace(word, '*').replace(mirrored(word), '*'));
+    t.same(seen.slice(0, 3), ['482 913 *', '+351 912 345 678 *', '2026-11-24 10:30'], locale);
+    t.match(seen[3], /^\.? ?12-14 Main St\.? \*$/, locale);
+    t.match(seen[4], /^#482 913$/);
+    t.match(seen[6], /^Order 482 913$/);
+    t.match(seen[8], /^\+49 30 1234$/, 'a cell');
+    t.match(seen[9], /^\+49 30 1234$/, 'an item of a list');
+  }
+});
+
+void t.test('a PDF from the left', async (t) => {
+  const html = (content: string, variables: JsonObject, more = {}, format: 'pdf' | 'excel' = 'pdf'): string => {
+    const [component] = componentsOf(
+      expandTemplate(attachmentOf([rich(content)], { schema: { outputFormats: ['pdf', 'excel'] }, ...more }), variables, { format }),
+    );
+    return component?.type === 'rich-text' ? component.html : '';
+  };
+  t.equal(html('<p>Code {{v}}</p>', { v: V }), `<p>Code ${V}</p>`);
+  t.equal(html('<p>For {{n}} 5, {{v}}</p>', { n: 'أحمد', v: V }), `<p>For \u2067أحمد\u2069 5, \u2066${V}\u2069</p>`);
+  t.equal(
+    html('<a href="https://x.example/{{n}}" title="{{n}}">{{n}}</a>', { n: 'أ' }),
+    '<a href="https://x.example/%D8%A3" title="أ">\u2067أ\u2069</a>',
+  );
+  t.equal(html('<p>كود {{v}}</p>', { v: V }, { locale: 'ar' }), `<p>كود \u2066${V}\u2069</p>`);
+  t.equal(html('<p>كود {{v}}</p>', { v: V }, { locale: 'ar' }, 'excel'), `<p>كود ${V}</p>`, 'a sheet has the values as they are');
+  const kept = [rich('<p>קוד {{v}}</p>', { props: { keepLines: true } })];
+  const [made] = componentsOf(expandTemplate(attachmentOf(kept, { locale: 'he' }), { v: '1 2\n3 4' }));
+  t.match(made, { html: '<p>קוד \u20661 2\u2069<br>\u20663 4\u2069</p>' }, 'each line is set apart');
+  t.match(renderTemplate(templateOf(kept, { locale: 'he' }), { v: '1 2\n3 4' }), {
+    html: '<p style="margin:0">קוד <span dir="ltr">1 2<br>3 4</span></p>',
+    text: '\u200fקוד \u20661 2\u2069\n\u200f\u20663 4\u2069\n',
+  });
+  const lines = await pdfLines([rich('<p>For {{n}} 5, {{v}}!</p><p>{{n}}: {{v}}</p>')], { n: 'أحمد', v: V });
+  if (lines === undefined) return;
+  const seen = lines.map((line) => line.replace('أحمد', '*').replace(mirrored('أحمد'), '*'));
+  t.same(seen, ['For * 5, 482 913!', '482 913 :*'], 'a paragraph runs as its first letter, which is that of a value');
+});
+
+void t.test('timelines, charts, margins and typed cells of a PDF', async (t) => {
+  const components = [
+    { id: 'm', type: 'timeline', props: { items: [{ title: 'קוד {{v}}', date: '{{v}}', description: '{{v}}', status: 'current' }] } },
+    {
+      id: 'g',
+      type: 'chart',
+      props: {
+        chartType: 'bar',
+        title: 'קוד {{v}}',
+        dataSource: 'items',
+        categoryField: 'v',
+        series: [{ name: '{{v}}', valueField: 'n' }],
+      },
+    },
+    { id: 't', type: 'table', props: { columns: [{ header: 'x' }], rows: [[-5], ['{{w}}']] } },
+  ];
+  const lines = await pdfLines(components, { v: V, w: '-7 €', items: [{ v: '1', n: 2 }] }, { locale: 'he' });
+  if (lines === undefined) return;
+  t.match(lines[0], new RegExp(`^${V} ...$`));
+  t.same(lines.slice(1, 3), [V, V]);
+  t.ok(lines.includes('-5'), 'a number of the template');
+  t.ok(lines.includes('-7 €'));
+  const { html, text } = renderTemplate(templateOf([components[2]], { locale: 'he' }), { w: '-7 €' });
+  t.same(htmlLines(html, 'rtl').slice(-2), ['-5', '-7 €']);
+  t.same(textLines(text, 'rtl'), ['-5 :x', '-7 € :x']);
 });

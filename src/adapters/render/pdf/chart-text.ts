@@ -1,6 +1,5 @@
 /** Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no room. */
-import { holdsRightToLeft } from '../../../domain/rendering/direction.js';
-import type { Direction } from '../../../domain/rendering/direction.js';
+import { holdsRightToLeft, withoutIsolates, type Direction } from '../../../domain/rendering/direction.js';
 import type { Fonts, TextLine } from './fonts.js';
 
 /** How the texts of one chart are drawn, and the language of its numbers. */
@@ -71,7 +70,9 @@ const widthOf = (text: string, size: number, { line }: ChartText, bold: boolean)
 
 /** The text, or as much of its beginning as fits, with an ellipsis. */
 export const fitted = (given: string, size: number, widthMax: number, context: ChartText, bold = false): Label => {
-  const text = given.replace(/\s+/g, ' ').trim().slice(0, CHARACTERS_MAX);
+  // Text all from the left needs none, and may be drawn by fonts that have no form for them.
+  const plain = holdsRightToLeft(given) ? given : withoutIsolates(given);
+  const text = plain.replace(/\s+/g, ' ').trim().slice(0, CHARACTERS_MAX);
   const width = widthOf(text, size, context, bold);
   if (width <= widthMax && given.length <= CHARACTERS_MAX) return { text, width };
   const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);

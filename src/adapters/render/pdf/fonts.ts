@@ -29,7 +29,7 @@ import {
 } from './font-files.js';
 import { boundedCache } from '../../../shared/cache.js';
 import { asDrawn, levelsOf, visualOrder } from './bidi.js';
-import { holdsRightToLeft } from '../../../domain/rendering/direction.js';
+import { holdsIsolates, holdsRightToLeft } from '../../../domain/rendering/direction.js';
 import { plainFamily } from '../../../domain/rendering/css.js';
 
 export { familiesIn, fontBytes, type FontFamily } from './font-files.js';
@@ -358,6 +358,8 @@ const runsOf = (
   for (const { segment, index } of segmenter.segment(text)) {
     // A line break stands apart: it ends a line whatever runs before it.
     const own = /[\r\n]/.test(segment) ? 0 : (levels?.[index] ?? 0);
+    // It has said its word on the levels.
+    if (holdsIsolates(segment)) continue;
     if (segment === WORD_BREAK || segment === SOFT_HYPHEN) {
       const isShown = segment === WORD_BREAK || (level % 2 === 0 && current !== undefined && hasAll(current, '-'));
       if (pending !== '' && isShown) pending += segment;

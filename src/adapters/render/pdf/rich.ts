@@ -17,7 +17,7 @@ import { anchored, type Node, type Tag, type LinePicture, type Run, type TextNod
 import { blockTags, tableTags } from '../../../domain/rendering/html.js';
 import { linePictureOf, pictureNode, pictureRun } from './picture-node.js';
 import type { Fonts, Refuses } from './fonts.js';
-import { directionOfText, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
+import { directionOfText, holdsIsolates, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { richTable, type Blocks } from './rich-table.js';
@@ -426,6 +426,10 @@ const directionOf = (
   textDirection: TextDirection,
 ): Readonly<{ direction?: Direction }> => {
   if (textDirection !== 'auto') return textDirection === 'rtl' ? { direction: 'rtl' } : { direction: 'ltr' };
-  const isBare = direction === 'rtl' && pieces.every(({ text }) => directionOfText(text) === undefined);
-  return isBare ? { direction: 'rtl' } : {};
+  const isApart = pieces.some(({ text }) => holdsIsolates(text));
+  if (direction === 'ltr' && !isApart) return {};
+  const first = directionOfText(pieces.map(({ text }) => text).join(''));
+  if (first === undefined) return { direction };
+  // The algorithm of Unicode passes over what is set apart when it looks for the first letter.
+  return isApart ? { direction: first } : {};
 };

@@ -9,7 +9,7 @@ import { type Json, type JsonObject, isJsonObject } from '../../core/json.js';
 import { cssColor, cssFontFamily } from '../css.js';
 import { type Border, type Box, type Width, borderOf, boxOf, lineHeightOf, noBorder, noBox, pointsOf, widthOf } from '../lengths.js';
 import { compileKind, compileHtml, type Fill, compileJson, compileRaw, compileAddress, compilePlain, templated } from '../fill/filling.js';
-import { textDirections } from '../direction.js';
+import { directions, textDirections } from '../direction.js';
 import { aligns, errorCorrections } from '../props.js';
 import { isBlank } from '../fill/shown-value.js';
 import { decidingPaths, pathsInTexts } from '../paths/walk.js';
@@ -26,7 +26,8 @@ export type Expander = (state: State, out: Expanded[]) => void;
 /** `field` is the component's place in the template. */
 export type CompileComponent = (component: DocumentComponent, field: string, scope: Scope) => Expander;
 
-export const richText: CompileComponent = ({ id, content = '', props = {} }, field, scope) => {
+export const richText: CompileComponent = ({ id, content = '', props = {} }, field, outer) => {
+  const scope = inDirection(props, outer);
   const html = props['hideWhenEmpty'] === 'lines' ? compileLines(content, scope) : compileHtml(content, scope);
   const style = compileTextStyle(props, scope);
   const padding = compileBox(props['padding'], scope);
@@ -43,7 +44,8 @@ export const richText: CompileComponent = ({ id, content = '', props = {} }, fie
 };
 
 /** A list without items is left out. */
-export const list: CompileComponent = ({ id, content = '', props = {} }, field, scope) => {
+export const list: CompileComponent = ({ id, content = '', props = {} }, field, outer) => {
+  const scope = inDirection(props, outer);
   const { limits } = scope;
   const style = compileTextStyle(props, scope);
   const padding = compileBox(props['padding'], scope);
@@ -284,6 +286,12 @@ export const compileWord = <Word extends string>(value: Json | undefined, words:
 export const compileAlign = (value: Json | undefined, scope: Scope, fallback: HorizontalAlign = 'start'): Maker<HorizontalAlign> => {
   const align = compileWord(value, aligns, scope);
   return (state) => align(state) ?? fallback;
+};
+
+/** The scope in the direction that the props name. */
+const inDirection = (props: JsonObject, scope: Scope): Scope => {
+  const direction = directions.find((known) => known === props['direction']);
+  return direction === undefined ? scope : { ...scope, direction };
 };
 
 /** How the props of a block of text or of a section show its letters; nothing is inherited here. */

@@ -24,6 +24,7 @@ import {
 } from '../scope/scope.js';
 import {
   compilePlain,
+  compileText,
   compileJson,
   escapeHtml,
   compileWriter,
@@ -78,7 +79,7 @@ import { openBudget, tooManyExpanded, tooManyPages, tooManySheets } from '../bud
 import { DomainError } from '../../core/errors.js';
 import type { Limits } from '../../core/limits.js';
 import type { RenderEnvironment } from '../scope/constants.js';
-import { directionOfLocale } from '../direction.js';
+import { directionOfLocale, isolatesByLine } from '../direction.js';
 import { table } from './table.js';
 import { keptLines, onOneLine } from '../fill/shown-value.js';
 import type { Language } from '../scope/formats.js';
@@ -100,7 +101,16 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
   const lossy = { definitions: content.variables, locale: language.locale, limits };
   const lossesOf = content.strictVariables === true ? compileLosses(partsOfDocument(content), lossy) : undefined;
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
-  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false, keepsLines: false };
+  const scope: Scope = {
+    limits,
+    language,
+    shapes,
+    locals: new Map(),
+    slots: 0,
+    inMargin: false,
+    keepsLines: false,
+    direction: directionOfLocale(language.locale),
+  };
   const refuses = refusalOf(content.schema);
   const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
   return (variables, environment, format) => {
@@ -137,8 +147,10 @@ const MARGIN_POINTS = 42.52;
 const MARGIN_HEIGHT_POINTS = 30;
 const PAPER = '#ffffff';
 
-const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, scope: Scope): ((state: State) => ExpandedPage) => {
+const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, outer: Scope): ((state: State) => ExpandedPage) => {
   const { format = 'A4', orientation = 'portrait' } = pageSettings;
+  const { direction = outer.direction } = pageSettings;
+  const scope: Scope = { ...outer, direction };
   const name = compilePlain(pageName, scope);
   const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
   const [header, footer, firstHeader, firstFooter] = (['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const).map((side) => {
@@ -146,7 +158,6 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
     return margin === undefined ? undefined : compileMargin(margin, `${field}.pageSettings.${side}`, scope);
   });
   const backgrounds = compileBackgrounds(pageSettings, `${field}.pageSettings`, scope);
-  const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
   const margin = marginOf(pageSettings);
   const sheet = pageSettings.sheet === undefined ? undefined : sheetOf(pageSettings.sheet);
   const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
@@ -382,7 +393,7 @@ const loopOf =
     const { id, props = {} } = component;
     const source = compileSource(props, scope);
     const body = children(component.children ?? [], `${field}.children`, source.inside);
-    const emptyText = typeof props['emptyText'] === 'string' ? compilePlain(props['emptyText'], scope) : undefined;
+    const emptyText = typeof props['emptyText'] === 'string' ? compileText(props['emptyText'], scope) : undefined;
     return (state, out) => {
       const items = source.items(state);
       if (items.length === 0 && emptyText !== undefined) {
@@ -411,7 +422,7 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const categoryPath = fieldPath(props['categoryField'], scope);
   const category = compileWriter(showingAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }), scope);
   const series = objectsIn(props['series']).map((one) => compileSeries(one, source.itemShape, scope));
-  const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope));
+  const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope, compileText));
   const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
   const round = chartType === 'pie' || chartType === 'doughnut';
   const showLegend = typeof props['showLegend'] === 'boolean' ? props['showLegend'] : round || series.length > 1;
@@ -450,7 +461,7 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
 
 /** A series without a name is called after its field. */
 const compileSeries = (one: JsonObject, item: Shape | undefined, scope: Scope): Series => ({
-  name: compilePlain(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
+  name: compileText(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
   color: colorOf(one['color'], scope),
   path: fieldPath(one['valueField'], scope),
   writer: compileWriter(showingAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
@@ -467,7 +478,8 @@ const fieldPath = (value: Json | undefined, { limits }: Scope): Path => {
 const objectsIn = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : [];
 
-const compileOptional = (text: Json | undefined, scope: Scope): Fill => compilePlain(typeof text === 'string' ? text : '', scope);
+const compileOptional = (text: Json | undefined, scope: Scope, compile: typeof compileText): Fill =>
+  compile(typeof text === 'string' ? text : '', scope);
 
 const TIMELINE_COLOR = '#2563eb';
 
@@ -499,9 +511,12 @@ const dataSteps = (props: JsonObject, scope: Scope): Steps => {
 
 const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => TimelineItem) => {
   const { limits } = scope;
-  const [title, description, date, status] = ['title', 'description', 'date', 'status'].map((name) => compileOptional(texts[name], scope));
+  const [title, description, date] = ['title', 'description', 'date'].map((name) => compileOptional(texts[name], scope, compileText));
+  // It is compared with words that are known.
+  const status = compileOptional(texts['status'], scope, compilePlain);
   const lines = scope.keepsLines ? keptLines : onOneLine;
-  const write = (fill: Fill | undefined, state: State): string => (fill === undefined ? '' : charge(lines(fill(state)), state, limits));
+  const write = (fill: Fill | undefined, state: State): string =>
+    fill === undefined ? '' : charge(isolatesByLine(lines(fill(state))), state, limits);
   return (state) => ({
     title: write(title, state),
     description: write(description, state),

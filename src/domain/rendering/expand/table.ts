@@ -1,8 +1,10 @@
 /** Tables of a document: rows from a data source or written out, each cell with its text and, where the cell is one value, the value. */
 import { type Json, isJsonObject, type JsonObject } from '../../core/json.js';
+import type { Direction } from '../direction.js';
 import type { Limits } from '../../core/limits.js';
 import type { Cell, ExpandedColumn } from './expanded.js';
 import {
+  aloneIn,
   compileHtml,
   compileShown,
   compileWriter,
@@ -299,23 +301,27 @@ const compileCell = (content: Json | undefined, column: Showing, scope: Scope): 
   if (placeholder === undefined) return htmlCell(text, column, scope);
   const read = compileShown(placeholder.path, scope);
   const writer = writerAt(placeholder.path, scope, { ...column, isWhole: true });
-  const escape = escapeWhole(scope);
+  const place = { direction: scope.direction, escape: escapeWhole(scope) };
   return (state) => {
     const value = read(state);
-    return value === undefined || value === null ? EMPTY : valueCell(value, writer(state), state, escape);
+    return value === undefined || value === null ? EMPTY : valueCell(value, writer(state), { ...place, state });
   };
 };
 
 const literalCell = (value: Json, column: Showing, scope: Scope): MakeCell => {
   const writer = compileWriter({ ...column, isWhole: true }, scope);
-  const escape = escapeWhole(scope);
-  return (state) => valueCell(value, writer(state), state, escape);
+  const place = { direction: scope.direction, escape: escapeWhole(scope) };
+  return (state) => valueCell(value, writer(state), { ...place, state });
 };
 
+type CellPlace = Readonly<{ direction: Direction; escape: (text: string) => string; state: State }>;
+
 /** A list or an object is no value of a cell: its text stands for it. */
-const valueCell = (value: Json, { write, showing }: Writer, state: State, escape: (text: string) => string): Cell => {
-  if (typeof value === 'object') return { html: escape(write(value)), value: undefined, showing: undefined };
-  return state.format === 'excel' ? new SheetCell(value, write, showing, escape) : { html: escape(write(value)), value, showing };
+const valueCell = (value: Json, { write, showing }: Writer, { direction, escape, state }: CellPlace): Cell => {
+  if (state.format === 'excel' && typeof value !== 'object') return new SheetCell(value, write, showing, escape);
+  const text = write(value);
+  const html = escape(state.format === 'pdf' ? aloneIn(direction, text) : text);
+  return typeof value === 'object' ? { html, value: undefined, showing: undefined } : { html, value, showing };
 };
 
 /**

@@ -11,7 +11,18 @@ import {
   withSurroundings,
   type Placeholder,
 } from './templated-text.js';
-import { apartIn, isolated, markOf, setApart, type ApartValues, type Direction, type Surroundings } from '../direction.js';
+import {
+  apartIn,
+  holdsRightToLeft,
+  isolated,
+  isolatesByLine,
+  markOf,
+  setApart,
+  type ApartText,
+  type ApartValues,
+  type Direction,
+  type Surroundings,
+} from '../direction.js';
 import { type Budget, documentTooLong, spendChars } from '../budget.js';
 import type { JsonObject, Json } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
@@ -53,7 +64,7 @@ const escapeLoose = (text: string): string => escapeInTag(text).replace(/^[A-Za-
 
 /** Text that was checked when the template was saved, taken apart. */
 export const templated = (text: string, { limits }: Scope): TemplatedText =>
-  parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts;
+  withSurroundings(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
 
 /** The placeholder of a text that holds nothing else, blanks aside. */
 export const onlyPlaceholder = (parts: TemplatedText): Placeholder | undefined => {
@@ -122,6 +133,17 @@ export const compilePlain = (text: string, scope: Scope): Fill =>
     scope,
   );
 
+/** `compilePlain` for text whose values are set apart in a PDF. */
+export const compileText = (text: string, scope: Scope): Fill =>
+  fillSetApart(
+    templated(text, scope).map((part) =>
+      typeof part === 'string' ? part : { fill: valueFill(part.path, scope), escape: asItIs, isText: true, around: part.around },
+    ),
+    scope,
+  );
+
+const asItIs = (text: string): string => text;
+
 /** Compiles text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
 export const compileRaw = (text: string, scope: Scope): Fill =>
   joined(
@@ -134,18 +156,17 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
   const parts = templated(html, scope);
   const places = placesOf(parts);
   let next = 0;
-  const fill = joined(
-    parts.map((part) => {
-      if (typeof part === 'string') return part;
-      const place = places[next] ?? { kind: 'loose' };
-      next += 1;
-      const [root] = part.path;
-      if (scope.inMargin && isPageMark(root) && part.path.length === 1) return `{{${root}}}`;
-      const isAddress = place.kind === 'attribute' && isAddressName(place.name);
-      return escaped(isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column), place, scope);
-    }),
-    scope,
-  );
+  const pieces = parts.map((part): string | HtmlValue => {
+    if (typeof part === 'string') return part;
+    const place = places[next] ?? { kind: 'loose' };
+    next += 1;
+    const [root] = part.path;
+    if (scope.inMargin && isPageMark(root) && part.path.length === 1) return `{{${root}}}`;
+    const isAddress = place.kind === 'attribute' && isAddressName(place.name);
+    const fill = isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column);
+    return { fill, escape: escapeIn(place, scope), isText: place.kind === 'text', around: part.around };
+  });
+  const fill = fillSetApart(pieces, scope);
   // Values never become elements, so the pictures of a text are those that the template has.
   const images = html.match(/<img\b/gi)?.length ?? 0;
   if (images === 0) return fill;
@@ -155,17 +176,71 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
   };
 };
 
-const escaped = (fill: Fill, place: HtmlPlace, { inMargin, keepsLines }: Scope): Fill => {
+type HtmlValue = Readonly<{ fill: Fill; escape: (text: string) => string; isText: boolean; around: Surroundings | undefined }>;
+
+const escapeIn = (place: HtmlPlace, { inMargin, keepsLines }: Scope): ((text: string) => string) => {
   const escape = place.kind === 'text' ? (keepsLines ? escapeLines : escapeText) : escapeAt(place);
   // Only the template's own page numbers may be read as such later.
-  return inMargin ? (state) => escape(fill(state)).replaceAll('{', '&#123;') : (state) => escape(fill(state));
+  return inMargin ? (text) => escape(text).replaceAll('{', '&#123;') : escape;
 };
+
+const escapedFill =
+  ({ fill, escape }: HtmlValue): Fill =>
+  (state) =>
+    escape(fill(state));
+
+/**
+ * The fill of text or HTML whose values are set apart in a PDF: always in text from the right, else where it holds a letter from the right,
+ * for a paragraph with one may run from there. A sheet has the values as they are.
+ */
+const fillSetApart = (pieces: readonly (string | HtmlValue)[], scope: Scope): Fill => {
+  const plain = joined(
+    pieces.map((piece) => (typeof piece === 'string' ? piece : escapedFill(piece))),
+    scope,
+  );
+  if (!pieces.some((piece) => typeof piece !== 'string' && piece.isText)) return plain;
+  const around = scope.direction === 'rtl' ? scope.direction : undefined;
+  const apart = joined(
+    apartIn(pieces, ({ isText }) => isText).map((piece) =>
+      typeof piece === 'string' ? piece : 'values' in piece ? apartFill(piece, around, scope) : escapedFill(piece),
+    ),
+    scope,
+  );
+  return (state) => {
+    if (state.format !== 'pdf') return plain(state);
+    if (around === 'rtl') return apart(state);
+    const html = plain(state);
+    return holdsRightToLeft(html) ? apart(state) : html;
+  };
+};
+
+const apartFill = ({ values, ...joints }: ApartValues<HtmlValue>, around: Direction | undefined, { keepsLines }: Scope): Fill => {
+  const escape = values[0]?.escape ?? escapeHtml;
+  const before = values[0]?.around?.before;
+  const mark = before === around ? undefined : before;
+  return (state) => {
+    const texts = values.map(({ fill }) => (keepsLines ? keptLines(fill(state)) : fill(state)));
+    return escape(apartText(setApart(texts, joints, around), mark));
+  };
+};
+
+const NO_JOINTS = { between: [], head: '', tail: '' };
+
+/** A value that stands alone in a place of that direction. */
+export const aloneIn = (direction: Direction, text: string): string =>
+  direction === 'ltr' ? text : apartText(setApart([text], NO_JOINTS, direction), undefined);
+
+/** `mark`: the direction of the words before, where it may be another than that of the text around. */
+const apartText = (pieces: readonly ApartText[], mark: Direction | undefined): string =>
+  pieces
+    .map(({ text, direction }) => (direction === undefined ? text : isolated(text, direction) + (direction === mark ? markOf(mark) : '')))
+    .join('');
 
 const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
 
 const escapeText = (text: string): string => escapeHtml(htmlLines(text));
 
-const escapeLines = (text: string): string => withBreaks(escapeHtml(keptLines(text)));
+const escapeLines = (text: string): string => withBreaks(escapeHtml(isolatesByLine(keptLines(text))));
 
 /** The function that escapes a value which stands alone in its text. */
 export const escapeWhole = ({ keepsLines }: Scope): ((text: string) => string) => (keepsLines ? escapeLines : escapeText);
@@ -315,20 +390,14 @@ export const fillText = (
 };
 
 /** The texts of values set apart from text of that direction. */
-export const isolatedValues = (
+const isolatedValues = (
   { values, ...joints }: ApartValues<Readonly<{ text: string; around?: Surroundings }>>,
   direction: Direction,
 ): string => {
   const texts = values.map(({ text }) => text);
   const around = direction === 'ltr' && values.some((value) => value.around?.holdsRightToLeft) ? undefined : direction;
   const before = values[0]?.around?.before;
-  return setApart(texts, joints, around)
-    .map((piece) =>
-      piece.direction === undefined
-        ? piece.text
-        : isolated(piece.text, piece.direction) + (piece.direction === before && before !== direction ? markOf(before) : ''),
-    )
-    .join('');
+  return apartText(setApart(texts, joints, around), before === direction ? undefined : before);
 };
 
 /** The currency of a format may come from a variable. */

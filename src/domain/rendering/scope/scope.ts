@@ -2,6 +2,7 @@
  * Scope of a document: the variables, the constants and the variables of the loops around, while it is compiled and while it is expanded.
  */
 import type { OutputFormat } from '../content.js';
+import type { Direction } from '../direction.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { isConstant } from './constants.js';
@@ -44,6 +45,8 @@ export type Scope = Readonly<{
   inMargin: boolean;
   /** Line breaks in values of text are kept. */
   keepsLines: boolean;
+  /** How the text of the page or the component runs; from the left, each paragraph may run its own way. */
+  direction: Direction;
 }>;
 
 /** The scope within a component: `keepLines` is one of its props. */

@@ -1,6 +1,6 @@
 /** Tables of data in a mail: rows from a data source or from the template, as HTML and as aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
-import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
+import { aloneIn, onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import {
   holdsNumbers,
   isColumnType,
@@ -261,7 +261,7 @@ const cellOf = (cell: Json, column: Column, context: Context): readonly [readonl
   const literal = literalValue(content, showing);
   if (literal !== undefined) {
     const text = writerOf({ ...showing, isWhole: true }, context.language)(literal);
-    return [parseRichText(escapeHtml(text), 'inline', context), context, showing];
+    return [parseRichText(escapeHtml(aloneIn(context.direction, text)), 'inline', context), context, showing];
   }
   const text = String(content);
   const isWhole = onlyPlaceholder(templated(text, context)) !== undefined;
