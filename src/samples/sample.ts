@@ -157,8 +157,9 @@ export const documentInLanguages = <Words>(
 
 const textsIn = (walk: (map: MapText) => unknown): readonly string[] => {
   const texts: string[] = [];
-  walk((text) => {
-    texts.push(text);
+  // Samples calculate the same in each language.
+  walk((text, _, kind) => {
+    if (kind !== 'expression') texts.push(text);
     return text;
   });
   return texts;

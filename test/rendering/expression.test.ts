@@ -600,6 +600,20 @@ void t.test('localeCompare orders by the rules of the language of the mail', asy
   t.equal(sorted('sv'), 'A,Z,Å,Ö');
   t.equal(sorted('de-AT'), 'A,Å,Ö,Z');
   t.equal(evaluate('"ä".localeCompare("z")', { locale: 'sv' }), 1);
+  const byNumber = '["10 b", "9 a", "Ä1", "a10", "a9"].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })).join()';
+  t.equal(evaluate(byNumber, { locale: 'de' }), '9 a,10 b,Ä1,a9,a10');
+  t.equal(evaluate(byNumber, { locale: 'sv' }), '9 a,10 b,a9,a10,Ä1');
+  t.equal(evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de' }), 'item 10,item 9');
+  t.equal(evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de-u-kn' }), 'item 9,item 10');
+});
+
+void t.test('the case of letters by the rules of the language of the mail', async () => {
+  t.equal(evaluate('"istanbul".toLocaleUpperCase()', { locale: 'tr-TR' }), 'İSTANBUL');
+  t.equal(evaluate('"ISPARTA".toLocaleLowerCase()', { locale: 'tr' }), 'ısparta');
+  t.equal(evaluate('"Ì".toLocaleLowerCase()', { locale: 'lt' }), 'i\u0307\u0300');
+  t.equal(evaluate('"άλφα".toLocaleUpperCase()', { locale: 'el' }), 'ΑΛΦΑ');
+  t.equal(evaluate('"istanbul".toLocaleUpperCase()'), 'ISTANBUL');
+  t.equal(evaluate('"istanbul".toUpperCase()', { locale: 'tr' }), 'ISTANBUL');
 });
 
 const freeze = (value: unknown): unknown => {

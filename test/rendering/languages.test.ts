@@ -2,6 +2,10 @@
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits as limits, type Limits } from '../../src/domain/core/limits.js';
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
+import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
+import { environment } from '../support/rendering.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { documentInLanguage, emailInLanguage, languageKey, textInLanguage } from '../../src/domain/rendering/languages.js';
@@ -210,6 +214,77 @@ void t.test('a translation is checked as the text that it stands for', async (t)
   t.match(checked({ de: { ...german, 'A parcel': '{{whatever}}' } }).warnings, [
     { field: 'translations.de', message: /children\[0\]\.props\.alt: \{\{whatever\}\}: no variable "whatever" is declared/ },
   ]);
+});
+
+void t.test('calculated words per language, in mails and documents', async (t) => {
+  const words = `count === 1 ? "piece" : "pieces"`;
+  const variables = [
+    { name: 'count', type: 'number', isCalculated: true, expression: 'lines.length' },
+    { name: 'word', type: 'string', isCalculated: true, expression: words },
+    {
+      name: 'lines',
+      type: 'array',
+      schema: { itemSchema: { properties: { label: { type: 'string', isCalculated: true, expression: '`no ${index + 1}`' } } } },
+    },
+  ];
+  const components = [
+    { id: 'text', type: 'rich-text', content: '<p>{{count}} {{word}}</p>' },
+    {
+      id: 'loop',
+      type: 'loop',
+      props: { dataSource: 'lines', itemVariable: 'item' },
+      children: [{ id: 'line', type: 'rich-text', content: '{{item.label}}' }],
+    },
+  ];
+  const sections = [{ id: 's', type: 'main', components }];
+  const german = {
+    'S {{word}}': 'B {{word}}',
+    "count === 1 ? 'piece' : 'pieces'": '__LANGUAGE__ === "de" && count === 1 ? "Stück" : "Stücke"',
+    '`no ${index + 1}`': '`Nr. ${index + 1}`',
+    'lines.length': '0',
+  };
+  const given = { subject: 'S {{word}}', locale: 'en-GB', variables, schema: { sections } };
+  const saved = checkEmailTemplate({ ...given, translations: { de: german } }, limits);
+  t.same(
+    saved.warnings.map(({ message }) => message),
+    ['"lines.length" is no text of the template, so it is never shown'],
+    'an expression without words is the same in each language; a constant in one is no constant without braces',
+  );
+  const render = (locale: string, lines: readonly JsonObject[]): string => {
+    const { subject, text } = openRenderer({ limits }).compileEmail(emailInLanguage(saved.content, { locale }))({
+      variables: { lines },
+      environment,
+    });
+    return `${subject}: ${text.replace(/\s+/g, ' ').trim()}`;
+  };
+  t.equal(render('de-AT', [{}]), 'B Stück: 1 Stück Nr. 1');
+  t.equal(render('de', [{}, {}]), 'B Stücke: 2 Stücke Nr. 1 Nr. 2');
+  t.equal(render('en-GB', [{}]), 'S piece: 1 piece no 1');
+  t.equal(render('fr', []), 'S pieces: 0 pieces');
+
+  const pages = [{ pageId: 'p', pageName: 'P', sections }];
+  const { content } = checkAttachmentTemplate(
+    { locale: 'en-GB', variables, schema: { outputFormats: ['pdf', 'excel'], pages }, translations: { de: german } },
+    limits,
+  );
+  for (const format of ['pdf', 'excel'] as const)
+    t.match(
+      JSON.stringify(compileDocument(documentInLanguage(content, { locale: 'de' }), limits)({ lines: [{}] }, environment, format)),
+      /1 Stück.*Nr\. 1/,
+    );
+
+  const refused = (expression: string): unknown => {
+    try {
+      return checkEmailTemplate({ ...given, translations: { de: { ...german, "count === 1 ? 'piece' : 'pieces'": expression } } }, limits);
+    } catch (error) {
+      return error instanceof DomainError ? error.details.errors : error;
+    }
+  };
+  t.match(refused('cuont === 1 ? "Stück" : "Stücke"'), [
+    { field: 'translations.de', message: /^variables\[1\]\.expression: uses "cuont".*did you mean "count"/ },
+  ]);
+  t.match(refused('word + "e"'), [{ field: 'translations.de', message: /variables\[1\]\.expression: depends on itself: word → word/ }]);
+  t.match(refused('"Stück'), [{ field: 'translations.de', message: /variables\[1\]\.expression/ }]);
 });
 
 void t.test('the form', async (t) => {

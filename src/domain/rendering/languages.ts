@@ -48,8 +48,8 @@ const translateOf = ({ locale, translations }: InLanguages, language: CallLangua
     ? undefined
     : translatorOf(translations, language.locale);
 
-/** `prose`: a reader reads it, so each language should have it. */
-type TextKind = 'prose' | 'address';
+/** `prose`: a reader reads it, so each language should have it. `expression`: it makes a calculated word. */
+type TextKind = 'prose' | 'address' | 'expression';
 
 /** Answers what stands in place of one text of the template. */
 export type MapText = (text: string, field: string, kind: TextKind) => string;
@@ -188,10 +188,19 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
 const textIn = (value: Json, field: string, map: MapText, kind: TextKind): Json =>
   typeof value === 'string' ? map(value, field, kind) : value;
 
-/** Maps the fallbacks, which stand in place of blank values. */
+/** An expression that holds words: text in quotation marks. Others are the same in each language. */
+const WORDS = /['"`]/;
+
+const mapExpression = (node: Readonly<{ expression?: unknown }>, field: string, map: MapText): Readonly<{ expression?: string }> =>
+  typeof node.expression === 'string' && WORDS.test(node.expression)
+    ? { expression: map(node.expression, `${field}.expression`, 'expression') }
+    : {};
+
+/** Maps the fallbacks, which stand in place of blank values, and the expressions that make words. */
 const mapVariables = (variables: readonly VariableDefinition[], map: MapText): readonly VariableDefinition[] =>
   variables.map((definition, at) => ({
     ...definition,
+    ...mapExpression(definition, `variables[${at}]`, map),
     ...(definition.fallback !== undefined && { fallback: map(definition.fallback, `variables[${at}].fallback`, 'prose') }),
     ...(definition.schema && { schema: mapMember(definition.schema, `variables[${at}].schema`, map) }),
   }));
@@ -200,6 +209,7 @@ const mapMember = (node: JsonObject, field: string, map: MapText): JsonObject =>
   const { fallback, properties, itemSchema } = node;
   return {
     ...node,
+    ...mapExpression(node, field, map),
     ...(typeof fallback === 'string' && { fallback: map(fallback, `${field}.fallback`, 'prose') }),
     ...(isJsonObject(properties) && {
       properties: Object.fromEntries(

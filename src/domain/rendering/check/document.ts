@@ -31,7 +31,7 @@ import { withoutNulls, checkStrictness, collectFaults, type Faults } from './fau
 import { openBudget } from '../budget.js';
 import type { Limits } from '../../core/limits.js';
 import { addressWarnings, bareConstantWarnings } from './hints.js';
-import { checkFallbacks, checkTranslations } from './translations.js';
+import { checkVariableTexts, checkTranslations } from './translations.js';
 import { checkVariables } from './variables.js';
 import { mapDocumentTexts } from '../languages.js';
 import { documentMedia } from '../lengths.js';
@@ -80,10 +80,11 @@ export const checkAttachmentTemplate = (
   };
   const pathsOf = (one: Named, nearest: Nearest): PathFindings => {
     const parts = partsOfDocument(one.content);
-    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
+    const found = checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
+    return withExpressions(found, one.content.variables, nearest);
   };
   const nearest = boundedNearest();
-  const paths = withExpressions(pathsOf({ name, content }, nearest), variables, nearest);
+  const paths = pathsOf({ name, content }, nearest);
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
   const { translations, warnings } = checkTranslations(
@@ -95,7 +96,7 @@ export const checkAttachmentTemplate = (
         const refused = { ...inLanguage, ...(outside.refused && { refused: outside.refused }) };
         checkText(translated.name, 'name', refused);
         checkSchema(translated.content.schema, refused, inLanguage);
-        checkFallbacks(translated.content.variables, inLanguage);
+        checkVariableTexts(translated.content.variables, inLanguage);
       },
       paths: pathsOf,
     },

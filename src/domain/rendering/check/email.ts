@@ -11,7 +11,7 @@ import { DEFAULT_LOCALE, type EmailTemplateContent } from '../content.js';
 import { checkSections, refuseUnknown, type WalkTools, measureTemplate } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
-import { checkFallbacks, checkTranslations } from './translations.js';
+import { checkVariableTexts, checkTranslations } from './translations.js';
 import { emailProps } from '../components.js';
 import { checkStrictness, collectFaults, withoutNulls } from './faults.js';
 import { mapEmailTexts } from '../languages.js';
@@ -62,9 +62,9 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     variables,
   };
   const pathsOf = (one: EmailTemplateContent, nearest: Nearest) =>
-    checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax, nearest);
+    withExpressions(checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax, nearest), one.variables, nearest);
   const nearest = boundedNearest();
-  const paths = withExpressions(pathsOf(content, nearest), variables, nearest);
+  const paths = pathsOf(content, nearest);
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
   const { translations, warnings } = checkTranslations(
@@ -75,7 +75,7 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
         measureTemplate(translated, limits);
         checkSubject(translated.subject, inLanguage);
         checkSchema(translated.schema, inLanguage);
-        checkFallbacks(translated.variables, inLanguage);
+        checkVariableTexts(translated.variables, inLanguage);
       },
       paths: pathsOf,
     },

@@ -2,7 +2,8 @@
  * Warnings about the texts of a checked template (addresses that lead nowhere, constants without braces), and which assets its texts name.
  */
 import { isJsonObject, type Json } from '../../core/json.js';
-import type { Translations } from '../translations.js';
+import { nameOfText, type Translations } from '../translations.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import type { FieldError } from '../../core/errors.js';
 import { constants } from '../scope/constants.js';
 import { addressesIn, assetAddress, type HtmlAddress } from '../addresses.js';
@@ -48,13 +49,14 @@ const article = { email: 'an email', document: 'a document' } as const;
 /** Props that hold a path, with braces or without. */
 const PATHS = /\.props\.(?:condition|dataSource)$/;
 
-type Written = Texts & Readonly<{ subject?: string | undefined }>;
+type Written = Texts & Readonly<{ subject?: string | undefined; variables?: readonly VariableDefinition[] }>;
 
 /**
  * In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces: its
  * reader would see the name.
  */
-export const bareConstantWarnings = ({ subject, ...template }: Written): readonly FieldError[] => {
+export const bareConstantWarnings = ({ subject, schema, variables = [], translations = {} }: Written): readonly FieldError[] => {
+  const expressions = new Set(expressionsIn(variables as unknown as Json).map(nameOfText));
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('__') || PATHS.test(field)) return;
@@ -63,9 +65,26 @@ export const bareConstantWarnings = ({ subject, ...template }: Written): readonl
     if (bare !== undefined) warnings.push({ field, message: `shows ${bare} as it is written: a constant stands in braces, {{${bare}}}` });
   };
   if (subject !== undefined) look(subject, 'subject');
-  visitTexts(template, look);
+  visitTexts({ schema, translations: withoutTexts(translations, expressions) }, look);
   return warnings;
 };
+
+/** The expressions of variables and of their members, which hold constants without braces. */
+const expressionsIn = (value: Json | undefined): readonly string[] => {
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(expressionsIn);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === 'expression' && typeof member === 'string' ? [member] : expressionsIn(member),
+  );
+};
+
+const withoutTexts = (translations: Translations, names: ReadonlySet<string>): Translations =>
+  Object.fromEntries(
+    Object.entries(translations).map(([tag, texts]) => [
+      tag,
+      Object.fromEntries(Object.entries(texts).filter(([text]) => !names.has(nameOfText(text)))),
+    ]),
+  );
 
 /** `field`: where it is named first. */
 export type AssetReference = Readonly<{ field: string; assetId: string; use: 'picture' | 'font' }>;

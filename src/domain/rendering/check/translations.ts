@@ -2,6 +2,7 @@
 import type { FieldError } from '../../core/errors.js';
 import { openBudget } from '../budget.js';
 import { isJsonObject, type JsonObject } from '../../core/json.js';
+import { orderCalculated } from '../expression/calculated.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { isPlainObject, localeFault } from './format.js';
 import { checkShowing } from './variables.js';
@@ -56,6 +57,7 @@ export const checkTranslations = <Content>(
     const content = spoken.mapped(translatorOf(translations, tag));
     const faults = { ...tools.faults, add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`) };
     const budget = openBudget(tools.limits);
+    const wrong = tools.faults.count();
     spoken.check(content, { ...tools, faults, budget, ids: new Map() });
     if (tools.faults.isFull()) break;
     elements += tools.limits.workElementsMax - budget.elementsLeft;
@@ -63,6 +65,8 @@ export const checkTranslations = <Content>(
       tools.faults.add('translations', tooMuch(tag, TEMPLATES_OF_WORK * tools.limits.workElementsMax));
       break;
     }
+    // Paths are read from what is right, as those of the template itself are.
+    if (tools.faults.count() > wrong) continue;
     const found = spoken.paths(content, nearest);
     for (const { field: at, message } of newIn(found.faults, paths.faults)) faults.add(at, message);
     for (const { field: at, message } of newIn(found.warnings, paths.warnings)) warn(field, `${at}: ${message}`);
@@ -169,8 +173,9 @@ const hasWords = (text: string): boolean => {
   return false;
 };
 
-/** Checks the texts that stand in place of blank values. */
-export const checkFallbacks = (variables: readonly VariableDefinition[], { faults }: WalkTools): void => {
+/** Checks the texts that stand in place of blank values, and the expressions. */
+export const checkVariableTexts = (variables: readonly VariableDefinition[], { faults, limits }: WalkTools): void => {
+  for (const { field, message } of orderCalculated(variables, limits).faults) faults.add(`${field}.expression`, message);
   const walk = (node: JsonObject, field: string): void => {
     const { properties, itemSchema } = node;
     checkShowing(node, field, faults);

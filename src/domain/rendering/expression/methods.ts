@@ -14,6 +14,7 @@ import {
   madeText,
   type Run,
   type Value,
+  isObject,
   isTruthy,
   joined,
   placeAt,
@@ -119,21 +120,40 @@ const normalize: TextMethod = (text, [wanted], run, at) => {
   return over((whole) => whole.normalize(form))(text, [], run, at);
 };
 
-/** The collator of the language that was last asked for: mails are rendered in bursts, and Intl is slow. */
-let last = { locale: 'en', collator: new Intl.Collator('en') };
+/** The collator that was last asked for: mails are rendered in bursts, and Intl is slow. */
+let last = { locale: 'en', isNumeric: false, collator: new Intl.Collator('en') };
 
 /** Orders as the language of the mail does, whatever language the machine runs in. */
-const collatorOf = (locale: string): Intl.Collator => {
-  if (last.locale !== locale) last = { locale, collator: new Intl.Collator(locale) };
+const collatorOf = (locale: string, isNumeric: boolean): Intl.Collator => {
+  if (last.locale !== locale || last.isNumeric !== isNumeric)
+    last = { locale, isNumeric, collator: new Intl.Collator(locale, isNumeric ? { numeric: true } : {}) };
   return last.collator;
 };
 
-const localeCompare: TextMethod = (text, [other, ...more], run, at) => {
-  if (more.length > 0) throw new ExpressionError('WRONG_ARGUMENT', 'calls "localeCompare" with more than one argument', at);
+/** `a.localeCompare(b)`, and `a.localeCompare(b, undefined, { numeric: true })`, by which "item 9" stands before "item 10". */
+const localeCompare: TextMethod = (text, [other, language, options, ...more], run, at) => {
+  const isKnown =
+    options === undefined || (isObject(options) && Object.keys(options).join() === 'numeric' && typeof options['numeric'] === 'boolean');
+  if (language !== undefined || !isKnown || more.length > 0)
+    throw new ExpressionError(
+      'WRONG_ARGUMENT',
+      'calls "localeCompare" with more than the other text, undefined, and { numeric: true }: it orders by the language of the mail',
+      at,
+    );
   const right = textOf(run, other, at);
   charge(run, costOfText(text.length + right.length), at);
-  return collatorOf(run.locale).compare(text, right);
+  // The language itself may say so: `de-u-kn`.
+  return collatorOf(run.locale, isObject(options) && options['numeric'] === true).compare(text, right);
 };
+
+/** The case of letters as the language of the mail has it: `i` is `İ` in Turkish. */
+const localeCase =
+  (change: (text: string, locale: string) => string): TextMethod =>
+  (text, args, run, at) => {
+    if (args.length > 0)
+      throw new ExpressionError('WRONG_ARGUMENT', 'changes the case of letters by the language of the mail, and takes no argument', at);
+    return over((whole) => change(whole, run.locale))(text, [], run, at);
+  };
 
 /** Methods of text: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */
 export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
@@ -158,6 +178,8 @@ export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, Text
     split,
     startsWith: search((text, part, from) => text.startsWith(part, from)),
     substring: cut((text, from, to) => text.substring(from ?? 0, to)),
+    toLocaleLowerCase: localeCase((text, locale) => text.toLocaleLowerCase(locale)),
+    toLocaleUpperCase: localeCase((text, locale) => text.toLocaleUpperCase(locale)),
     toLowerCase: over((text) => text.toLowerCase()),
     toUpperCase: over((text) => text.toUpperCase()),
     trim: over((text) => text.trim()),
