@@ -1,7 +1,7 @@
 /** A host that takes no sessions: one attempt in growing pauses asks again, every mail waits without spending any, and all leave when it answers. */
 import t, { type Test } from 'tap';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
-import type { Mailer } from '../../src/domain/ports/mailer.js';
+import type { Mailer, RecipientOutcome } from '../../src/domain/ports/mailer.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { watchBacklogsWorker } from '../../src/projections/email/queue.js';
 import { deliverEmail } from '../../src/processors/email/delivery.js';
@@ -13,7 +13,12 @@ import { memoryLog } from '../support/memory-ports.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
 
 /** A world whose host is away until `isAway` is set to false; `asked` counts the sessions that were tried meanwhile. */
-const withHost = async (t: Test, options: ProcessorOptions = {}, unwatchedMs = (_sinceMs: number): number => 0) => {
+const withHost = async (
+  t: Test,
+  options: ProcessorOptions = {},
+  unwatchedMs = (_sinceMs: number): number => 0,
+  fault: Partial<RecipientOutcome> = {},
+) => {
   const world = await openProcessorWorld(t, options);
   const host = { isAway: true, asked: 0 };
   const mailer: Mailer = {
@@ -21,7 +26,10 @@ const withHost = async (t: Test, options: ProcessorOptions = {}, unwatchedMs = (
     send: async (delivery) => {
       if (!host.isAway) return world.mailer.send(delivery);
       host.asked += 1;
-      return { kind: 'host-away', fault: { ...said('deferred'), replyCode: null, enhancedCode: null, rule: 'connection-refused' } };
+      return {
+        kind: 'host-away',
+        fault: { ...said('deferred'), replyCode: null, enhancedCode: null, rule: 'connection-refused', ...fault },
+      };
     },
     probe: async () => {
       host.asked += 1;
@@ -65,6 +73,21 @@ const haveStatus = (world: ProcessorWorld, ids: readonly EmailId[], status: stri
     for (const id of ids) if ((await world.commands.getEmail(caller, id)).status !== status) return false;
     return true;
   }, `all are ${status}`);
+
+void t.test('the log has the words of a host that takes no session, without addresses', async (t) => {
+  const text = '421 4.7.0 Try again later, closing connection. (EHLO) <ada@example.org> - gsmtp';
+  const { world, start } = await withHost(t, {}, undefined, { rule: 'service-closing', replyCode: 421, text });
+  await world.send();
+  start();
+  await until(async () => {
+    await pass(world, 500);
+    return world.logger.lines.some(({ message }) => message === 'no session could be opened');
+  }, 'it is logged');
+  t.match(
+    world.logger.lines.find(({ message }) => message === 'no session could be opened'),
+    { fields: { rule: 'service-closing', reply: '421 4.7.0 Try again later, closing connection. (EHLO) <…> - gsmtp' } },
+  );
+});
 
 void t.test('a host that is away costs few attempts; each mail is deferred once, and all leave when it answers', async (t) => {
   const { world, host, read, start } = await withHost(t, { inFlightMax: 4 });

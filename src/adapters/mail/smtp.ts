@@ -3,7 +3,7 @@ import { Duplex, Readable } from 'node:stream';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SMTPError, SMTPConnectionEnvelope, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
 import type { RecipientOutcome, Delivered, Delivery, Dialogue, Mailer, OutgoingMessage } from '../../domain/ports/mailer.js';
-import { classifyReply, enhancedCodeOf, type ReplyStage } from '../../domain/email/bounce-rules.js';
+import { classifyReply, enhancedCodeOf, type ReplyStage, SESSION_FULL } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
 import {
@@ -276,14 +276,15 @@ const wasStale = ({ error, rejections, sent }: SmtpFailure): boolean =>
   rejections.length === 0 &&
   (error.responseCode === 421 || ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
 
-/** Replies of a server that takes no further message in this session, and would in another. */
-const SESSION_FULL =
-  /too many (messages|mails|e-?mails|transactions)|(messages?|mails?|transactions?) (limit|per (connection|session))|maximum (number of )?(messages|mails|transactions)/i;
+/** Limits of which a reply may not say that they are those of a session. */
+const TOO_MANY =
+  /too many (messages|mails?|e-?mails?|transactions)\b|(messages?|mails?|transactions?)( count)? limit|max(imum)? (allowed )?(number of )?(messages|mails|transactions)/i;
 
+/** True for replies of a server that takes no further message in this session, and would in another. */
 const isFull = ({ error, rejections }: SmtpFailure): boolean =>
   // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
   [error, ...(error.command === 'MAIL FROM' ? [] : rejections)].every(
-    ({ responseCode = 0, response = '' }) => responseCode >= 400 && SESSION_FULL.test(response),
+    ({ responseCode = 0, response = '' }) => responseCode >= 400 && (SESSION_FULL.test(response) || TOO_MANY.test(response)),
   );
 
 /** Whether the server refused only this message, so that the session goes on after RSET. 503 says that it has lost the order of commands. */

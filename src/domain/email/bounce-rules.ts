@@ -26,6 +26,10 @@ type ReplyRule = Readonly<{
 const permanent = [500, 599] as const;
 const transient = [400, 499] as const;
 
+/** Says that a session has had as many messages as it may have, for whatever code. */
+export const SESSION_FULL =
+  /\b(messages?|mails?|e-?mails?|mail commands|transactions?)(\/| (limit )?(sent )?((allowed )?(per|in|on|over|for|of|within) )?(an? |one |this |the |single |same |current )*)(connection|session)\b|\b(connection|session) (messages?|mails?|transactions?) (limit|count)|\bplease re-?connect\b/i;
+
 /**
  * Sentences about the sender: its address, host, rate, reputation or login. They decide before the codes, because many hosts send them
  * with the code of an unknown mailbox. The first that matches decides.
@@ -51,6 +55,7 @@ const blames: readonly Readonly<{ rule: string; text: RegExp }>[] = [
     rule: 'sending-limit',
     text: /\bat a rate\b|\brate[- ]?(limit|control|exceed)|throttl|too many (messages|e-?mails?|mails|connections|sessions|posts|requests|complaints)|(hourly|daily|sending|submission|outgoing|outbound|message rate|recipient rate) (\w+ )?(limit|quota|rate)s?\b|(exceed|reach|over)\w* .{0,60}\b(hourly|daily|(sending|outgoing|outbound|submission) (limit|quota|rate))|\b(this|(with)?in (an?|one)|per|last) (second|minute|hour|day)\b|too (fast|quickly|frequent)/i,
   },
+  { rule: 'sending-limit', text: SESSION_FULL },
   {
     rule: 'host-refused',
     text: /\b(client|connecting|sending|your|sender'?s?|source) (smtp |mail |e-?mail )?(host|hostname|host name|ip|server|network|mta|domain|system|isp|country|dns)\b.{0,80}?\b(reject|refus|den(y|ied)|block|black|ban|listed|list|reputation|resol|suspicious|not (found|allowed|accepted|permitted|welcome)|no (ptr|reverse|rdns|access)|must have|requires?|does(n't| not) (have|match|exist))/i,

@@ -105,6 +105,9 @@ const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSi
   ["550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients", 'blocked'],
   ['550 5.1.1 Your domain has sent to too many recipients this hour', 'blocked'],
   ['550 Domain example.com has exceeded the max emails per hour (100/100 (100%)) allowed. Message discarded.', 'blocked'],
+  ['550 maximum allowed number of messages in a single session exceeded', 'blocked'],
+  ['550 5.1.1 Too many transactions in this session', 'blocked'],
+  ['550 5.7.1 messages/connection exceeded', 'blocked'],
   // The sender's address
   ['550 5.1.8 <a@example.com>: Sender address rejected: Domain not found', 'blocked'],
   ['550 <a@example.com>: Sender address rejected: Domain not found', 'blocked'],

@@ -170,6 +170,13 @@ void t.test('a session that takes no further message is left for another, within
     ['mail', '550 5.7.0 too many mails per connection'],
     ['rcpt', '452 4.5.3 too many messages'],
     ['message', '452 4.3.0 maximum number of messages reached'],
+    ['rcpt', '550 maximum allowed number of messages in a single session exceeded'],
+    ['mail', '550 5.7.1 messages/connection exceeded'],
+    ['rcpt', '421 4.4.5 Too many MAIL commands'],
+    ['mail', '503 5.5.1 Too many mail commands in this session'],
+    ['mail', '450 4.4.2 Message count limit reached'],
+    ['data', '451 4.3.2 Please reconnect'],
+    ['rcpt', '550 Too many transactions in this session'],
   ] as const) {
     const server = await openSmtpScript({ script: (moment) => (moment.step === step && moment.message === 2 ? reply(text) : undefined) });
     const mailer = openSmtpMailer({ url: server.url, final: false, connectionsMax: 1, logger: silent });
