@@ -429,6 +429,116 @@ void t.test('the text part says what elements mean', (t) => {
   t.end();
 });
 
+void t.test('tables of rich text in the text part', (t) => {
+  const shown = (
+    content: string,
+    variables: JsonObject = {},
+    more: Readonly<Record<string, unknown>> = {},
+    props: JsonObject = {},
+  ): string[] =>
+    renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content, props }], more), variables)
+      .text.trimEnd()
+      .split('\n');
+  const [long, row] = ['word '.repeat(18).trim(), '<tr><td>{{a}}</td><td>{{b}}</td></tr>'];
+
+  t.same(
+    shown(
+      '<table><tr><th>Item</th><th>Address</th></tr><tr><td>Mug</td><td>Line 1<br>Line 2</td></tr><tr><td>Kettle with timer</td><td>x</td></tr></table><p>y</p>',
+    ),
+    [
+      'Item               Address',
+      '-'.repeat(26),
+      'Mug                Line 1',
+      '                   Line 2',
+      'Kettle with timer  x',
+      '',
+      'y',
+    ],
+    'heads without thead, the second line of a cell in its column',
+  );
+  t.same(
+    shown(
+      '<table><caption>Sales</caption><thead><tr><th rowspan="2">Name</th><th colspan="2">Amounts {{y}}</th></tr><tr><th>Q1</th><th>Q2</th></tr></thead><tbody><tr><td>日本</td><td>1,200.50</td><td>€3</td></tr><tr><td>{{a}}</td><td>{{b}}</td><td>40</td></tr></tbody><tfoot><tr><td colspan="2">Total</td><td>43</td></tr></tfoot></table>',
+      { y: 2026, a: 'Ada', b: 12 },
+    ),
+    [
+      'Sales',
+      'Name  Amounts 2026',
+      '            Q1  Q2',
+      '-'.repeat(18),
+      '日本  1,200.50  €3',
+      'Ada         12  40',
+      '-'.repeat(18),
+      'Total           43',
+    ],
+    'spans, wide letters, numbers at the right, a foot',
+  );
+  t.same(
+    shown(
+      '<table><tr><th>A</th><th align="right">B</th><th>C</th></tr><tr><td align="center">a</td><td>x</td><td>1.2.2026</td></tr><tr><td>bbb</td><td style="text-align:right">y</td><td>24.12.2026</td></tr></table>',
+    ),
+    [' A   B  C', '-'.repeat(18), ' a   x  1.2.2026', 'bbb  y  24.12.2026'],
+    'sides that the author names; a date is no number',
+  );
+  t.same(shown(`<table>${row}<tr><td>Shipping</td><td>free</td></tr></table>`, { a: 'Subtotal', b: '€10.00' }), [
+    'Subtotal  €10.00',
+    'Shipping  free',
+  ]);
+
+  t.same(
+    shown(`<table><tr><th>Name:</th><th>Text</th></tr>${row}${row}</table>`, { a: 'x', b: long }),
+    [
+      'Name: x',
+      `Text: ${'word '.repeat(14).trim()}`,
+      '  word word word word',
+      '',
+      'Name: x',
+      `Text: ${'word '.repeat(14).trim()}`,
+      '  word word word word',
+    ],
+    'too wide: label and value',
+  );
+  t.same(shown(`<table><tr><th>Name</th><td>${long}</td></tr><tr><th>Age</th><td>3</td></tr></table>`), [
+    `Name: ${'word '.repeat(14).trim()}`,
+    '  word word word word',
+    'Age: 3',
+  ]);
+  t.same(shown(`<table>${row}</table>`, { a: long, b: 'x' }), [
+    ...[15, 3].map((count, at) => (at === 0 ? '' : '  ') + 'word '.repeat(count).trim()),
+    'x',
+  ]);
+  t.same(shown('<table><tr><th>A</th><th>B</th></tr><tr><td>{{c}}</td><td>x</td></tr></table>', { c: 'C' }, { locale: 'ar' }).length, 2);
+
+  const layout = '<tr><td>&nbsp;</td><td>A</td><td>{{none}}</td><td>{{b}}</td></tr><tr><td><p>Hello</p></td><td>World</td></tr>';
+  t.same(shown(`<table role="presentation">${layout}</table>`, { b: 'B' }), ['A  B', '', 'Hello', '', 'World'], 'a table for the layout');
+  t.same(shown('<table><tr><td>One</td></tr><tr><td>Two</td></tr></table>'), ['One', '', 'Two'], 'a single column');
+  t.same(shown('<table><tr><th>A</th><th>B</th></tr><tr><td><table><tr><td>x</td><td>y</td></tr></table></td><td>z</td></tr></table>'), [
+    'A  B',
+    '',
+    'x  y',
+    '',
+    'z',
+  ]);
+  t.same(shown('<ul><li>x<table><tr><th>A</th><td>{{b}}</td></tr><tr><th>Long</th><td>2</td></tr></table></li></ul>', { b: 'B' }), [
+    '- x',
+    '',
+    '  A     B',
+    '  Long  2',
+  ]);
+  t.same(
+    shown(
+      `<table><tr><th>A</th><th>B</th></tr>${row}<tr><td>{{c}}</td><td>x<ul><li>i</li></ul></td></tr></table>`,
+      { c: 'C' },
+      {},
+      { hideWhenEmpty: 'lines' },
+    ),
+    ['A  B', '------', 'C  x', '   - i'],
+    'a row without a value is left out',
+  );
+  t.same(shown('<table><tr><td colspan="1000" rowspan="1000">a</td><td>b</td></tr><tr hidden><td>c</td><td>d</td></tr></table>'), ['a  b']);
+  t.end();
+});
+
 void t.test('what is hidden is hidden in the HTML too', (t) => {
   const html = (content: string): string => bodyOf(renderTemplate(templateOf([rich('a', content)])).html);
   t.match(html('<p>a</p><p hidden>b</p>'), /<p hidden="" style="[^"]*display:none">b/);

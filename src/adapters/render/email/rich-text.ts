@@ -4,14 +4,14 @@ import type { Showing } from '../../../domain/rendering/scope/showing.js';
 import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, textOf } from './values.js';
-import { HARD_BLANK, heading, integer, linked, mark, oneLine, raised, wrap } from './text-layout.js';
+import { beside, HARD_BLANK, heading, integer, linked, mark, oneLine, raised, wrap } from './text-layout.js';
 import { hides } from '../rich-tree.js';
 import { textLinkOf } from './urls.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{
   terms: readonly Term[];
-  kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item' | 'gap';
+  kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item' | 'gap' | 'table';
   first: Term;
   rest: string;
   /** The expression of what it is there for; undefined where it is always there. */
@@ -64,7 +64,8 @@ export const lineTexts = (nodes: readonly RichNode[], context: Context, column?:
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
-  return state.paragraphs.flatMap(({ terms, when }, at): readonly Term[] => {
+  return state.paragraphs.flatMap(({ terms: words, kind, first, when }, at): readonly Term[] => {
+    const terms = kind === 'item' ? [first, ...words] : words;
     const shown = when === undefined ? terms : [js(`(${when}?${concat(terms)}:"")`)];
     return at === 0 ? shown : ['\n', ...shown];
   });
@@ -84,6 +85,7 @@ const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
       return literal === undefined ? js(`HEADING(${text},${quote(mark)})`) : heading(literal, mark);
     }
     case 'pre':
+    case 'table':
       return literal === undefined ? js(text) : literal;
     case 'plain':
     case 'h4':
@@ -95,7 +97,7 @@ const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
   }
 };
 
-const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'table', 'tr', 'caption']);
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'table', 'tr', 'td', 'th', 'caption']);
 
 /** True for an element in which HTML shows the line breaks of values. */
 const showsLines = ({ tag, attributes }: RichElement): boolean =>
@@ -144,10 +146,6 @@ const visitInline = (node: RichElement, state: TextState, context: Context, colu
       return;
     case 'img':
       return addText(textOf(node.attributes.get('alt') ?? [], context), state);
-    case 'td':
-    case 'th':
-      if (state.terms.length > 0) state.terms.push(HARD_BLANK, HARD_BLANK);
-      return visit(node.children, state, context, column);
     case 'a': {
       const start = state.terms.length;
       visit(node.children, state, context, column);
@@ -216,11 +214,184 @@ const visitBlock = (node: RichElement, state: TextState, context: Context, colum
     case 'ol':
       visitItems(node, state, context, column);
       return;
+    case 'table':
+      if (holdsData(node)) return visitTable(node, state, context, column);
+      break;
+    case 'tr':
+      if (!cellsOf(node).every(isInline)) break;
+      state.terms.push(...besideOf(cellsOf(node).map((cell) => lineTexts(cell.children, context, column))));
+      close(state);
+      return;
   }
   visit(node.children, state, context, column);
   close(state);
   const isMarked = typeof first === 'string' && state.paragraphs.length > count;
   Object.assign(state, { first: isMarked ? rest : first, rest, kind });
+};
+
+const elementsIn = ({ children }: RichElement, ...tags: readonly string[]): readonly RichElement[] =>
+  children.flatMap((child) => (child.kind === 'element' && tags.includes(child.tag) ? [child] : []));
+
+/** True for an element with nothing in it that stands in lines of its own. */
+const isInline = (node: RichNode): boolean =>
+  node.kind === 'text' || node.children.every((child) => !(child.kind === 'element' && BLOCKS.has(child.tag)) && isInline(child));
+
+const cellsOf = (row: RichElement): readonly RichElement[] => elementsIn(row, 'td', 'th').filter((cell) => !isSilent(cell));
+
+const besideOf = (cells: readonly (readonly Term[])[]): readonly Term[] => {
+  const literals = cells.map(literalOf);
+  return literals.every((literal) => literal !== undefined) ? [beside(literals)] : [js(`BESIDE([${cells.map(concat).join(',')}])`)];
+};
+
+/** A row of a table of data, and the expression of what it is there for. */
+type DataRow = Readonly<{ row: RichElement; part: (typeof parts)[number]; when: string | undefined }>;
+const parts = ['thead', 'tbody', 'tfoot'] as const;
+
+const rowsOf = (table: RichElement, context: Context): readonly DataRow[] => {
+  const whenIn = (node: RichElement, outer: string | undefined): string | undefined => {
+    const own = node.when && whenOf(node.when, context);
+    return outer === undefined || own === undefined ? (own ?? outer) : `${outer}&&${own}`;
+  };
+  const rows = (node: RichElement, part: DataRow['part'], outer: string | undefined): readonly DataRow[] =>
+    node.children.flatMap((child): readonly DataRow[] => {
+      if (child.kind === 'text' || isSilent(child)) return [];
+      const when = whenIn(child, outer);
+      if (child.tag === 'tr') return [{ row: child, part, when }];
+      const inner = parts.find((name) => name === child.tag);
+      return inner === undefined ? [] : rows(child, inner, when);
+    });
+  const all = rows(table, 'tbody', undefined);
+  return parts.flatMap((part) => all.filter((row) => row.part === part));
+};
+
+/**
+ * True for a table that is laid out in columns: one with several of them and with heads, or with text alone in its cells. Others are there for
+ * the layout of what they hold, and so is what calls itself so.
+ */
+const holdsData = (table: RichElement): boolean => {
+  if (/^(?:presentation|none)$/i.test(literalAttribute(table.attributes.get('role'))?.trim() ?? '')) return false;
+  const rows = [table, ...elementsIn(table, ...parts)].flatMap((part) => elementsIn(part, 'tr')).map(cellsOf);
+  const cells = rows.flat();
+  if (!rows.some(({ length }) => length > 1) || cells.some((cell) => holds(cell, 'table'))) return false;
+  return cells.some(({ tag }) => tag === 'th') || (cells.every(isInline) && !cells.some((cell) => holds(cell, 'img')));
+};
+
+const holds = ({ children }: RichElement, tag: string): boolean =>
+  children.some((child) => child.kind === 'element' && (child.tag === tag || holds(child, tag)));
+
+/** Bound: columns that spans reach into. A cell beyond them has one column. */
+const TABLE_COLUMNS_MAX = 50;
+
+const visitTable = (table: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
+  const [caption] = elementsIn(table, 'caption');
+  if (caption !== undefined) {
+    const { kind } = state;
+    state.kind = 'h4';
+    visit([caption], state, context, column);
+    close(state);
+    state.kind = kind;
+  }
+  const rows = rowsOf(table, context);
+  const heads = headsOf(rows);
+  const placed = placedIn(rows.map(({ row }) => cellsOf(row)));
+  const laid = rows.map((row, at) => ({ ...row, cells: placed[at] ?? [], isHead: at < heads || row.part === 'thead' }));
+  const body = laid.filter(({ isHead, part }) => !isHead && part !== 'tfoot');
+  const columns = Math.max(0, ...placed.map((cells) => cells.reduce((sum, { span }) => sum + span, 0)));
+  const aligns = Array.from({ length: columns }, (_, at) =>
+    columnSide(
+      at,
+      body.map(({ cells }) => cells),
+      context,
+    ),
+  ).join('');
+  const texts = (cells: readonly PlacedCell[]): readonly (readonly Term[])[] =>
+    cells.map(({ cell }) => (cell === undefined ? [] : lineTexts(cell.children, context, column)));
+  const { first, rest } = state;
+  const given = {
+    aligns,
+    isLabelled: context.direction === 'rtl',
+    isKeyed: body.every(({ cells }) => cells[0]?.cell?.tag === 'th'),
+    least: 0,
+    rest,
+  };
+  const groups = {
+    heads: laid.filter(({ isHead }) => isHead),
+    rows: body,
+    feet: laid.filter(({ isHead, part }) => !isHead && part === 'tfoot'),
+  };
+  const written = Object.entries(groups).map(([name, some]) => {
+    const source = some.map(({ cells, when }) => {
+      const all = texts(cells);
+      const row = `[${cells.map(({ span, side }, at) => `[${concat(all[at] ?? [])},${span},${quote(side)}]`).join(',')}]`;
+      return when === undefined ? row : `...(${when}?[${row}]:[])`;
+    });
+    return `${name}:[${source.join(',')}]`;
+  });
+  const { when } = state;
+  state.paragraphs.push({
+    terms: [js(`GRID({${written.join(',')},...${JSON.stringify(given)},first:${concat([first])}})`)],
+    kind: 'table',
+    first: '',
+    rest: '',
+    when,
+  });
+  if (typeof first === 'string') state.first = rest;
+};
+
+/** How many rows at the beginning are heads: those of heads alone, where others follow. */
+const headsOf = (rows: readonly DataRow[]): number => {
+  const isHead = ({ row, part }: DataRow): boolean => part === 'thead' || cellsOf(row).every(({ tag }) => tag === 'th');
+  const heads = rows.findIndex((row) => !isHead(row));
+  return heads < 0 ? Math.min(rows.length, 1) : heads;
+};
+
+/** A cell in its place; without a cell it is one that a cell above reaches into. */
+type PlacedCell = Readonly<{ cell: RichElement | undefined; span: number; side: string }>;
+
+const placedIn = (rows: readonly (readonly RichElement[])[]): readonly (readonly PlacedCell[])[] => {
+  /** How many further rows the cells above reach into, by column. */
+  const covered: number[] = [];
+  return rows.map((cells, row) => {
+    const placed: PlacedCell[] = [];
+    let at = 0;
+    const skip = (): void => {
+      const start = at;
+      for (; (covered[at] ?? 0) > 0; at += 1) covered[at] = (covered[at] ?? 0) - 1;
+      if (at > start) placed.push({ cell: undefined, span: at - start, side: '' });
+    };
+    for (const cell of cells) {
+      skip();
+      const span = Math.min(spanOf(cell, 'colspan'), Math.max(TABLE_COLUMNS_MAX - at, 1));
+      const down = Math.min(spanOf(cell, 'rowspan'), rows.length - row) - 1;
+      for (let column = at; column < at + span; column += 1) covered[column] = down;
+      placed.push({ cell, span, side: sideOf(cell) });
+      at += span;
+    }
+    skip();
+    return placed;
+  });
+};
+
+const spanOf = ({ attributes }: RichElement, name: 'colspan' | 'rowspan'): number =>
+  Math.max(integer(literalAttribute(attributes.get(name)) ?? '', 1), 1);
+
+/** The side that a cell names: l, c, r or ''. */
+const sideOf = ({ attributes }: RichElement): string => {
+  const [, styled] = /(?:^|;)\s*text-align\s*:\s*([a-z]+)/i.exec(literalAttribute(attributes.get('style')) ?? '') ?? [];
+  const side = (styled ?? literalAttribute(attributes.get('align')) ?? '').trim().toLowerCase();
+  return ({ left: 'l', start: 'l', center: 'c', right: 'r', end: 'r' } as Readonly<Record<string, string>>)[side] ?? '';
+};
+
+/** The side of a column: that of its first cell which names one, else by what it holds. */
+const columnSide = (column: number, rows: readonly (readonly PlacedCell[])[], context: Context): string => {
+  for (const cells of rows) {
+    let at = 0;
+    for (const { side, span } of cells) {
+      if (at === column && span === 1 && side !== '') return side;
+      at += span;
+    }
+  }
+  return context.direction === 'rtl' ? 'l' : 'n';
 };
 
 const visitItems = (list: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {

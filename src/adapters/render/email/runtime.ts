@@ -87,8 +87,6 @@ type CodeOptions = Omit<QrOptions, 'field' | 'level'> &
 /** What the HTML needs of a picture: whole pixels of CSS, the alternative text, and what the text part says. */
 type ShownCode = Readonly<{ src: string; width: string; height: string; alt: string; text: string }>;
 
-type Row = readonly string[];
-
 type Joints = Omit<ApartValues<never>, 'values'>;
 
 /** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
@@ -218,7 +216,9 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   PROGRESS: progressOf,
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
   MOMENT: layout.moment,
-  TABLE: textTable,
+  TABLE: layout.table,
+  GRID: layout.grid,
+  BESIDE: layout.beside,
   LABELLED: layout.labelled,
 });
 
@@ -425,9 +425,6 @@ const lastOf = (make: (currency: string) => Formatter): ((currency: string) => F
     return last;
   };
 };
-
-const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
-  layout.table(rows, { aligns, header, footer });
 
 const asItIs = (text: string): string => text;
 

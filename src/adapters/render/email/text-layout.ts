@@ -46,6 +46,13 @@ const wrapLine = (line: string, first: string, rest: string): string => {
   return out + current;
 };
 
+/** The cells of a row that is no table, beside each other. */
+export const beside = (cells: readonly string[]): string =>
+  cells
+    .map(tidy)
+    .filter((cell) => cell.replaceAll(HARD_BLANK, '').trim() !== '')
+    .join(HARD_BLANK + HARD_BLANK);
+
 /** The lines of a text on one line, for labels and marks: those that hold nothing leave no comma. */
 export const oneLine = (text: string): string => {
   const lines = text.split(BREAK);
@@ -199,11 +206,25 @@ export const moment = (title: string, date: string, status: string, description:
   return wrap(head, mark, indent) + (description === '' ? '' : `\n${wrap(description, indent)}`);
 };
 
-type TextTable = Readonly<{
-  /** One character for each column: l, c, r. */
+/** A cell of a table: its text, the columns that it reaches over, and its side (l, c, r), which is '' where it is that of its column. */
+export type TextCell = readonly [text: string, span: number, side: string];
+export type TextRow = readonly TextCell[];
+
+export type TextTable = Readonly<{
+  heads: readonly TextRow[];
+  rows: readonly TextRow[];
+  feet: readonly TextRow[];
+  /** One character for each column: l, c, r, or n, which is r where all values of the column are numbers and else l. */
   aligns: string;
-  header: readonly string[] | undefined;
-  footer: readonly string[] | undefined;
+  /** Columns made of blanks stand below each other only where every letter runs the same way. */
+  isLabelled: boolean;
+  /** The first cell of each row is its head. */
+  isKeyed: boolean;
+  /** Columns of the line that a table takes at least where its last column stands at the right. */
+  least: number;
+  /** What the first line and the other lines begin with. */
+  first: string;
+  rest: string;
 }>;
 
 const GAP = 2;
@@ -218,55 +239,177 @@ export const cellLines = (cell: string): readonly string[] =>
         .filter((line) => line !== '')
     : [cell];
 
-/** Rows in aligned columns where they fit into the line, else each row as lines of `label: value`. */
-export const table = (rows: readonly (readonly string[])[], { aligns, header, footer }: TextTable): string => {
-  const cells = (row: readonly string[]): readonly (readonly string[])[] => row.map(cellLines);
-  const [head, body, foot] = [header && cells(header), rows.map(cells), footer && cells(footer)];
-  const widths: number[] = new Array<number>(aligns.length).fill(0);
-  for (const row of [head ?? [], ...body, foot ?? []])
-    row.forEach((lines, column) => {
-      for (const line of lines) widths[column] = Math.max(widths[column] ?? 0, columnsOf(line));
-    });
-  let total = GAP * (widths.length - 1);
-  for (const width of widths) total += width;
-  if (total > TEXT_COLUMNS) return labelled(rows, header, footer);
-  // Amounts at the right end stand below each other from table to table.
-  if (total < TABLE_COLUMNS && aligns.endsWith('r')) {
-    const wide = Math.max(aligns.indexOf('l'), 0);
-    widths[wide] = (widths[wide] ?? 0) + TABLE_COLUMNS - total;
-    total = TABLE_COLUMNS;
-  }
-  const rule = '-'.repeat(total);
-  let out = head === undefined ? '' : `${aligned(head, widths, aligns)}${rule}\n`;
-  for (const row of body) out += aligned(row, widths, aligns);
-  if (foot !== undefined) out += `${rule}\n${aligned(foot, widths, aligns)}`;
-  return out.slice(0, -1);
+type LaidCell = Readonly<{ lines: readonly string[]; at: number; span: number; side: string }>;
+
+const laid = (row: TextRow): readonly LaidCell[] => {
+  let at = 0;
+  return row.map(([text, span, side]) => {
+    const cell = { lines: cellLines(text), at, span, side };
+    at += span;
+    return cell;
+  });
 };
+
+/** Rows in aligned columns where they fit into the line, else each row as lines of `label: value`. */
+export const grid = (given: TextTable): string => {
+  const [heads, rows, feet] = [given.heads.map(laid), given.rows.map(laid), given.feet.map(laid)];
+  const { rest } = given;
+  const widths = widthsOf([...heads, ...rows, ...feet], given.aligns.length);
+  if (given.isLabelled || rest.length + spread(widths) > TEXT_COLUMNS) return beginning(labelledRows(given), given);
+  const wide = Math.max(given.aligns.indexOf('l'), 0);
+  if (given.aligns.endsWith('r')) widths[wide] = (widths[wide] ?? 0) + Math.max(given.least - spread(widths), 0);
+  const total = spread(widths);
+  const sides = [...given.aligns].map((side, column) => (side === 'n' ? (holdsNumbers(rows, column) ? 'r' : 'l') : side));
+  const rule = rest + '-'.repeat(total);
+  const lines = (row: readonly LaidCell[]): readonly string[] => aligned(row, widths, sides).map((line) => (rest + line).trimEnd());
+  return beginning(
+    [
+      ...heads.flatMap(lines),
+      ...(heads.length > 0 ? [rule] : []),
+      ...rows.flatMap(lines),
+      ...(feet.length > 0 ? [rule] : []),
+      ...feet.flatMap(lines),
+    ].join('\n'),
+    given,
+  );
+};
+
+const beginning = (text: string, { first, rest }: Pick<TextTable, 'first' | 'rest'>): string =>
+  text === '' ? '' : first + text.slice(rest.length);
+
+/** Columns of the line that those of a table take; a column without any text takes none. */
+const spread = (widths: readonly number[]): number => {
+  const some = widths.filter((width) => width > 0);
+  return some.reduce((sum, width) => sum + width, 0) + GAP * Math.max(some.length - 1, 0);
+};
+
+const widthsOf = (rows: readonly (readonly LaidCell[])[], count: number): number[] => {
+  const widths: number[] = new Array<number>(count).fill(0);
+  const widen = (isSpan: boolean): void => {
+    for (const row of rows)
+      for (const { lines, at, span } of row) {
+        if (span > 1 !== isSpan) continue;
+        let wide = 0;
+        for (const line of lines) wide = Math.max(wide, columnsOf(line));
+        const short = wide - spread(widths.slice(at, at + span));
+        if (short <= 0) continue;
+        const last = widths.findLastIndex((width, column) => width > 0 && column >= at && column < at + span);
+        const column = last < 0 ? at : last;
+        widths[column] = (widths[column] ?? 0) + short;
+      }
+  };
+  widen(false);
+  widen(true);
+  return widths;
+};
+
+const NUMBER = /^[(+\-−]?\s*(?:[A-Z]{3}|\p{Sc})?\s*[+\-−]?\d[\d.,'’\s]*(?:[A-Z]{3}|\p{Sc}|%)?\s*\)?$/u;
+const DATE = /^\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{2,4})?$/;
+
+/** True for a column with numbers, amounts or shares alone. */
+const holdsNumbers = (rows: readonly (readonly LaidCell[])[], column: number): boolean => {
+  const texts = rows
+    .flatMap((row) => row.filter(({ at, span }) => at === column && span === 1))
+    .flatMap(({ lines }) => lines.map((line) => withoutIsolates(line).trim()))
+    .filter((line) => line !== '');
+  return texts.length > 0 && texts.every((line) => NUMBER.test(line) && !DATE.test(line));
+};
+
+/** In: the rows of a table component, without spans. */
+const tableOf = (
+  rows: readonly (readonly string[])[],
+  header: readonly string[] | undefined,
+  footer: readonly string[] | undefined,
+): Omit<TextTable, 'aligns' | 'isLabelled'> => {
+  const cells = (row: readonly string[]): TextRow => row.map((text) => [text, 1, '']);
+  return {
+    heads: header === undefined ? [] : [cells(header)],
+    rows: rows.map(cells),
+    feet: footer === undefined ? [] : [cells(footer)],
+    isKeyed: false,
+    // Amounts at the right end stand below each other from table to table.
+    least: TABLE_COLUMNS,
+    first: '',
+    rest: '',
+  };
+};
+
+/** The table of a component in aligned columns. */
+export const table = (
+  rows: readonly (readonly string[])[],
+  aligns: string,
+  header: readonly string[] | undefined,
+  footer: readonly string[] | undefined,
+): string => grid({ ...tableOf(rows, header, footer), aligns, isLabelled: false });
+
+/** The table of a component, each row as lines of `label: value`. */
+export const labelled = (
+  rows: readonly (readonly string[])[],
+  header: readonly string[] | undefined,
+  footer: readonly string[] | undefined,
+): string => grid({ ...tableOf(rows, header, footer), aligns: '', isLabelled: true });
 
 const SPACES = ' '.repeat(TEXT_COLUMNS);
 
 /** One row: as many lines as its highest cell has. */
-const aligned = (row: readonly (readonly string[])[], widths: readonly number[], aligns: string): string => {
+const aligned = (row: readonly LaidCell[], widths: readonly number[], sides: readonly string[]): readonly string[] => {
   let height = 1;
-  for (const lines of row) height = Math.max(height, lines.length);
-  let out = '';
-  for (let at = 0; at < height; at += 1) out += `${alignedLine(row, at, widths, aligns)}\n`;
-  return out;
+  for (const { lines } of row) height = Math.max(height, lines.length);
+  return Array.from({ length: height }, (_, line) => {
+    let out = '';
+    let isFirst = true;
+    for (const { lines, at, span, side } of row) {
+      const width = spread(widths.slice(at, at + span));
+      if (width === 0) continue;
+      const text = lines[line] ?? '';
+      const spare = Math.max(width - columnsOf(text), 0);
+      const place = side === '' ? (span > 1 ? 'l' : sides[at]) : side;
+      const left = place === 'r' ? spare : place === 'c' ? spare >> 1 : 0;
+      out += `${isFirst ? '' : '  '}${SPACES.slice(0, left)}${text}${SPACES.slice(0, spare - left)}`;
+      isFirst = false;
+    }
+    return out.trimEnd();
+  });
 };
 
-const alignedLine = (row: readonly (readonly string[])[], at: number, widths: readonly number[], aligns: string): string => {
-  let line = '';
-  const last = widths.length - 1;
-  for (let column = 0; column <= last; column += 1) {
-    const cell = row[column]?.[at] ?? '';
-    const spare = (widths[column] ?? 0) - columnsOf(cell);
-    const side = aligns.charCodeAt(column);
-    const left = side === 114 ? spare : side === 99 ? spare >> 1 : 0;
-    if (column > 0) line += '  ';
-    line += SPACES.slice(0, left) + cell;
-    if (column < last) line += SPACES.slice(0, spare - left);
+/** Each row as lines of `label: value`; a row of one cell behind its head as one line. */
+const labelledRows = ({ heads, rows, feet, isKeyed, rest }: TextTable): string => {
+  const labels = labelsOf(heads);
+  const line = (label: string, cell: string): string => {
+    const name = label.replace(/\s*:$/, '');
+    return wrap(name === '' ? cell : `${name}: ${cell}`, rest, `${rest}  `);
+  };
+  const lines = (row: TextRow): string => {
+    const [head, value] = row;
+    if (isKeyed && labels.size === 0 && row.length === 2 && head !== undefined && value !== undefined)
+      return value[0] === '' ? '' : line(oneLine(isolatesByLine(head[0])), value[0]);
+    return laid(row)
+      .flatMap(({ at }, index) => {
+        const cell = row[index]?.[0] ?? '';
+        return cell.trim() === '' ? [] : [line(labels.get(at) ?? '', cell)];
+      })
+      .join('\n');
+  };
+  const isOneLine = isKeyed && labels.size === 0;
+  return [...rows, ...feet]
+    .map(lines)
+    .filter((block) => block !== '')
+    .join(isOneLine ? '\n' : `\n${rest.trimEnd()}\n`);
+};
+
+/** The label of each column: the heads above it, from the last row upwards the first that holds a text. */
+const labelsOf = (heads: readonly TextRow[]): ReadonlyMap<number, string> => {
+  const labels = new Map<number, string>();
+  for (const head of heads) {
+    let column = 0;
+    for (const [text, span] of head) {
+      // It stands in every row, so its length counts as often as there are rows.
+      const label = oneLine(isolatesByLine(text.slice(0, LABEL_COLUMNS)));
+      for (let at = column; at < column + span; at += 1) if (label.trim() !== '') labels.set(at, label);
+      column += span;
+    }
   }
-  return line.trimEnd();
+  return labels;
 };
 
 const NARROW = /^[\x00-\u02ff\u2010-\u2027\u20a0-\u20bf]*$/;
@@ -284,30 +427,12 @@ const columnsOf = (text: string): number => {
   return columns;
 };
 
-/** Each row as lines of `label: value`. */
-export const labelled = (
-  rows: readonly (readonly string[])[],
-  header: readonly string[] | undefined,
-  footer: readonly string[] | undefined,
-): string => {
-  const lines = (row: readonly string[]): string =>
-    row
-      .flatMap((cell, column) => {
-        if (cell === '') return [];
-        // It stands in every row, so its length counts as often as there are rows.
-        const label = oneLine(isolatesByLine(header?.[column]?.slice(0, LABEL_COLUMNS) ?? ''));
-        return [wrap(label === '' ? cell : `${label}: ${cell}`, '', '  ')];
-      })
-      .join('\n');
-  return [...rows, ...(footer === undefined ? [] : [footer])]
-    .map(lines)
-    .filter((block) => block !== '')
-    .join('\n\n');
-};
-
 /** The last touch: no trailing blanks, never two empty lines in a row, one line break at the end. */
 export const finish = (text: string, direction: Direction = 'ltr'): string => {
-  const trimmed = text.replaceAll(HARD_BLANK, ' ').trim();
+  const trimmed = text
+    .replaceAll(HARD_BLANK, ' ')
+    .replace(/^\s*\n/, '')
+    .trimEnd();
   const spaced = trimmed.includes('\n\n\n') ? trimmed.replace(/\n{3,}/g, '\n\n') : trimmed;
   const whole = isolatesByLine(spaced);
   return `${direction === 'rtl' ? marked(whole) : whole}\n`;
