@@ -199,7 +199,7 @@ const refusals: readonly Readonly<{ what: string; given: readonly Given[]; code:
     given: [{ ...generated, filename: '{{a b}}' }],
     code: 'VALIDATION_ERROR',
     fields: ['attachments[0].filename'],
-    says: /not a path/,
+    says: /has a blank behind "a"/,
   },
   {
     what: 'missing variables',

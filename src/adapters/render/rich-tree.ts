@@ -167,13 +167,14 @@ const convert = (node: DomNode): readonly TreeNode[] => {
       kind: 'element',
       tag: node.name,
       attributes: node.attribs,
-      style: declarations(node.attribs['style']),
+      style: declarationsOf(node.attribs['style']),
       children: node.children.flatMap(convert),
     },
   ];
 };
 
-const declarations = (style: string | undefined): ReadonlyMap<string, string> => {
+/** The declarations of a `style` attribute by property in lower case. */
+export const declarationsOf = (style: string | undefined): ReadonlyMap<string, string> => {
   if (style === undefined) return noStyle;
   const found = new Map<string, string>();
   for (const declaration of style.replaceAll(/\/\*[^]*?\*\//g, ' ').split(';')) {

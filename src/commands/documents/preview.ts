@@ -77,6 +77,6 @@ export const previewAttachmentTemplate = async (
     name: title,
     replaced,
     emptyPaths: pathsOfLosses(losses),
-    warnings: [...lossWarnings(losses), ...shownWarnings(content, limits), ...warnings],
+    warnings: [...lossWarnings(losses), ...shownWarnings(content, limits), ...deps.renderer.dropped(content), ...warnings],
   };
 };

@@ -199,7 +199,7 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
       schema: { ...rest, outputFormats: [...outputFormats], pages: [...pages], ...(fonts === undefined ? {} : { fonts: [...fonts] }) },
       ...translationsPart(content),
     },
-    warnings,
+    warnings: [...warnings, ...deps.renderer.dropped(content)],
   };
 };
 

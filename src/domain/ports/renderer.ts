@@ -4,7 +4,7 @@ import type { PictureSize } from '../rendering/pictures.js';
 import type { Budget } from '../rendering/budget.js';
 import type { JsonObject } from '../core/json.js';
 import type { MaybePromise } from '../core/decider.js';
-import type { EmailTemplateContent } from '../rendering/content.js';
+import type { AttachmentTemplateContent, EmailTemplateContent } from '../rendering/content.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
 import type { Loss } from '../rendering/paths/losses.js';
 
@@ -72,7 +72,7 @@ export type Renderer = Readonly<{
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   /** The same in turns of the event loop. Rejects where a checked template cannot be compiled. */
   compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
-  /** Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails do not carry. */
-  dropped: (content: EmailTemplateContent) => readonly FieldError[];
+  /** Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails or documents do not carry. */
+  dropped: (content: EmailTemplateContent | AttachmentTemplateContent) => readonly FieldError[];
   close: () => Promise<void>;
 }>;

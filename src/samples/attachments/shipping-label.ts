@@ -123,7 +123,7 @@ export const shippingLabelSample = documentInLanguages(
                   children: [
                     rich(
                       'to-address',
-                      `<p style="${FINE_PRINT}">${text.to}</p><p style="font-size:20pt;line-height:1.2"><strong>{{recipient.name}}</strong></p><p style="font-size:14pt">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br><strong>{{recipient.country}}</strong></p>`,
+                      `<p style="${FINE_PRINT}">${text.to}</p><p style="font-size:20pt"><strong>{{recipient.name}}</strong></p><p style="font-size:14pt">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br><strong>{{recipient.country}}</strong></p>`,
                       { hideWhenEmpty: 'lines' },
                     ),
                   ],

@@ -6,6 +6,7 @@ import t from 'tap';
 import { droppedIn } from '../../../src/adapters/render/email/dropped.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { emailInLanguage } from '../../../src/domain/rendering/languages.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';
@@ -106,6 +107,32 @@ void t.test('what shows nothing by itself is not told, and neither is what a val
   ])
     t.match(bodyOf(fragment(`<p style="${style}">x</p>`)), /<p [^>]*color:red/, style);
   t.same(namesOf(fragment('<p style="background:url(data:image/png;base64,iVBORw0KGgo=)">x</p>')), []);
+  t.end();
+});
+
+void t.test('documents tell what a PDF and a workbook do not read', (t) => {
+  const cell = { content: '<u style="position:fixed">y</u>' };
+  const components = [
+    rich(
+      '<p style="line-height:1.2;color:red;text-align:center;background:#eee">a</p><font color="red">b</font><td background="a.png">c</td>',
+    ),
+    rich('<p style="font-weight:bold;color:nocolour">a</p><!--[if mso]>x<![endif]--><style>p{}</style>', 's'),
+    { id: 't', type: 'table', props: { columns: [{ header: 'A' }, { header: 'B' }], rows: [['=IF(A1<B1,1,2)', cell]] } },
+  ];
+  const pages = [{ pageId: 'p', pageName: 'P', sections: [{ id: 's1', type: 'main', components }] }];
+  const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf', 'excel'], pages } }, defaultLimits);
+  const at = 'schema.pages[0].sections[0].components';
+  t.same(droppedIn(content), [
+    {
+      field: `${at}[0].content`,
+      message: 'is shown without what a document does not keep: the style line-height, <font>, background="a.png" of <td>',
+    },
+    {
+      field: `${at}[1].content`,
+      message: 'is shown without what a document does not keep: the style color: nocolour, <style> with all that is in it',
+    },
+    { field: `${at}[2].props.rows[0][1]`, message: 'is shown without what a document does not keep: the style position' },
+  ]);
   t.end();
 });
 
