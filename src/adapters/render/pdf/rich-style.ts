@@ -44,11 +44,11 @@ export const inlineOf = ({ fontSize, color, family }: Context): Inline => ({
 
 /** A run with only what differs from the block it stands in. */
 export const runOf = (text: string, inline: Inline, context: Context): Run => {
-  const { fontSize, color } = context;
+  const { fontSize, color, locale } = context;
   const size = boundedSize(inline.fontSize, context);
   const decoration = [...(inline.underline ? ['underline' as const] : []), ...(inline.strike ? ['lineThrough' as const] : [])];
   return {
-    text: transformed(text, inline.transform),
+    text: transformed(text, inline.transform, locale),
     ...(size === fontSize ? {} : { fontSize: size }),
     ...(inline.color === color ? {} : { color: inline.color }),
     ...(inline.bold ? { bold: true } : {}),
@@ -63,16 +63,16 @@ export const runOf = (text: string, inline: Inline, context: Context): Run => {
   };
 };
 
-const transformed = (text: string, transform: Inline['transform']): string => {
+const transformed = (text: string, transform: Inline['transform'], locale: string): string => {
   switch (transform) {
     case undefined:
       return text;
     case 'uppercase':
-      return text.toUpperCase();
+      return text.toLocaleUpperCase(locale);
     case 'lowercase':
-      return text.toLowerCase();
+      return text.toLocaleLowerCase(locale);
     case 'capitalize':
-      return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
+      return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toLocaleUpperCase(locale));
   }
 };
 

@@ -46,6 +46,15 @@ void t.test('rich text', async (t) => {
     t.same(await structureOf(richText('<h1>One</h1><h3>Two</h3><p>a<br>b</p>')), ['Document', '  H1', '  H3', '  P']);
   });
 
+  void t.test('the case of letters goes by the language', async (t) => {
+    const cases = ['uppercase">istanbul ıs', 'lowercase">ISPARTA', 'capitalize">izmir ili'];
+    const document = documentOf(page(cases.map((one) => richText(`<p style="text-transform:${one}</p>`))));
+    const linesIn = async (locale: string): Promise<unknown> =>
+      (await made({ ...document, language: { ...document.language, locale } })).sheets[0]?.lines;
+    t.same(await linesIn('tr-TR'), ['İSTANBUL IS', 'ısparta', 'İzmir İli']);
+    t.same(await linesIn('de'), ['ISTANBUL IS', 'isparta', 'Izmir Ili']);
+  });
+
   void t.test('text alone, and nothing at all', async (t) => {
     t.same(await linesOf(richText('no markup'), richText(''), richText('  '), richText('<p> </p>')), ['no markup']);
     t.same(
