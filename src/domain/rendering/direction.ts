@@ -166,9 +166,13 @@ export const setApart = (
 
 /** Of each text; one without a letter runs as those on both sides do: the code within an address. */
 const directionsOf = (texts: readonly string[]): readonly (Direction | undefined)[] => {
-  const own = texts.map(directionOfText);
+  const own = texts.map(ownDirection);
   return own.map((direction, at) => direction ?? (own[at - 1] === own[at + 1] ? own[at - 1] : undefined));
 };
+
+/** A text with parts that are set apart runs as the first letter of its other words. */
+const ownDirection = (text: string): Direction | undefined =>
+  (holdsIsolates(text) ? directionOfText(text.replace(/[\u2066-\u2068][^\u2066-\u2069]*\u2069/g, '')) : undefined) ?? directionOfText(text);
 
 /** In text from the left, a list runs from the left whatever stands in it. */
 const isJoint = (joint: string, around: Direction | undefined): boolean => around !== 'ltr' || joint.trim() === '';
@@ -221,4 +225,21 @@ export const isolatesByLine = (text: string): string => {
       return begun + line + END_OF_ISOLATE.repeat(open.length);
     })
     .join('\n');
+};
+
+/** `mark`: the direction of the words before, where it may be another than that of the text around. */
+export const apartText = (pieces: readonly ApartText[], mark: Direction | undefined): string =>
+  pieces
+    .map(({ text, direction }) => (direction === undefined ? text : isolated(text, direction) + (direction === mark ? markOf(mark) : '')))
+    .join('');
+
+/** The texts of values set apart from text of that direction. */
+export const isolatedValues = (
+  { values, ...joints }: ApartValues<Readonly<{ text: string; around?: Surroundings }>>,
+  direction: Direction,
+): string => {
+  const texts = values.map(({ text }) => text);
+  const around = direction === 'ltr' && values.some((value) => value.around?.holdsRightToLeft) ? undefined : direction;
+  const before = values[0]?.around?.before;
+  return apartText(setApart(texts, joints, around), before === direction ? undefined : before);
 };

@@ -375,3 +375,53 @@ void t.test('timelines, charts, margins and typed cells of a PDF', async (t) => 
   t.same(htmlLines(html, 'rtl').slice(-2), ['-5', '-7 €']);
   t.same(textLines(text, 'rtl'), ['-5 :x', '-7 € :x']);
 });
+
+void t.test('the parts of a calculated sentence', async (t) => {
+  const calculated = (expression: string): Readonly<Record<string, unknown>> => ({
+    name: 'made',
+    type: 'string',
+    isCalculated: true,
+    expression,
+  });
+  const given = [
+    { name: 'v', type: 'string' },
+    { name: 'n', type: 'string' },
+  ];
+  const variables = { v: V, n: 'أحمد' };
+  const mail = (expression: string, locale: string): ReturnType<typeof renderTemplate> =>
+    renderTemplate(
+      templateOf([rich('<p>{{made}}</p><p><a href="https://x.example/{{made}}">x</a></p>')], {
+        locale,
+        variables: [...given, calculated(expression)],
+      }),
+      variables,
+    );
+  const w = mirrored('קוד');
+  const rows: readonly (readonly [string, string, string])[] = [
+    ['`קוד ${v}, #${v}.`', 'he', `.#${V} ,${V} ${w}`],
+    ['`קוד AB-${v}`', 'he', `AB-${V} ${w}`],
+    ['`${v} קוד`', 'he', `${w} ${V}`],
+    ['`For ${n} 5, ${v}`', 'en', `For ${mirrored('أحمد')} 5, ${V}`],
+    ['true ? `קוד ${v}` : ""', 'he', `${V} ${w}`],
+  ];
+  for (const [expression, locale, seen] of rows) {
+    const { html, text } = mail(expression, locale);
+    t.equal(htmlLines(html, locale === 'he' ? 'rtl' : 'ltr')[0], seen, expression);
+    t.equal(textLines(text, locale === 'he' ? 'rtl' : 'ltr')[0], seen, expression);
+  }
+  t.match(mail('`${v}/${n}`', 'he').html, 'href="https://x.example/482%20913/%D8%A3%D8%AD%D9%85%D8%AF"', 'an address has none');
+  const inOutput = (format: 'pdf' | 'excel'): unknown =>
+    componentsOf(
+      expandTemplate(
+        attachmentOf([rich('<p>{{made}}</p>')], {
+          locale: 'he',
+          variables: [...given, calculated('`קוד ${v}`')],
+          schema: { outputFormats: ['pdf', 'excel'] },
+        }),
+        variables,
+        { format },
+      ),
+    )[0];
+  t.match(inOutput('pdf'), { html: `<p>\u2067קוד \u2066${V}\u2069\u2069</p>` });
+  t.match(inOutput('excel'), { html: `<p>קוד ${V}</p>` });
+});

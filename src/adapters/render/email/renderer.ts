@@ -122,7 +122,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const prepared = compilePreparation(content.variables, language, limits);
   const lossesIn = lossesOf(content, limits);
   const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {
-    const { values, constants } = prepared(variables, environment, budget);
+    const { values, constants } = prepared(variables, environment, budget, true);
     startMeter(meter, limits, budget);
     meter.lost = subject !== undefined && hasPlaceholder(subject);
     const title = oneLine(

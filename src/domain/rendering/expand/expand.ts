@@ -118,7 +118,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
     if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
     if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
     const budget = openBudget(limits);
-    const { values, constants } = prepare(variables, environment, budget);
+    const { values, constants } = prepare(variables, environment, budget, format === 'pdf');
     if (lossesOf !== undefined) refuseLosses(lossesOf({ values, constants }, { budget }));
     const state: State = {
       values,

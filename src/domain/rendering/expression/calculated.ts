@@ -205,7 +205,7 @@ const compileOne = (expression: string | undefined, names: ReadonlySet<string>, 
 type Calculation = (values: JsonObject, moment: CalculationMoment) => JsonObject;
 
 /** The moment of one call; its results share one size. */
-type CalculationMoment = Pick<Moment, 'at' | 'locale' | 'timeZone' | 'constants' | 'budget'>;
+type CalculationMoment = Pick<Moment, 'at' | 'locale' | 'timeZone' | 'constants' | 'budget' | 'setsApart'>;
 
 /**
  * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with the

@@ -37,6 +37,8 @@ import {
 } from './values.js';
 import { listStep, notAllowed, type Context, chainStep, memberStep, nameStep, callStep, newStep } from './calls.js';
 import type { ExpressionLimits } from '../../core/limits.js';
+import { apartIn, holdsRightToLeft, isolatedValues, type ApartValues, type Direction, type Surroundings } from '../direction.js';
+import { withSurroundings } from '../fill/templated-text.js';
 import { decimal } from '../scope/conditions.js';
 import { spendOperations, type Budget } from '../budget.js';
 import type { Json, JsonObject } from '../../core/json.js';
@@ -59,6 +61,8 @@ export type Moment = Readonly<{
   budget?: Budget;
   /** A text that was made with something that is none (missing, null, no number, an object) is nothing. */
   isWholeText?: boolean;
+  /** The values within a sentence that a template string makes keep their own order (UAX #9), for texts that people read. */
+  setsApart?: boolean;
 }>;
 
 export type CompiledExpression = Readonly<{
@@ -101,6 +105,7 @@ export const compileExpression = (
         resultSize,
         budget,
         isWholeText = false,
+        setsApart = false,
       },
     ) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
@@ -115,6 +120,7 @@ export const compileExpression = (
         operationsLeft: operationsMax,
         locals,
         lacks: false,
+        setsApart,
       };
       const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
       if (budget !== undefined) spendOperations(budget, operationsMax - run.operationsLeft);
@@ -244,8 +250,19 @@ const literalOf = (node: Literal): null | undefined | boolean | number | string 
 const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: Context): Step => {
   const texts = quasis.map(({ value }) => value.cooked ?? '');
   const steps = expressions.map((expression) => context.step(expression, context));
+  const sentence = sentenceOf(texts, steps);
   return (run) => {
     charge(run, steps.length, start);
+    if (run.setsApart && sentence !== undefined) {
+      const part = (piece: SentencePart): string => {
+        if (typeof piece === 'string') return piece;
+        const textOf = ({ step }: StepPart): string => partOf(run, step(run), start);
+        if (!('values' in piece)) return textOf(piece);
+        const values = piece.values.map((value) => ({ ...value, text: textOf(value) }));
+        return isolatedValues({ ...piece, values }, sentence.direction);
+      };
+      return sentence.parts.reduce<string>((made, piece) => concat(run, made, part(piece), start), '');
+    }
     let made = texts[0] ?? '';
     steps.forEach((step, place) => {
       made = concat(run, made, partOf(run, step(run), start), start);
@@ -253,6 +270,25 @@ const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: 
     });
     return made;
   };
+};
+
+type StepPart = Readonly<{ step: Step; around?: Surroundings }>;
+type SentencePart = string | StepPart | ApartValues<StepPart>;
+
+/** The parts of a template that is a sentence; undefined for one that may be a code, a name or an address. */
+const sentenceOf = (
+  texts: readonly string[],
+  steps: readonly Step[],
+): Readonly<{ parts: readonly SentencePart[]; direction: Direction }> | undefined => {
+  const words = texts.join(' ');
+  const isFromRight = holdsRightToLeft(words);
+  if (steps.length === 0 || words.includes('://') || !(isFromRight || texts.some((text) => /\p{L}\s|\s\p{L}/u.test(text))))
+    return undefined;
+  const all = texts.flatMap((text, at): readonly (string | StepPart)[] => {
+    const step = steps[at];
+    return [...(text === '' ? [] : [text]), ...(step === undefined ? [] : [{ step }])];
+  });
+  return { parts: apartIn(withSurroundings(all)), direction: isFromRight ? 'rtl' : 'ltr' };
 };
 
 /** Each element counts as one operation, the array itself where it has none. */

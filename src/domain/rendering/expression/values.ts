@@ -59,6 +59,8 @@ export type Run = {
   readonly locals: Value[];
   /** Something that is no text was joined to one: what is missing, null, no number, or an object. */
   lacks: boolean;
+  /** Parts of texts are set apart from the words around. */
+  readonly setsApart: boolean;
 };
 
 /** A compiled part of an expression. */

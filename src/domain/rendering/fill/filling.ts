@@ -13,12 +13,11 @@ import {
 } from './templated-text.js';
 import {
   apartIn,
+  apartText,
+  isolatedValues,
   holdsRightToLeft,
-  isolated,
   isolatesByLine,
-  markOf,
   setApart,
-  type ApartText,
   type ApartValues,
   type Direction,
   type Surroundings,
@@ -230,12 +229,6 @@ const NO_JOINTS = { between: [], head: '', tail: '' };
 export const aloneIn = (direction: Direction, text: string): string =>
   direction === 'ltr' ? text : apartText(setApart([text], NO_JOINTS, direction), undefined);
 
-/** `mark`: the direction of the words before, where it may be another than that of the text around. */
-const apartText = (pieces: readonly ApartText[], mark: Direction | undefined): string =>
-  pieces
-    .map(({ text, direction }) => (direction === undefined ? text : isolated(text, direction) + (direction === mark ? markOf(mark) : '')))
-    .join('');
-
 const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
 
 const escapeText = (text: string): string => escapeHtml(htmlLines(text));
@@ -325,7 +318,8 @@ export type PreparedValues = Readonly<{
   constants: Readonly<Record<Constant, string | number>>;
 }>;
 
-type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget) => PreparedValues;
+/** `setsApart`: in calculated texts, for outputs that people read. */
+type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget, setsApart?: boolean) => PreparedValues;
 
 /**
  * Prepares the values of a call: checked, completed, calculated. In: the definitions of a checked template, its language. Out: a function
@@ -341,9 +335,9 @@ export const compilePreparation = (definitions: readonly VariableDefinition[], l
   }
   const check = compileVariableCheck(definitions.filter((definition) => !isCalculated(definition)));
   const calculate = compileCalculation(definitions, limits);
-  return (variables, environment, budget) => {
+  return (variables, environment, budget, setsApart = false) => {
     const constants = constantsAt(environment);
-    return { values: calculate(check(variables), { at: environment.at, ...language, constants, budget }), constants };
+    return { values: calculate(check(variables), { at: environment.at, ...language, constants, budget, setsApart }), constants };
   };
 };
 
@@ -387,17 +381,6 @@ export const fillText = (
   return apartIn(withSurroundings(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })))
     .map((part) => (typeof part === 'string' ? part : 'values' in part ? isolatedValues(part, direction) : part.text))
     .join('');
-};
-
-/** The texts of values set apart from text of that direction. */
-const isolatedValues = (
-  { values, ...joints }: ApartValues<Readonly<{ text: string; around?: Surroundings }>>,
-  direction: Direction,
-): string => {
-  const texts = values.map(({ text }) => text);
-  const around = direction === 'ltr' && values.some((value) => value.around?.holdsRightToLeft) ? undefined : direction;
-  const before = values[0]?.around?.before;
-  return apartText(setApart(texts, joints, around), before === direction ? undefined : before);
 };
 
 /** The currency of a format may come from a variable. */

@@ -59,10 +59,13 @@ const END_OF_PHRASE = /[.,;:!?\u060c\u061b\u061f\u06d4]/;
 /** A line rarely has more before its last letter. */
 const LINE_CHARS = 400;
 
-/** In: a text or HTML, taken apart. Out: the same, each placeholder with what the author wrote around it. */
-export const withSurroundings = (text: TemplatedText): TemplatedText => {
-  if (!text.some((part) => typeof part !== 'string')) return text;
-  const turns = text.some((part) => typeof part === 'string' && holdsRightToLeft(part)) ? { holdsRightToLeft: true as const } : {};
+/** In: a text or HTML, taken apart. Out: the same, each value with what the author wrote around it. */
+export const withSurroundings = <Value extends object>(
+  text: readonly (string | Value)[],
+): readonly (string | (Value & { around?: Surroundings }))[] => {
+  const literals = text.filter((part) => typeof part === 'string');
+  if (literals.length === text.length) return literals;
+  const turns = literals.some(holdsRightToLeft) ? { holdsRightToLeft: true as const } : {};
   let before: Direction | undefined;
   return text.map((part) => {
     if (typeof part !== 'string') return { ...part, around: { ...turns, ...(before === undefined ? {} : { before }) } };
