@@ -82,6 +82,11 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     }
     const right = name === host.options.user?.name && password === host.options.user?.password;
     const sent = await answer('auth', argument, right ? '235 2.7.0 welcome' : '535 5.7.8 bad credentials');
+    if (sent?.startsWith('334') === true) {
+      // A challenge that says why the token is refused; the reply follows what the client answers.
+      const answered = await nextLine();
+      return send(answered === '' ? '535 5.7.8 the token is refused' : '501 5.5.4 an empty answer was due');
+    }
     loggedIn = sent?.startsWith('2') === true;
   };
 

@@ -141,6 +141,17 @@ void t.test('login by the methods that a server offers, one after the other, and
     ['user=anna\x01auth=Bearer token-1\x01\x01', 'user=anna\x01auth=Bearer token-2\x01\x01'],
     'a token for each connection',
   );
+  const challenging = await openSmtpScript({
+    user,
+    login: 'XOAUTH2',
+    script: ({ step }) => (step === 'auth' ? reply('334 eyJzdGF0dXMiOiI0MDEifQ==') : undefined),
+  });
+  t.match(
+    await sendOnce({ url: at(challenging.port, 'auth=xoauth2', ''), session }),
+    { rule: 'authentication-failed', replyCode: 535, text: /the token is refused/ },
+    'a challenge that refuses a token is answered',
+  );
+  await challenging.close();
   t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', '') }), { result: 'deferred', text: /needs SEALPOST_SMTP_TOKEN_FILE/ });
 });
 
