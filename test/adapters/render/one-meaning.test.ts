@@ -11,6 +11,7 @@ import type { VariableDefinition } from '../../../src/domain/rendering/scope/def
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 import { csvOf, lacksLibreOffice } from '../../support/libreoffice.js';
 import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
+import { parseRichTree, treeText } from '../../../src/adapters/render/rich-tree.js';
 import { shownText } from './excel/shown-text.js';
 import { bytesOf, readWorkbook, type ReadSheet } from './excel/xlsx.js';
 
@@ -325,6 +326,29 @@ void t.test('line breaks in a value are blanks, and lines where the component ke
   t.match(html('<p title="{{a}}">{{a}}</p>', true), /title="&lt;i&gt;\na"/);
   for (const content of ['<pre>{{a}}</pre>', '<p style="white-space:pre-line">{{a}}</p>'])
     t.equal(renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }]), { a: 'One\nTwo' }).text, 'One\nTwo\n', content);
+});
+
+void t.test('what is hidden stands in no document', async (t) => {
+  const html =
+    '<p>One <span hidden>no</span><b style="display:none">no</b>two</p><div style="max-height:0;overflow:hidden">no</div><p aria-hidden="true">three</p>';
+  t.equal(treeText(parseRichTree(html, 'block')), 'One twothree');
+  const { sheets } = readWorkbook(await bytesOf({ components: [{ id: 'a', type: 'rich-text', content: html }] }));
+  t.same(
+    [...(sheets[0]?.cells.keys() ?? [])]
+      .map((address) => sheets[0] && sheetText(sheets[0], address, 'en-US'))
+      .filter((text) => text !== ''),
+    ['One two', 'three'],
+  );
+});
+
+void t.test('an empty value leaves no blank at the side of a column', (t) => {
+  const columns = [{ align: 'right' }, {}];
+  const rows = [
+    ['{{a}} {{none}}', 'x'],
+    ['long', 'y'],
+  ];
+  t.equal(renderTemplate(templateOf([{ id: 'a', type: 'table', props: { rows, columns } }]), { a: 'A' }).text, '   A  x\nlong  y\n');
+  t.end();
 });
 
 void t.test('the lines of a cell stand in its column of the text part', (t) => {

@@ -237,7 +237,7 @@ export const cellLines = (cell: string): readonly string[] =>
         .split('\n')
         .map(tidy)
         .filter((line) => line !== '')
-    : [cell];
+    : [tidy(cell)];
 
 type LaidCell = Readonly<{ lines: readonly string[]; at: number; span: number; side: string }>;
 
