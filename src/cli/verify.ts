@@ -70,7 +70,7 @@ const notedRoot = (text: string): NotedRoot => {
 
 const verifyChain = async (engine: Engine, noted: NotedRoot | ReadonlyMap<number, string>): Promise<boolean> => {
   const bar = progressBar('log       ', await engine.eventLog.head());
-  const result = await verifyLog(engine.store, noted, { onProgress: bar.update, keys: engine.keys, seals: engine.sealing });
+  const result = await verifyLog(engine.store, noted, { onProgress: bar.update, seals: engine.sealing });
   bar.stop();
   if (result.finding !== undefined) {
     const { kind, position, message } = result.finding;
@@ -80,8 +80,6 @@ const verifyChain = async (engine: Engine, noted: NotedRoot | ReadonlyMap<number
   print(
     `log: ${counted(result.events, 'event')} in ${counted(result.streams, 'stream')} ${result.events === 1 ? 'is' : 'are'} unchanged, under ${counted(result.seals, 'seal')}`,
   );
-  if (result.retired > 0)
-    print(`     ${result.retired} more have left the log, as its events say; chains and seals hold over their hashes`);
   if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
   if (noted instanceof Map && noted.size > 0) print(`     ${noted.size} seals of SEALPOST_SEAL_FILE are those of the log`);
   return tellProof(engine, result);

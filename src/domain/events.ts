@@ -160,9 +160,6 @@ export const eventSchemas = {
   ...ledgerEventSchemas,
 } as const;
 
-/** A stream may begin with one of these, after its earlier events have left the log. */
-export const retiringTypes: readonly EventType[] = ['EmailSummarised', 'EmailRetired', 'BatchRetired', 'StreamRetired'];
-
 /** After one of these no personal data of the stream may be left. */
 export const erasingEvents: readonly EventType[] = [
   'EmailDeleted',
@@ -170,8 +167,6 @@ export const erasingEvents: readonly EventType[] = [
   'AssetDeleted',
   'BatchFannedOut',
   'BatchStopped',
-  'EmailRetired',
-  'BatchRetired',
   'WebhookDeleted',
   'DomainKeysDestroyed',
   'WebhookOutcomesEnded',
@@ -183,7 +178,6 @@ export const erasingEvents: readonly EventType[] = [
   'SessionEnded',
   'TokenKeyRetired',
   'CallOriginsForgotten',
-  'StreamRetired',
 ];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */

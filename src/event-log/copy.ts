@@ -1,13 +1,12 @@
 /** Copies a log into another of any engine: the same events in the same total order, under the same ids and hashes. */
-import { retirements, type RetiringStore } from './retirement.js';
 import type { EventStore, EventToStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 
 /** How far a copy is: where the source was read to, and where that stands in the target. */
 export type Copied = Readonly<{ from: Position; to: Position; events: number }>;
 
 export type LogCopy = Readonly<{
-  source: RetiringStore;
-  target: Pick<EventStore, 'append' | 'begin'>;
+  source: Pick<EventStore, 'readAll'>;
+  target: Pick<EventStore, 'append'>;
   /** Where an earlier copy into the same target was interrupted; what it had begun after that is found again by its ids. */
   resumed?: Copied;
   /** Appends under way at once; they must end in their order, or the total order would be another. Default: 64. */
@@ -30,11 +29,9 @@ const IN_FLIGHT_MAX = 64;
 /** So many groups after a resumption may stand in the target already, in any order of their answers. */
 const OVERLAP_GROUPS = 1_000;
 
-/** What is said to have left the log is not copied where the source still has it. Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came, which is the end. */
+/** Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came, which is the end. */
 export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT_MAX, onCopied }: LogCopy): Promise<Copied> => {
   let copied: Copied = resumed ?? nothingCopied;
-  const begins = new Map<string, number>();
-  for await (const { stream, first } of retirements(source)) if (first !== undefined) begins.set(stream, first);
   let overlap = resumed === undefined ? 0 : OVERLAP_GROUPS;
   const underWay: Readonly<{ group: readonly StoredEvent[]; done: Promise<Position> }>[] = [];
 
@@ -53,16 +50,12 @@ export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT
 
   try {
     for await (const { events } of source.readAll(copied.from)) {
-      const left = begins.size === 0 ? events : events.filter(({ stream, revision }) => revision >= (begins.get(stream) ?? 0));
-      for (const group of groupsOf(left)) {
-        const isBeginning = isFirstOf(group, begins);
-        while (underWay.length > 0 && (isBeginning || underWay.length >= (overlap > 0 ? 1 : inFlightMax))) await settleFirst();
-        const done = append(target, group, isBeginning);
+      for (const group of groupsOf(events)) {
+        while (underWay.length > 0 && underWay.length >= (overlap > 0 ? 1 : inFlightMax)) await settleFirst();
+        const done = append(target, group);
         // It is awaited in its turn; until then its fault is nobody's.
         done.catch(() => {});
         underWay.push({ group, done });
-        // It is more than one write, and nothing may come between them.
-        if (isBeginning) await settleFirst();
       }
     }
     while (underWay.length > 0) await settleFirst();
@@ -92,14 +85,9 @@ function* groupsOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
 
 const sizeOf = ({ data, metadata, sealed }: StoredEvent): number => data.length + metadata.length + (sealed?.byteLength ?? 0) * 2;
 
-/** Whether what stood before these in their stream has left the log. */
-const isFirstOf = ([first]: readonly StoredEvent[], begins: ReadonlyMap<string, number>): boolean =>
-  first !== undefined && first.revision > 0 && first.revision === begins.get(first.stream);
-
-const append = async (target: LogCopy['target'], group: readonly StoredEvent[], isBeginning: boolean): Promise<Position> => {
+const append = async (target: LogCopy['target'], group: readonly StoredEvent[]): Promise<Position> => {
   const { stream, revision } = group[0]!;
-  const toAppend = group.map(toStore);
-  const outcome = await (isBeginning ? target.begin(stream, revision, toAppend) : target.append(stream, revision - 1, toAppend));
+  const outcome = await target.append(stream, revision - 1, group.map(toStore));
   switch (outcome.kind) {
     case 'done':
       return outcome.position;

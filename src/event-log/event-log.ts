@@ -13,7 +13,7 @@ import type {
   EventBatch,
   ReadAllOptions,
 } from '../domain/ports/event-store.js';
-import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, retiringTypes, type EventType } from '../domain/events.js';
+import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, type EventType } from '../domain/events.js';
 import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decoding.js';
@@ -386,8 +386,6 @@ const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision:
       note([event]);
       throw new EventUnreadable(event, event.unreadable.message, { cause: event.unreadable });
     }
-    // Earlier events have left the log.
-    if (recorded.length === 0 && retiringTypes.includes(event.event.type)) expected = Math.max(expected, event.revision);
     if (event.revision !== expected)
       throw new EventUnreadable({ ...event, storedType: event.event.type }, `revision ${expected} of the stream is missing before it`);
     recorded.push(event);

@@ -7,8 +7,7 @@ import type { EventLog } from './event-log.js';
 import { type StreamName, LEDGER_STREAM } from '../domain/core/ids.js';
 import { chainHash, chainStart, hasHashLength, plainHash, readableMetadata } from './hash-chain.js';
 import { evolveLedger, openProving, readLedger, sealOf, type LedgerState, type Proof, type Proving, type Seal } from './ledger.js';
-import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retirement.js';
-import type { Keys, Sealing } from '../domain/ports/keys.js';
+import type { Sealing } from '../domain/ports/keys.js';
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';
@@ -19,8 +18,6 @@ export type Finding = Readonly<{
 
 export type Verification = Readonly<{
   events: number;
-  /** Beside them: those that have left the log, and are covered by chains and seals as before. */
-  retired: number;
   streams: number;
   seals: number;
   head: number;
@@ -41,29 +38,13 @@ type NotedRoots = ReadonlyMap<number, string>;
 /** How a log is verified otherwise than as a whole, and what is told on the way. */
 type VerifyOptions = Readonly<{
   onProgress?: (events: number) => void;
-  /** With them events that say that others have left the log must be the service's own; without them they are believed. */
-  keys?: Pick<Keys, 'fingerprint'>;
   /** With them tags and seals must be those of the seal keys. */
   seals?: Pick<Sealing, 'keys' | 'lost' | 'isSet'>;
-  /** The chains of these streams alone are checked. The order and the seals are checked in any case. */
-  chainsOf?: ReadonlySet<string>;
-  /**
-   * Told of each event that is there: the how manieth of the log it is, counted from 1, with those that have left it, and whether it is
-   * said to have left, too.
-   */
-  onEvent?: (event: StoredEvent, ordinal: number, isLeaving: boolean) => void;
-  /** Told how many events of the log are under a seal. */
-  onSealed?: (ordinal: number) => void;
 }>;
 
 type Progress = {
   readonly isDense: boolean;
-  readonly keys: Pick<Keys, 'fingerprint'> | undefined;
-  readonly chainsOf: ReadonlySet<string> | undefined;
   readonly proving: Proving | undefined;
-  retired: number;
-  /** How many have left the log since the last event that is there. */
-  gone: number;
   readonly versions: Map<string, { revision: number; hash: string }>;
   position: Position;
   events: number;
@@ -83,32 +64,17 @@ export const eventOutsideLog = async (store: Pick<EventStore, 'readAll'>): Promi
   return undefined;
 };
 
-const LOOKS_MAX = 3;
-
 /** Reads the whole log once. `onProgress` gets the number of events so far. */
-export const verifyLog = async (...[store, noted, options]: Parameters<typeof verifyOnce>): Promise<Verification> => {
-  for (let look = 1; ; look += 1) {
-    const before = await countRetirements(store);
-    const verification = await verifyOnce(store, noted, options);
-    // Events may have left the log while it was read.
-    if (verification.finding === undefined || look === LOOKS_MAX || (await countRetirements(store)) === before) return verification;
-  }
-};
-
-const verifyOnce = async (
-  store: RetiringStore & Pick<EventStore, 'head' | 'positions'>,
+export const verifyLog = async (
+  store: Pick<EventStore, 'readAll' | 'positions'>,
   noted: NotedRoot | NotedRoots | undefined,
   options: VerifyOptions = {},
 ): Promise<Verification> => {
-  const { onProgress = () => {}, keys, seals, chainsOf, onEvent, onSealed } = options;
+  const { onProgress = () => {}, seals } = options;
   const proving = seals && openProving(await seals.keys(), seals);
   const progress: Progress = {
     isDense: store.positions === 'dense',
-    keys,
-    chainsOf,
     proving,
-    retired: 0,
-    gone: 0,
     versions: new Map(),
     position: 0,
     events: 0,
@@ -120,28 +86,20 @@ const verifyOnce = async (
   const seen = new Map<number, boolean>();
   const result = (finding: Finding | undefined): Verification => ({
     events: progress.events,
-    retired: progress.retired,
     streams: progress.versions.size,
     seals: progress.seals,
     head: progress.position,
     seal: progress.ledger,
     unsealed: progress.unsealed.map(({ hash }) => hash),
     finding,
-    proof: proving?.proof(progress.events + progress.retired),
+    proof: proving?.proof(progress.events),
   });
   // Readers of the whole log begin after position 0 and would pass over what was slipped in before it.
-  for await (const items of withRetired(store, store.readAll(BEFORE_ALL))) {
-    for (const item of items) {
-      if ('retired' in item) {
-        passRetired(progress, item.retired);
-        continue;
-      }
-      const finding = step(progress, item.event);
+  for await (const { events } of store.readAll(BEFORE_ALL)) {
+    for (const event of events) {
+      const finding = step(progress, event);
       if (finding !== undefined) return result(finding);
-      const ordinal = progress.events + progress.retired;
-      onEvent?.(item.event, ordinal, item.isLeaving === true);
-      if (item.event.stream !== LEDGER_STREAM) continue;
-      onSealed?.(ordinal - progress.unsealed.length);
+      if (event.stream !== LEDGER_STREAM) continue;
       const root = progress.ledger && wanted.get(progress.ledger.position);
       if (root !== undefined)
         seen.set(progress.ledger!.position, seen.get(progress.ledger!.position) === true || progress.ledger!.root === root);
@@ -168,44 +126,27 @@ const checkNoted = (wanted: NotedRoots, seen: ReadonlyMap<number, boolean>, head
   return undefined;
 };
 
-/** Its hash was noted when it left the log: the next event of its stream continues it, and the seal covers it. */
-const passRetired = (progress: Progress, { stream, revision, hash }: RetiredEvent): void => {
-  if (progress.chainsOf === undefined || progress.chainsOf.has(stream)) progress.versions.set(stream, { revision, hash });
-  progress.retired += 1;
-  progress.gone += 1;
-  progress.unsealed.push({ position: progress.position, hash });
-};
-
 const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
   const at = (kind: Finding['kind'], message: string): Finding => ({ kind, position: event.position, stream: event.stream, message });
   const misplaced = checkPosition(progress, event, at);
   if (misplaced !== undefined) return misplaced;
-  if (progress.chainsOf === undefined || progress.chainsOf.has(event.stream)) {
-    const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
-    const broken = checkChain(version, event, at) ?? checkId(event, at);
-    if (broken !== undefined) return broken;
-    progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
-  }
-  if (progress.keys !== undefined && isForeignRetirement(progress.keys, event))
-    return at(
-      'inserted',
-      `position ${event.position} (${event.stream} revision ${event.revision}) says that events have left the log, and bears no mark of this service`,
-    );
+  const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
+  const broken = checkChain(version, event, at) ?? checkId(event, at);
+  if (broken !== undefined) return broken;
+  progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
   const untagged = progress.proving?.event(event);
   if (untagged !== undefined) return at('inserted', untagged);
   progress.position = event.position;
-  progress.gone = 0;
   progress.events += 1;
   progress.unsealed.push({ position: event.position, hash: event.hash });
   return event.stream === LEDGER_STREAM ? checkSeal(progress, event, at) : undefined;
 };
 
-/** In a dense log a gap is a removed event, where it is larger than what has left the log there; in any other only the order tells. */
-const checkPosition = ({ isDense, position, gone }: Progress, event: StoredEvent, at: At): Finding | undefined => {
+/** In a dense log a gap is a removed event; in any other only the order tells. */
+const checkPosition = ({ isDense, position }: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const what = `${event.position} (${event.stream} revision ${event.revision})`;
   if (event.position < 1) return at('inserted', `position ${what} was slipped in: the first event of a log stands at position 1 or later`);
-  if (isDense && event.position > position + 1 + gone)
-    return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
+  if (isDense && event.position > position + 1) return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
   if (event.position <= position) return at('moved', `position ${what} stands after position ${position}`);
   return undefined;
 };
@@ -255,12 +196,7 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
   }
   progress.ledger = evolveLedger(progress.ledger, decoded);
   progress.unsealed = progress.unsealed.slice(count);
-  const unproved = progress.proving?.seal(
-    decoded.data,
-    event.position,
-    progress.events + progress.retired - progress.unsealed.length,
-    progress.seals === 0,
-  );
+  const unproved = progress.proving?.seal(decoded.data, event.position, progress.events - progress.unsealed.length, progress.seals === 0);
   progress.seals += 1;
   return unproved === undefined ? undefined : at('seal-broken', unproved);
 };

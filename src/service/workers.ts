@@ -25,14 +25,11 @@ import { eraseWorker } from '../processors/privacy/erasure.js';
 import { makeProcessors } from '../processors/index.js';
 import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
 import { forgetAuditWorker, mailSeal, noteLogWorker, openTelling, sealLedgerWorker } from '../processors/audit/ledger.js';
-import { retireStreamsWorker } from '../processors/retention/retirement.js';
-import { isDayFull, retirableStreams } from '../projections/retention/retention.js';
 import { openUnpublishedWork, relayWorker } from '../processors/core/relay.js';
 import { returnCreditsWorker } from '../processors/billing/billing.js';
 import { sweepWorker } from '../processors/retention/removal.js';
 import { storedAttachmentBytes } from '../projections/email/attachment-usage.js';
 import { AUDIT, overdueAudit } from '../projections/audit/audit.js';
-import { EMAILS } from '../projections/email/emails.js';
 import { addressIndex } from '../projections/privacy/traces.js';
 import { readBatchEnds } from '../projections/bulk/batches.js';
 import { WEBHOOKS } from '../projections/webhooks/webhooks.js';
@@ -42,8 +39,6 @@ import { routeWebhooksWorker } from '../processors/webhooks/router.js';
 import { unusedSessions } from '../projections/people/sessions.js';
 import { returnedUpTo } from '../projections/billing/credits.js';
 import { teamsToLapse, teamsToRemove } from '../projections/teams/teams.js';
-import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../domain/core/time.js';
-import { oldAuditStreams, oldTeamStreams } from '../event-log/retirement.js';
 import type { SignedSeal } from '../domain/ports/keys.js';
 import type { Resources } from './resources.js';
 
@@ -132,30 +127,12 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
             overdue: (now, entriesUpTo, limit) => overdueAudit(parts.readModels, now, entriesUpTo, limit),
             auditCaughtUp: (position, signal) => feederOf(runners, limits, AUDIT).caughtUp(position, signal),
           }),
-          retireStreamsWorker({ ...parts, ...deps, ...retiring(parts) }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };
 };
-
-const retiring = ({ readModels, runners, limits, eventLog }: WorkerParts) => ({
-  dueWhole: async (nowMs: number, limit: number, signal: AbortSignal) => {
-    await feederOf(runners, limits, AUDIT).caughtUp(await eventLog.head(), signal);
-    if (signal.aborted) return undefined;
-    const keptSince = isoTime(nowMs - limits.auditDays * DAY_MS - CLOCKS_APART_MS);
-    const { origins, entries } = await overdueAudit(readModels, isoTime(nowMs), keptSince, 1);
-    if (origins.length > 0 || entries.length > 0) return undefined;
-    // A day later a seal covers that it is forgotten.
-    const audit = await oldAuditStreams({ eventLog, limits }, nowMs - DAY_MS, { limit, signal });
-    const teams = await oldTeamStreams({ eventLog, limits }, nowMs - DAY_MS, { limit: limit - audit.over.length, signal });
-    return [...audit.over, ...teams.over].map(({ stream }) => stream);
-  },
-  due: (now: string, limit: number) => retirableStreams(readModels, now, limit),
-  isFull: (teamId: string, day: string) => isDayFull(readModels, teamId, day),
-  emailsCaughtUp: (position: number, signal: AbortSignal) => feederOf(runners, limits, EMAILS).caughtUp(position, signal),
-});
 
 const teamReading = ({ readModels }: WorkerParts) => ({
   toRemove: (deletedUpTo: string, limit: number) => teamsToRemove(readModels, deletedUpTo, limit),

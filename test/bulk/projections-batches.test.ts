@@ -1,16 +1,12 @@
 /** Bulk sends in the read models: whatever happens, in whatever batches, their counts add up and their timers say what is to be done. */
-import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import type { BatchEvent } from '../../src/domain/bulk/events.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { assertDefined, emailIdInBatch, parseBatchId } from '../../src/domain/core/ids.js';
-import { batchCounted, evolveBatch, type BatchState } from '../../src/domain/bulk/decider.js';
-import type { Document } from '../../src/domain/ports/read-models.js';
-import { SUMMARIES, TAG_SUMMARIES, TEMPLATE_SUMMARIES } from '../../src/projections/email/summaries.js';
 import { batchCounts, batchListing } from '../../src/domain/bulk/listing.js';
 import { BATCH_TIMERS, BATCHES, readBatchEnds, type BatchDocument } from '../../src/projections/bulk/batches.js';
-import { EMAIL_BACKLOGS, EMAIL_COUNTS, emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/email/emails.js';
 import type { TimerDocument } from '../../src/domain/ports/timers.js';
 import {
   accepted,
@@ -233,7 +229,6 @@ void t.test('the documents are the same however the events are cut, and after a 
         for (const name of emails.slice(1)) await world.append(name, [archived, { type: 'EmailRemoved', data: { at: at(200) } }]);
         await world.append(stream, [{ type: 'BatchRemoved', data: { at: at(200) } }]);
         for (const name of emails.slice(0, 1)) await world.append(name, [archived]);
-        await world.append(stream, [retiredOf(told)]);
       }
       const recorded = await world.recorded();
       const [whole, cut] = [openDocuments(t), openDocuments(t)];
@@ -244,66 +239,11 @@ void t.test('the documents are the same however the events are cut, and after a 
       await projectIn(cut, projection, recorded, { sizes, forgetful: true });
       const [a, b] = [await documentsOf(whole, projection), await documentsOf(cut, projection)];
       if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`${JSON.stringify(a[BATCHES])}\n${JSON.stringify(b[BATCHES])}`);
-      // What is folded after the events of the batch have left the log, all of them or the first, says what was folded before.
-      const without = openDocuments(t);
-      const last = recorded.at(-1)!;
-      const isRetired = last.event.type === 'BatchRetired';
-      await projectIn(without, projection, isRetired ? recorded.filter((one) => one === last || one.stream !== stream) : recorded);
-      const [live, rebuilt] = [figuresOf(a), figuresOf(await documentsOf(without, projection))];
-      if (!isDeepStrictEqual(live, rebuilt)) throw new Error(`${JSON.stringify(live)}\n${JSON.stringify(rebuilt)}`);
-      if (!isRetired) return;
-      const late = openDocuments(t);
-      const cutAt = sizes[0]! % recorded.length;
-      await projectIn(late, projection, recorded.slice(0, cutAt));
-      await projectIn(
-        late,
-        projection,
-        recorded.filter((one, at) => at < cutAt || one === last || one.stream !== stream),
-      );
-      const behind = figuresOf(await documentsOf(late, projection));
-      if (!isDeepStrictEqual(live, behind)) throw new Error(`${JSON.stringify(live)}\n${JSON.stringify(behind)}`);
     }),
     { numRuns: 20, endOnFailure: true },
   );
   t.pass();
 });
-
-void t.test('a batch whose start has left the log unfolded leaves nothing in the backlog', async (t) => {
-  const world = openLogOfTest();
-  await world.append(stream, [begun(1, RELEASED), { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } }]);
-  const email = `email-${emailIdInBatch(BATCH, 0)}`;
-  await world.append(email, [queuedIn(0, true), attempted(1, at(2)), failed('refused', 1, at(3), [0, 'refused'])]);
-  await world.append(stream, [{ type: 'BatchFannedOut', data: { at: at(3) } }]);
-  const recorded = await world.recorded();
-  const readModels = openDocuments(t);
-  await projectIn(readModels, projection, recorded.slice(0, 1));
-  await projectIn(
-    readModels,
-    projection,
-    recorded.filter(({ stream: name }, index) => index === 0 || name === email),
-  );
-  const [backlog] = (await documentsOf(readModels, projection))[EMAIL_BACKLOGS]!;
-  t.match(backlog, { open: 0, waiting: 0, ready: 0, unmade: 0, priorities: { low: { scheduled: 0, ready: 0 } } });
-});
-
-const retiredOf = (told: readonly Told[]): BatchEvent => {
-  const batch = told.reduce<BatchState>(
-    (state, { name, event }) => (name === stream ? evolveBatch(state, event as BatchEvent) : state),
-    undefined,
-  );
-  const counted = batchCounted(assertDefined(batch, 'batch'))!;
-  return { type: 'BatchRetired', data: { at: at(300), ordinals: [], hashes: [], mark: '', counted } };
-};
-
-/** What days, teams and batches show. */
-const figuresOf = (documents: Readonly<Record<string, readonly Document[]>>) =>
-  [EMAIL_COUNTS, EMAIL_BACKLOGS, SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES, BATCHES, BATCH_TIMERS].map((name) =>
-    documents[name]!.map(({ seq: _seq, ...rest }) => ({
-      ...rest,
-      rows: undefined,
-      sums: Object.entries((rest as { rows?: object }).rows ?? {}).sort(),
-    })),
-  );
 
 const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(100) } };
 
@@ -330,10 +270,7 @@ void t.test('a batch that has ended has a time at which its record goes, and the
   t.equal(batchCounts((await found()).batches[0] as BatchDocument).sent, 1, 'its figures stay as long as it does');
   await world.append(stream, [{ type: 'BatchRemoved', data: { at: dueAt } }]);
   const gone = await found();
-  t.match(gone.batches, [{ id: BATCH, gone: 1 }], 'but for a stub until its events leave the log');
-  t.match(gone, { timers: [{ id: `${BATCH}:retirement`, kind: 'retirement', key: stream, dueAt }] });
-  await world.append(stream, [{ type: 'BatchRetired', data: { at: dueAt, ordinals: [], hashes: [], mark: '' } }]);
-  t.same(await found(), { batches: [], timers: [] });
+  t.match(gone, { batches: [{ id: BATCH, gone: 1 }], timers: [] }, 'but for a stub');
 });
 
 void t.test('what is shown of a batch', async (t) => {

@@ -141,59 +141,6 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     await t.rejects(store.append('email-1', -2, [anEvent('x')]));
   });
 
-  void t.test('a truncated stream shows nothing of before and never begins again; the others go on', async (t) => {
-    const { store, another } = await fresh(t);
-    await append(store, 'email-1', -1, [anEvent('a'), anEvent('b')]);
-    await append(store, 'email-2', -1, [anEvent('c')]);
-    const kept = [anEvent('k'), anEvent('l')];
-    await append(store, 'email-1', 1, kept);
-    await append(store, 'team-1', -1, [anEvent('d')]);
-    const head = await store.head();
-    await store.truncate('email-1', 2);
-    await store.truncate('email-1', 2);
-    await harness.settle();
-    const other = await another();
-    for (const one of [store, other]) {
-      t.same(names(await one.readStream('email-1')), ['email-1@2', 'email-1@3']);
-      t.same(names(await one.readStream('email-1', 1)), ['email-1@2', 'email-1@3']);
-      t.equal((await one.readLast('email-1'))?.eventId, kept[1]!.eventId);
-      t.same(await one.append('email-1', -1, [anEvent('x')]), { kind: 'conflict', actualRevision: 3 });
-      t.same(await one.append('email-1', 1, [anEvent('x')]), { kind: 'conflict', actualRevision: 3 });
-      t.match(await one.append('email-1', 1, kept), { kind: 'done', revision: 3 });
-    }
-    t.equal(await store.head(), head);
-    t.equal((await append(store, 'email-2', 0, [anEvent('e')])).revision, 1);
-    await harness.settle();
-    const left = names(await takeEvents(store.readAll(0), 6)).filter((name) => !['email-1@0', 'email-1@1'].includes(name));
-    t.same(
-      left,
-      ['email-2@0', 'email-1@2', 'email-1@3', 'team-1@0', 'email-2@1'],
-      'on some engines the rest is there until it is cleaned up',
-    );
-    t.same(
-      (await takeEvents(store.readAll(0, { kinds: ['email'], types: ['EmailQueued.v1'] }), 9)).filter(({ stream }) => stream === 'email-3'),
-      [],
-    );
-  });
-
-  void t.test('a stream may begin as one that was truncated, once', async (t) => {
-    const { store, another } = await fresh(t);
-    await append(store, 'email-1', -1, [anEvent('a')]);
-    const kept = [anEvent('k'), anEvent('l')];
-    t.match(await store.begin('email-2', 3, kept), { kind: 'done', revision: 4 });
-    await harness.settle();
-    t.match(await store.begin('email-2', 3, kept), { kind: 'done', revision: 4 });
-    t.match(await store.begin('email-2', 3, [anEvent('m')]), { kind: 'conflict', actualRevision: 4 });
-    t.match(await store.begin('email-1', 3, [anEvent('n')]), { kind: 'conflict', actualRevision: 0 });
-    await harness.settle();
-    const other = await another();
-    t.same(names(await other.readStream('email-2')), ['email-2@3', 'email-2@4']);
-    t.same(await other.append('email-2', -1, [anEvent('x')]), { kind: 'conflict', actualRevision: 4 });
-    t.equal((await append(other, 'email-2', 4, [anEvent('o')])).revision, 5);
-    await harness.settle();
-    t.same(names(await takeEvents(store.readAll(0), 4)), ['email-1@0', 'email-2@3', 'email-2@4', 'email-2@5']);
-  });
-
   void t.test('of appends at the same time one wins and the others are refused alone', async (t) => {
     const { store, another } = await fresh(t);
     const other = await another();

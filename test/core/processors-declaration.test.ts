@@ -26,7 +26,7 @@ const announceKey = (world: World, deps: Processing): Processor =>
     name: 'announce-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null, StreamRetired: null },
+    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
     timers: [],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -45,7 +45,7 @@ const retireKey = (world: World, deps: Processing): Processor =>
     name: 'retire-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null, StreamRetired: null },
+    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
     timers: [{ kind: 'expiry', read: 'due' }],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -75,7 +75,6 @@ const expiries = declareProjection({
     ApiKeyCreated: setExpiry,
     ApiKeyChanged: 'ignored',
     ApiKeyUsed: 'ignored',
-    StreamRetired: 'ignored',
     ApiKeyRevoked: ({ stream }) => [{ collection: TIMERS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

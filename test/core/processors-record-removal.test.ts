@@ -21,7 +21,7 @@ void t.test('records go in time, one that was deleted is gone already, and a reb
   const { readModels, commands } = world;
   const { eventLog, limits } = world.deps;
   const queries = makeQueries({ keys: memoryKeys(), readModels, clock: world.clock, limits, awaitOwnWrites: () => Promise.resolve() });
-  /** Beside what only says that its events are to leave the log. */
+  /** Beside stubs. */
   const shown = async () => (await readModels.find(EMAILS, { where: {}, limit: 10 })).filter(({ gone }) => gone !== 1);
   const lines = async () => {
     await world.settled();

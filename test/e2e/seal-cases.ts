@@ -5,7 +5,6 @@
 import type { SealKey } from '../../src/domain/ports/keys.js';
 import { plainHash } from '../../src/event-log/hash-chain.js';
 import { signedText } from '../../src/event-log/ledger.js';
-import { retirementMark } from '../../src/event-log/retirement.js';
 import { at, ended, hashed, insert, rehash, reseal, rowsOf, sealOver, shift, type Database, type Row } from './tamper-tools.js';
 
 /** What the one who tampers has. */
@@ -60,31 +59,6 @@ const append = (
   const row = { ...last, type, data, metadata, sealed: null, position: ended(database) + 1, revision: last.revision + 1 };
   const hash = hashed(last.hash, row);
   insert(database, { ...row, hash: key === undefined ? hash : hash + key.tag(hash) });
-};
-
-/** Says by an event of the mail itself that all others of it have left the log, and removes them. */
-const retire = (database: Database, stream: string, { fingerprint, derived }: Attacker): void => {
-  const rows = rowsOf(database, stream);
-  const hashes = rows.map(({ hash }) => plainHash(hash));
-  const ordinals = rows.map(({ position }) => position);
-  const said = { first: rows.length, from: 0, ordinals, hashes };
-  const data = {
-    at: '2036-01-01T12:00:00.000Z',
-    createdAt: '2030-01-01T12:00:00.000Z',
-    priority: 'normal',
-    position: rows[0]!.position,
-    used: [],
-    documents: 0,
-    hasAttachments: false,
-    ended: [],
-    ordinals,
-    hashes,
-    mark: retirementMark({ fingerprint }, stream, said),
-  };
-  const metadata = JSON.stringify({ ...(JSON.parse(rows[0]!.metadata) as object), eventId: '00000000-0000-4000-8000-000000000001' });
-  append(database, stream, { type: 'EmailRetired.v1', data: JSON.stringify(data), metadata }, derived);
-  database.prepare('INSERT INTO event_types (type, position) VALUES (?, ?)').run('EmailRetired.v1', ended(database));
-  database.prepare('DELETE FROM events WHERE stream = ? AND revision < ?').run(stream, rows.length);
 };
 
 export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
@@ -168,24 +142,6 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
         const forged = { ...row, stream: 'apiKey-key_AAAAAAAAAAAAAAAAAAAAAA', position: ended(database) + 1 };
         insert(database, forged);
         rehash(database, forged.stream, derived);
-      },
-    },
-    { name: 'an invented retirement', found: 'log', tamper: (database, attacker) => retire(database, victim, attacker) },
-    {
-      name: 'an invented retirement of the newest mail',
-      found: 'log',
-      tamper: (database, attacker) => retire(database, unsealed, attacker),
-    },
-    {
-      name: 'an invented retirement, and all seals made anew with the derived key',
-      found: 'log',
-      tamper: (database, attacker) => {
-        retire(database, victim, attacker);
-        replaceSeal(
-          database,
-          (seal) => ({ ...seal, key: attacker.derived.id, mac: String(attacker.derived.sign(signedText(seal))) }),
-          attacker.derived,
-        );
       },
     },
     {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { rebuildProjection } from '../../src/projections/core/rebuild.js';
-import { advanceUntil, startTestApp, storedEvents } from '../support/app.js';
+import { advanceUntil, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { attachmentOf } from '../support/documents.js';
 import { openEngineOfTest, type EngineName } from '../support/engines.js';
@@ -202,26 +202,10 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     await assertSound(t, world, 'after a month');
   });
 
-  await t.test('after two years: the months of the audit log', async (t) => {
-    const ofAudit = async () => (await storedEvents(world.app.engine)).filter(({ stream }) => /^audit(Origins)?-.*\.2026-01$/.test(stream));
-    const types = async () => new Set((await ofAudit()).map(({ type }) => type));
-    t.ok((await types()).has('CallsCounted.v1'), 'reads were counted');
-    t.ok((await types()).has('CallOriginSeen.v1'), 'it was kept from where was called');
-    await walkTo(world, 31 + 731 - 1);
-    t.ok((await types()).has('CallsCounted.v1'), 'they are there for two years');
+  await t.test('after two years: entries of the audit log', async (t) => {
     await walkTo(world, 31 + 731 + 2);
     await settle(world, 'audit');
-    await clock.advance(2 * HOUR_MS);
-    await walkTo(world, 31 + 731 + 40);
-    // Those of the next month are over, too, and go first.
-    await settle(world, 'audit');
-    await clock.advance(2 * HOUR_MS);
-    await advanceUntil(clock, 2_000, 'they have left the log', async () => {
-      const left = await types();
-      return left.size === 1 && left.has('StreamRetired.v1');
-    });
-    await settle(world, 'oldAudit');
-    await assertSound(t, world, 'without the months of the audit log');
+    await assertSound(t, world, 'without the first month of the audit log');
   });
 
   await t.test('up to five years later the records are there', async (t) => {
@@ -249,21 +233,6 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     t.same(await figuresOf(world), figures, 'the daily summaries stay');
   });
 
-  await t.test('after another month: their events', async (t) => {
-    await walkTo(world, 30 + 1_826 + 40);
-    await clock.advance(HOUR_MS);
-    await advanceUntil(clock, 2_000, 'they have left the log', async () =>
-      (await storedEvents(world.app.engine)).every(({ type }) => !/^(EmailQueued|EmailRemoved|BatchQueued|BatchRemoved)/.test(type)),
-    );
-    const left = (await storedEvents(world.app.engine)).filter(({ stream }) => /^(email|batch)-/.test(stream));
-    t.same([...new Set(left.map(({ type }) => type))].sort(), ['BatchRetired.v1', 'EmailRetired.v1', 'EmailSummarised.v1']);
-    await assertGone(t, world, marks.batchName);
-    t.notOk((await opened(world)).includes(marks.batchName), 'the log says it no more');
-    t.same(await figuresOf(world), figures, 'the daily summaries stay');
-    for (const id of [made.sent, made.deleted]) t.equal((await world.app.call('GET', `/api/emails/${id}`)).status, 404);
-    await assertSound(t, world, 'without their events');
-  });
-
   await t.test('after six years', async (t) => {
     await walkTo(world, 6 * 365 + 2);
     const now = await due(world);
@@ -275,7 +244,7 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     await assertSound(t, world, 'after six years');
     for (const projection of makeProjections(world.app.engine.limits)) await rebuildProjection(projection, world.app.engine);
     await assertSound(t, world, 'after a rebuild');
-    await assertGone(t, world, marks.batchName);
+    await assertGone(t, world, marks.batchName, inClear);
     t.same(await figuresOf(world), figures, 'the daily summaries are those of the first month');
     await world.app.stop();
     if (isEmbedded) t.match(await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });

@@ -184,8 +184,6 @@ const kindsOf = (event: EmailEvent): readonly (readonly [kind: string, recipient
     case 'EmailDeleted':
     case 'EmailArchived':
     case 'EmailRemoved':
-    case 'EmailSummarised':
-    case 'EmailRetired':
     case 'CopyAnswered':
     case 'EmailBouncesNoted':
     case 'RecipientsErased':

@@ -9,8 +9,6 @@ const store: EventStore = {
     deeds.push(stream);
     return { kind: 'done', revision: 0, position: deeds.length };
   },
-  truncate: async () => {},
-  begin: async () => ({ kind: 'done', revision: 0, position: 1 }),
   positions: 'dense',
   readStream: async () => [],
   readLast: async () => undefined,

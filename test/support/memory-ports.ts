@@ -93,17 +93,6 @@ export const memoryEventStore = (): MemoryEventStore => {
       }
       return events.filter((event) => event.stream === stream && event.revision >= fromRevision);
     },
-    truncate: async (stream, before) => {
-      const kept = events.filter((event) => event.stream !== stream || event.revision >= before);
-      events.splice(0, events.length, ...kept);
-    },
-    begin: async (stream, revision, toAppend) => {
-      const there = last(stream);
-      if (there !== undefined) return { kind: 'conflict', actualRevision: there.revision };
-      for (const [at, event] of toAppend.entries())
-        events.push({ ...event, stream, revision: revision + at, position: (events.at(-1)?.position ?? 0) + 1 });
-      return { kind: 'done', revision: revision + toAppend.length - 1, position: events.at(-1)!.position };
-    },
     positions: 'dense',
     readLast: async (stream) => last(stream),
     readAll: async function* (after, { kinds, types, batchSize = 1_000 } = {}) {

@@ -46,10 +46,7 @@ const linesOf = async (world: ProcessorWorld) => {
   const { readModels, files, deps } = world;
   await world.settled();
   return new Map(
-    (await readRetentionLines({ readModels, files, limits: deps.limits, eventLog: deps.eventLog }, world.clock.now())).map((line) => [
-      line.name,
-      line,
-    ]),
+    (await readRetentionLines({ readModels, files, limits: deps.limits }, world.clock.now())).map((line) => [line.name, line]),
   );
 };
 

@@ -6,15 +6,7 @@ import { sizeOf, openAppends, type Appends, AppendRefused } from './eventstoredb
 import { openConnection, parseEventStoreDbUrl } from './eventstoredb/connection.js';
 import { openHeadWatch, type HeadWatch, subscribeAll } from './eventstoredb/subscription.js';
 import { openReading, type Reading } from './eventstoredb/reads.js';
-import {
-  positionOf,
-  serverIdOf,
-  toServerEvent,
-  truncatedEvent,
-  type ServerEvent,
-  streamNames,
-  type StreamNames,
-} from './eventstoredb/records.js';
+import { positionOf, toServerEvent, streamNames, type StreamNames } from './eventstoredb/records.js';
 import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
 
 export { EventStoreAway, EventStoreDenied } from './eventstoredb/connection.js';
@@ -42,8 +34,6 @@ type AppendDeps = Readonly<{
 const timesDefault: EventStoreDbTimes = { connectMs: 3_000, appendMs: 5_000, readMs: 5_000, stillMs: 60_000 };
 /** More than any server can be set to take in one append. */
 const APPEND_BYTES_MAX = 16 * 1024 * 1024;
-
-const TRUNCATED_AT_ONCE = 500;
 
 export type EventStoreDbOptions = Readonly<{
   /** esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://; the option `prefix` is ours and tells logs on one server apart. */
@@ -76,8 +66,6 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
     positions: 'sparse',
     append: (stream, expectedRevision, events) =>
       closed.signal.aborted ? Promise.reject(new Error('the event store is closed')) : append(stream, expectedRevision, events),
-    begin: (stream, revision, events) => begin({ appends, reading, names, append }, stream, revision, events),
-    truncate: (stream, before) => truncate(appends, names.atServer(stream), before),
     readStream: (stream, fromRevision = 0) => reading.stream(names.atServer(stream), fromRevision),
     readLast: async (stream) => (await reading.stream(names.atServer(stream), 'end', 1))[0],
     readAll: (after, options = {}) => reading.all(after, options),
@@ -98,41 +86,6 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
       await connection.close();
     },
   };
-};
-
-/**
- * The server gives readers no events before that revision, and removes them when it scavenges. The stream is not deleted, because a deleted
- * stream could begin again.
- */
-const truncate = async (appends: Pick<Appends, 'append'>, atServer: string, before: number): Promise<void> => {
-  const data = Buffer.from(JSON.stringify({ $tb: before }));
-  const event = { id: serverIdOf(`truncation of ${atServer} before ${before}`), type: '$metadata', data, metadata: Buffer.from('{}') };
-  const answer = await appends.append({ stream: `$$${atServer}`, expectedRevision: undefined, events: [event] });
-  if (answer.kind === 'refused') throw answer.error;
-  if (answer.kind !== 'done') throw new Error(`the event store has not truncated ${atServer}`);
-};
-
-/** Revisions count from 0 at the server, so blank events are appended in place of the truncated ones, and truncated. */
-const begin = async (
-  { appends, reading, names, append }: Pick<AppendDeps, 'appends' | 'reading' | 'names'> & Pick<EventStore, 'append'>,
-  ...[stream, revision, events]: Parameters<EventStore['begin']>
-): Promise<AppendOutcome> => {
-  const atServer = names.atServer(stream);
-  if ((await reading.stream(atServer, 'end', 1)).length === 0) {
-    const before: ServerEvent[] = Array.from({ length: revision }, (_, at) => truncatedEvent(atServer, at));
-    for (let from = 0; from < before.length; from += TRUNCATED_AT_ONCE) {
-      const answer = await appends.append({
-        stream: atServer,
-        expectedRevision: from - 1,
-        events: before.slice(from, from + TRUNCATED_AT_ONCE),
-      });
-      if (answer.kind === 'refused') throw answer.error;
-      if (answer.kind !== 'done') return answer;
-    }
-  }
-  const outcome = await append(stream, revision - 1, events);
-  if (outcome.kind === 'done' && revision > 0) await truncate(appends, atServer, revision);
-  return outcome;
 };
 
 const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventStore['append'] => {

@@ -6,8 +6,6 @@ export type Append = Readonly<{
   stream: string;
   expectedRevision: number;
   events: readonly EventToStore[];
-  /** The stream must not exist. It begins after that revision. */
-  begins?: true;
 }>;
 
 export type LogTable = Readonly<{
@@ -16,8 +14,6 @@ export type LogTable = Readonly<{
   foreignCommits: () => number;
   /** Inside a transaction: the events take the positions after `head`, and `written` is called for each. */
   append: (append: Append, head: number, written: (event: StoredEvent) => void) => AppendOutcome;
-  /** Overwrites the events of the stream before that revision. No read gives them any more. */
-  truncate: (stream: string, before: number) => void;
   /** Call it with true when appends are durable, and with false before a group of them begins. */
   settleTypes: (durable: boolean) => void;
   /** The noted types of event, each with the position of the first. */
@@ -66,10 +62,8 @@ const schema = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS event_types (type TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT`;
 
-/** No type of event begins with a space. A row whose type does is a truncated event. */
-const isThere = "type >= '!'";
 /** An append never gives a position below 1. A row there was slipped in, and belongs to no stream. */
-const inOrder = `position >= 1 AND ${isThere}`;
+const inOrder = 'position >= 1';
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
 /** Rows that a filtered page looks at for each event it may return. Bounds the time for which it blocks the event loop. */
 const rowsScannedPerEvent = 8;
@@ -94,7 +88,6 @@ export const openLogTable = (database: Database): LogTable => {
     head: () => selectHead.get() ?? 0,
     foreignCommits: () => selectVersion.get() ?? 0,
     append: appender(database, stream, typeNotes),
-    truncate: truncater(database),
     settleTypes: typeNotes.settle,
     types: () => new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
     stream,
@@ -126,10 +119,6 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
   const actualRevision = (stream: string): number => selectRevision.get(stream) ?? -1;
-  // A blank first event, outside the log. With it the unique constraint keeps the stream from beginning again.
-  const takeFirst = database.prepare(
-    `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, 0, ' ', '', '', NULL, '', NULL)`,
-  );
 
   /** If the stream has these very events already, by their ids, the append is done; else it is a conflict. */
   const refused = ({ stream, expectedRevision, events }: Append): AppendOutcome => {
@@ -141,19 +130,16 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
   };
 
   return (append, head, written) => {
-    const { stream, expectedRevision, events, begins } = append;
-    const startsLater = begins === true && expectedRevision >= 0;
-    if (startsLater && actualRevision(stream) !== -1) return refused(append);
+    const { stream, expectedRevision, events } = append;
     let revision = expectedRevision;
     let position = head;
-    if (startsLater) takeFirst.run(-(head + 1), stream);
     for (const event of events) {
       const { type, data, metadata, sealed, hash } = event;
       revision += 1;
       position += 1;
       const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
       const values = [position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId];
-      const mustFollow = revision === expectedRevision + 1 && expectedRevision >= 0 && !startsLater;
+      const mustFollow = revision === expectedRevision + 1 && expectedRevision >= 0;
       const { changes } = mustFollow ? goOn.run(...values, stream, expectedRevision) : insert.run(...values);
       // Only the first can be refused: revisions have no gaps.
       if (changes === 0) return refused(append);
@@ -162,20 +148,6 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
     }
     return { kind: 'done', revision, position };
   };
-};
-
-/**
- * Overwrites rows with spaces and zeros of the same length. If a row were deleted or shortened, SQLite would rebuild its page, and the old
- * bytes of the rows that it moves would stay in the free space of pages.
- */
-const truncater = (database: Database): LogTable['truncate'] => {
-  const blank = (column: string): string => `${column} = printf('%*s', length(CAST(${column} AS BLOB)), '')`;
-  const overwrite = database.prepare<[string, number]>(
-    `UPDATE events SET ${blank('type')}, ${blank('data')}, ${blank('metadata')}, sealed = iif(sealed IS NULL, NULL, zeroblob(length(sealed))),
-       event_id = iif(event_id IS NULL, NULL, printf('%*s', length(CAST(event_id AS BLOB)), ''))
-     WHERE stream = ? AND revision < ? AND ${isThere}`,
-  );
-  return (stream, before) => void overwrite.run(stream, before);
 };
 
 /** Notes each type of event at its first append, so that a start finds unknown types without reading the log. */
@@ -240,7 +212,7 @@ const pageStatements = (database: Database): ((filter: Filter) => Statement<(str
     const ofTypes = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
     const statement = database
       .prepare<(string | number)[], Row>(
-        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? AND ${isThere} ${ofKinds} ${ofTypes} ORDER BY position LIMIT ?`,
+        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${ofKinds} ${ofTypes} ORDER BY position LIMIT ?`,
       )
       .raw(true);
     made.set(shape, statement);

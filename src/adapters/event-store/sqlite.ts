@@ -10,7 +10,7 @@ import type {
   ReadLogOptions,
 } from '../../domain/ports/event-store.js';
 import { type LogTable, openLogTable, type Append } from './log-table.js';
-import { openDatabase, type Database, logTruncation, tellingRefusals } from '../sqlite/database.js';
+import { openDatabase, type Database, tellingRefusals } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
 import { isLong, longFromEvents, readAhead } from './read-ahead.js';
 
@@ -65,8 +65,6 @@ const boundsDefault = { countMax: 1_024, bytesMax: 2 * 1024 * 1024 };
 const eventOverheadBytes = 256;
 
 const pollEveryMs = 15;
-/** Many streams are truncated one after the other, and the write-ahead log is cut once for them. */
-const CUT_WITHIN_MS = 2_000;
 
 /** In: the database file, made if there is none. Throws SqliteError if it cannot be opened. */
 export const openSqliteEventStore = ({ file, ...options }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
@@ -78,8 +76,6 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
   const commits = appendCommits(database, table, recent, watch);
-  // Until it is cut, the write-ahead log holds the old pages. If the disk refuses, the cut is tried again.
-  const cut = logTruncation({ database, withinMs: CUT_WITHIN_MS, onFault: () => {} });
   const append = (asked: Append): Promise<AppendOutcome> => {
     if (asked.events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
     if (!Number.isInteger(asked.expectedRevision) || asked.expectedRevision < -1)
@@ -88,11 +84,6 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
   };
   return tellingRefusals<EventStore>('log', {
     append: (stream, expectedRevision, events) => append({ stream, expectedRevision, events }),
-    begin: (stream, revision, events) => append({ stream, expectedRevision: revision - 1, events, begins: true }),
-    truncate: async (stream, before) => {
-      table.truncate(stream, before);
-      cut.soon();
-    },
     positions: 'dense',
     readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
     readLast: async (stream) => table.last(stream),
@@ -103,7 +94,6 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
     close: async () => {
       commits.close();
       watch.close();
-      cut.close();
       database.close();
     },
   });

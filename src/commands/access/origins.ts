@@ -96,13 +96,12 @@ const evolve = (known: KnownOrigins, recorded: Recorded): void => {
       else known.isForgotten = true;
       return;
     case 'CallOriginsForgotten':
-    case 'StreamRetired':
       known.isForgotten = true;
       return;
   }
 };
 
-const isForgetting = ({ type }: DomainEvent): boolean => type === 'CallOriginsForgotten' || type === 'StreamRetired';
+const isForgetting = ({ type }: DomainEvent): boolean => type === 'CallOriginsForgotten';
 
 /** Reads origins. Forgotten streams are not read, even while their key exists. */
 const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly string[]): Promise<ReadonlyMap<string, CallOrigin>> => {

@@ -24,7 +24,6 @@ import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
 import { decodeEvent, namesOf } from '../../event-log/codec.js';
 import { chainStart, FIRST_SEAL, merkleRoot, plainHash, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
-import { withRetired, type RetiredEvent } from '../../event-log/retirement.js';
 
 type AuditExportDeps = Pick<CommandDeps, 'eventLog' | 'origins' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'> & Partial<Pick<EventStore, 'types'>> }>;
@@ -392,13 +391,13 @@ async function* segmentsOf(deps: AuditExportDeps, covering: Covering): AsyncGene
   const { before, skipped } = covering;
   let isBegun = false;
   try {
-    for await (const segment of segmentsAfter(deps, covering, { after: before?.position ?? 0, passed: skipped, skipped: 0 })) {
+    for await (const segment of segmentsAfter(deps, covering, { after: before?.position ?? 0, skipped: 0 })) {
       isBegun = true;
       yield segment;
     }
   } catch (fault) {
     if (isBegun || before === undefined || !(fault instanceof SealMissed)) throw fault;
-    yield* segmentsAfter(deps, covering, { after: 0, passed: 0, skipped });
+    yield* segmentsAfter(deps, covering, { after: 0, skipped });
   }
 }
 
@@ -406,34 +405,16 @@ class SealMissed extends Error {
   override readonly name = 'SealMissed';
 }
 
-/** Where reading begins: after a position, up to which `passed` events stand, and how many are passed over from there. */
-type Beginning = Readonly<{ after: number; passed: number; skipped: number }>;
-
-/** An event that has left the log is none that is listed: its hash is all that is needed of it. */
-const leafOf = ({ stream, revision, hash }: RetiredEvent): StoredEvent => ({
-  eventId: '',
-  stream,
-  revision,
-  position: 0,
-  type: '',
-  data: '',
-  metadata: '',
-  sealed: undefined,
-  hash,
-});
+/** Where reading begins: after a position, and how many events are passed over from there. */
+type Beginning = Readonly<{ after: number; skipped: number }>;
 
 /** What is no entry keeps no more than its hash in memory. */
-async function* segmentsAfter(
-  deps: AuditExportDeps,
-  { before, last }: Covering,
-  { after, passed, skipped }: Beginning,
-): AsyncGenerator<Segment> {
+async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering, { after, skipped }: Beginning): AsyncGenerator<Segment> {
   let previous = before;
   let open: StoredEvent[] = [];
   let seen = 0;
-  for await (const items of withRetired(deps.store, deps.store.readAll(after), passed)) {
-    for (const item of items) {
-      const event = 'retired' in item ? leafOf(item.retired) : item.event;
+  for await (const { events } of deps.store.readAll(after)) {
+    for (const event of events) {
       seen += 1;
       if (seen <= skipped) continue;
       open.push(audited.has(event.type) ? event : { ...event, data: '', metadata: '', sealed: undefined });

@@ -41,7 +41,7 @@ import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
-import { countsFrom, endingsAfter } from '../../domain/email/retirement.js';
+import { countsFrom, endingsAfter } from '../../domain/email/milestones.js';
 import { endsForFree } from '../../domain/email/status.js';
 import type { Recorded } from '../../domain/events.js';
 import type { MaybePromise } from '../../domain/core/decider.js';

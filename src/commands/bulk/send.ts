@@ -8,7 +8,7 @@ import { completeBatch, endsOfBatch, stopBatch } from './batches.js';
 import { type Caller, changeableBy, isTest } from '../core/caller.js';
 import { loadState, handleKeyed } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { type Answer, type Idempotency, fingerprintOf, isSameBody, keyRetired, keyReused } from '../core/idempotency.js';
+import { type Answer, type Idempotency, fingerprintOf, isSameBody, keyReused } from '../core/idempotency.js';
 import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
 import { type Cause, startOf } from '../../event-log/event-log.js';
 import { checkEmail, type CheckedDocuments } from '../email/acceptance.js';
@@ -72,7 +72,6 @@ const replay = async (
   idempotency: Idempotency,
 ): Promise<Answer<SendBulkResponse> | undefined> => {
   const first = (await deps.eventLog.load(batchStream(id)))[0]?.event;
-  if (first?.type === 'BatchRetired') throw keyRetired();
   if (first === undefined || (first.type !== 'BatchQueued' && first.type !== 'BatchScheduled')) return undefined;
   if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
   return { body: bulkResponse(id, first, leftOutWarnings(await readRecipients(request, deps.limits))), replayed: true };

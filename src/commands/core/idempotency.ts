@@ -26,13 +26,6 @@ export const isSameBody = (keys: Pick<Keys, 'fingerprint'>, stored: string | und
 export const keyReused = (): DomainError =>
   new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
 
-/** The record of the first request is removed, so its body cannot be compared any more. */
-export const keyRetired = (): DomainError =>
-  new DomainError(
-    'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key was used years ago, for something whose record is removed. Take a new key.',
-  );
-
 export type JoinedCalls<Answer> = (
   id: string,
   /** Equal for calls with the same body. */

@@ -1,8 +1,6 @@
 /** Notes that the other stores keep of the log, by which a start finds out whether they belong to this log and are not older than it. */
 import type { EventStore, Position, StoredEvent } from '../../domain/ports/event-store.js';
 import type { LogNote, NotedStores } from '../../domain/ports/log-note.js';
-import { plainHash } from '../../event-log/hash-chain.js';
-import { retirements } from '../../event-log/retirement.js';
 
 export type LogToNote = Pick<EventStore, 'head' | 'subscribeAll'>;
 
@@ -25,13 +23,9 @@ export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> 
   return last && { instance: first.hash, position: last.position, hash: last.hash };
 };
 
-/** True if the log has the noted event at its position, or says that the event has left the log: a store may be a copy of years ago. */
-export const isOfLog = async (store: LogToNote & Pick<EventStore, 'readAll'>, { position, hash }: LogNote): Promise<boolean> => {
-  const there = await firstAfter(store, position - 1);
-  if (there?.hash === hash) return true;
-  for await (const { hashes } of retirements(store)) if (hashes.includes(plainHash(hash))) return true;
-  return false;
-};
+/** True if the log has the noted event at its position. */
+export const isOfLog = async (store: LogToNote, { position, hash }: LogNote): Promise<boolean> =>
+  (await firstAfter(store, position - 1))?.hash === hash;
 
 /** Notes in each store where the log ends, if that has changed. The keys come last: if they have the note, all stores have it. */
 export const noteLog = async (store: LogToNote, { keys, files, readModels }: NotedStores): Promise<void> => {

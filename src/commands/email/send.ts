@@ -3,8 +3,7 @@ import { latestNow } from '../../domain/core/time.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { type Caller, isTest, testPart } from '../core/caller.js';
-import { retiringTypes } from '../../domain/events.js';
-import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
+import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { isoMoment } from '../core/memo.js';
 import { checkRequest } from './request.js';
 import { readAttachments } from '../documents/request.js';
@@ -138,7 +137,6 @@ const emailOf = async (
     const id = derivedId(deps, caller, idempotency, attempt);
     const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
     if (first === undefined) return { id, stored: undefined };
-    if (retiringTypes.includes(first.type)) throw keyRetired();
     if (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled') continue;
     if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
     return { id, stored: { body: sendResponse(id, first), replayed: true } };

@@ -1,5 +1,5 @@
 /** Origins of calls (network address and user agent), how event metadata refers to them, and how long the audit log keeps them, month by month. */
-import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../core/time.js';
+import { isoTime, DAY_MS } from '../core/time.js';
 import { firstChars } from '../../shared/text.js';
 import { auditOriginsStream, type StreamName } from '../core/ids.js';
 
@@ -11,13 +11,6 @@ export const endOfMonth = (month: string): number => {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number, 1);
 };
-
-/** In: a stream of one month of the audit log. Out: when none of its events is kept any more. */
-export const auditOverAt = (stream: string, auditDays: number): number =>
-  endOfMonth(stream.slice(stream.lastIndexOf('.') + 1)) + auditDays * DAY_MS + CLOCKS_APART_MS;
-
-/** In: when the sealed data of a team was erased. Out: when no audit entry of the team is kept any more. */
-export const teamOverAt = (erasedAt: string, auditDays: number): number => Date.parse(erasedAt) + auditDays * DAY_MS + CLOCKS_APART_MS;
 
 /** The months of the last `days` days up to a moment, and the month before, because clocks differ. */
 export const monthsUpTo = (at: string, days: number): readonly string[] => {

@@ -88,8 +88,6 @@ const evolve = (app: OAuthAppState, event: OAuthClientEvent): OAuthAppState => {
     }
     case 'OAuthAppDeleted':
       return app && { ...app, deletedAt: event.data.at };
-    case 'StreamRetired':
-      return undefined;
   }
 };
 

@@ -1,7 +1,7 @@
 /** The events of apps, of what people grant them, and of the tokens in use. Secrets, codes and tokens are stored as their SHA-256 only. */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+import { text, type EventsOf } from '../core/stored.js';
 
 const described = {
   name: text,
@@ -21,7 +21,6 @@ export const oauthClientEventSchemas = {
   /** `oldUntil`: until when the secret before is good as well. */
   OAuthAppSecretRotated: { data: Type.Object({ at: text, secretHash: text, oldUntil: text }) },
   OAuthAppDeleted: { data: Type.Object({ at: text }) },
-  ...retirementEventSchemas,
 } as const;
 
 export const oauthGrantEventSchemas = {

@@ -1,7 +1,7 @@
 /** The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came. */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+import { text, type EventsOf } from '../core/stored.js';
 
 /** Of one team, or one person, and one month. `target`: kind and id, as `email:…`. */
 export const auditEventSchemas = {
@@ -32,7 +32,6 @@ export const auditEventSchemas = {
       root: text,
     }),
   },
-  ...retirementEventSchemas,
 } as const;
 
 /** The networks and agents from which one person, or the keys of one team, called in one month. */
@@ -41,7 +40,6 @@ export const auditOriginEventSchemas = {
   CallOriginSeen: { data: Type.Object({ at: text }), sealed: Type.Object({ ipAddress: text, userAgent: text }) },
   /** Their time is over, or the person is erased: the key is destroyed right after. */
   CallOriginsForgotten: { data: Type.Object({ at: text }) },
-  ...retirementEventSchemas,
 } as const;
 
 export const auditRetentionEventSchemas = {

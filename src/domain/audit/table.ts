@@ -62,7 +62,7 @@ const invitation = ({ invitationId }: Readonly<{ invitationId: string }>): Audit
 const reason = (data: Readonly<{ reason: string }>): string => data.reason;
 const role = (data: Readonly<{ role: string }>): string => data.role;
 
-const auditedPeople: AuditTable<Exclude<PeopleEvent['type'], 'StreamRetired'>> = {
+const auditedPeople: AuditTable<PeopleEvent['type']> = {
   UserRegistered: { category: 'authentication', action: 'user.registered' },
   UserLinkMade: { category: 'authentication', action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent') },
   UserAddressVerified: { category: 'authentication', action: 'address.verified' },
@@ -153,7 +153,7 @@ const sending = not('the bulk send tells it');
 const account = not('the account of credits tells it');
 const delivery = not('it is work of the service on deliveries of webhooks');
 
-const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
+const auditedWork: AuditTable<WorkEvent['type']> = {
   EmailQueued: mail,
   EmailScheduled: mail,
   EmailRescheduled: mail,
@@ -177,8 +177,6 @@ const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
   EmailDeleted: mail,
   EmailArchived: mail,
   EmailRemoved: mail,
-  EmailSummarised: mail,
-  EmailRetired: mail,
 
   BatchQueued: sending,
   BatchScheduled: sending,
@@ -190,7 +188,6 @@ const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
   BatchStopped: sending,
   BatchCompleted: sending,
   BatchRemoved: sending,
-  BatchRetired: sending,
 
   TemplateCreated: { category: 'settings', action: 'template.created' },
   TemplateDraftSaved: not('drafts are saved again and again; that one is published is listed'),
@@ -294,8 +291,6 @@ export const auditTable: AuditTable<EventType> = {
   ErasureFound: not('it is work on the erasure, which is listed'),
   ErasureWaits: not('it is work on the erasure, which is listed'),
   ErasureCompleted: { category: 'data_access', action: 'recipient.erased' },
-
-  StreamRetired: not('what it takes the place of is over'),
   ContentRead: { category: 'data_access', action: ({ action }) => action, target: ({ target }) => targetOf(target) },
   CallDenied: {
     category: ({ code }) => categoryOfRefusal(code),

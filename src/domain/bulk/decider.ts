@@ -1,5 +1,5 @@
 /** The decider of a bulk send, and its state. */
-import type { BatchAccepted, BatchContent, BatchCounted, BatchEnds, BatchEvent } from './events.js';
+import type { BatchAccepted, BatchContent, BatchEnds, BatchEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import { isoTime } from '../core/time.js';
@@ -34,14 +34,6 @@ export type BatchState = Batch | undefined;
 /** The most emails that may exist, unless the batch goes on. */
 export const claimedUpTo = ({ accepted, upTo, partSize }: Batch): number => Math.min(accepted.total, upTo + partSize);
 
-/** What statistics have of an ended batch beside its emails; undefined: nothing, for it was sent with a test key. */
-export const batchCounted = (batch: Batch): BatchCounted | undefined => {
-  const { at: createdAt, templateId, tags, total, test } = batch.accepted;
-  if (test === true) return undefined;
-  const unmade = batch.cancelled === null ? 0 : total - claimedUpTo(batch);
-  return { createdAt, templateId, tags: [...new Set(tags)], unmade, cancelledAt: batch.cancelled?.at ?? null };
-};
-
 /** When its emails are due: their dates, and the retention of their personal data, count from then. ISO 8601. */
 export const releaseAtOf = ({ accepted, scheduledAt }: Pick<Batch, 'accepted' | 'scheduledAt'>): string => scheduledAt ?? accepted.at;
 
@@ -71,8 +63,6 @@ export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState =>
       return { ...state, status: 'completed', completedAt: event.data.at };
     case 'BatchRemoved':
       return { ...state, deletedAt: event.data.at };
-    case 'BatchRetired':
-      return state;
   }
 };
 

@@ -1,7 +1,7 @@
 /** Events of a bulk send. `sealed` is the content of its emails, encrypted; its key is destroyed when the last of them is made. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { RetirementMark, StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedFormat = oneOf(['pdf', 'excel']);
@@ -94,15 +94,6 @@ export type BatchRecipient = BatchContent['recipients'][number];
 /** The numbers of emails that were sent, that failed or bounced, that were cancelled, and that are in an SMTP dialogue. */
 const ends = { sent: count, failed: count, cancelled: count, processing: count };
 
-/** `unmade`: emails that its cancellation, at `cancelledAt` (null: there was none), left without an event of their own. */
-const Counted = Type.Object({
-  createdAt: text,
-  templateId: text,
-  tags: Type.Array(text),
-  unmade: count,
-  cancelledAt: nullable(text),
-});
-
 export const batchEventSchemas = {
   BatchQueued: { data: Type.Object(accepted), sealed: BatchContent },
   BatchScheduled: { data: Type.Object({ ...accepted, scheduledAt: text }), sealed: BatchContent },
@@ -124,22 +115,8 @@ export const batchEventSchemas = {
   BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }) },
   /** The record is no longer kept: nothing shows the bulk send any more. */
   BatchRemoved: { data: Type.Object({ at: text }) },
-  /**
-   * All events before this one leave the log: `hashes` are theirs, `ordinals` their places in the log. `counted`: what statistics have of it
-   * beside its emails; absent: nothing, or it was retired before bulk sends were counted.
-   */
-  BatchRetired: {
-    data: Type.Object({
-      at: text,
-      ordinals: Type.Array(count),
-      hashes: Type.Array(text),
-      mark: RetirementMark,
-      counted: optional(Counted),
-    }),
-  },
 } as const;
 
 export type BatchEvent = EventsOf<typeof batchEventSchemas>;
 export type BatchAccepted = Extract<BatchEvent, { type: 'BatchQueued' | 'BatchScheduled' }>;
-export type BatchCounted = Static<typeof Counted>;
 export type BatchEnds = Readonly<{ sent: number; failed: number; cancelled: number; processing: number }>;

@@ -15,29 +15,6 @@ export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(te
 export const StoredReplyTo = Type.Union([text, Type.Array(StoredRecipient)]);
 export type ReplyTo = Static<typeof StoredReplyTo>;
 
-/** An HMAC under the master key over the events that leave the log, so that write access to the log is not enough to remove events. See event-log/retirement.ts. */
-export const RetirementMark = text;
-
-/** The last event of a stream whose events leave the log. */
-export const retirementEventSchemas = {
-  /**
-   * The first `first` events of the stream leave the log. `hashes` are those from revision `from` on, in their order; each stood as the
-   * `ordinals`-th event in the log. A long stream has several of these events, and nothing leaves before the last of them is appended.
-   */
-  StreamRetired: {
-    data: Type.Object({
-      at: text,
-      first: Type.Integer(),
-      from: Type.Integer(),
-      ordinals: Type.Array(Type.Integer()),
-      hashes: Type.Array(text),
-      mark: RetirementMark,
-      /** Ids of the events that members of the team were told of. */
-      told: Type.Optional(Type.Array(text)),
-    }),
-  },
-} as const;
-
 /** The union of the events of these schemas. `sealed` is the part that can be read while the key of the stream exists. */
 export type EventsOf<Schemas extends Readonly<Record<string, Readonly<{ data: TSchema; sealed?: TSchema }>>>> = {
   [Name in keyof Schemas]: Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }> &

@@ -1,7 +1,7 @@
 /** Events of the sender domains of one team, and of the keys of one domain. Private keys are encrypted with the key of their stream. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
-import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+import { text, type EventsOf } from '../core/stored.js';
 
 /** `publicKey`: as the tag `p` of its DNS record has it (RFC 6376, RFC 8463). */
 const StoredKey = Type.Object({ selector: text, algorithm: oneOf(['rsa', 'ed25519'] as const), publicKey: text });
@@ -47,7 +47,6 @@ export const senderDomainEventSchemas = {
   SenderDomainRestored: { data: Type.Object({ at: text, id: text }) },
   /** The domain is deleted for good. */
   SenderDomainDeleted: { data: Type.Object({ at: text, id: text }) },
-  ...retirementEventSchemas,
 } as const;
 
 /** Private keys of one domain, in a stream of its own so that they can be destroyed with it. Those of older domains stand in the team's stream. */

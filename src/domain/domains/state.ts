@@ -77,8 +77,6 @@ export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDoma
         domains.map((domain) => afterCheck(domain, event.data)),
         trash,
       );
-    case 'StreamRetired':
-      return undefined;
     case 'SenderDomainTrashed': {
       const { at: deletedAt, id } = event.data;
       const [gone, left] = [domains.filter((one) => one.id === id), domains.filter((one) => one.id !== id)];
@@ -178,13 +176,7 @@ const failingAfter = ({ failing }: SenderDomain, found: Found, day: string): Sen
 type Change = Exclude<
   SenderDomainEvent,
   {
-    type:
-      | 'SenderDomainAdded'
-      | 'SenderDomainsChecked'
-      | 'SenderDomainTrashed'
-      | 'SenderDomainRestored'
-      | 'SenderDomainDeleted'
-      | 'StreamRetired';
+    type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainTrashed' | 'SenderDomainRestored' | 'SenderDomainDeleted';
   }
 >;
 

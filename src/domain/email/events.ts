@@ -1,7 +1,7 @@
 /** Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the stream is destroyed. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { RetirementMark, StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
 /** Frozen: values that stored events may have. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -247,49 +247,6 @@ export const emailEventSchemas = {
   EmailArchived: { data: Type.Object({ at: text }) },
   /** The record is no longer kept: nothing shows the email any more, as if it were deleted. */
   EmailRemoved: { data: Type.Object({ at: text }) },
-  /**
-   * The counts of the email on one day (UTC), repeated before its events leave the log: milestones and durations by revision.
-   */
-  EmailSummarised: {
-    data: Type.Object({
-      at: text,
-      day: text,
-      templateId: text,
-      tags: Type.Array(text),
-      reached: Type.Array(
-        Type.Object({
-          revision: Type.Integer(),
-          milestones: Type.Array(text),
-          attempted: optional(Type.Integer()),
-          waitMs: optional(Type.Number()),
-          sendMs: optional(Type.Number()),
-          deliverMs: optional(Type.Number()),
-        }),
-      ),
-    }),
-  },
-  /**
-   * All events before the first EmailSummarised (or before this, if there is none) leave the log: `hashes` are theirs, `ordinals` their
-   * places in the log, `position` that of the first. `used`: changes of the day's number of emails. `ended`: when the email was done or
-   * deferred, by minute.
-   */
-  EmailRetired: {
-    data: Type.Object({
-      at: text,
-      createdAt: text,
-      /** As in its first event. */
-      calledAt: optional(text),
-      priority: storedPriority,
-      position: Type.Integer(),
-      used: Type.Array(Type.Object({ revision: Type.Integer(), by: Type.Integer() })),
-      documents: Type.Integer(),
-      hasAttachments: Type.Boolean(),
-      ended: Type.Array(Type.Object({ revision: Type.Integer(), minute: text })),
-      ordinals: Type.Array(Type.Integer()),
-      hashes: Type.Array(text),
-      mark: RetirementMark,
-    }),
-  },
 } as const;
 
 export type EmailEvent = EventsOf<typeof emailEventSchemas>;

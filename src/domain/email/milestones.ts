@@ -1,4 +1,5 @@
 /** Milestones of an email, which statistics count: each at most once, on the day on which the email first reaches it. */
+import type { EmailAccepted } from './events.js';
 import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
 export const emailMilestones = [
@@ -24,6 +25,13 @@ export type CountedMilestone = EmailMilestone | (typeof besideMilestones)[number
 
 /** The ends that an email had reached before a retry: statistics count each only once. */
 export type EndedBefore = readonly ('bounced' | 'failed')[];
+
+/** When an email was called for, by itself or with its bulk send: the day on which it counts as accepted and used. ISO 8601. */
+export const countsFrom = ({ at, calledAt }: Pick<EmailAccepted['data'], 'at' | 'calledAt'>): string => calledAt ?? at;
+
+/** The ends before a retry: bounced and failed count once each, however often the email is retried. */
+export const endingsAfter = (status: EmailSummary['status'], before: EndedBefore | undefined): EndedBefore | undefined =>
+  (status === 'failed' || status === 'bounced') && before?.includes(status) !== true ? [...(before ?? []), status] : before;
 
 /** Sums over the emails of a day, in milliseconds; `attempted`: the number of emails in `waitMs`. */
 export type DurationSums = { attempted?: number; waitMs?: number; sendMs?: number; deliverMs?: number };

@@ -55,8 +55,6 @@ const partsByType: ByEventType<'email', RecipientParts | 'none'> = {
   EmailDeleted: 'none',
   EmailArchived: 'none',
   EmailRemoved: 'none',
-  EmailSummarised: 'none',
-  EmailRetired: 'none',
 };
 
 /** undefined: no part of the event belongs to one recipient. */

@@ -109,7 +109,6 @@ export type EmailState = Email | undefined;
 /** Pure and total: events without a first one are ignored. */
 export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState => {
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);
-  if (event.type === 'EmailSummarised' || event.type === 'EmailRetired') return state ?? retiredEmail(event.data.at);
   if (state === undefined) return undefined;
   const next: Draft<Email> = { ...state };
   return noteHold(advanceDetails(advanceSummary(next, event), event), event.data.at);
@@ -303,42 +302,6 @@ const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Ema
   });
   return email;
 };
-
-/** The state of an email whose events have left the log: nothing can happen to it, and it is not shown. */
-const retiredEmail = (at: string): Email => ({
-  status: 'cancelled',
-  recipientStatuses: [],
-  scheduledAt: null,
-  nextAttemptAt: null,
-  dialogueDeadlineAt: null,
-  createdAt: at,
-  updatedAt: at,
-  queuedAt: null,
-  processingAt: null,
-  sentAt: null,
-  deliveredAt: null,
-  archivedAt: at,
-  deletedAt: at,
-  accepted: {
-    at,
-    messageId: '',
-    templateId: '',
-    templateName: '',
-    templateRevision: 0,
-    templateVersion: null,
-    priority: 'normal',
-    tags: [],
-    roles: [],
-    attachmentCount: 0,
-    company: {},
-  },
-  content: undefined,
-  replies: [],
-  attempts: [],
-  deferrals: 0,
-  retries: [],
-  failureReason: null,
-});
 
 /** The attempt whose dialogue may be under way. */
 export const openAttempt = (email: Email): AttemptState | undefined => {

@@ -65,8 +65,8 @@ export type EmailSummary = Readonly<{
   erased?: readonly number[];
 }>;
 
-/** All events after acceptance, until the events leave the log. */
-export type EmailProgress = Exclude<EmailEvent, EmailAccepted | { type: 'EmailSummarised' | 'EmailRetired' }>;
+/** All events after acceptance. */
+export type EmailProgress = Exclude<EmailEvent, EmailAccepted>;
 
 /** A state that its owner may still change. */
 export type Draft<State> = { -readonly [Field in keyof State]: State[Field] };

@@ -4,13 +4,10 @@ import type { EmailSummary } from './status.js';
 
 /**
  * `deliver`: at once. `held`: as soon as the host takes sessions again, at the latest when the mail fails. All others at a moment:
- * `processing` in case the attempt is interrupted, `removal` of an archived email's record, `retirement` of its events after that.
+ * `processing` in case the attempt is interrupted, `removal` of an archived email's record.
  */
-export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal', 'retirement'] as const;
+export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
-
-/** Events of emails and bulk sends leave the log in groups: the first of a group waits at most this long for the others. */
-export const RETIRED_WITHIN_DAYS = 30;
 
 /** A second timer of an email: addresses are to be put on the suppression list. */
 export const BOUNCED_TIMER = 'bounced';
@@ -27,8 +24,9 @@ export const removalDueAt = (archivedAt: string, archiveMs: number): string => i
 /** How long an email is kept, and its record after it is archived. */
 export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;
 
-export const emailTimerKind = (email: EmailSummary): EmailTimerKind => {
-  if (email.archivedAt !== null) return email.deletedAt === null ? 'removal' : 'retirement';
+/** undefined: the record of the email is removed, and nothing is due any more. */
+export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined => {
+  if (email.archivedAt !== null) return email.deletedAt === null ? 'removal' : undefined;
   if (email.deletedAt !== null) return 'archive';
   switch (email.status) {
     case 'scheduled':
@@ -56,13 +54,10 @@ export const mayBeArchived = (email: EmailSummary, at: string, retentionMs: numb
 export const mayBeRemoved = (email: EmailSummary, at: string, archiveMs: number): boolean =>
   emailTimerKind(email) === 'removal' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
 
-/** Whether the events of an email that is no longer shown may leave the log. */
-export const mayBeRetired = (email: EmailSummary, at: string, archiveMs: number): boolean =>
-  emailTimerKind(email) === 'retirement' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
-
-export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer => {
+/** undefined as in `emailTimerKind`. */
+export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer | undefined => {
   const kind = emailTimerKind(email);
-  return { kind, dueAt: dueAtOf(kind, email, periods) };
+  return kind && { kind, dueAt: dueAtOf(kind, email, periods) };
 };
 
 const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archiveMs }: Periods): string => {
@@ -80,7 +75,24 @@ const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archi
     case 'archive':
       return email.deletedAt ?? archiveDueAt(email, retentionMs);
     case 'removal':
-    case 'retirement':
       return removalDueAt(email.archivedAt ?? email.updatedAt, archiveMs);
+  }
+};
+
+/** What an open email waits for; undefined: it has ended. */
+export const waitOf = (summary: EmailSummary): 'scheduled' | 'deferred' | 'held' | 'ready' | undefined => {
+  const kind = emailTimerKind(summary);
+  switch (kind) {
+    case 'scheduled':
+    case 'deferred':
+    case 'held':
+      return kind;
+    case 'deliver':
+    case 'processing':
+      return 'ready';
+    case 'archive':
+    case 'removal':
+    case undefined:
+      return undefined;
   }
 };

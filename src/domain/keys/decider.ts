@@ -116,8 +116,6 @@ export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
             madeRevokedAt: key.madeRevokedAt ?? (event.data.withMade === true ? event.data.at : null),
           }
         );
-      case 'StreamRetired':
-        return undefined;
     }
   },
   initialState: undefined,

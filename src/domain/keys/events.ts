@@ -1,7 +1,7 @@
 /** The events of one API key. The key itself is not stored, only its SHA-256. */
 import { Type } from '@sinclair/typebox';
 import { nullable } from '../core/schema.js';
-import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+import { text, type EventsOf } from '../core/stored.js';
 
 const optionalText = nullable(text);
 
@@ -43,7 +43,6 @@ export const apiKeyEventSchemas = {
   ApiKeyUsed: { data: Type.Object({ at: text }) },
   /** `withMade`: what this key made, and what that made, is revoked with it. */
   ApiKeyRevoked: { data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }) },
-  ...retirementEventSchemas,
 } as const;
 
 export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;

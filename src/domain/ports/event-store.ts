@@ -66,21 +66,11 @@ export type EventStore = Readonly<{
    * Ends when the signal aborts.
    */
   subscribeAll: (after: Position, options: ReadAllOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<EventBatch>;
-  /**
-   * Removes what a stream has before that revision for good; the event there stays, and with it the revisions: the stream never begins again.
-   * Safe to repeat. A reader of the stream finds none of it; on some engines a reader of the whole log does, until the server has cleaned up.
-   */
-  truncate: (stream: string, before: number) => Promise<void>;
-  /**
-   * Appends to a stream that is not there, as if it had had that many events and they had been truncated: the first one has that revision.
-   * Where these events, by their ids, stand there already, it is done.
-   */
-  begin: (stream: string, revision: number, events: readonly EventToStore[]) => Promise<AppendOutcome>;
   /** The position of the newest event in the log, 0 where it is empty. */
   head: () => Promise<Position>;
   /** The stored names of which the log has events, each with the position of one; a name that has only old events may be missing. */
   types: () => Promise<ReadonlyMap<string, Position>>;
-  /** Whether each position is followed by the next whole number, so that a gap is a removed or truncated event. Only verification looks at it. */
+  /** Whether each position is followed by the next whole number, so that a gap is a removed event. Only verification looks at it. */
   positions: 'dense' | 'sparse';
   close: () => Promise<void>;
 }>;

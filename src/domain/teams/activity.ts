@@ -135,7 +135,6 @@ const table: { readonly [Type in TeamStreamEvent['type']]: Show<Extract<TeamStre
   OAuthAppChanged: shown('app', 'changed'),
   OAuthAppSecretRotated: shown('app', 'secret-rotated'),
   OAuthAppDeleted: shown('app', 'deleted'),
-  StreamRetired: 'silent',
 };
 
 /** Whether events of that type are in the list. */

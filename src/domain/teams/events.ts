@@ -1,7 +1,7 @@
 /** The events of a team, of an invitation, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf, nullable } from '../core/schema.js';
-import { text, type EventsOf, StoredRecipient, StoredTracking, retirementEventSchemas } from '../core/stored.js';
+import { text, type EventsOf, StoredRecipient, StoredTracking } from '../core/stored.js';
 
 /** What the stream of a team must not hold of an invitation: its address and its token. */
 export const invitationEventSchemas = {
@@ -81,7 +81,6 @@ export const teamEventSchemas = {
   TeamRemoved: { data: Type.Object({ at: text }) },
   /** No sealed data of the team is left. */
   TeamErased: { data: Type.Object({ at: text }) },
-  ...retirementEventSchemas,
 } as const;
 
 export const instanceEventSchemas = {

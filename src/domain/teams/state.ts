@@ -103,8 +103,6 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       return team && { ...team, removedAt: event.data.at };
     case 'TeamErased':
       return team && { ...team, erasedAt: event.data.at };
-    case 'StreamRetired':
-      return undefined;
   }
 };
 

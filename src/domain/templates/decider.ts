@@ -147,7 +147,6 @@ const evolve = <Draft extends TemplateDraft, Shown>(
     case 'TemplateRestored':
       return template === undefined ? state : { created, template: { ...template, deletedAt: null, updatedAt: event.data.at } };
     case 'TemplateRemoved':
-    case 'StreamRetired':
       return { created, template: undefined };
   }
 };

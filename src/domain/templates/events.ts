@@ -1,6 +1,6 @@
 /** Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery. */
 import { Type, type Static } from '@sinclair/typebox';
-import { text, type EventsOf, StoredRecipient, StoredTracking, retirementEventSchemas } from '../core/stored.js';
+import { text, type EventsOf, StoredRecipient, StoredTracking } from '../core/stored.js';
 import { oneOf } from '../core/schema.js';
 
 /** Frozen: what was ever written. */
@@ -69,7 +69,6 @@ export const templateEventSchemas = {
   TemplateRestored: { data: Type.Object({ at: text }) },
   /** The template is hidden for good: it cannot be restored. */
   TemplateRemoved: { data: Type.Object({ at: text }) },
-  ...retirementEventSchemas,
 } as const;
 
 export const templateSlugEventSchemas = {

@@ -163,8 +163,6 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
     case 'EmailDeleted':
     case 'EmailArchived':
     case 'EmailRemoved':
-    case 'EmailSummarised':
-    case 'EmailRetired':
       return {};
   }
 };

@@ -79,8 +79,6 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   EmailDeleted: 'silent',
   EmailArchived: 'silent',
   EmailRemoved: 'silent',
-  EmailSummarised: 'silent',
-  EmailRetired: 'silent',
   // Other reasons, such as an import, come from the team itself.
   AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
   AddressRefused: 'silent',
@@ -96,7 +94,6 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   BatchStopped: 'silent',
   BatchCompleted: whole('batch.completed'),
   BatchRemoved: 'silent',
-  BatchRetired: 'silent',
 };
 
 export type NotifyingEvent = EmailEvent | BatchEvent | SuppressionEvent;

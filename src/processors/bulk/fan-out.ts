@@ -41,7 +41,6 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       BatchStopped: null,
       BatchCompleted: null,
       BatchRemoved: null,
-      BatchRetired: null,
     },
     timers: [
       { kind: 'fan-out', read: 'started' },
@@ -91,7 +90,6 @@ export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'lim
       BatchStopped: null,
       BatchCompleted: null,
       BatchRemoved: null,
-      BatchRetired: null,
     },
     timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
     deadlineMs: REMOVAL_DEADLINE_MS,

@@ -84,7 +84,6 @@ const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainTrashed: null,
   SenderDomainRestored: null,
   SenderDomainDeleted: null,
-  StreamRetired: null,
 };
 
 /** Look-ups have shorter deadlines of their own. */

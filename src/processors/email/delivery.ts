@@ -101,8 +101,6 @@ const startedBy: StartedBy<'email'> = {
   EmailDeleted: null,
   EmailArchived: null,
   EmailRemoved: null,
-  EmailSummarised: null,
-  EmailRetired: null,
 };
 
 const PUT_BACK_MS = 1_000;

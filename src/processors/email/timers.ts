@@ -34,8 +34,6 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailDeleted: null,
   EmailArchived: null,
   EmailRemoved: null,
-  EmailSummarised: null,
-  EmailRetired: null,
 };
 
 /** Only our own stores are called. */

@@ -41,8 +41,6 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailDeleted: null,
       EmailArchived: null,
       EmailRemoved: null,
-      EmailSummarised: null,
-      EmailRetired: null,
     },
     timers: [{ kind: BOUNCED_TIMER, read: 'due' }],
     deadlineMs: 60_000,

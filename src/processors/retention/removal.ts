@@ -37,7 +37,6 @@ const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
   TemplateDeleted: null,
   TemplateRestored: null,
   TemplateRemoved: null,
-  StreamRetired: null,
 };
 
 const timers: readonly TimerUse[] = [{ kind: 'removal', read: 'due', destroys: true, seldom: true }];
@@ -176,7 +175,6 @@ export const removeDeletedDomains = (deps: RemoveDeletedDeps): Processor =>
       SenderDomainTrashed: null,
       SenderDomainRestored: null,
       SenderDomainDeleted: null,
-      StreamRetired: null,
     },
     timers,
     deadlineMs: DEADLINE_MS,

@@ -15,7 +15,6 @@ export type OAuthAppDocument = Document & Readonly<{ team?: string; app: Omit<OA
 
 const appStep: Handler<OAuthClientEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
-  if (event.type === 'StreamRetired') return [{ collection: OAUTH_APPS, id, next: () => undefined }];
   const before = document as OAuthAppDocument | undefined;
   // No list shows the hashes of secrets, so that no read model stores them.
   const app = oauthAppDecider.evolve(before && { ...before.app, secret: null }, event);
@@ -37,7 +36,6 @@ export const oauthAppsProjection = declareProjection({
     OAuthAppChanged: appStep,
     OAuthAppSecretRotated: appStep,
     OAuthAppDeleted: appStep,
-    StreamRetired: appStep,
   },
 });
 

@@ -155,9 +155,7 @@ const membershipStep = (
 };
 
 const peopleSteps = (recorded: Recorded): readonly Step[] => {
-  const { event, stream } = recorded;
-  const { kind, id } = splitStream(stream);
-  if (event.type === 'StreamRetired') return kind === 'team' ? [{ collection: AUDIT_PEOPLE, id, document: undefined }] : [];
+  const { event } = recorded;
   return changesMemberships(event) ? [membershipStep(recorded, (spells) => membershipsAfter(spells, event))] : [];
 };
 
@@ -190,7 +188,7 @@ const forgottenSteps = ({ event }: Recorded): readonly Step[] =>
   event.type === 'AuditEntriesForgotten' ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined })) : [];
 
 /** Beside those that are told themselves. */
-const others: readonly EventType[] = ['TeamErased', 'StreamRetired', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
+const others: readonly EventType[] = ['TeamErased', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
 
 /** `days`: how long it is kept. */
 export const auditProjection = (days: number): Projection => {

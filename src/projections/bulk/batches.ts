@@ -48,7 +48,7 @@ export type BatchDocument = Document &
     waitingSince?: string;
   }>;
 
-/** What is left of the document when the record is removed, until its events leave the log. */
+/** What is left of the document when the record is removed. */
 type GoneDocument = Document & Readonly<{ gone: 1 }>;
 
 type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
@@ -57,7 +57,7 @@ type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Fiel
 const shown = <Shown extends BatchDocument | BatchDraft = BatchDocument>(document: Document | undefined): Shown | undefined =>
   document === undefined || 'gone' in document ? undefined : (document as Shown);
 
-type BatchProgress = Exclude<BatchEvent, BatchAccepted | { type: 'BatchRemoved' | 'BatchRetired' }>;
+type BatchProgress = Exclude<BatchEvent, BatchAccepted | { type: 'BatchRemoved' }>;
 
 export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
   const progress = progressing(keptMs);
@@ -72,7 +72,6 @@ export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
     BatchStopped: progress,
     BatchCompleted: progress,
     BatchRemoved: removed,
-    BatchRetired: retired,
   };
 };
 
@@ -138,7 +137,6 @@ export const emailMadeSteps = (
     batch.updatedAt = createdAt;
     const unmade = unmadeOf(batch);
     expected.open = before - unmade;
-    // Still scheduled: the start of the batch has left the log before it was folded.
     expected.wait = waitOf(batch);
     setWaiting(batch);
     // Emails that an earlier program made of a scheduled batch count on the day of their release. The batch stops counting them later.
@@ -306,47 +304,14 @@ const progressing =
     ];
   };
 
-/** Removes the document but for a stub; a timer for the retirement of its events stays until they leave the log. */
-const removed: Handler<Extract<BatchEvent, { type: 'BatchRemoved' }>> = (
-  { stream, event, position, metadata: { teamId: team } },
-  document,
-) => {
+/** Removes the document but for a stub. */
+const removed: Handler<Extract<BatchEvent, { type: 'BatchRemoved' }>> = ({ stream, position }, document) => {
   const { id } = splitStream(stream);
-  const dueAt = event.data.at;
-  const timer = { id: retirementId(id), seq: position, position, kind: 'retirement', key: stream, dueAt, priority: 'low', team };
   const stub: GoneDocument = { id, seq: document?.seq ?? position, position, gone: 1 };
   return [
     { collection: BATCH_TIMERS, id, document: undefined },
     { collection: BATCH_TIMERS, id: removalId(id), document: undefined },
-    { collection: BATCH_TIMERS, id: retirementId(id), document: timer },
     { collection: BATCHES, id, next: () => stub },
-  ];
-};
-
-/**
- * The event repeats what the events that leave the log have counted. What was folded of them is not counted again. Every document is touched in
- * any case, so that all have the same position.
- */
-const retired: Handler<Extract<BatchEvent, { type: 'BatchRetired' }>> = ({ stream, event, position, metadata }, document) => {
-  const { id } = splitStream(stream);
-  const team = metadata.teamId as TeamId;
-  const { counted } = event.data;
-  // Only the first events could be folded: their counts are undone.
-  const half = shown(document);
-  const isCancelled = document !== undefined && (half === undefined || half.cancelledAt !== null);
-  const unmade = isCancelled ? 0 : (counted?.unmade ?? 0);
-  const { emails = 0, documents = 0 } = half?.counted ?? {};
-  const open = half === undefined ? [] : [{ priority: half.priority, wait: waitOf(half), by: -unmadeOf(half) }];
-  const change = { emails: -emails, documents: -documents, accepted: unmade - emails, cancelled: unmade };
-  return [
-    ...(counted === undefined
-      ? []
-      : daySteps({ ...counted, team, test: false }, position, { ...change, at: counted.cancelledAt ?? counted.createdAt })),
-    backlogStep({ team }, position, open),
-    { collection: BATCH_TIMERS, id, document: undefined },
-    { collection: BATCH_TIMERS, id: removalId(id), document: undefined },
-    { collection: BATCH_TIMERS, id: retirementId(id), document: undefined },
-    { collection: BATCHES, id, next: () => undefined },
   ];
 };
 
@@ -358,16 +323,13 @@ export const relatedToBatch = (
 ): readonly Reference[] => {
   const references: Reference[] = [{ collection: EMAIL_BACKLOGS, id: team }];
   const day = (at: string): void => void references.push(...summariesOfDay(team, dayOf(at), true));
-  const calledAt = event.type === 'BatchRetired' ? event.data.counted?.createdAt : (shown(document)?.createdAt ?? first?.event.data.at);
+  const calledAt = shown(document)?.createdAt ?? first?.event.data.at;
   if (calledAt === undefined) return references;
   references.push({ collection: EMAIL_COUNTS, id: countsId(team, dayOf(calledAt)) });
   day(calledAt);
   if (event.type === 'BatchCancelled') day(event.data.at);
-  if (event.type === 'BatchRetired' && typeof event.data.counted?.cancelledAt === 'string') day(event.data.counted.cancelledAt);
   return references;
 };
-
-const retirementId = (id: string): string => `${id}:retirement`;
 
 const advance = (batch: BatchDraft, event: BatchProgress): void => {
   const { at } = event.data;

@@ -53,11 +53,6 @@ type Declared = Readonly<{
   main: string;
   /** The main collection of kinds of stream that have another; none of its streams' events changes a document of a later collection. */
   mainOf?: Readonly<Partial<Record<StreamKind, string>>>;
-  /**
-   * Collections whose documents are shared by many streams. After some of these streams have left the log a rebuild makes such a document from
-   * another event, so its `seq` is not compared. Default: none.
-   */
-  shared?: readonly string[];
   /** The types of event whose sealed part is decrypted for this projection. */
   decrypts: readonly EventType[];
   /**

@@ -195,7 +195,7 @@ const compareDocuments = async (sides: Sides): Promise<Pick<Compared, 'documents
     let count = 0;
     for await (const [live, rebuilt] of merged(inspection.scan(collection, 'live'), inspection.scan(collection, 'rebuilt'))) {
       count += 1;
-      if (difference !== undefined || isSame(live, rebuilt, isShared(projection, collection))) continue;
+      if (difference !== undefined || isSame(live, rebuilt)) continue;
       suspects.push({ collection, id: (live ?? rebuilt)!.id });
       if (suspects.length < SUSPECTS_MAX) continue;
       difference = await firstDifference(suspects, sides);
@@ -256,7 +256,7 @@ const firstNeverAlike = async (found: readonly Suspect[], sides: Sides): Promise
   const compare = (collection: string, id: string, rebuilt: Document | undefined): void => {
     const difference = left.get(keyOf({ collection, id }));
     if (difference === undefined) return;
-    if (isSame(difference.live, rebuilt, isShared(projection, collection))) left.delete(keyOf(difference));
+    if (isSame(difference.live, rebuilt)) left.delete(keyOf(difference));
     else left.set(keyOf(difference), { ...difference, rebuilt });
   };
   const compared: ProjectionStore = {
@@ -276,7 +276,7 @@ const firstNeverAlike = async (found: readonly Suspect[], sides: Sides): Promise
 
 const keyOf = ({ collection, id }: Suspect): string => `${collection}\n${id}`;
 
-const differencesAmong = async (suspects: readonly Suspect[], { projection, inspection }: Sides): Promise<readonly Difference[]> => {
+const differencesAmong = async (suspects: readonly Suspect[], { inspection }: Sides): Promise<readonly Difference[]> => {
   const { live, rebuilt } = inspection;
   const found: Difference[] = [];
   for (const collection of new Set(suspects.map((suspect) => suspect.collection))) {
@@ -286,19 +286,16 @@ const differencesAmong = async (suspects: readonly Suspect[], { projection, insp
       const [lives, rebuilts] = [await live.getMany(collection, some), await rebuilt.getMany(collection, some)];
       for (const id of some) {
         const [one, other] = [lives.get(id), rebuilts.get(id)];
-        if (!isSame(one, other, isShared(projection, collection))) found.push({ collection, id, live: one, rebuilt: other });
+        if (!isSame(one, other)) found.push({ collection, id, live: one, rebuilt: other });
       }
     }
   }
   return found;
 };
 
-/** Equal apart from the order of members, which differs if they come from events that have left the log. */
-const isSame = (one: Document | undefined, other: Document | undefined, isShared: boolean): boolean =>
-  JSON.stringify(one) === JSON.stringify(other) ||
-  isDeepStrictEqual(one, isShared && one !== undefined && other !== undefined ? { ...other, seq: one.seq } : other);
-
-const isShared = ({ shared = [] }: Projection, collection: string): boolean => shared.includes(collection);
+/** Equal apart from the order of members. */
+const isSame = (one: Document | undefined, other: Document | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other) || isDeepStrictEqual(one, other);
 
 const firstOf = async <Value>(values: AsyncIterable<Value>): Promise<Value | undefined> => {
   for await (const value of values) return value;

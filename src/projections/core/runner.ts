@@ -163,7 +163,7 @@ export const passingOver = (checkpoint: Checkpoint, unreadable: readonly Unreada
   return passedOver === undefined ? checkpoint : { ...checkpoint, passedOver };
 };
 
-/** Whether this program reads the event at a position, or it has left the log. */
+/** Whether this program reads the event at a position. */
 const isKnown = async (eventLog: Pick<EventLog, 'readAll'>, position: number): Promise<boolean> => {
   for await (const { events, unreadable } of eventLog.readAll(position - 1, { decrypt: [], batchSize: 1, unknown: 'listed' }))
     if (events.length + unreadable.length > 0) return !unreadable.some((event) => event.position === position && isUnknown(event));

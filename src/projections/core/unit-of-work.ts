@@ -21,6 +21,12 @@ type Change = Readonly<{ document: Document | undefined; position: number; isRea
 /** One collection in memory: documents as they were read or written, and changes since. */
 type CollectionState = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
 
+/**
+ * So many events after the opening may have been folded before by a write that was cut off: more than one write of a runner has. For them the main documents
+ * of streams that begin with these events are read too, because only a main document says that the others were written, or removed.
+ */
+const FOLDED_BEFORE_MAX = 1_000;
+
 /** Documents of one collection that are kept after a write. They are valid as long as nobody else moves the checkpoint. */
 const CACHED_DOCUMENTS_MAX = 2_048;
 
@@ -33,10 +39,13 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
     const { kind, id } = splitStream(stream);
     return { main: mains.get(kind) ?? main, id };
   };
+  let folded = 0;
   return {
     fold: async (events) => {
       const places = events.map(placeOf);
-      await readMissing(projection, { store, all }, events, places);
+      const isFresh = folded >= FOLDED_BEFORE_MAX;
+      folded += events.length;
+      await readMissing(projection, { store, all, isFresh }, events, places);
       for (const [at, recorded] of events.entries()) {
         const handle = on[recorded.event.type];
         if (handle === undefined || handle === 'ignored') continue;
@@ -75,26 +84,28 @@ const apply = (known: CollectionState, step: Step, position: number): void => {
   known.changes.set(id, { document, position, isReadAgain });
 };
 
-type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState> }>;
+/** `isFresh`: no document of a stream that begins with these events can be there. */
+type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState>; isFresh: boolean }>;
 
 /** The place of the main document of a stream. */
 type Place = Readonly<{ main: CollectionState; id: string }>;
 
 /**
  * Reads the documents that the events (of streams with those `ids`) may touch and that are not in memory: the main document of each stream that
- * does not begin with these events, and the related documents that the projection names. A document that is not read counts as absent; the
+ * may have one, and the related documents that the projection names. A document that is not read counts as absent; the
  * condition of the store protects it. Writes of another process may have arrived meanwhile: a main document that is ahead, or gone, belongs to
  * related documents that are ahead too. Then all are read again, main documents first, because they are written last.
  */
 const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], places: readonly Place[]): Promise<void> => {
-  const { all, store } = stock;
+  const { all, store, isFresh } = stock;
   const begun = new Map<string, Recorded>();
   for (const recorded of events) if (recorded.revision === 0) begun.set(recorded.stream, recorded);
-  const going = places.filter((_, at) => !begun.has(events[at]!.stream));
+  const beginning = new Set(places.filter((_, at) => begun.has(events[at]!.stream)));
+  const going = isFresh ? places.filter((place) => !beginning.has(place)) : places;
   const read = await readMains(store, going);
   if (related === undefined) return;
   const from = events[0]?.position ?? 0;
-  if (read.some(({ main, id }) => (main.cache.get(id)?.position ?? Infinity) >= from)) {
+  if (read.some((place) => (place.main.cache.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)) {
     for (const { cache } of all.values()) cache.clear();
     await readMains(store, going);
   }
@@ -111,7 +122,7 @@ const readMissing = async ({ related }: Projection, stock: Stock, events: readon
   for (const [collection, wanted] of others) await readInto(store, all.get(collection)!, wanted);
 };
 
-/** In: the main documents of streams that do not begin with these events. Out: those that were not in memory. */
+/** In: the main documents of streams that may have one. Out: those that were not in memory. */
 const readMains = async (store: ProjectionStore, places: readonly Place[]): Promise<readonly Place[]> => {
   const missing = places.filter(({ main, id }) => isMissing(main, id));
   for (const main of new Set(missing.map((place) => place.main)))

@@ -34,7 +34,6 @@ export const senderDomainsProjection = (restoreMs: number): Projection => {
       SenderDomainTrashed: step,
       SenderDomainRestored: step,
       SenderDomainDeleted: step,
-      StreamRetired: step,
     },
   });
 };
@@ -55,7 +54,7 @@ const stepWith =
     return [
       checks,
       timerStep(recorded, 'removal', removalTimes(trash ?? [], restoreMs)),
-      { collection: SENDER_DOMAINS, id, next: () => (event.type === 'StreamRetired' ? undefined : after) },
+      { collection: SENDER_DOMAINS, id, next: () => after },
     ];
   };
 

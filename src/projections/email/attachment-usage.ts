@@ -23,8 +23,6 @@ type Change = Readonly<{
   position: number;
 }>;
 
-type Touch = Readonly<{ team: string; at: string; position: number; freed: AttachmentBytes | undefined }>;
-
 type Move = Readonly<{ team: string; bytes: AttachmentBytes; until: string; at: string; position: number }>;
 
 /** The bytes that an email adds to its team's usage at acceptance, and removes when it is deleted or archived. */
@@ -47,14 +45,6 @@ const changed = (
   if (sum > 0) days[day] = sum;
   else delete days[day];
   return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
-};
-
-/** Drops past days, and removes the bytes that a retired email still has. */
-export const attachmentUsageTouched = ({ team: id, at, position, freed }: Touch): Step => {
-  const bytes = freed ?? { lasting: 0, temporary: 0, temporaryUntil: at };
-  const next = (document: Document | undefined): AttachmentUsageDocument =>
-    changed(document as AttachmentUsageDocument | undefined, { team: id, bytes, sign: -1, at, position });
-  return { collection: ATTACHMENT_USAGE, id, next };
 };
 
 /** The temporary bytes of an email are kept until another day. */

@@ -1,5 +1,4 @@
 /** The backlog of a team: open streams by priority and by what they wait for, and how many ended in each of the last minutes. */
-import { minuteOf } from '../../domain/email/retirement.js';
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 
@@ -75,25 +74,6 @@ export const changeBacklog = (document: Document | undefined, change: BacklogCha
   return backlog;
 };
 
-/** A stream that has left the log. `minutes`: when it ended, as far as not counted yet; `from`: what it waited for, if its end was not folded. */
-export type BacklogEnd = Pick<BacklogChange, 'team' | 'seq' | 'position' | 'priority' | 'from'> & Readonly<{ minutes: readonly string[] }>;
-
-/** Counts what was not folded of a stream that has left the log. */
-export const endedBacklog = (
-  document: Document | undefined,
-  { team, seq, position, priority, from, minutes }: BacklogEnd,
-): BacklogDocument => {
-  const backlog = (document as BacklogDraft | undefined) ?? emptyBacklog(team, seq, position);
-  const counts = backlog.priorities[priorities.find((known) => known === priority) ?? 'normal'];
-  if (from !== undefined) move(backlog, counts, from, -1);
-  for (const minute of minutes) {
-    backlog.done += 1;
-    counts.done += 1;
-    countMinute(counts.minutes, minute);
-  }
-  return backlog;
-};
-
 /** Emails of a bulk send that have no stream yet wait for `wait`; `by`: how many more. */
 export type UnmadeChange = Readonly<{ priority: string; wait: 'ready' | 'scheduled'; by: number }>;
 
@@ -141,3 +121,7 @@ const emptyBacklog = (team: string, seq: number, position: number): BacklogDraft
 });
 
 const emptyCounts = (): CountsDraft => ({ scheduled: 0, ready: 0, deferred: 0, held: 0, done: 0, minutes: {} });
+
+const MINUTE_CHARS = '2030-01-31T09:30'.length;
+/** In: ISO 8601. Out: its minute, the unit of backlog counts. */
+const minuteOf = (at: string): string => at.slice(0, MINUTE_CHARS);

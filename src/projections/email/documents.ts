@@ -29,8 +29,6 @@ export type EmailDocument = Document &
   Readonly<{
     team?: string;
     owner: string;
-    /** The revision of the last folded event. */
-    revision: number;
     /** 1: removed or deleted; only what its last events need is kept. Absent before. */
     gone?: 1;
     /** The actor who sent or retried it; absent once it does not wait for a turn any more. */
@@ -159,13 +157,12 @@ const add = (cells: Record<string, number>, cell: string, by: number): void => {
   else cells[cell] = sum;
 };
 
-/** The document of an email that is no longer shown, until its events leave the log. */
-export const stubOf = ({ id, seq, position, owner, revision, stream, summary }: EmailDocument): EmailDocument => ({
+/** The document of an email that is no longer shown: later events change nothing. */
+export const stubOf = ({ id, seq, position, owner, stream, summary }: EmailDocument): EmailDocument => ({
   id,
   seq,
   position,
   owner,
-  revision,
   gone: 1,
   stream,
   status: 'cancelled',

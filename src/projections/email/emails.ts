@@ -73,7 +73,6 @@ export const emailsProjection = (periods: Periods): Projection =>
     ],
     main: EMAILS,
     mainOf: { batch: batchesSpec.name },
-    shared: [EMAIL_COUNTS, EMAIL_BACKLOGS, attachmentUsageSpec.name, ...summariesSpecs.map(({ name }) => name)],
     kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,

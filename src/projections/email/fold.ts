@@ -5,7 +5,7 @@ import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/emai
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
-import { ATTACHMENT_USAGE, attachmentUsageTouched, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
+import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
 import { type Expected, batchReference, emailMadeSteps, emailOfBatchSteps, relatedToBatch } from '../bulk/batches.js';
 import {
   countEmails,
@@ -24,13 +24,12 @@ import {
   recipientStatusesOf,
 } from './documents.js';
 import { secondSeq, type Reference, type Handler, type Step, type Handlers } from '../core/projection.js';
-import { mergedByDocument, summaryReferences, summarySteps } from './summaries.js';
+import { summaryReferences, summarySteps } from './summaries.js';
 import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
-import { waitOf, type EmailRetired, type EmailSummarised, countsFrom, endingsAfter } from '../../domain/email/retirement.js';
-import { type CountedMilestone, ACCEPTED, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
-import { endedBacklog, changeBacklog, changeUnmade, type BacklogDocument, type Wait } from './backlogs.js';
+import { ACCEPTED, countsFrom, endingsAfter, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
+import { changeBacklog, changeUnmade, type BacklogDocument, type Wait } from './backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
-import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
+import { BOUNCED_TIMER, emailTimer, emailTimerKind, waitOf, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
 import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
 
 /** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
@@ -42,7 +41,6 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     const { event } = recorded;
     if (document === undefined) return [];
     const email = document as EmailDraft;
-    email.revision = recorded.revision;
     if (email.gone === 1) return [{ collection: EMAILS, id: email.id, next: () => email }];
     const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
     const wait = waitOf(email.summary);
@@ -93,7 +91,6 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     EmailDeleted: progress,
     EmailArchived: progress,
     EmailRemoved: progress,
-    ...retirementHandlers,
   };
 };
 
@@ -114,7 +111,7 @@ const beginning =
     ];
   };
 
-const accepted = ({ event, stream, revision, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
+const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
   const envelope: EmailEnvelope | undefined = event.sealed;
   const summary = beginSummary(event);
@@ -124,7 +121,6 @@ const accepted = ({ event, stream, revision, position, metadata: { teamId, actor
     seq: position,
     position,
     owner: teamId,
-    revision,
     sender: actor,
     stream,
     status: summary.status,
@@ -201,9 +197,11 @@ const timerStep = (email: EmailDraft, periods: Periods): Step => ({
   document: timerOf(email, periods),
 });
 
-const timerOf = (email: EmailDraft, periods: Periods): TimerDocument => {
+const timerOf = (email: EmailDraft, periods: Periods): TimerDocument | undefined => {
   const { id, seq, position, stream, priority, owner, summary, sender = '' } = email;
-  const { kind, dueAt } = emailTimer(summary, periods);
+  const timer = emailTimer(summary, periods);
+  if (timer === undefined) return undefined;
+  const { kind, dueAt } = timer;
   const document = { id, seq, position, kind, key: stream, dueAt, priority, team: owner };
   return waitsForTurn[kind] ? { ...document, senderDueAt: senderDueAt(sender, dueAt) } : document;
 };
@@ -217,12 +215,11 @@ const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
   processing: false,
   archive: false,
   removal: false,
-  retirement: false,
 };
 
 /** Keeps the sender as long as a timer needs it. An ended email that goes on takes the actor of that event. */
-const setSender = (email: EmailDraft, timer: EmailTimerKind, recorded: Recorded<EmailProgress>): void => {
-  if (timer === 'archive' || timer === 'removal' || timer === 'retirement') delete email.sender;
+const setSender = (email: EmailDraft, timer: EmailTimerKind | undefined, recorded: Recorded<EmailProgress>): void => {
+  if (timer === 'archive' || timer === 'removal' || timer === undefined) delete email.sender;
   else email.sender ??= recorded.metadata.actor;
 };
 
@@ -290,8 +287,6 @@ const setRecipientStatuses = (email: EmailDraft): void => {
  */
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
   const { event, stream, revision } = recorded;
-  if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
-  if (event.type === 'EmailRetired') return besideEmail(recorded.metadata.teamId, event.data, event.data.hasAttachments, undefined);
   if (stream.startsWith('batch-')) return relatedToBatch(recorded as Recorded<BatchEvent>, document, first);
   if (document !== undefined) {
     const { owner, attachmentBytes, batch, tags } = document as EmailDocument;
@@ -325,62 +320,6 @@ const besideEmail = (
   if (batch !== undefined) beside.push(batchReference(batch));
   return beside;
 };
-
-/** The revision of the last folded event; -1: none. */
-const foldedOf = (document: EmailDocument | undefined): number => document?.revision ?? -1;
-
-/**
- * EmailSummarised and EmailRetired repeat what the events that leave the log have counted. Revisions that were folded before are not
- * counted again; the others are. Every document is touched in any case, so that all have the same position.
- */
-const emailSummarised: Handler<EmailSummarised> = ({ event: { data }, position, metadata }, document) => {
-  const folded = foldedOf(document as EmailDocument | undefined);
-  const { day, templateId, tags } = data;
-  // Only the day of `at` is used.
-  const counted = { team: metadata.teamId, at: day, position, templateId, tags };
-  const steps = data.reached.flatMap(({ revision, milestones, ...durations }) => {
-    const reached = { milestones: milestones as readonly CountedMilestone[], durations };
-    return summarySteps(counted, reached, { touchesOnly: revision <= folded });
-  });
-  return mergedByDocument(steps);
-};
-
-const emailRetired: Handler<EmailRetired> = ({ event: { data }, stream, position, metadata: { teamId: team } }, document) => {
-  const known = document as EmailDocument | undefined;
-  const folded = foldedOf(known);
-  // Only the first events could be folded: their counts are undone.
-  const half = known !== undefined && known.gone !== 1 ? known : undefined;
-  const { id } = splitStream(stream);
-  const [shown, called] = [dayOf(data.createdAt), calledOn(data)];
-  const emails = data.used.reduce((sum, { revision, by }) => (revision > folded ? sum + by : sum), 0);
-  const change = { team, seq: position, position };
-  const used = { emails, documents: emails * data.documents };
-  const cell = { at: data.position, from: half && cellOf(half), to: undefined };
-  const minutes = data.ended.flatMap(({ revision, minute }) => (revision > folded ? [minute] : []));
-  const ended = { team, seq: position, position, priority: data.priority, from: half && waitOf(half.summary), minutes };
-  const usage = { team, at: data.at, position, freed: half?.attachmentBytes };
-  return [
-    ...mergedByDocument([
-      {
-        collection: EMAIL_COUNTS,
-        id: countsId(team, shown),
-        next: (before) => countEmails(before, { ...change, day: shown, cell, emails: 0, documents: 0 }),
-      },
-      {
-        collection: EMAIL_COUNTS,
-        id: countsId(team, called),
-        next: (before) => countEmails(before, { ...change, seq: secondSeq(position), day: called, ...used }),
-      },
-    ]),
-    { collection: EMAIL_BACKLOGS, id: team, next: (before) => endedBacklog(before, ended) },
-    ...(data.hasAttachments ? [attachmentUsageTouched(usage)] : []),
-    { collection: EMAIL_TIMERS, id, document: undefined },
-    { collection: EMAIL_TIMERS, id: `${id}:bounced`, document: undefined },
-    { collection: EMAILS, id, next: () => undefined },
-  ];
-};
-
-const retirementHandlers = { EmailSummarised: emailSummarised, EmailRetired: emailRetired } as const;
 
 /** The second timer of an email, set by a hard bounce or a complaint until the address is on the suppression list or is destroyed. */
 const bounceSteps = (

@@ -1,9 +1,8 @@
 /** Daily counts (UTC) of emails accepted, sent, delivered, … by team, template and tag. Kept for ever; they hold nothing personal. */
 import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
-import type { CountedMilestone, DurationSums, Reached } from '../../domain/email/milestones.js';
+import { countsFrom, type CountedMilestone, type DurationSums, type Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { ByEventType } from '../../domain/events.js';
-import { countsFrom } from '../../domain/email/retirement.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -70,11 +69,8 @@ type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCount
 
 export const summaryId = (team: string, day: string): string => `${team}:${day}`;
 
-/**
- * `touchesOnly`: the event is counted already; the documents only take its position. `times`: how often the milestones are reached, known when
- * the step is applied; default: once.
- */
-type SummaryOptions = Readonly<{ touchesOnly?: boolean; times?: () => number }>;
+/** `times`: how often the milestones are reached, known when the step is applied; default: once. */
+type SummaryOptions = Readonly<{ times?: () => number }>;
 
 const once = (): number => 1;
 
@@ -82,20 +78,18 @@ const once = (): number => 1;
 export const summarySteps = (
   counted: Counted,
   { milestones, durations }: Reached,
-  { touchesOnly = false, times = once }: SummaryOptions = {},
+  { times = once }: SummaryOptions = {},
 ): readonly Step[] => {
   const steps: Step[] = [];
   if (milestones.length > 0) {
-    const rows = touchesOnly ? [] : milestones;
-    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], rows, times));
-    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), rows, times));
+    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], milestones, times));
+    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), milestones, times));
   } else if (durations.attempted === undefined) return steps;
   const { team, at, position, seq = position } = counted;
   const day = dayOf(at);
   const id = summaryId(team, day);
   const next = (document: Document | undefined): SummaryDraft => {
     const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq, position, team, day, counts: {} };
-    if (touchesOnly) return summary;
     add(summary.counts, milestones, times());
     for (const name of Object.keys(durations) as (keyof DurationSums)[])
       summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
@@ -191,12 +185,9 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailDeleted: 'nothing',
   EmailArchived: 'nothing',
   EmailRemoved: 'nothing',
-  EmailSummarised: 'nothing',
-  EmailRetired: 'nothing',
 };
 
 export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
-  if (event.type === 'EmailSummarised') return summariesOfDay(team, event.data.day, event.data.tags.length > 0);
   const changed = changedBy[event.type];
   if (changed === 'nothing') return [];
   const isFirst = event.type === 'EmailQueued' || event.type === 'EmailScheduled';

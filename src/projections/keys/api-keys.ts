@@ -14,7 +14,6 @@ const deletesOf = ({ impliedDelete, permissions }: ApiKey): ApiKeyDocument['dele
 
 const step: Handler<ApiKeyEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
-  if (event.type === 'StreamRetired') return [{ collection: API_KEYS, id, next: () => undefined }];
   const before = document as ApiKeyDocument | undefined;
   const key = apiKeyDecider.evolve(before?.key, event);
   if (key === undefined) return [];
@@ -36,7 +35,7 @@ export const apiKeysProjection = declareProjection({
   main: API_KEYS,
   kinds: ['apiKey'],
   decrypts: [],
-  on: { ApiKeyCreated: step, ApiKeyChanged: step, ApiKeyUsed: step, ApiKeyRevoked: step, StreamRetired: step },
+  on: { ApiKeyCreated: step, ApiKeyChanged: step, ApiKeyUsed: step, ApiKeyRevoked: step },
 });
 
 /** Rows of the list. A key is revoked with a maker, whose document is read where it is not on the page. */

@@ -1,56 +1,17 @@
 /**
- * What has outlived its time and waits for its worker, as read models and files tell it; and the streams of emails and bulk sends that may leave
- * the log.
+ * What has outlived its time and waits for its worker, as read models and files tell it.
  */
-import type { StreamName } from '../../domain/core/ids.js';
-import { defaultLimits, type Limits } from '../../domain/core/limits.js';
+import type { Limits } from '../../domain/core/limits.js';
 import { priorities } from '../../domain/ports/bus.js';
-import type { Cursor, ReadModels, Query } from '../../domain/ports/read-models.js';
+import type { ReadModels, Query } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
-import { SUMMARIES_OF_ROWS, summaryId, type DayRowsDocument } from '../email/summaries.js';
 import { counted } from '../../shared/text.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import type { Files } from '../../domain/ports/files.js';
-import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
-import type { EventLog } from '../../event-log/event-log.js';
-import { oldAuditStreams, oldTeamStreams } from '../../event-log/retirement.js';
 import { SESSIONS } from '../people/sessions.js';
 import { TEAMS } from '../teams/teams.js';
 import { AUDIT, type AuditDocument } from '../audit/audit.js';
 import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
-
-type Retirable = Readonly<{ stream: StreamName; dueAt: string }>;
-
-const PAGE = 1_000;
-
-/** Those that are due at that moment, the longest first; of each kind and priority at most `limit`. */
-export const retirableStreams = async (readModels: Pick<ReadModels, 'find'>, now: string, limit: number): Promise<readonly Retirable[]> => {
-  const found: Retirable[] = [];
-  for (const kind of ['batch', 'email'] as const)
-    for (const priority of priorities) {
-      let after: Cursor | undefined;
-      for (let taken = 0; taken < limit; taken += PAGE) {
-        const where = { kind: { eq: 'retirement' }, priority: { eq: priority }, dueAt: { lte: now } };
-        const sort = { field: 'dueAt', direction: 'asc' } as const;
-        const query = { where, sort, limit: Math.min(PAGE, limit - taken), ...(after === undefined ? {} : { after }) };
-        const page = (await readModels.find(timersOf(kind), query)) as readonly TimerDocument[];
-        for (const { key, dueAt } of page) found.push({ stream: key as StreamName, dueAt });
-        const last = page.at(-1);
-        if (last === undefined || page.length < PAGE) break;
-        after = { value: last.dueAt, seq: last.seq };
-      }
-    }
-  return found.sort((one, other) => (one.dueAt < other.dueAt ? -1 : one.dueAt > other.dueAt ? 1 : 0)).slice(0, limit);
-};
-
-/** Whether there may have been more templates or tags on that day of a team than have a row of their own. */
-export const isDayFull = async (readModels: Pick<ReadModels, 'get'>, team: string, day: string): Promise<boolean> => {
-  for (const collection of SUMMARIES_OF_ROWS) {
-    const rows = (await readModels.get(collection, summaryId(team, day))) as DayRowsDocument | undefined;
-    if (rows !== undefined && rows.size >= defaultLimits.summaryRowsMax) return true;
-  }
-  return false;
-};
 
 /** `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null where there is none. */
 type RetentionLine = Readonly<{
@@ -67,7 +28,6 @@ type RetentionDeps = Readonly<{
   readModels: Pick<ReadModels, 'find' | 'count'>;
   files: Pick<Files, 'expired'>;
   limits: Limits;
-  eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>;
 }>;
 
 type Due = Pick<RetentionLine, 'due' | 'oldest' | 'next'>;
@@ -98,24 +58,11 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
       `${days(limits.retentionDays + limits.archiveDays)} after their end`,
       'SEALPOST_RETENTION_ARCHIVE_DAYS',
     ),
-    line('oldEvents', 'events of emails and bulk sends whose record is gone', days(RETIRED_WITHIN_DAYS), null),
     line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
     line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
     line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
-    line(
-      'oldAudit',
-      'months of the audit log in the log, of a team or a person',
-      `${days(limits.auditDays)} after the month, ${days(RETIRED_WITHIN_DAYS)} more`,
-      'SEALPOST_RETENTION_AUDIT_DAYS',
-    ),
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
-    ),
-    line(
-      'oldTeams',
-      'streams of removed teams in the log',
-      `${days(limits.auditDays)} after their removal, ${days(RETIRED_WITHIN_DAYS)} more`,
-      'SEALPOST_RETENTION_AUDIT_DAYS',
     ),
     line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
     line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
@@ -133,11 +80,8 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['emails', await dueTimers(deps, 'email', 'archive', now)],
     ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
     ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
-    ['oldEvents', await dueEvents(deps, nowMs)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['audit', await dueEntries(deps, nowMs)],
-    ['oldAudit', await dueStreams(oldAuditStreams, deps, nowMs)],
-    ['oldTeams', await dueStreams(oldTeamStreams, deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
@@ -168,25 +112,6 @@ const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: strin
     oldest: least(await ofEach({ lte: now }, first)),
     next: least(await ofEach({ gte: behind(now) }, first)),
   };
-};
-
-const dueEvents = async (deps: RetentionDeps, nowMs: number): Promise<Due> => {
-  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
-  const upTo = isoTime(nowMs - waitMs);
-  const [emails, batches] = [await dueTimers(deps, 'email', 'retirement', upTo), await dueTimers(deps, 'batch', 'retirement', upTo)];
-  const later = (one: string | null, other: string | null): string | null => {
-    const [first] = [one, other].filter((time) => time !== null).sort();
-    return first === undefined ? null : isoTime(Date.parse(first) + waitMs);
-  };
-  return { due: emails.due + batches.due, oldest: later(emails.oldest, batches.oldest), next: later(emails.next, batches.next) };
-};
-
-const dueStreams = async (look: typeof oldAuditStreams, { eventLog, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
-  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
-  const later = (ms: number | undefined): string | null => (ms === undefined ? null : isoTime(ms + waitMs));
-  const { over, nextMs } = await look({ eventLog, limits }, nowMs, { limit: Number.MAX_SAFE_INTEGER });
-  const [due, waiting] = [over.filter(({ overMs }) => overMs + waitMs <= nowMs), over.filter(({ overMs }) => overMs + waitMs > nowMs)];
-  return { due: due.length, oldest: later(due[0]?.overMs), next: later(waiting[0]?.overMs ?? nextMs) };
 };
 
 /** Times are texts of one form: behind every other of that millisecond. */

@@ -15,7 +15,7 @@ import {
 } from '../templates/templates.js';
 import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
 import { counted, readPage, type Page, type Paging } from '../core/paging.js';
-import { declareProjection, type Handler, type Handlers, type Step } from '../core/projection.js';
+import { declareProjection, type Handler, type Handlers } from '../core/projection.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';
 
@@ -47,12 +47,6 @@ const step: Handler<TeamStreamEvent> = (recorded) => {
     { collection: STREAMS, id, document: { id, seq: position, position } },
   ];
 };
-
-/** Removes the changes of a stream that leaves the log. */
-const retired: Handler<Extract<TeamStreamEvent, { type: 'StreamRetired' }>> = ({ event, stream }) => [
-  ...(event.data.told ?? []).map((id): Step => ({ collection: TEAM_ACTIVITY, id, document: undefined })),
-  { collection: STREAMS, id: splitStream(stream).id, document: undefined },
-];
 
 const handlers: Handlers<Kinds> = {
   TeamCreated: step,
@@ -108,7 +102,6 @@ const handlers: Handlers<Kinds> = {
   OAuthAppChanged: step,
   OAuthAppSecretRotated: step,
   OAuthAppDeleted: step,
-  StreamRetired: retired,
 };
 
 export const teamActivityProjection = declareProjection({

@@ -87,7 +87,6 @@ const teamAfter = (
       return others;
     }
     case 'TeamErased':
-    case 'StreamRetired':
       return undefined;
     case 'MemberInvited':
     case 'InvitationRenewed':
@@ -124,7 +123,6 @@ const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, tea
     case 'MemberInvited':
     case 'InvitationRenewed':
     case 'InvitationWithdrawn':
-    case 'StreamRetired':
       return [];
   }
 };
@@ -180,7 +178,6 @@ export const teamsProjection = declareProjection({
     MemberInvited: step,
     InvitationRenewed: step,
     InvitationWithdrawn: step,
-    StreamRetired: step,
   },
 });
 

@@ -72,7 +72,7 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
   ): Document | undefined => {
     // A torn write has removed the document already: the events before the removal are folded again.
     if (before === undefined && event.type !== 'TemplateCreated') return undefined;
-    if (event.type === 'TemplateRemoved' || event.type === 'StreamRetired') return undefined;
+    if (event.type === 'TemplateRemoved') return undefined;
     const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
@@ -121,7 +121,6 @@ const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, resto
     }
     case 'TemplateRestored':
     case 'TemplateRemoved':
-    case 'StreamRetired':
       return [{ collection, id, document: undefined }];
     case 'TemplateCreated':
     case 'TemplateDraftSaved':
@@ -141,7 +140,6 @@ const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | '
   TemplateDeleted: step,
   TemplateRestored: step,
   TemplateRemoved: step,
-  StreamRetired: step,
 });
 
 const slimState = <Draft extends TemplateDraft, Shown>(

@@ -172,7 +172,6 @@ const copyEvents = async ({ from, oneAtATime, progress }: MigrateOptions, { sour
 
 const verified = async (target: Engine, events: number, progress: MigrationProgress): Promise<Verification> => {
   const verification = await verifyLog(target.store, undefined, {
-    keys: target.keys,
     onProgress: (done) => progress.verified(done, events),
   });
   if (verification.finding !== undefined) throw new CopyBroken(`the copied log does not verify: ${verification.finding.message}`);

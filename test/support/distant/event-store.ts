@@ -16,11 +16,6 @@ export type EventServer = Readonly<{
   /** The names of the streams of that kind, in the order in which they began. */
   streamsOf: (kind: string) => readonly string[];
   append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => AppendOutcome;
-  /** What is truncated is shown by `events` until somebody takes it out, as by a server that has not cleaned up. */
-  truncate: (stream: string, before: number) => void;
-  /** Takes out what is truncated. */
-  scavenge: () => void;
-  begin: (stream: string, revision: number, events: readonly EventToStore[]) => AppendOutcome;
   head: () => number;
   /** Calls back once, when anything is appended. Out: a function that takes the wish back. */
   onceAppended: (callback: () => void) => () => void;
@@ -32,7 +27,6 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
   const streams = new Map<string, StoredEvent[]>();
   for (const event of begun) streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
   const waiting = new Set<() => void>();
-  const truncated = new Set<StoredEvent>();
   const head = (): number => events.at(-1)?.position ?? 0;
 
   const append: EventServer['append'] = (stream, expectedRevision, toAppend) => {
@@ -67,20 +61,6 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
   return {
     events,
     append,
-    truncate: (stream, before) => {
-      const own = streams.get(stream) ?? [];
-      streams.set(
-        stream,
-        own.filter(({ revision }) => revision >= before),
-      );
-      for (const event of own) if (event.revision < before) truncated.add(event);
-    },
-    scavenge: () => {
-      const kept = events.filter((event) => !truncated.has(event));
-      events.splice(0, events.length, ...kept);
-    },
-    begin: (stream, revision, toAppend) =>
-      streams.has(stream) ? append(stream, revision - 1, toAppend) : write(stream, revision, toAppend),
     head,
     stream: (name) => streams.get(name) ?? [],
     streamsOf: (kind) => [...streams.keys()].filter((name) => splitStream(name).kind === kind),
@@ -178,8 +158,6 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
         open.delete(outcome);
       }
     },
-    begin: (stream, revision, events) => ask(network, 'event-store.append', () => server.begin(stream, revision, events)),
-    truncate: (stream, before) => ask(network, 'event-store.append', () => server.truncate(stream, before)),
     readStream: (stream, fromRevision = 0) =>
       ask(network, 'event-store.read', () => server.stream(stream).filter(({ revision }) => revision >= fromRevision)),
     readLast: (stream) => ask(network, 'event-store.read', () => server.stream(stream).at(-1)),

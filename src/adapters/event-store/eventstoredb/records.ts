@@ -37,8 +37,6 @@ const METADATA_AT = ',"metadata":';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The type of an event that was truncated in the log from which this one was copied. No other type begins with a space. */
-const TRUNCATED = ' truncated';
 const COMMIT_MAX = (Number.MAX_SAFE_INTEGER - 1) / 2;
 
 /**
@@ -67,13 +65,6 @@ export const serverIdOf = (eventId: string): string => {
   const hex = crypto.hash('sha256', `sealpost event id\n${eventId}`, 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
-
-export const truncatedEvent = (atServer: string, revision: number): ServerEvent => ({
-  id: serverIdOf(`truncated ${revision} of ${atServer}`),
-  type: TRUNCATED,
-  data: Buffer.from('{}'),
-  metadata: Buffer.from('{}'),
-});
 
 export const toServerEvent = ({ eventId, type, data, metadata, sealed, hash }: EventToStore): ServerEvent => {
   const id = serverIdOf(eventId);
@@ -172,8 +163,8 @@ export const typeMatcher = (types: readonly string[] | undefined): ((type: strin
   return (type) => wanted.has(type);
 };
 
-/** The event with our name for its stream; undefined if the stream is not ours or the event stands for a truncated one. */
+/** The event with our name for its stream; undefined if the stream is not ours. */
 export const renamed = (names: StreamNames, event: RecordedServerEvent): RecordedServerEvent | undefined => {
   const stream = names.ours(event.stream);
-  return stream === undefined || event.type === TRUNCATED ? undefined : { ...event, stream };
+  return stream === undefined ? undefined : { ...event, stream };
 };
