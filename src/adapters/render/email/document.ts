@@ -95,13 +95,13 @@ export const writeDocument = (
   sections(content.schema.sections, props, onSurface(surfaceOf(page, context, 'page'), { ...context, widthPx }, LEAST_ON_PAGE));
   code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
 
-  code.statement('h=head+(d===undefined?DARK:DARK_STYLE(DARK_RULES,d))+h;');
+  code.statement('h=head+(k?STACKED:"")+(d===undefined?DARK:DARK_STYLE(DARK_RULES,d))+h;');
 
   const { constants, body } = code.source();
   const subjectSource = subject.source();
   const dark = context.dark.rules();
   return {
-    constants: `${subjectSource.constants}\n${constants}\nconst DARK_RULES=${JSON.stringify(dark)},DARK=DARK_STYLE(DARK_RULES);`,
+    constants: `${subjectSource.constants}\n${constants}\nconst DARK_RULES=${JSON.stringify(dark)},DARK=DARK_STYLE(DARK_RULES),STACKED=${JSON.stringify(stackedStyle(widthPx, context))};`,
     body,
     subject: `${subjectSource.body}\nconst made=${subjectExpression};`,
   };
@@ -150,14 +150,23 @@ const STYLE =
   'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
   'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}';
 
+/** A small phone, and the padding of a section there. */
+const PHONE_PX = 360;
+const PHONE_PADDING_PX = 24;
 /** Padding of the page at both sides of the mail. */
 const PAGE_PADDING_PX = 12;
 
 /** On a screen without room beside the mail, the page loses its padding; on one narrower than the mail itself, columns fall below each other. */
 const styleOf = (widthPx: number, context: Context): string =>
   `${STYLE}@media (max-width:${widthPx + 2 * PAGE_PADDING_PX - 1}px){.page{padding:0!important}.card{border-radius:0!important}}` +
-  `@media (max-width:${widthPx - 1}px){.w{word-break:break-word}.sec{padding-left:24px!important;padding-right:24px!important}` +
+  `@media (max-width:${widthPx - 1}px){.w{word-break:break-word}.sec{padding-left:${PHONE_PADDING_PX}px!important;padding-right:${PHONE_PADDING_PX}px!important}` +
   `.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-${endOf(context)}:0!important}.m{font-size:12px!important}.m td,.m th{padding:8px 3px!important}}`;
+
+/** Tables whose words are wider than a small screen: the cells of a row stand below each other, behind the heads of their columns. */
+const stackedStyle = (widthPx: number, context: Context): string =>
+  `@media (max-width:${widthPx - 1}px){.k,.k tbody,.k tr,.k td{display:block!important;width:auto!important}.k .h{display:none!important}` +
+  `.k tr{padding:8px 0;border-bottom:1px solid rgba(128,128,128,.4)}.q tr{padding:8px 10px}.k .n{display:inline!important}` +
+  `.k td{padding:2px 0!important;border:0!important;text-align:${startOf(context)}!important}}`;
 
 /** The direction that the template states, else that of its language. */
 export const directionOf = (props: JsonObject | undefined, { locale }: Language): Direction =>
@@ -179,6 +188,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     wordChars: WORD_CHARS,
     keepsLines: false,
     widthPx: WIDTH_PX,
+    phonePx: PHONE_PX - 2 * PHONE_PADDING_PX,
     surface: WHITE,
     accent: LINK_COLOR,
     gapPx: 0,

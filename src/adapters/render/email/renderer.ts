@@ -202,7 +202,7 @@ const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {
 const make = ({ constants, body, subject }: Source): Compiled => {
   const source =
     `const {${RUNTIME_NAMES.join(',')}}=it;\n${constants}\n` +
-    `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="",q,d;\n${body}\nreturn {html:h,text:t,inline:q};}});`;
+    `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="",q,d,k;\n${body}\nreturn {html:h,text:t,inline:q};}});`;
   const compiled = eta.compile(`<% ${source} %>`);
   const of = (runtime: Runtime): Made => {
     let made: Made | undefined;

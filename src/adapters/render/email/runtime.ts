@@ -58,7 +58,7 @@ import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
 import * as dark from './dark-colors.js';
 import type { DarkColors } from './dark-colors.js';
 import * as escape from './escape.js';
-import { BREAKS_CHARS_MAX, NO_IMAGE, type BreaksLeft } from './escape.js';
+import { BREAKS_CHARS_MAX, NO_IMAGE, type BreaksLeft, type NarrowTable } from './escape.js';
 import { WORD_CHARS } from './values.js';
 import * as layout from './text-layout.js';
 import { sizeAttributes, type PictureSizes } from './urls.js';
@@ -183,6 +183,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   INTEGER: layout.integer,
   BRACKETED: (text: string): string => (text.trim() === '' ? '' : `[${text}]`),
   UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
+  FITTED: (rows: string, table: NarrowTable): ReturnType<typeof escape.fitted> => escape.fitted(rows, table, meter),
   COLOR: judgedBy(cssColor, meter),
   OPAQUE: dark.opaqueOn,
   SURFACE: dark.surfaceOn,
@@ -254,6 +255,7 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), ru
   },
   QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
   CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
+  FITTED: (html) => ({ name: '', html }),
   COMPONENT: asItIs,
   PATH: asItIs,
   QUERY: asItIs,

@@ -66,6 +66,8 @@ export type Context = Readonly<{
   /** What is behind the component: known, or the expression of it. */
   surface: Surface | Js;
   type: Typography;
+  /** Pixels that it has on a phone of 360 pixels. */
+  phonePx: number;
   /** The colour of buttons that have none of their own. */
   accent: Term;
   /** Pixels below a component: 0 for the last one, for its surroundings have padding of their own. */

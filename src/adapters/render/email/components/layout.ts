@@ -79,7 +79,9 @@ export const container: ComponentRenderer = (component, outer) => {
   const children = component.children ?? [];
   const inner = widthPx(width, outer.widthPx) - horizontalPx(padding) - (border === 'none' ? 0 : 2);
   const type = { ...context.type, align: props['align'] === undefined ? context.type.align : align };
-  context.rows(children, { ...context, type, gapPx: 0, widthPx: Math.max(inner, 50) });
+  const lost = horizontalPx(padding) + (border === 'none' ? 0 : 2);
+  const phonePx = Math.min(widthPx(width, outer.phonePx), outer.phonePx) - lost;
+  context.rows(children, { ...context, type, gapPx: 0, widthPx: Math.max(inner, 50), phonePx });
   if (children.length === 0) code.html('<tr><td></td></tr>');
   code.html('</table></td></tr></table></td></tr>');
 };
@@ -110,7 +112,7 @@ export const columns: ComponentRenderer = (component, context) => {
       code.html(
         `<td width="${outer}" valign="${valign}" style="width:${Math.round((outer * 1000) / context.widthPx) / 10}%;vertical-align:${valign}${padding === '' ? '' : `;${padding}`}">`,
       );
-      oneColumn(child, inner, context);
+      oneColumn(child, inner, { ...context, phonePx: context.phonePx * (outer / context.widthPx) - (last ? 0 : gapPx) });
       code.html('</td>');
     } else {
       code.html(`<!--[if mso]><td width="${outer}" valign="${valign}"><![endif]-->`);

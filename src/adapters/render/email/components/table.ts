@@ -1,5 +1,6 @@
 /** Tables of data in a mail: rows from a data source or from the template, as HTML and as aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
+import { pixels } from '../../../../domain/rendering/css.js';
 import { aloneIn, onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import {
   holdsNumbers,
@@ -33,6 +34,7 @@ import {
   colorClass,
   css,
   dirAttribute,
+  horizontalPx,
   inColor,
   onBackground,
   stripe,
@@ -44,7 +46,7 @@ import { rootShapeOfItems, alignAttribute, attributeWidth, gap, propsOf, openIte
 import { pathsOf } from '../../../../domain/rendering/fill/templated-text.js';
 import { lineTexts } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
-import { escapeHtml } from '../escape.js';
+import { escapeHtml, type NarrowTable } from '../escape.js';
 
 type Column = Readonly<{
   header: string;
@@ -71,8 +73,8 @@ type Look = Readonly<{
   flush: boolean;
 }>;
 
-/** From this number of columns on, the class `m` makes padding and letters smaller on a small screen. */
-const MANY_COLUMNS = 5;
+const USUAL_FONT_PX = 15;
+const USUAL_PADDING_PX = 24;
 const LINE = '#e5e7eb';
 
 const TOP_ROW = '<tr valign="top">';
@@ -84,37 +86,41 @@ export const table: ComponentRenderer = (component, around) => {
   const columns = withHiding(columnsOf(props, outer), props, outer);
   const context: Context = {
     ...outer,
-    type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], '15px', outer) },
+    type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], `${USUAL_FONT_PX}px`, outer) },
     wordChars: wordCharsOf(columns.length),
   };
   const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
   const look = lookOf(props, hasHeader, context);
+  // What can be read on the stripes can be read between them.
+  const classes = [colorClass('text', context.type.color, look.striped ? onStripe(context) : context), lineClass(look)];
   const rows = code.name('r');
-  code.html(
-    '<tr><td style="padding:',
-    css('box', props['padding'], gap(outer), outer),
-    `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
-    // What can be read on the stripes can be read between them.
-    classAttribute(
-      colorClass('text', context.type.color, look.striped ? onStripe(context) : context),
-      lineClass(look),
-      columns.length >= MANY_COLUMNS ? 'm' : '',
-    ),
-    ' style="width:100%;border-collapse:collapse;',
-    // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
-    ...textDeclarations(context.type).map(attributeSafe),
-    '">',
-  );
+  const hasFooter = columns.some(({ footer }) => footer !== undefined);
+  // What the rows need on a small screen is known when they are written, and the tag of the table says it.
+  const [before, made] = [code.name('b'), code.name('f')];
+  code.statement(`const ${before}=h;h="";`);
   if (hasHeader) header(props, columns, look);
   code.textStatement(`const ${rows}=[];`);
   if (props['dataSource'] === undefined) writtenRows(props, columns, look, rows);
   else dataRows(props, columns, look, rows);
-  const hasFooter = columns.some(({ footer }) => footer !== undefined);
   if (hasFooter) {
     code.html(TOP_ROW);
     row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
   }
-  code.html('</table></td></tr>');
+  code.statement(`if(${before}.length+h.length>${context.limits.htmlSizeBytesMax})TOO_LARGE(${before}.length+h.length);`);
+  code.statement(`const ${made}=FITTED(h,${code.constant(JSON.stringify(narrowOf(look, columns.length, hasFooter)))});h=${before};`);
+  code.statement(`if(${made}.name.startsWith("k"))k=true;`);
+  code.html(
+    '<tr><td style="padding:',
+    css('box', props['padding'], gap(outer), outer),
+    `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
+    classAttribute(...classes, js(`${made}.name`)),
+    ' style="width:100%;border-collapse:collapse;',
+    // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
+    ...textDeclarations(context.type).map(attributeSafe),
+    '">',
+    js(`${made}.html`),
+    '</table></td></tr>',
+  );
   const cells = (text: (column: Column) => string): string =>
     listOf(columns, (column) => concat(lineTexts(...cellOf(text(column), column, context))));
   const aligns = concat(
@@ -127,6 +133,20 @@ export const table: ComponentRenderer = (component, around) => {
     ),
     '\n\n',
   );
+};
+
+/** What decides whether the words of a table are wider than a phone. Sizes by variable count as the usual ones. */
+const narrowOf = ({ context, padding, flush }: Look, columns: number, hasFooter: boolean): NarrowTable => {
+  const paddingPx = typeof padding === 'string' ? horizontalPx(padding) : USUAL_PADDING_PX;
+  const { fontSize } = context.type;
+  return {
+    roomPx: context.phonePx,
+    fontPx: (typeof fontSize === 'string' ? pixels(fontSize) : undefined) ?? USUAL_FONT_PX,
+    paddingPx,
+    flushPx: flush ? paddingPx : 0,
+    wordChars: wordCharsOf(columns),
+    hasFooter,
+  };
 };
 
 /** In: the props of a table. Out: its columns, as many as its rows have cells where no more are described. */
