@@ -56,3 +56,28 @@ void t.test('a link that cannot be followed: in the answer, in the record, and t
   t.same(await kept(body.id), body.warnings, 'made from the events alone');
   t.equal(await kept(good.body.id), undefined);
 });
+
+void t.test('what a document of the mail loses is told with its place in the call, once for both formats', async (t) => {
+  const cells = { id: 't', type: 'table', props: { dataSource: 'lines', columns: [{ header: 'Note', content: '{{item.note}}' }] } };
+  const link = { id: 'r', type: 'rich-text', content: '<p style="color:{{brand}}"><a href="{{url}}">Pay</a></p>' };
+  const pages = [{ pageId: 'p', pageName: 'Bill', sections: [{ id: 's', type: 'main', components: [cells, link] }] }];
+  const bill = { slug: 'bill', name: 'Bill', variables: [], schema: { outputFormats: ['pdf', 'excel'], pages }, publish: true };
+  t.equal((await app.call('POST', '/api/templates/attachment', bill)).status, 201);
+  const sent = async (variables: Readonly<Record<string, unknown>>) =>
+    app.call<Sent>('POST', '/api/emails/send', {
+      templateId: 'reset',
+      to,
+      variables: { url: 'https://app.example.com/reset' },
+      attachments: [{ attachmentTemplateId: 'bill', variables }],
+    });
+  const good = { lines: [{ note: 'x' }], brand: '#123456', url: 'https://app.example.com/pay' };
+  t.match(await sent(good), { status: 201, body: { warnings: undefined } });
+  const { status, body } = await sent({ lines: [{ note: 'x' }, {}], brand: 'brandish', url: 'app.example.com/pay' });
+  t.equal(status, 201);
+  t.match(body.warnings, [
+    { kind: 'missing', path: 'lines[1].note', field: /^attachments\[0\]: schema\.pages\[0\]/ },
+    { kind: 'link', path: 'url', shape: 'text without a scheme' },
+    { kind: 'color', path: 'brand' },
+  ]);
+  t.equal(body.warnings?.length, 3);
+});

@@ -474,3 +474,30 @@ const checkFailure = (check: () => unknown): unknown => {
   }
   return undefined;
 };
+
+void t.test('a document looks for losses only where one was met', (t) => {
+  const losses = (component: object, variables: JsonObject): readonly Loss[] | undefined => {
+    const pages = [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components: [component] }] }];
+    const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf'], pages } }, limits);
+    return compileDocument(content, limits)(variables, environment, 'pdf').losses?.();
+  };
+  const colored = (color: string) => ({ id: 'c', type: 'container', props: { backgroundColor: color }, children: [text('x')] });
+  const chart = {
+    id: 'ch',
+    type: 'chart',
+    props: { chartType: 'bar', dataSource: 'months', categoryField: 'name', series: [{ name: 'Sum', valueField: 'sum' }] },
+  };
+  const image = { id: 'i', type: 'image', props: { src: 'https://x.example/a.png', alt: 'A', href: '{{url}}' } };
+  t.equal(losses(text('Hi {{name}}'), { name: 'Ada' }), undefined);
+  t.match(losses(text('Hi {{name}}'), {}), [{ kind: 'missing', path: 'name', shape: 'nothing' }]);
+  t.equal(losses(colored('{{brand}}'), { brand: '#123' }), undefined);
+  t.match(losses(colored('{{brand}}'), { brand: 'brandish' }), [{ kind: 'color', path: 'brand', shape: 'text' }]);
+  t.equal(losses(chart, { months: [{ name: 'May', sum: 3 }] }), undefined);
+  t.match(losses(chart, { months: [{ name: 'May' }] }), [{ kind: 'missing', path: 'months[0].sum' }]);
+  t.match(losses(chart, {}), [{ kind: 'missing', path: 'months' }]);
+  t.equal(losses(image, { url: 'https://x.example/' }), undefined);
+  t.match(losses(image, { url: '/pay' }), [{ kind: 'link', path: 'url', shape: 'text that begins with /' }]);
+  t.equal(losses(text('<a href="https://x.example/{{id}}">x</a>'), { id: 'a b' }), undefined, 'the beginning settles the address');
+  t.same(losses(text('<a href="{{url}}">x</a>'), { url: 'https://x.example/' }), [], 'what is judged later is looked at');
+  t.end();
+});

@@ -10,6 +10,7 @@ import type { Limits } from '../../domain/core/limits.js';
 import { type RenderEnvironment, constantsOf } from '../../domain/rendering/scope/constants.js';
 import { compilePreparation, fillText } from '../../domain/rendering/fill/filling.js';
 import { hasPlaceholder } from '../../domain/rendering/fill/templated-text.js';
+import type { Loss } from '../../domain/rendering/paths/losses.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { Language } from '../../domain/rendering/scope/formats.js';
 import { firstChars } from '../../shared/text.js';
@@ -58,6 +59,8 @@ export type PreparedAttachments = Readonly<{
   omitted: readonly Omitted[];
   /** Characters of documents that no font has; absent where there is none. */
   replaced?: NonNullable<EmailContent['replaced']>;
+  /** What the documents lose of their values, the field with the place of the document in the call. */
+  losses?: readonly Loss[];
 }>;
 
 export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
@@ -77,6 +80,7 @@ export const prepareAttachments = async (
   const generated = { pdf: 0, excel: 0 };
   const omitted: Omitted[] = [];
   const replaced: { name: string; characters: string[] }[] = [];
+  const lost: Loss[] = [];
   let totalSizeBytes = 0;
   const add = (file: Prepared): void => {
     totalSizeBytes += file.bytes.byteLength;
@@ -86,10 +90,11 @@ export const prepareAttachments = async (
   };
   for (const attachment of given) {
     if (attachment.kind === 'generated') {
-      for (const { file, name, format, characters } of await unlessOmitted(attachment, omitted, () =>
+      for (const { file, name, format, characters, losses = [] } of await unlessOmitted(attachment, omitted, () =>
         generate(deps, caller, attachment, call),
       )) {
         if (characters.length > 0) replaced.push({ name, characters: [...characters] });
+        for (const loss of losses) lost.push({ ...loss, field: `${attachment.field}: ${loss.field}` });
         if (file !== undefined) add(file);
         generated[format] += 1;
       }
@@ -103,6 +108,7 @@ export const prepareAttachments = async (
     generated: generated.pdf + generated.excel === 0 ? undefined : generated,
     omitted,
     ...(replaced.length === 0 ? {} : { replaced }),
+    ...(lost.length === 0 ? {} : { losses: lost }),
   };
 };
 
@@ -128,7 +134,13 @@ const unlessOmitted = async <T>(
 type Generated = Extract<RequestedAttachment, { kind: 'generated' }>;
 
 /** `characters`: those that no font has; `file`: undefined where the document was only checked. */
-type Generation = Readonly<{ file: Prepared | undefined; name: string; format: OutputFormat; characters: readonly string[] }>;
+type Generation = Readonly<{
+  file: Prepared | undefined;
+  name: string;
+  format: OutputFormat;
+  characters: readonly string[];
+  losses?: readonly Loss[] | undefined;
+}>;
 
 const generate = async (
   deps: CommandDeps,
@@ -168,7 +180,11 @@ const generate = async (
       made.push({ file: undefined, name: filename, format, characters });
       continue;
     }
-    const { bytes, replaced: characters } = await inContext(field, `"${name}", ${format}`, () =>
+    const {
+      bytes,
+      replaced: characters,
+      losses,
+    } = await inContext(field, `"${name}", ${format}`, () =>
       makeDocument(deps, {
         teamId: caller.teamId,
         content,
@@ -186,7 +202,8 @@ const generate = async (
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       temporary: true as const,
     };
-    made.push({ file, name: filename, format, characters });
+    // The formats of a document lose the same.
+    made.push({ file, name: filename, format, characters, losses: made.length === 0 ? losses : undefined });
   }
   return made;
 };

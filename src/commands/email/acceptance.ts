@@ -20,6 +20,7 @@ import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
 import type { Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import type { Priority } from '../../domain/ports/bus.js';
+import { KEPT_LOSSES_MAX } from '../../domain/rendering/paths/losses.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { PinnedTracking } from '../../domain/recipients/tracking.js';
 import type { Recipient } from '../../domain/mime/address.js';
@@ -90,16 +91,20 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // Checked before documents are generated: a team without storage left gets none.
   if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
-  const { files, generated, omitted, replaced } = hasAttachments
-    ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
-    : noAttachments;
+  const {
+    files,
+    generated,
+    omitted,
+    replaced,
+    losses: ofDocuments = [],
+  } = hasAttachments ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget }) : noAttachments;
   const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
   const dueAtMs = Date.parse(scheduledAt ?? at);
   const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
   const accepted = acceptedOf(order, attachments, {
     attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
     generated,
-    losses,
+    losses: [...losses, ...ofDocuments].slice(0, KEPT_LOSSES_MAX),
   });
   const ready = {
     subject,

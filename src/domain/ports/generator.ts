@@ -6,6 +6,7 @@ import type { TeamId } from '../core/ids.js';
 import type { JsonObject } from '../core/json.js';
 import type { EmailInput, RenderedEmail } from './renderer.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
+import type { Loss } from '../rendering/paths/losses.js';
 
 export type DocumentInput = Readonly<{
   /** Whose document it is: teams take turns. */
@@ -32,8 +33,13 @@ export type LoadedImage = Readonly<{
   /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
 }>;
 
-/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. `warnings`: what its author should know of it. */
-export type MadeDocument = Readonly<{ bytes: Uint8Array; replaced: readonly string[]; warnings: readonly FieldError[] }>;
+/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. `warnings`: what its author should know of it; `losses`: what it loses of its values, some of it where it is much. */
+export type MadeDocument = Readonly<{
+  bytes: Uint8Array;
+  replaced: readonly string[];
+  warnings: readonly FieldError[];
+  losses?: readonly Loss[];
+}>;
 
 export type FontType = 'font/ttf' | 'font/otf';
 

@@ -10,7 +10,14 @@ import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmai
 import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/filling.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { linkRulesOf } from '../../../domain/rendering/addresses.js';
-import { compileLosses, lossesWithin, refuseLosses, type Loss, type LossesOf } from '../../../domain/rendering/paths/losses.js';
+import {
+  compileLosses,
+  KEPT_LOSSES_MAX,
+  lossesWithin,
+  refuseLosses,
+  type Loss,
+  type LossesOf,
+} from '../../../domain/rendering/paths/losses.js';
 import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';
 import { partsOfEmail } from '../../../domain/rendering/paths/walk.js';
 import { nextTurn } from '../../../shared/concurrency.js';
@@ -159,9 +166,6 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
-
-/** Most losses that are kept with an email. */
-const KEPT_LOSSES_MAX = 20;
 
 /**
  * In: a template. Out: what a call loses. With `strictVariables` it throws VARIABLES_EMPTY instead; else it looks only where the rendering met

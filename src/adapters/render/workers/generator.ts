@@ -80,7 +80,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     make: async (input, format, images, metadata, signal) => {
       const answer = await askDocument({ kind: 'make', input, format, images, metadata }, signal);
       if (answer.kind !== 'made') throw unexpected(answer);
-      return { bytes: answer.file, replaced: answer.replaced, warnings: answer.warnings };
+      return { bytes: answer.file, replaced: answer.replaced, warnings: answer.warnings, losses: answer.losses };
     },
     renderEmail: async (input, signal) => {
       const answer = await ask({ kind: 'email', input }, 'email', signal);

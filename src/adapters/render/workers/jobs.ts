@@ -3,6 +3,7 @@ import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError, type ErrorCode, type ErrorDetails, type FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { ApartEmail, DocumentInput, DocumentMetadata, FontInput, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
+import type { Loss } from '../../../domain/rendering/paths/losses.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
 import { emptyCompany } from '../../../domain/teams/state.js';
@@ -28,7 +29,7 @@ type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; det
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
   | Readonly<{ kind: 'checked'; lacking: readonly string[] }>
-  | Readonly<{ kind: 'made'; file: Uint8Array; replaced: readonly string[]; warnings: readonly FieldError[] }>
+  | Readonly<{ kind: 'made'; file: Uint8Array; replaced: readonly string[]; warnings: readonly FieldError[]; losses: readonly Loss[] }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>
   | Readonly<{ kind: 'font-checked' }>

@@ -84,7 +84,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     leftOutOfCharts(document, format).forEach(tell);
     const { noted, replaced } = notingReplaced(document, tell);
     const file = await make(noted, job, tell);
-    return { kind: 'made', file, replaced: [...replaced], warnings };
+    return { kind: 'made', file, replaced: [...replaced], warnings, losses: document.losses?.() ?? [] };
   };
 };
 

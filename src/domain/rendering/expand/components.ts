@@ -113,10 +113,16 @@ export const image: CompileComponent = ({ id, props = {} }, field, scope) => {
         widthPercent: percent || undefined,
         height: height(state) || undefined,
         borderRadius: borderRadius(state),
-        href: href === undefined ? undefined : safeLink(href(state)),
+        href: href === undefined ? undefined : linkOf(href(state), state),
       }),
     });
   };
+};
+
+const linkOf = (address: string, state: State): string | undefined => {
+  const safe = safeLink(address);
+  if (safe === undefined) state.lost = true;
+  return safe;
 };
 
 /**

@@ -26,6 +26,7 @@ import {
   compilePlain,
   compileText,
   compileJson,
+  noted,
   escapeHtml,
   compileWriter,
   type Fill,
@@ -83,7 +84,7 @@ import { directionOfLocale, isolatesByLine } from '../direction.js';
 import { table } from './table.js';
 import { keptLines, onOneLine } from '../fill/shown-value.js';
 import type { Language } from '../scope/formats.js';
-import { compileLosses, refuseLosses } from '../paths/losses.js';
+import { compileLosses, KEPT_LOSSES_MAX, lossesWithin, refuseLosses, type LossesOf } from '../paths/losses.js';
 import { partsOfDocument } from '../paths/walk.js';
 
 export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
@@ -99,7 +100,8 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
   const prepare = compilePreparation(content.variables, language, limits);
   const lossy = { definitions: content.variables, locale: language.locale, limits };
-  const lossesOf = content.strictVariables === true ? compileLosses(partsOfDocument(content), lossy) : undefined;
+  let compiled: LossesOf | undefined;
+  const lossesOf: LossesOf = (prepared, search) => (compiled ??= compileLosses(partsOfDocument(content), lossy))(prepared, search);
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
   const scope: Scope = {
     limits,
@@ -119,7 +121,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
     if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
     const budget = openBudget(limits);
     const { values, constants } = prepare(variables, environment, budget, format === 'pdf');
-    if (lossesOf !== undefined) refuseLosses(lossesOf({ values, constants }, { budget }));
+    if (content.strictVariables === true) refuseLosses(lossesOf({ values, constants }, { budget }));
     const state: State = {
       values,
       constants,
@@ -131,8 +133,11 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
       rows: 0,
       items: 0,
       chars: 0,
+      lost: false,
     };
-    return { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
+    const document = { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
+    if (!state.lost || content.strictVariables === true) return document;
+    return { ...document, losses: () => lossesWithin(lossesOf, { values, constants }, { limits, lossesMax: KEPT_LOSSES_MAX }) };
   };
 };
 
@@ -443,11 +448,11 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
       title,
       xTitle,
       yTitle,
-      categories: items.map((item) => charge(category(state).write(readPath(item, categoryPath)), state, limits)),
+      categories: items.map((item) => charge(category(state).write(noted(readPath(item, categoryPath), state)), state, limits)),
       series: series.map(({ name, color, path, writer }, at): ChartSeries => ({
         name: charge(name(state), state, limits),
         color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
-        values: items.map((item) => finite(toNumber(readPath(item, path)))),
+        values: items.map((item) => finite(toNumber(noted(readPath(item, path), state)))),
         ...defined({ showing: writer(state).showing }),
       })),
       ...defined({

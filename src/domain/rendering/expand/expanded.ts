@@ -12,6 +12,7 @@ import type { Language } from '../scope/formats.js';
 import type { Showing } from '../scope/showing.js';
 import type { Box, Border, Width } from '../lengths.js';
 import type { ChartType } from '../css.js';
+import type { Loss } from '../paths/losses.js';
 
 /** `other`: a status that no dot stands for, so it is to be said in words; `none`: no status at all. */
 export type Progress = 'completed' | 'current' | 'pending' | 'other' | 'none';
@@ -253,6 +254,8 @@ export type ExpandedDocument = Readonly<{
   refuses?: (character: string, standIn?: string) => boolean;
   /** Families that a PDF may name beside those of the service; their files are among its sources. */
   fonts?: readonly GalleryFont[];
+  /** Looks for what the document loses of its values, some of it where it is much; undefined: nothing. */
+  losses?: () => readonly Loss[];
 }>;
 
 const names: Readonly<Record<Exclude<Progress, 'other' | 'none'>, readonly string[]>> = {

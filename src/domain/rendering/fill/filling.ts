@@ -2,7 +2,7 @@
  * Fills templated texts: prepares the values of a call, and compiles texts, addresses and props to functions that write them, each value
  * escaped for the place where it stands.
  */
-import { type Place, encodeFor, partAt, type AddressKind } from '../addresses.js';
+import { type Place, encodeFor, isSettled, partAt, type AddressKind } from '../addresses.js';
 import {
   type TemplatedText,
   hasPlaceholder,
@@ -33,8 +33,8 @@ import { compileVariableCheck } from './variables.js';
 import { DomainError } from '../../core/errors.js';
 import { readPath, type Path } from '../scope/path.js';
 import { shapeAt, shapeOf, formatAt } from '../scope/shapes.js';
-import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
-import { htmlLines, keptLines, substituterOf, withBreaks } from './shown-value.js';
+import { inCurrency, isCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
+import { isBlank, htmlLines, keptLines, substituterOf, withBreaks } from './shown-value.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 
 export type Fill = (state: State) => string;
@@ -90,6 +90,7 @@ export const compileWriter = (showing: Showing | undefined, scope: Scope): ((sta
   let last: Readonly<{ currency: string; writer: Writer }> | undefined;
   return (state) => {
     const found = currencyOf(state);
+    if (!isCurrency(found)) state.lost = true;
     if (last?.currency === found) return last.writer;
     const known = inCurrency(showing, found);
     const writer: Writer = { write: writerOf(known, language), showing: known };
@@ -102,13 +103,18 @@ export const compileWriter = (showing: Showing | undefined, scope: Scope): ((sta
 export const writerAt = (path: Path, scope: Scope, column?: Showing): ((state: State) => Writer) =>
   compileWriter(showingAt(rootShape(path, scope), path, column), scope);
 
+/** The value itself; notes one that is nothing to a reader. */
+export const noted = (value: Json | undefined, state: State): Json | undefined => {
+  if (typeof value !== 'number' && isBlank(value)) state.lost = true;
+  return value;
+};
+
 /** The value of a path as it is shown: with the filters and the fallback of its definition. */
 export const compileShown = (path: Path, scope: Scope): Read => {
   const read = compileRead(path, scope);
   const substitution = shapeAt(rootShape(path, scope), path)?.substitution;
-  if (substitution === undefined) return read;
-  const show = substituterOf(substitution, scope.language.locale);
-  return (state) => show(read(state));
+  const show = substitution === undefined ? undefined : substituterOf(substitution, scope.language.locale);
+  return (state) => noted(show === undefined ? read(state) : show(read(state)), state);
 };
 
 const valueFill = (path: Path, scope: Scope, column?: Showing): Fill => {
@@ -162,7 +168,8 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
     const [root] = part.path;
     if (scope.inMargin && isPageMark(root) && part.path.length === 1) return `{{${root}}}`;
     const isAddress = place.kind === 'attribute' && isAddressName(place.name);
-    const fill = isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column);
+    const write = isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column);
+    const fill = place.kind === 'attribute' && mayBeLost(place) ? notedFill(write) : write;
     return { fill, escape: escapeIn(place, scope), isText: place.kind === 'text', around: part.around };
   });
   const fill = fillSetApart(pieces, scope);
@@ -229,6 +236,17 @@ const NO_JOINTS = { between: [], head: '', tail: '' };
 export const aloneIn = (direction: Direction, text: string): string =>
   direction === 'ltr' ? text : apartText(setApart([text], NO_JOINTS, direction), undefined);
 
+const notedFill =
+  (fill: Fill): Fill =>
+  (state) => {
+    state.lost = true;
+    return fill(state);
+  };
+
+/** Values in a style, and addresses whose beginning is open, are judged where the document is drawn. */
+const mayBeLost = ({ name, place }: Extract<HtmlPlace, { kind: 'attribute' }>): boolean =>
+  isAddressName(name) ? !isSettled(place.start, name === 'href' ? 'link' : 'image') : /^(?:style|color|bgcolor)$/.test(name);
+
 const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
 
 const escapeText = (text: string): string => escapeHtml(htmlLines(text));
@@ -286,7 +304,11 @@ export const compileKind = <T>(
 ): ((state: State) => T | undefined) => {
   if (typeof value === 'string' && hasPlaceholder(value)) {
     const read = compileJson(value.trim(), scope);
-    return (state) => parse(read(state));
+    return (state) => {
+      const made = parse(read(state));
+      if (made === undefined) state.lost = true;
+      return made;
+    };
   }
   const literal = value === undefined ? undefined : parse(value);
   return () => literal;

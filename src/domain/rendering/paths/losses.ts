@@ -45,6 +45,9 @@ export type Loss = Readonly<{
 /** Most losses that an answer names. */
 export const LOSSES_MAX = 100;
 
+/** Most losses that are kept with an email. */
+export const KEPT_LOSSES_MAX = 20;
+
 /** Cost of looking at one path: a workbook of 10,000 rows and 50 columns stays within the budget of its call. */
 const PATH_CHARS = 8;
 

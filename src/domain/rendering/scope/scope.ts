@@ -29,6 +29,8 @@ export type State = {
   /** Items that data sources gave. */
   items: number;
   chars: number;
+  /** Set where a value is missing, or may be none that can be used where it stands. */
+  lost: boolean;
 };
 
 /** A variable of a loop. */
@@ -118,7 +120,10 @@ export const compileSource = (props: JsonObject, scope: Scope): Source => {
   if (indexed) inner.set(nameOf(props['indexVariable'], 'index'), { slot: slots + 1, shape: indexShape });
   const all = (state: State): readonly Json[] => {
     const value = read(state);
-    if (value === undefined || value === null) return NONE;
+    if (value === undefined || value === null) {
+      state.lost = true;
+      return NONE;
+    }
     if (!isArray(value)) throw notAnArray(name, value);
     return value;
   };
