@@ -146,6 +146,7 @@ void t.test('what customers read', async (t) => {
   const zoned = { definitions: [], locale: 'en-US', timeZone: 'Europe/Berlin' };
   const same = async (columns: readonly JsonObject[], row: JsonObject, wanted: readonly string[], given: Partial<Case> = {}) =>
     t.same(await textsOf({ ...zoned, ...given, columns }, row), { mail: wanted, pdf: wanted, excel: wanted });
+  await same([column('at', { format: { style: 'datetime', timeStyle: 'medium' } })], { at: -0.0004 }, ['Jan 1, 1970, 1:00:00 AM']);
   await same(
     [column('at', { type: 'date' }), column('day', { type: 'date' }), column('at'), column('day')],
     { at: '2026-08-31T23:30:00Z', day: '2026-08-31' },

@@ -112,7 +112,7 @@ const stylesOf = (format: ValueFormat): Intl.DateTimeFormatOptions => {
 };
 
 const toInstant = (value: Json | undefined): Instant | undefined => {
-  if (typeof value === 'number') return Math.abs(value) <= 8.64e15 ? { epochMs: value, dateOnly: false } : undefined;
+  if (typeof value === 'number') return Math.abs(value) <= 8.64e15 ? { epochMs: Math.trunc(value), dateOnly: false } : undefined;
   return typeof value === 'string' ? parseDate(value) : undefined;
 };
 

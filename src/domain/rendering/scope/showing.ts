@@ -135,7 +135,7 @@ const dated = (value: Json | undefined, format: ValueFormat | undefined): Meanin
 
 const instantOf = (value: Json | undefined): Instant | undefined => {
   if (typeof value === 'string') return parseDate(value);
-  return typeof value === 'number' && Math.abs(value) <= EPOCH_MS_MAX ? { epochMs: value, dateOnly: false } : undefined;
+  return typeof value === 'number' && Math.abs(value) <= EPOCH_MS_MAX ? { epochMs: Math.trunc(value), dateOnly: false } : undefined;
 };
 
 const truthful = (value: Json | undefined): Meaning => {
