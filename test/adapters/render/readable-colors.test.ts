@@ -135,8 +135,9 @@ void t.test('colours by variable look as colours by literal', (t) => {
             {
               id: 'table',
               type: 'table',
-              props: { color, headerColor: color, striped: true, columns: [{ header: 'Header' }], rows: [['x'], ['y']] },
+              props: { color, headerColor: color, columns: [{ header: 'Header' }], rows: [['x'], ['y']] },
             },
+            { id: 'striped', type: 'table', props: { color, striped: true, columns: [{ header: 'Striped' }], rows: [['x'], ['y']] } },
             { id: 'container', type: 'container', props: { color, backgroundColor: '#fef3c7' }, children: [rich('inner', linked)] },
           ],
         },
