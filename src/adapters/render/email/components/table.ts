@@ -220,7 +220,8 @@ const header = (props: JsonObject, columns: readonly Column[], look: Look): void
   const inner: Context = { ...on, type: inColor(color, on) };
   const textClass = colorClass('text', color, inner);
   // On a background of its own, text does not follow that of the table into dark mode.
-  const isOwn = !isSame(color, context.type.color) || !isSame(textClass, colorClass('text', color, context));
+  const isNamed = background !== undefined || props['headerColor'] !== undefined;
+  const isOwn = isNamed && (!isSame(color, context.type.color) || !isSame(textClass, colorClass('text', color, context)));
   context.code.html(TOP_ROW);
   const cell = (column: Column, at: number): void => {
     const classes = classAttribute(isOwn ? textClass : '', background === undefined ? '' : colorClass('surface', background, context));
