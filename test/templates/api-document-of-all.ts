@@ -70,6 +70,8 @@ export const documentOfAll: JsonObject = {
             type: 'table',
             props: {
               dataSource: 'items',
+              groupBy: 'name',
+              groupOrder: 'name',
               columns: [
                 {
                   ...column,

@@ -29,6 +29,7 @@ export const variables: readonly Json[] = [
         properties: {
           name: { type: 'string', fallback: '-' },
           total: { type: 'number', format: { style: 'currency', currency: '{{order.currency}}' } },
+          twice: { type: 'number', isCalculated: true, expression: 'item.total * 2' },
           tags: { type: 'array', itemType: 'string' },
         },
       },
@@ -64,6 +65,8 @@ export const column: JsonObject = {
   format: { style: 'number' },
   type: 'number',
   footer: 'Total',
+  groupHeader: '{{group.key}}',
+  groupFooter: '{{group.sum.total}}',
   hideWhenEmpty: true,
 };
 
@@ -90,6 +93,8 @@ export const common: readonly JsonObject[] = [
     type: 'table',
     props: {
       dataSource: 'items',
+      groupBy: 'name',
+      groupOrder: ['b', 'a'],
       itemVariable: 'item',
       indexVariable: 'at2',
       columns: [column],

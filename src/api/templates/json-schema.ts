@@ -261,7 +261,12 @@ const rules: Readonly<Partial<Record<ComponentType, readonly JsonObject[]>>> = {
   conditional: [given(where('operator', words(operators.filter(isUnary))), {}, { required: ['value'] })],
   table: [
     given({ required: ['dataSource'] }, { ...without(['rows']), required: ['columns'] }, { required: ['rows'] }),
-    given({ required: ['dataSource'] }, { properties: { columns: { items: { required: ['content'] } } } }),
+    given({ required: ['dataSource'] }, { properties: { columns: { items: { required: ['content'] } } } }, without(['groupBy'])),
+    given(
+      { required: ['groupBy'] },
+      {},
+      { properties: { groupOrder: false, columns: { items: without(['groupHeader', 'groupFooter']) } } },
+    ),
   ],
   timeline: [given({ required: ['dataSource'] }, { ...without(['items']), required: ['title'] }, { required: ['items'] })],
   'qr-code': [

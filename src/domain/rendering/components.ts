@@ -115,6 +115,8 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       indexVariable: { kind: 'name' },
       rows: { kind: 'rows' },
       columns: { kind: 'columns' },
+      groupBy: { kind: 'field' },
+      groupOrder: { kind: 'groupOrder' },
       showHeader: { kind: 'boolean' },
       striped: { kind: 'boolean' },
       border: { kind: 'border' },

@@ -180,7 +180,7 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
   scalar: mapProse,
   link: (value, field, map) => textIn(value, field, map, 'address'),
   rows: mapItems(mapItems((cell, field, map) => (isJsonObject(cell) ? mapMembers('content') : mapProse)(cell, field, map))),
-  columns: mapItems(mapMembers('header', 'content', 'footer')),
+  columns: mapItems(mapMembers('header', 'content', 'footer', 'groupHeader', 'groupFooter')),
   series: mapItems(mapMembers('name')),
   timelineItems: mapItems(mapMembers('title', 'description', 'date')),
 };

@@ -25,6 +25,8 @@ export const verticalAligns = ['top', 'middle', 'bottom'] as const;
 
 /** Places where a PDF begins a new sheet: before the component or after it. */
 export const pageBreaks = ['before', 'after'] as const;
+/** Orders of the groups of a table that have a name. */
+export const groupOrders = ['given', 'name'] as const;
 export const lineStyles = ['solid', 'dashed', 'dotted', 'double'] as const;
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 
@@ -156,6 +158,7 @@ const name: Check = (value, field, { faults }) => {
 };
 
 export const ROWS_MAX = 1_000;
+export const GROUPS_MAX = 1_000;
 export const SERIES_MAX = 12;
 export const TIMELINE_ITEMS_MAX = 200;
 export const WIDTHS_MAX = 8;
@@ -169,6 +172,8 @@ export const columnSpecs: PropSpecs = {
   format: { kind: 'format' },
   type: { kind: 'columnType' },
   footer: { kind: 'text' },
+  groupHeader: { kind: 'text' },
+  groupFooter: { kind: 'text' },
   hidden: { kind: 'boolean' },
   rules: { kind: 'rules' },
   hideWhenEmpty: { kind: 'boolean' },
@@ -223,6 +228,11 @@ const scalar: Check = (value, field, tools) => {
 const cell: Check = (value, field, tools) =>
   isPlainObject(value) ? checkProps(value, cellSpecs, field, tools) : scalar(value, field, tools);
 
+const groupList = arrayOf('values', GROUPS_MAX, (value, field, { faults }) => {
+  if (typeof value !== 'number' && (typeof value !== 'string' || hasPlaceholder(value)))
+    faults.add(field, `must be a number or text without {{…}}, got ${shown(value)}`);
+});
+
 const kinds = {
   text,
   scalar,
@@ -265,6 +275,11 @@ const kinds = {
   codeKind: fixed((value) => codeKinds.some((known) => known === value), `one of ${codeKinds.join(', ')}`),
   chartType: fixed((value) => chartTypes.some((known) => known === value), `one of ${chartTypes.join(', ')}`),
   field,
+  groupOrder: (value, field, tools) => {
+    if (Array.isArray(value)) return groupList(value, field, tools);
+    if (!groupOrders.some((known) => known === value))
+      tools.faults.add(field, `must be ${groupOrders.join(', ')} or an array of the values in their order, got ${shown(value)}`);
+  },
   series: arrayOf('series', SERIES_MAX, each(seriesSpecs)),
   timelineItems: arrayOf('items', TIMELINE_ITEMS_MAX, each(timelineItemSpecs)),
   format: (value, field, tools) => checkFormat(value, field, tools.faults, tools.limits),

@@ -51,6 +51,7 @@ import { type Formatter, writeNumber, writeValue } from '../../../domain/renderi
 import { inCurrency, isCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { insideImage, NO_LINK_RULES, safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
+import { groupItems } from '../../../domain/rendering/scope/scope.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { htmlLines, isBlank, keptLines, onOneLine, substituterOf, withBreaks } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
@@ -159,6 +160,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
     if (value.length > limits.loopIterationsMax) throw tooManyIterations(source, value.length, limits.loopIterationsMax);
     return value;
   },
+  GROUPS: groupItems,
   TOO_MANY: (components: number): never => {
     throw tooManyExpanded(components, limits.componentsExpandedMax);
   },

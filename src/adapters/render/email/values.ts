@@ -316,7 +316,8 @@ export const pathOf = (value: Json | undefined, { limits }: Context): Path => {
   return parsed.path;
 };
 
-const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
+/** A JSON value as an expression. */
+export const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
 
 type RichText = Readonly<{ kind: 'text'; text: TemplatedText }>;
 export type RichElement = Readonly<{

@@ -366,7 +366,8 @@ export class DocumentLayout extends SheetLayout {
   }
 
   /**
-   * A row goes to the next sheet as a whole, and rows that a cell spans go together. So do the last ones, with the totals below them, in the
+   * A row goes to the next sheet as a whole, and rows that a cell spans go together, as do the head and the foot of a group with the item next to
+   * them. So do the last ones, with the totals below them, in the
    * table or right after it. What is higher than a sheet is parted.
    */
   private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor, next: Follows): boolean {
@@ -384,9 +385,15 @@ export class DocumentLayout extends SheetLayout {
     const most = room * ROWS_SHARE_MAX;
     if (availableHeight >= most) return false;
     const rows = node.table.body.length;
-    const lastOnes = Math.max(rows - (node.footerRows ?? 0) - ROWS_MIN, (node.table.headerRows ?? 0) + 1);
+    const isKept = (at: number): boolean => node.keptRows?.[at] === true;
+    let lastOnes = Math.max(rows - (node.footerRows ?? 0) - ROWS_MIN, (node.table.headerRows ?? 0) + 1);
+    while (isKept(lastOnes - 1)) lastOnes--;
     const together = row === lastOnes ? heightOf(rows) + next(true) : 0;
-    const need = together > 0 && together <= most ? together : heightOf(row + 1);
+    let end = row + 1;
+    while (end < rows && isKept(end - 1)) end++;
+    const kept = heightOf(end);
+    const least = kept <= most ? kept : heightOf(row + 1);
+    const need = together > 0 && together <= most ? together : least;
     return need > availableHeight && need <= most;
   }
 

@@ -176,6 +176,8 @@ type TableNode = Block &
     fillsWidth?: boolean;
     /** Rows at the end that stay with the last ones before them: totals. */
     footerRows?: number;
+    /** For each row whether it stands on the sheet of the next one. */
+    keptRows?: readonly boolean[];
     /** Its last rows stand on the sheet where what follows it begins. */
     lastRowsStay?: boolean;
     /** The table stands at the right if it is narrower than its room. */

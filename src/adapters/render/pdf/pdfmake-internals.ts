@@ -82,7 +82,7 @@ export type MeasuredList = Readonly<{
   _gapSize: Readonly<{ width: number; height: number; lineHeight: number }>;
 }>;
 
-/** As a table stands once it is measured; `fillsWidth`, `footerRows` and `lastRowsStay` are ours. */
+/** As a table stands once it is measured; `fillsWidth`, `footerRows`, `keptRows` and `lastRowsStay` are ours. */
 export type MeasuredTable = Measured &
   Readonly<{
     table: {
@@ -100,5 +100,6 @@ export type MeasuredTable = Measured &
     _breaksBySpan?: unknown;
     fillsWidth?: boolean;
     footerRows?: number;
+    keptRows?: readonly boolean[];
     lastRowsStay?: boolean;
   }>;

@@ -188,11 +188,20 @@ const checkTimeline = (props: Readonly<Record<string, unknown>>, field: string, 
 };
 
 /** A table has its rows written out, or a data source gives one row per item and the columns say what stands in it. */
-const checkTable = (props: Readonly<Record<string, unknown>>, field: string, { faults }: WalkTools): void => {
-  const { dataSource, rows, columns } = props;
+const checkTable = (props: Readonly<Record<string, unknown>>, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  const { dataSource, rows, columns, groupBy, groupOrder } = props;
   if (dataSource === undefined && rows === undefined) return faults.add(`${field}.dataSource`, 'is required where there are no rows');
   if (dataSource !== undefined && rows !== undefined)
     return faults.add(`${field}.rows`, 'cannot stand beside dataSource: give one of the two');
+  if (groupBy !== undefined && dataSource === undefined) faults.add(`${field}.groupBy`, 'groups the items of a dataSource, not rows');
+  if (groupOrder !== undefined && groupBy === undefined) faults.add(`${field}.groupOrder`, 'is the order of the groups of groupBy');
+  const described = Array.isArray(columns) ? columns.filter(isPlainObject) : [];
+  for (const [at, column] of described.entries())
+    for (const name of ['groupHeader', 'groupFooter'])
+      if (groupBy === undefined && column[name] !== undefined)
+        faults.add(`${field}.columns[${at}].${name}`, 'belongs to the groups of groupBy');
+  if (groupBy !== undefined && tools.outputs.includes('excel')) checkTotals(described, field, tools);
   if (dataSource === undefined) return;
   if (columns === undefined) return faults.add(`${field}.columns`, 'is required beside dataSource');
   if (!Array.isArray(columns)) return;
@@ -200,6 +209,32 @@ const checkTable = (props: Readonly<Record<string, unknown>>, field: string, { f
     if (isPlainObject(column) && column['content'] === undefined)
       faults.add(`${field}.columns[${at}].content`, 'is required beside dataSource');
   });
+};
+
+const isFormula = (text: unknown, pattern: RegExp): boolean => typeof text === 'string' && /^\s*=/.test(text) && pattern.test(text);
+
+/** A formula over the rows of a workbook goes over the rows of its groups too: only SUBTOTAL leaves out what is a SUBTOTAL itself. */
+const checkTotals = (columns: readonly Readonly<Record<string, unknown>>[], field: string, { faults }: WalkTools): void => {
+  const overRows = (text: unknown): boolean => isFormula(text, /\{(?:first|last)\}/);
+  const isSubtotal = (text: unknown): boolean => isFormula(text, /^\s*=\s*SUBTOTAL\s*\(/i);
+  const hasTotal = columns.some(({ footer }) => overRows(footer));
+  for (const [at, column] of columns.entries()) {
+    const { footer } = column;
+    if (overRows(footer) && !isSubtotal(footer))
+      faults.add(
+        `${field}.columns[${at}].footer`,
+        'goes over the rows of the groups too: write =SUBTOTAL(9,D{first}:D{last}), which leaves them out',
+      );
+    for (const name of ['groupHeader', 'groupFooter']) {
+      const text = column[name];
+      const isValue = typeof text === 'string' && (isFormula(text, /./) ? !isSubtotal(text) : /\{\{\s*group\.(?:sum|count)/.test(text));
+      if (hasTotal && isValue)
+        faults.add(
+          `${field}.columns[${at}].${name}`,
+          'is counted by the formulas of the footer: write =SUBTOTAL(9,D{first}:D{last}), whose rows are those of the group',
+        );
+    }
+  }
 };
 
 export const refuseUnknown = (

@@ -480,7 +480,7 @@ const lookAtTable = ({ columns, rows }: NonNullable<DocumentComponent['props']>,
   each(columns, (column, at) => {
     if (!isJsonObject(column)) return;
     look(column['content'], `${field}.columns[${at}].content`);
-    look(column['footer'], `${field}.columns[${at}].footer`);
+    for (const name of ['footer', 'groupHeader', 'groupFooter']) look(column[name], `${field}.columns[${at}].${name}`);
   });
   each(rows, (row, at) =>
     each(row, (cell, place) => {

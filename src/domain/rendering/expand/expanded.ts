@@ -99,6 +99,9 @@ export type ExpandedImage = ExpandedOf<
     borderRadius?: number;
   }
 >;
+/** `first` and `last` are the rows of its items, from 0. */
+export type GroupRow = Readonly<{ kind: 'header' | 'footer'; first: number; last: number }>;
+
 export type ExpandedTable = ExpandedOf<
   'table',
   {
@@ -106,6 +109,8 @@ export type ExpandedTable = ExpandedOf<
     source?: string;
     columns: readonly ExpandedColumn[];
     rows: readonly (readonly Cell[])[];
+    /** For each row the group that it is the head or the foot of; undefined for rows of items. Absent: there are no groups. */
+    groupRows?: readonly (GroupRow | undefined)[];
     showHeader: boolean;
     striped: boolean;
     border: Border;

@@ -2,7 +2,7 @@
 import { type Json, isJsonObject, type JsonObject } from '../../core/json.js';
 import type { Direction } from '../direction.js';
 import type { Limits } from '../../core/limits.js';
-import type { Cell, ExpandedColumn } from './expanded.js';
+import type { Cell, ExpandedColumn, GroupRow } from './expanded.js';
 import {
   aloneIn,
   compileHtml,
@@ -17,7 +17,21 @@ import {
 } from '../fill/filling.js';
 import type { Formatter } from '../scope/formats.js';
 import { cellTooLong, tooManyColumns, tooManyItems, tooManyRows } from '../budget.js';
-import { charge, countChars, type Scope, type State, compileSource, rootShape, steadySource } from '../scope/scope.js';
+import {
+  charge,
+  countChars,
+  type Scope,
+  type State,
+  compileSource,
+  rootShape,
+  steadySource,
+  GROUP,
+  groupingOf,
+  groupItems,
+  groupShape,
+  type Grouping,
+  type Source,
+} from '../scope/scope.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import { literalValue, writtenCell, type Showing, holdsNumbers, isColumnType, isNumeric } from '../scope/showing.js';
 import type { ValueFormat, VariableType } from '../scope/definitions.js';
@@ -54,7 +68,8 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   const props = component.props ?? {};
   const place: TablePlace = { field, limits };
   const { columns, rows, hidden } = props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
-  const source = steadySource(props, scope);
+  // Between its items stand other rows: charts have cells of their own.
+  const source = props['groupBy'] === undefined ? steadySource(props, scope) : undefined;
   const look = compileLook(props, scope);
   const emptyText = typeof props['emptyText'] === 'string' ? compileHtml(props['emptyText'], scope) : undefined;
   const sheetName = typeof props['sheetName'] === 'string' ? compilePlain(props['sheetName'], scope) : undefined;
@@ -74,13 +89,15 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
       if (header !== undefined) keepText(header, 'a header', state, place);
       if (footer !== undefined) keepText(footer, 'a footer', state, place);
     }
+    const body = rows(state);
     out.push({
       type: 'table',
       ...defined({ source }),
       id: component.id,
       field,
       columns: made,
-      rows: away.size === 0 ? rows(state) : rows(state).map((row) => row.filter((_, at) => !away.has(at))),
+      rows: away.size === 0 ? body.cells : body.cells.map((row) => row.filter((_, at) => !away.has(at))),
+      ...defined({ groupRows: body.groupRows }),
       ...fixed,
       ...look(state),
       emptyText: emptyText === undefined ? undefined : charge(emptyText(state), state, limits),
@@ -190,9 +207,11 @@ const columnsOf = (props: JsonObject, count: number, scope: Scope, inside: Scope
   return Array.from({ length: Math.max(given.length, count) }, (_, at) => compileColumn(given[at], scope, inside));
 };
 
+type Body = Readonly<{ cells: readonly (readonly Cell[])[]; groupRows?: readonly (GroupRow | undefined)[] }>;
+
 type Rows = Readonly<{
   columns: readonly CompiledColumn[];
-  rows: (state: State) => readonly (readonly Cell[])[];
+  rows: (state: State) => Body;
   /** The places of columns that are left out; absent where none ever is. */
   hidden?: ((state: State) => ReadonlySet<number>) | undefined;
 }>;
@@ -204,18 +223,75 @@ const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
   const source = compileSource(props, scope);
   const columns = columnsOf(props, 0, scope, source.inside);
   const cells = columns.map(({ content, showing }) => compileCell(content, showing, source.inside));
-  const rows = (state: State): readonly (readonly Cell[])[] => {
+  const grouping = groupingOf(props, limits.pathSegmentsMax);
+  const grouped = grouping === undefined ? undefined : groupedRows(props, columns, { grouping, source, cells }, place, scope);
+  const rows = (state: State): Body => {
     // A sheet is made for many rows; in a PDF a table is a loop like any other.
     const items = state.format === 'excel' ? source.all(state) : source.items(state);
     if (state.format === 'excel') countRows(items.length, state, limits);
+    if (grouped !== undefined) return grouped(state, items);
     const made = new Array<readonly Cell[]>(items.length);
     for (let at = 0; at < items.length; at += 1) {
       source.enter(state, items[at] ?? null, at);
       made[at] = rowOf(cells, at, state, place);
     }
-    return made;
+    return { cells: made };
   };
   return { columns, rows, hidden: compileHiddenColumns(props, source, limits.pathSegmentsMax) };
+};
+
+type Grouped = Readonly<{ grouping: Grouping; source: Source; cells: readonly MakeCell[] }>;
+
+/** Makes the rows of items group by group, with the head and the foot of each where a column has one. */
+const groupedRows = (
+  props: JsonObject,
+  columns: readonly CompiledColumn[],
+  { grouping, source, cells }: Grouped,
+  place: TablePlace,
+  scope: Scope,
+): ((state: State, items: readonly Json[]) => Body) => {
+  const { limits } = scope;
+  const slot = source.inside.slots;
+  const local = { slot, shape: groupShape(source.itemShape, grouping.by) };
+  const inside: Scope = { ...scope, locals: new Map(scope.locals).set(GROUP, local), slots: slot + 1 };
+  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
+  const edgeOf = (name: 'groupHeader' | 'groupFooter'): readonly MakeCell[] | undefined => {
+    const contents = columns.map((_, at) => (isJsonObject(given[at]) ? given[at][name] : undefined));
+    if (contents.every((content) => content === undefined)) return undefined;
+    return contents.map((content, at) => compileCell(content, columns[at]?.showing ?? {}, inside));
+  };
+  const [header, footer] = [edgeOf('groupHeader'), edgeOf('groupFooter')];
+  return (state, items) => {
+    const made: (readonly Cell[])[] = [];
+    const groupRows: (GroupRow | undefined)[] = [];
+    const addEdge = (edge: readonly MakeCell[] | undefined, row: GroupRow): void => {
+      if (edge === undefined) return;
+      if (state.format === 'excel') countRows(1, state, limits);
+      else countItems(1, state, limits);
+      groupRows[made.length] = row;
+      made.push(rowOf(edge, made.length, state, place));
+    };
+    let at = 0;
+    for (const { items: own, value } of groupItems(items, grouping, scope.language.locale)) {
+      state.locals[slot] = value;
+      const first = made.length + (header === undefined ? 0 : 1);
+      const last = first + own.length - 1;
+      addEdge(header, { kind: 'header', first, last });
+      for (const item of own) {
+        source.enter(state, item, at);
+        groupRows[made.length] = undefined;
+        made.push(rowOf(cells, made.length, state, place));
+        at += 1;
+      }
+      addEdge(footer, { kind: 'footer', first, last });
+    }
+    return { cells: made, groupRows };
+  };
+};
+
+const countItems = (count: number, state: State, { documentItemsMax }: Limits): void => {
+  state.items += count;
+  if (state.items > documentItemsMax) throw tooManyItems(state.items, documentItemsMax);
 };
 
 const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
@@ -233,10 +309,10 @@ const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows =
       return compileCell(cell.content, cell.showing, scope);
     }),
   );
-  const rows = (state: State): readonly (readonly Cell[])[] => {
+  const rows = (state: State): Body => {
     if (state.format === 'excel') countRows(made.length, state, limits);
-    else if ((state.items += made.length) > limits.documentItemsMax) throw tooManyItems(state.items, limits.documentItemsMax);
-    return made.map((cells, at) => rowOf(cells, at, state, place));
+    else countItems(made.length, state, limits);
+    return { cells: made.map((cells, at) => rowOf(cells, at, state, place)) };
   };
   return { columns, rows };
 };

@@ -7,6 +7,7 @@ import type { VariableDefinition } from '../scope/definitions.js';
 import { constants, isConstant } from '../scope/constants.js';
 import { shorten, writePath, type Path, nearestName } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
+import { GROUP, groupShape } from '../scope/scope.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/templated-text.js';
 import { pathsInTexts, walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 import { calculatedMembers, isCalculated } from '../expression/calculated.js';
@@ -76,6 +77,7 @@ export const checkPaths = (
       const finding = fieldFinding(member, shapeIn(source, scope)?.item ?? anything, nearest);
       if (finding !== undefined) tell([...source, ...member], field, finding);
     },
+    groups: (path, scope, { by }) => [new Map(scope).set(GROUP, groupShape(shapeIn(path, scope)?.item, by))],
     isHidden: () => false,
   };
   const root: Scope = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));

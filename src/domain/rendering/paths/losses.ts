@@ -16,6 +16,7 @@ import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
 import { isCurrency } from '../scope/showing.js';
+import { GROUP, groupItems, groupShape } from '../scope/scope.js';
 import { completedStart, encodeFor, isSettled, NO_HOST, NO_LINK_RULES, partAt, type LinkRules } from '../addresses.js';
 import { cssColor, cssDeclaration } from '../css.js';
 import { checkProp } from '../props.js';
@@ -191,6 +192,15 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
         const found = readPath(item, member);
         if (isBlank(found)) add({ kind: 'missing', field, shape: formOf(found) }, `${written(source, scope)}[${at}]${writeSteps(member)}`);
       }
+    },
+    groups: (path, scope, grouping) => {
+      const value = valueOf(path, scope);
+      if (!isArray(value)) return [];
+      spendChars(running().budget, value.length * PATH_CHARS * (1 + grouping.sums.length));
+      const shape = groupShape(shapeOfPath(path, scope)?.item, grouping.by);
+      return groupItems(value, grouping, lossy.locale).map((group) =>
+        new Map(scope).set(GROUP, { value: group.value, written: () => GROUP, shape }),
+      );
     },
     isHidden: (paths, scopes) => {
       if (paths.length === 0) return false;

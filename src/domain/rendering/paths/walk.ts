@@ -17,6 +17,7 @@ import {
 import { type PropKind, seriesSpecs } from '../props.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
+import { groupingOf, type Grouping } from '../scope/scope.js';
 import { once } from '../../../shared/cache.js';
 
 /** A component of a mail or of a document. */
@@ -49,6 +50,8 @@ export type PathReader<Scope> = Readonly<{
   items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
   /** A member that is read of each item of a data source. */
   member: (source: Path, member: Path, field: string, scope: Scope) => void;
+  /** The scopes of the groups of a table, in which `group` is in reach. */
+  groups: (source: Path, scope: Scope, grouping: Grouping) => Iterable<Scope>;
   /** True where all of the paths are blank in all of the scopes, so that `hideWhenEmpty` hides what depends on them. */
   isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
 }>;
@@ -69,6 +72,7 @@ const NOT_TEXTS: ReadonlySet<string> = new Set([
   'indexVariable',
   'categoryField',
   'valueField',
+  'groupBy',
 ]);
 
 type Walker<Scope> = Walk<Scope> &
@@ -296,13 +300,24 @@ const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, scope:
     ([, { content, hideWhenEmpty }]) =>
       hideWhenEmpty !== true || !walker.reader.isHidden(typeof content === 'string' ? walker.pathsIn(content) : [], scopes),
   );
-  for (const [at, { content: _, format: __, ...outside }] of shown) walker.texts(outside, `${field}.props.columns[${at}]`, scope);
+  for (const [at, column] of shown)
+    walker.texts(without(column, ['content', 'format', 'groupHeader', 'groupFooter']), `${field}.props.columns[${at}]`, scope);
   for (const inside of scopes)
     for (const [at, { content, format }] of shown) {
       walker.texts(content, `${field}.props.columns[${at}].content`, inside);
       if (format !== undefined) walker.texts(format, `${field}.props.columns[${at}].format`, inside);
     }
+  const grouping = groupingOf(props, walker.segmentsMax);
+  const source = grouping === undefined ? undefined : pathOf(props['dataSource'], walker);
+  if (grouping === undefined || source === undefined) return;
+  walker.reader.member(source, grouping.by, `${field}.props.groupBy`, scope);
+  for (const inside of walker.reader.groups(source, scope, grouping))
+    for (const [at, column] of shown)
+      for (const name of ['groupHeader', 'groupFooter']) walker.texts(column[name], `${field}.props.columns[${at}].${name}`, inside);
 };
+
+const without = (object: JsonObject, names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 
 /** `inner` are the props that are written for each item. */
 const walkRepeated = <Scope>(
@@ -317,7 +332,7 @@ const walkRepeated = <Scope>(
     else walker.texts(content, `${field}.content`, scope);
     return walker.texts(props, `${field}.props`, scope);
   }
-  walker.texts(Object.fromEntries(Object.entries(props).filter(([name]) => !inner.includes(name))), `${field}.props`, scope);
+  walker.texts(without(props, inner), `${field}.props`, scope);
   for (const inside of itemsOf(props, field, scope, walker)) {
     walker.texts(content, `${field}.content`, inside);
     for (const name of inner) walker.texts(props[name], `${field}.props.${name}`, inside);

@@ -3,14 +3,15 @@
  */
 import type { OutputFormat } from '../content.js';
 import type { Direction } from '../direction.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { isConstant } from './constants.js';
 import type { Language } from './formats.js';
 import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../budget.js';
-import { isArray, readPath, readStep, writePath, type Path } from './path.js';
+import { isArray, parsePath, readPath, readStep, writePath, type Path } from './path.js';
+import { decimal, toNumber } from './conditions.js';
 import { indexShape, shapeAt, type Shape } from './shapes.js';
-import { parsePathText } from '../fill/templated-text.js';
+import { parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
 import { notAnArray } from '../fill/variables.js';
 
 /** One expansion: what it reads, and what it has made so far, for the limits. */
@@ -163,4 +164,113 @@ export const countChars = (chars: number, state: State, { documentTextCharsMax }
 export const countImages = (count: number, state: State, { pdfImagesMax }: Limits): void => {
   state.images += count;
   if (state.format === 'pdf' && state.images > pdfImagesMax) throw tooManyImages(state.images, pdfImagesMax);
+};
+
+/** The name by which cells between the items of a table read their group. */
+export const GROUP = 'group';
+
+/** How the items of a table are grouped; `sums` are the members that cells ask the sum of. */
+export type Grouping = Readonly<{
+  by: Path;
+  /** As their first items stand; by name in the language of the document; as the values of `by` stand here. */
+  order: 'given' | 'name' | readonly (string | number)[];
+  sums: readonly Path[];
+}>;
+
+/** The columns of a table that show something above or below the items of a group. */
+type GroupCells = 'groupHeader' | 'groupFooter';
+
+/** In: the props of a checked table. Out: how its items are grouped; undefined where they are not. */
+export const groupingOf = (props: JsonObject, segmentsMax: number): Grouping | undefined => {
+  const by = typeof props['groupBy'] === 'string' ? parsePath(props['groupBy'].trim(), segmentsMax) : undefined;
+  if (by?.ok !== true) return undefined;
+  const sums = new Map<string, Path>();
+  const cells: readonly GroupCells[] = ['groupHeader', 'groupFooter'];
+  for (const column of Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [])
+    for (const name of cells) {
+      const text = isJsonObject(column) ? column[name] : undefined;
+      for (const path of typeof text === 'string' ? pathsOf(parseTemplatedText(text, segmentsMax).parts) : [])
+        if (path[0] === GROUP && path[1] === 'sum' && path.length > 2) sums.set(writePath(path), path.slice(2));
+    }
+  const order = props['groupOrder'];
+  return {
+    by: by.path,
+    order: isArray(order) ? (order as readonly (string | number)[]) : order === 'name' ? 'name' : 'given',
+    sums: [...sums.values()],
+  };
+};
+
+/** The items of a group in their order, and what its cells read as `group`: `key`, `count`, and the sums of members under `sum`. */
+export type Group = Readonly<{ items: readonly Json[]; value: JsonObject }>;
+
+/** Groups items by a member. Items without a value there are the last group, unless the order is as given. */
+export const groupItems = (items: readonly Json[], { by, order, sums }: Grouping, locale: string): readonly Group[] => {
+  const found = new Map<string, { key: Json; items: Json[] }>();
+  for (const item of items) {
+    const key = readPath(item, by) ?? null;
+    const id = JSON.stringify(key);
+    const group = found.get(id);
+    if (group === undefined) found.set(id, { key, items: [item] });
+    else group.items.push(item);
+  }
+  const groups = [...found.values()];
+  if (order === 'name') {
+    const { compare } = new Intl.Collator(locale, { numeric: true });
+    groups.sort((one, other) => blankLast(one.key, other.key) || compareKeys(one.key, other.key, compare));
+  } else if (order !== 'given') {
+    const ranks = new Map(order.map((key, at) => [String(key), at] as const));
+    const rankOf = (key: Json): number => (typeof key === 'object' ? undefined : ranks.get(String(key))) ?? ranks.size;
+    groups.sort((one, other) => rankOf(one.key) - rankOf(other.key) || blankLast(one.key, other.key));
+  }
+  return groups.map((group) => ({
+    items: group.items,
+    value: { key: group.key, count: group.items.length, sum: sumsOf(group.items, sums) },
+  }));
+};
+
+const blankLast = (one: Json, other: Json): number => Number(one === null || one === '') - Number(other === null || other === '');
+
+const compareKeys = (one: Json, other: Json, compare: (a: string, b: string) => number): number =>
+  typeof one === 'number' && typeof other === 'number' ? one - other : compare(textOfKey(one), textOfKey(other));
+
+const textOfKey = (key: Json): string => (typeof key === 'object' ? JSON.stringify(key) : String(key));
+
+const sumsOf = (items: readonly (Json | undefined)[], paths: readonly Path[]): JsonObject =>
+  Object.fromEntries(
+    [...new Set(paths.map(([name]) => name))].flatMap((name): [string, Json][] => {
+      if (name === undefined) return [];
+      const values = items.map((item) => readStep(item, name));
+      const inner = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
+      const sum = inner.some(({ length }) => length === 0) ? sumOf(values) : sumsOf(values, inner);
+      return sum === undefined ? [] : [[String(name), sum]];
+    }),
+  );
+
+/** Missing values count as nothing. None at all, or one that is no number, has no sum. */
+const sumOf = (values: readonly (Json | undefined)[]): number | undefined => {
+  let sum: number | undefined;
+  for (const value of values) {
+    if (value === undefined || value === null) continue;
+    const number = toNumber(value);
+    if (number === undefined) return undefined;
+    sum = decimal((sum ?? 0) + number);
+  }
+  return sum;
+};
+
+const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };
+
+/** What is known of `group` in a table whose items have this shape. */
+export const groupShape = (item: Shape | undefined, by: Path): Shape => {
+  const sum: Shape = { ...anything, type: 'object', members: item?.members ?? new Map<string, Shape>() };
+  const key = shapeAt(item, [GROUP, ...by]) ?? anything;
+  return {
+    ...anything,
+    type: 'object',
+    members: new Map([
+      ['key', key],
+      ['count', indexShape],
+      ['sum', sum],
+    ]),
+  };
 };

@@ -2,6 +2,7 @@
 import type { JsonObject, Json } from '../../../../domain/core/json.js';
 import { writePath, type Path } from '../../../../domain/rendering/scope/path.js';
 import { indexShape, type Shape } from '../../../../domain/rendering/scope/shapes.js';
+import { GROUP, groupingOf, groupShape } from '../../../../domain/rendering/scope/scope.js';
 import { quote, concat, js, type Term } from '../code.js';
 import {
   withLocals,
@@ -9,6 +10,7 @@ import {
   type Local,
   itemShapeAt,
   pathOf,
+  quoteJson,
   rawOf,
   rootShape,
   type ComponentRenderer,
@@ -37,17 +39,21 @@ import {
   word,
 } from '../style.js';
 
+/** Write what stands above and below the items of a group, where `group` is in reach. */
+type GroupEdges = Readonly<{ head: (inGroup: Context) => void; foot: (inGroup: Context) => void }>;
+
 /**
  * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item (`itemVariable`,
  * default `item`) and the index (`indexVariable`, from 0) are in reach, and the expressions of the index and of the number of items.
  * More items than the limit throw ERR_LIMIT_007, a body beyond its size RENDERED_BODY_TOO_LARGE while it grows.
- * `empty` is written where there are no items.
+ * `empty` is written where there are no items. With `around` the items come group by group, as `groupBy` and `groupOrder` say.
  */
 export const openItems = (
   props: JsonObject,
   context: Context,
   body: (inner: Context, index: string, count: string) => void,
   empty?: () => void,
+  around?: GroupEdges,
 ): void => {
   const { code, limits } = context;
   const path = pathOf(props['dataSource'], context);
@@ -55,11 +61,31 @@ export const openItems = (
   code.statement(`const ${items}=ITEMS(${rawOf(path, context)},${quote(writePath(path))});`);
   const locals: [string, Local][] = [[nameOf(props['itemVariable'], 'item'), { js: item, shape: itemShapeAt(path, context) }]];
   if (props['indexVariable'] !== undefined) locals.push([nameOf(props['indexVariable'], 'index'), { js: index, shape: indexShape }]);
-  code.block(`for(let ${index}=0;${index}<${items}.length;${index}++)`, () => {
-    code.statement(`const ${item}=${items}[${index}];`);
+  const grow = `if(h.length>${limits.htmlSizeBytesMax})TOO_LARGE(h.length);`;
+  const each = (list: string, at: string): void => {
+    code.statement(`const ${item}=${list}[${at}];`);
     body(withLocals(context, locals), index, `${items}.length`);
-    code.statement(`if(h.length>${limits.htmlSizeBytesMax})TOO_LARGE(h.length);`);
-  });
+    code.statement(grow);
+  };
+  const grouping = around === undefined ? undefined : groupingOf(props, limits.pathSegmentsMax);
+  if (around === undefined || grouping === undefined)
+    code.block(`for(let ${index}=0;${index}<${items}.length;${index}++)`, () => each(items, index));
+  else {
+    const [group, value, place, next] = [code.name('g'), code.name('e'), code.name('i'), code.name('i')];
+    const groups = `GROUPS(${items},${code.constant(quoteJson(grouping))},${quote(context.language.locale)})`;
+    const inGroup = withLocals(context, [[GROUP, { js: value, shape: groupShape(itemShapeAt(path, context), grouping.by) }]]);
+    code.statement(`let ${next}=0;`);
+    code.block(`for(const ${group} of ${groups})`, () => {
+      code.statement(`const ${value}=${group}.value;`);
+      around.head(inGroup);
+      code.block(`for(let ${place}=0;${place}<${group}.items.length;${place}++)`, () => {
+        code.statement(`const ${index}=${next}++;`);
+        each(`${group}.items`, place);
+      });
+      around.foot(inGroup);
+      code.statement(grow);
+    });
+  }
   if (empty !== undefined) code.block(`if(${items}.length===0)`, empty);
 };
 

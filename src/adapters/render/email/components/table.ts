@@ -52,6 +52,8 @@ type Column = Readonly<{
   header: string;
   content: Json | undefined;
   footer: string | undefined;
+  groupHeader: string | undefined;
+  groupFooter: string | undefined;
   width: Json | undefined;
   align: Term;
   headerAlign: Term;
@@ -157,6 +159,11 @@ const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
   return Array.from({ length: count }, (_, at) => columnOf(given[at], props, context));
 };
 
+const textIn = (column: JsonObject, name: string): string | undefined => {
+  const text = column[name];
+  return typeof text === 'string' ? text : undefined;
+};
+
 const columnOf = (given: Json | undefined, props: JsonObject, context: Context): Column => {
   const column = isJsonObject(given) ? given : {};
   const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
@@ -168,7 +175,9 @@ const columnOf = (given: Json | undefined, props: JsonObject, context: Context):
   return {
     header: typeof column['header'] === 'string' ? column['header'] : '',
     content,
-    footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
+    footer: textIn(column, 'footer'),
+    groupHeader: textIn(column, 'groupHeader'),
+    groupFooter: textIn(column, 'groupFooter'),
     width: column['width'],
     align,
     headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
@@ -308,6 +317,13 @@ const onStripe = (context: Context): Context => ({
 const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
   const { code } = look.context;
   const content = ({ content }: Column): Json => content ?? '';
+  const edge = (name: 'groupHeader' | 'groupFooter', inGroup: Context): void => {
+    if (columns.every((column) => column[name] === undefined)) return;
+    const text = (column: Column): Json => column[name] ?? '';
+    code.html(TOP_ROW);
+    row(columns, look, inGroup, text, 'footer');
+    textRow(columns, inGroup, rows, text);
+  };
   const emptyText = props['emptyText'];
   const empty =
     typeof emptyText !== 'string'
@@ -328,6 +344,7 @@ const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, row
       textRow(columns, inner, rows, content);
     },
     empty,
+    { head: (inGroup) => edge('groupHeader', inGroup), foot: (inGroup) => edge('groupFooter', inGroup) },
   );
 };
 

@@ -136,7 +136,17 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   }
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? [];
-    const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
+    const group = component.groupRows?.[at];
+    const cells = columns.map((column, index) =>
+      group === undefined
+        ? bodyCell(row[index], column, index, body)
+        : totalCell(row[index] ?? { html: '', value: undefined, showing: undefined }, column, index, {
+            ...body,
+            first: first + group.first,
+            last: first + group.last,
+            where: `the cell in row ${at + 1}`,
+          }),
+    );
     sheet.writeRow(
       cells,
       heightOf(cells, looks, sheet.widths, (column) => tellCut(`the cell in row ${at + 1}`)(column)),
@@ -144,17 +154,29 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
   }
   if (hasFooter) {
-    const cells = columns.map((column, at) => footerCell(column, at, body));
+    const cells = columns.map((column, at) => totalCell(footerOf(column), column, at, { ...body, where: 'the footer' }));
     sheet.writeRow(cells, heightOf(cells, looks, sheet.widths, tellCut('the footer')));
   }
   for (const [at, { rules }] of columns.entries()) {
     const letters = columnLetters(at + 1);
-    if (rules !== undefined && rows.length > 0) sheet.formatByRules(`${letters}${first}:${letters}${body.last}`, rules);
+    if (rules !== undefined && rows.length > 0)
+      sheet.formatByRules(
+        runsOf(component)
+          .map(([from, to]) => `${letters}${first + from}:${letters}${first + to}`)
+          .join(' '),
+        rules,
+      );
   }
   if (component.autoFilter && hasHeader && rows.length > 0) {
     sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);
   }
   await sheet.flush();
+};
+
+/** The rows of items without those of groups between them, each run by its first and its last row. */
+const runsOf = ({ rows, groupRows = [] }: ExpandedTable): readonly (readonly [first: number, last: number])[] => {
+  const runs = new Map(groupRows.flatMap((group) => (group === undefined ? [] : [[group.first, group.last] as const])));
+  return runs.size === 0 ? [[0, rows.length - 1]] : [...runs];
 };
 
 /** The height of a row, because not every reader works it out; undefined for a row of one line. `tellCut` is called with the column of a text that no row is high enough for. */
@@ -231,26 +253,37 @@ const bodyCell = (
 const cellContent = (cell: Cell): Content =>
   typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
 
-const footerCell = (
-  column: ExpandedColumn,
+/** What stands in a row of totals: a cell without `showing` shows a value as its column does. */
+type Total = Readonly<{ html: Html; value: Json | undefined; showing: Showing | undefined; formula?: string | undefined }>;
+
+const footerOf = ({ footer = '', footerValue, footerShowing, footerFormula }: ExpandedColumn): Total => ({
+  html: footer,
+  value: footerValue,
+  showing: footerShowing,
+  formula: footerFormula,
+});
+
+/** A cell of the footer, or of the head or foot of a group. `first` and `last` are the rows that it stands for. */
+const totalCell = (
+  { html, value, showing, formula: written }: Total,
+  { align, format }: ExpandedColumn,
   at: number,
-  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
+  { component, frame, looks, typed: typedOf, resultCode, first, last, where }: Body & Readonly<{ where: string }>,
 ): DrawnCell => {
   const { sheet } = frame;
   const row = sheet.nextRow();
-  const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
-  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last }, frame.context.rangeOf);
+  const formula = written === undefined ? undefined : formulaAt(written, { row, first, last }, frame.context.rangeOf);
   if (formula !== undefined) {
     // Below dates may stand how many they are.
-    const shown = footerShowing === undefined || footerShowing.type === 'date' ? format : formatOfResult(footerShowing);
+    const shown = showing === undefined || showing.type === 'date' ? format : formatOfResult(showing);
     return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(shown), false) };
   }
-  // A footer says what it is by its value: words such as "Total" stand under numbers too.
-  const typed = typedOf({ value: footerValue, showing: footerShowing });
+  // A total says what it is by its value: words such as "Total" stand under numbers too.
+  const typed = typedOf({ value, showing });
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
   return textCell(
-    { html: footerFormula === undefined ? footer : '' },
-    spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }),
+    { html: written === undefined ? html : '' },
+    spotOf(component, frame, { where, row, at, font: looks.footerFont }),
     (_, code) => looks.footer(align, code, true),
   );
 };
@@ -274,7 +307,7 @@ const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): st
 
 /** The cells of a table as formulas see them: a value is looked up when a formula asks. `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
 const tableCells = (
-  { columns, rows }: ExpandedTable,
+  { columns, rows, groupRows }: ExpandedTable,
   { hasHeader, bodyRows, rangeOf }: TableRows,
   typed: Typed,
   footerTyped: (column: number) => Scalar | undefined,
@@ -286,7 +319,9 @@ const tableCells = (
     return compiled.get(formula);
   };
   const formulaCell = (formula: string, at: FormulaRows): CellContent | undefined =>
-    formulaAt(formula, at, rangeOf) === undefined ? undefined : { formula: compile(formula), rows: at };
+    formulaAt(formula, at, rangeOf) === undefined
+      ? undefined
+      : { formula: compile(formula), rows: at, isSubtotal: /\bSUBTOTAL\s*\(/i.test(formula) };
   return (row, column, start) => {
     const described = columns[column - 1];
     if (described === undefined) return null;
@@ -296,7 +331,9 @@ const tableCells = (
       const cell = rows[row - first]?.[column - 1];
       if (cell === undefined) return null;
       if (cell.formula !== undefined) {
-        const found = formulaCell(cell.formula, at);
+        const group = groupRows?.[row - first];
+        const own = group === undefined ? at : { ...at, first: start + first + group.first, last: start + first + group.last };
+        const found = formulaCell(cell.formula, own);
         if (found !== undefined) return found;
       }
       return valueOf(cell, typed);

@@ -2,7 +2,8 @@
 import type { Compiled } from './compile.js';
 import { type FormulaRows, isArea, NOT_COMPUTED, scalarOf, type Scalar } from './values.js';
 
-export type FormulaCell = Readonly<{ formula: Compiled | undefined; rows: FormulaRows }>;
+/** `isSubtotal`: other subtotals leave the cell out. */
+export type FormulaCell = Readonly<{ formula: Compiled | undefined; rows: FormulaRows; isSubtotal?: boolean }>;
 /** What stands in a cell; undefined where only the written sheet can tell. */
 export type CellContent = Scalar | FormulaCell | undefined;
 
@@ -28,13 +29,14 @@ export const openBook = (sheets: readonly BookSheet[]): Book => {
   let reads = 0;
   let depth = 0;
   let left = false;
-  const read = (name: string, row: number, column: number): Scalar => {
+  const read = (name: string, row: number, column: number, skipsSubtotals = false): Scalar => {
     reads += 1;
     const sheet = byName.get(name.toLowerCase());
     if (sheet === undefined || reads > READS_MAX || depth > DEPTH_MAX) throw NOT_COMPUTED;
     const content = sheet.contentAt(row, column);
     if (content === undefined) throw NOT_COMPUTED;
     if (!isFormula(content)) return content;
+    if (skipsSubtotals && content.isSubtotal === true) return null;
     const key = row * COLUMNS + column;
     const known = sheet.results.get(key);
     if (known !== undefined) return known;
@@ -52,7 +54,7 @@ export const openBook = (sheets: readonly BookSheet[]): Book => {
   };
   const compute = ({ formula, rows }: FormulaCell, own: string): Scalar => {
     if (formula === undefined) throw NOT_COMPUTED;
-    const value = formula({ rows, read: (sheet, row, column) => read(sheet ?? own, row, column) });
+    const value = formula({ rows, read: (sheet, ...place) => read(sheet ?? own, ...place) });
     // A formula that gives a blank cell shows 0.
     return (isArea(value) ? scalarOf(value) : value) ?? 0;
   };

@@ -31,7 +31,7 @@ type Token =
 /** The rows of a formula, and the cells that it can read. `read` throws NOT_COMPUTED for a cell that is not known here. */
 type FormulaContext = Readonly<{
   rows: FormulaRows;
-  read: (sheet: string | undefined, row: number, column: number) => Scalar;
+  read: (sheet: string | undefined, row: number, column: number, skipsSubtotals?: boolean) => Scalar;
 }>;
 export type Compiled = (context: FormulaContext) => Value;
 
@@ -203,6 +203,7 @@ const areaOf = (from: Corner, to: Corner, { rows, read }: FormulaContext): Area 
     rows: bottom - top + 1,
     columns: right - left + 1,
     at: (row, column) => read(from.sheet, top + row, left + column),
+    withoutSubtotals: (row, column) => read(from.sheet, top + row, left + column, true),
   };
 };
 

@@ -269,6 +269,14 @@ const serialOf = (year: number, month: number, day: number): number => {
   return year < 1901 || year > 9_999 || serial < FIRST_DAY ? notComputed() : serial;
 };
 
+/** An area as SUBTOTAL sees it: cells that are subtotals themselves are blank. */
+const ofItems =
+  (argument: Argument): Argument =>
+  () => {
+    const value = argument();
+    return isArea(value) && value.withoutSubtotals !== undefined ? { ...value, at: value.withoutSubtotals } : value;
+  };
+
 const totals: Readonly<Record<number, string>> = { 1: 'AVERAGE', 2: 'COUNT', 3: 'COUNTA', 4: 'MAX', 5: 'MIN', 6: 'PRODUCT', 9: 'SUM' };
 
 export const functions: Readonly<Record<string, SheetFunction>> = {
@@ -291,7 +299,7 @@ export const functions: Readonly<Record<string, SheetFunction>> = {
     run: ([which, ...given]) => {
       const number = numberOf(which?.() ?? null);
       const name = typeof number === 'number' ? totals[number > 100 ? number - 100 : number] : undefined;
-      return name === undefined ? notComputed() : (functions[name]?.run(given) ?? notComputed());
+      return name === undefined ? notComputed() : (functions[name]?.run(given.map(ofItems)) ?? notComputed());
     },
   },
   ROUND: numberFunction(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'nearest')),

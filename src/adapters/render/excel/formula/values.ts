@@ -70,7 +70,13 @@ const callsProgram = (formula: string): boolean => formula.replace(/"[^"]*"/g, '
 export type FormulaError = Readonly<{ error: '#DIV/0!' | '#VALUE!' | '#N/A' | '#NUM!' }>;
 export type Scalar = number | string | boolean | null | FormulaError;
 /** Cells from the upper left one, counted from 0. */
-export type Area = Readonly<{ rows: number; columns: number; at: (row: number, column: number) => Scalar }>;
+export type Area = Readonly<{
+  rows: number;
+  columns: number;
+  at: (row: number, column: number) => Scalar;
+  /** As `at`, but blank where the formula of the cell is a subtotal itself. */
+  withoutSubtotals?: Area['at'];
+}>;
 export type Value = Scalar | Area;
 
 /** Thrown where only a real sheet can tell: the cell gets no value, and the workbook asks to be worked out. */

@@ -51,7 +51,14 @@ export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
     ...(hasHeader ? [headerRow(component, context, tag)] : []),
     ...(rows.length === 0
       ? emptyRow(component, context, tag)
-      : rows.map((cells, at) => row(columns, (column) => cells[column]?.html ?? '', { context, tag, look: stripe(at) }))),
+      : rows.map((cells, at) =>
+          row(columns, (column) => cells[column]?.html ?? '', {
+            context,
+            tag,
+            look: stripe(at),
+            bold: component.groupRows?.[at] !== undefined,
+          }),
+        )),
     ...(hasFooter ? [row(columns, (column) => columns[column]?.footer ?? '', { context, tag, look: {}, bold: true })] : []),
   ];
   if (body.length === 0) return [];
@@ -66,6 +73,7 @@ export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
         layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
         fillsWidth: true,
         footerRows: hasFooter ? 1 : 0,
+        ...(component.groupRows !== undefined && { keptRows: keptRows(component.groupRows, hasHeader ? 1 : 0) }),
         lastRowsStay: lastRowsStay(component.flow),
         fromRight: outer.direction === 'rtl',
         ...lookOf(context),
@@ -75,6 +83,12 @@ export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
     undefined,
   );
 };
+
+/** For each row, those of the head of the table included, whether the next one stands on its sheet: heads of groups, and items above a foot. */
+const keptRows = (groupRows: NonNullable<ExpandedTable['groupRows']>, headRows: number): readonly boolean[] => [
+  ...Array.from({ length: headRows }, () => false),
+  ...groupRows.map((group, at) => group?.kind === 'header' || groupRows[at + 1]?.kind === 'footer'),
+];
 
 /** True where the last rows stand on the sheet where the next component begins; a table that is kept whole goes there as one. */
 export const lastRowsStay = (flow: Flow | undefined): boolean => flow?.keepWithNext === true && flow.keepTogether !== true;
