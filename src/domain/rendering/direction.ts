@@ -213,16 +213,31 @@ const balanced = (text: string): readonly [string, number] => {
   return [kept, open];
 };
 
-/** In: text of several lines. Out: the same, each line with ends of what it begins: a line break ends the text that is set apart, so the next line begins it again. */
+/** Bound: isolates within isolates that go on in the next line. Deeper ones end with their line, so that the text grows with its lines only. */
+const CONTINUED_MAX = 8;
+
+/**
+ * In: text of several lines. Out: the same, each line with ends of what it begins: a line break ends the text that is set apart, so the next line
+ * begins it again.
+ */
 export const isolatesByLine = (text: string): string => {
   if (!holdsIsolates(text)) return text;
-  let open: readonly string[] = [];
+  const open: string[] = [];
   return text
     .split('\n')
     .map((line) => {
       const begun = open.join('');
-      for (const [character] of line.matchAll(ISOLATES)) open = character === END_OF_ISOLATE ? open.slice(0, -1) : [...open, character];
-      return begun + line + END_OF_ISOLATE.repeat(open.length);
+      let depth = open.length;
+      for (const [character] of line.matchAll(ISOLATES)) {
+        if (character !== END_OF_ISOLATE) {
+          if (depth < CONTINUED_MAX) open.push(character);
+          depth += 1;
+        } else if (depth > 0) {
+          depth -= 1;
+          if (depth < open.length) open.pop();
+        }
+      }
+      return begun + line + END_OF_ISOLATE.repeat(depth);
     })
     .join('\n');
 };

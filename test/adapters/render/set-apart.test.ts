@@ -272,6 +272,14 @@ void t.test('values that bring such characters themselves end them', async (t) =
   t.equal(isolated('a\u2069b\u2067c', 'ltr'), '\u2066ab\u2067c\u2069\u2069');
   t.equal(isolated('\u20665\u2069', 'rtl'), '\u2067\u20665\u2069\u2069');
   t.equal(isolatesByLine('x \u2066a\nb\u2069 y'), 'x \u2066a\u2069\n\u2066b\u2069 y');
+  const lines = 4_000;
+  for (const value of ['\u2066\n'.repeat(lines), '\u2067'.repeat(lines) + '\nx'.repeat(lines)]) {
+    t.ok(isolatesByLine(value).length < lines * 40, 'isolates within isolates do not multiply with the lines');
+    for (const keepLines of [false, true]) {
+      const template = templateOf([{ id: 'text', type: 'rich-text', content: '<p>a {{v}}</p>', props: { keepLines } }]);
+      t.ok(renderTemplate(template, { v: value }).text.length < lines * 40, `nor in a text part, keepLines ${keepLines}`);
+    }
+  }
 });
 
 const pdfOf = (components: readonly unknown[], variables: JsonObject, more = {}): Promise<Uint8Array> =>
