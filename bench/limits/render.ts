@@ -66,7 +66,7 @@ const text =
   'Your order <%~ it.order.number %> of <%~ it.long(it.order.placedAt) %> is confirmed. We will write again as\nsoon as it ships.\n\n' +
   'View your order (<%~ it.url(it.order.trackingUrl) %>)\n\n' +
   'Item                                             Qty   Total\n------------------------------------------------------------\n' +
-  '<% for (const item of it.order.items) { %><%~ (item.name + ", " + item.variant).padEnd(46) %><%~ String(item.quantity).padStart(6) %><%~ it.money(item.total).padStart(8) %>\n<% } %>\n' +
+  '<% for (const item of it.order.items) { %><%~ item.name.padEnd(46) %><%~ String(item.quantity).padStart(6) %><%~ it.money(item.total).padStart(8) %>\n<%~ item.variant %>\n<% } %>\n' +
   '<%~ ("Subtotal  " + it.money(it.order.subtotal).padStart(7)).padStart(60) %>\n<%~ ("Shipping  " + it.money(it.order.shipping).padStart(7)).padStart(60) %>\n\n' +
   '<% if (it.order.discount > 0) { %><%~ ("Discount  " + ("−" + it.money(it.order.discount)).padStart(7)).padStart(60) %>\n\n<% } %>' +
   '<%~ ("Total  " + it.money(it.order.total)).padStart(60) %>\n\n----------------------------------------\n\n' +

@@ -220,8 +220,8 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
       tamper: (database) => database.exec('UPDATE events SET event_id = NULL'),
     },
     {
-      name: 'a row that nothing reads',
-      found: { beyond: 'rows and files that nothing reads' },
+      name: 'a row of a type and a stream that nothing reads',
+      found: 'log',
       tamper: (database) => insert(database, { ...at(database, victim, 0), stream: 'x', position: ended(database) + 1, type: ' x' }),
     },
     {

@@ -206,7 +206,7 @@ void t.test('pictures of the gallery', async (t) => {
   ]);
   t.equal(html.match(/src="cid:asset-/g)?.length, 4);
   t.notMatch(html, /asset:/);
-  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b], contentIds: [], isEmpty: false });
+  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b], contentIds: [], isEmpty: false, losses: [] });
   const none = { ...input, variables: { logo: 'asset:../../etc/passwd', id: 'x' } };
   t.same(render.check(none).assetIds, [a]);
   t.notMatch(render(none).html, /passwd/);
@@ -242,7 +242,7 @@ void t.test('files of the call are shown where rich text, images, values and sty
   t.match(html, "background:url('cid:tile') no-repeat center / cover;background-color:#ffffff");
   t.match(html, "background-image:url('cid:tile');background-size:cover");
   t.notMatch(html, /example\.com\/a|cid:x|cid:y|href="cid:/);
-  t.same(render.check(input), { subject: 'Hello', assetIds: [], contentIds: shown, isEmpty: false });
+  t.same(render.check(input), { subject: 'Hello', assetIds: [], contentIds: shown, isEmpty: false, losses: [] });
   const sized = render({ ...input, pictures: new Map([['cid:logo', { width: 40, height: 20 }]]) }).html;
   t.match(sized, '<img src="cid:logo" alt="code" width="40" height="20"');
   t.notMatch(render({ ...input, variables: { u: 'cid:a b"c', id: '../x' } }).html, /cid:a|cid:\.\./);
