@@ -405,7 +405,7 @@ class SealMissed extends Error {
   override readonly name = 'SealMissed';
 }
 
-/** Where reading begins: after a position, and how many events are passed over from there. */
+/** Reading begins after a position, and passes over so many events from there. */
 type Beginning = Readonly<{ after: number; skipped: number }>;
 
 /** What is no entry keeps no more than its hash in memory. */

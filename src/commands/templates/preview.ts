@@ -283,7 +283,7 @@ const withInlineImages = (html: string, inline: readonly InlineImage[], { pictur
     sizeBytes += picture.bytes.length;
     uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);
   }
-  // Where an address stands, and not where a text says it.
+  // Only addresses are replaced: a text of the mail may say cid: too.
   return html.replace(
     /(src="|background="|url\((?:'|&#39;)?)cid:([A-Za-z0-9._-]{1,100}(?:@sealpost)?)/g,
     (address, before: string, contentId: string) => {

@@ -164,7 +164,7 @@ export const setApart = (
   return out.filter(({ text }) => text !== '');
 };
 
-/** Of each text; one without a letter runs as those on both sides do: the code within an address. */
+/** The direction of each text. A text without a letter runs as those on both sides do: the code within an address. */
 const directionsOf = (texts: readonly string[]): readonly (Direction | undefined)[] => {
   const own = texts.map(ownDirection);
   return own.map((direction, at) => direction ?? (own[at - 1] === own[at + 1] ? own[at - 1] : undefined));

@@ -368,7 +368,7 @@ type Filling = Readonly<{
   language: Language;
   limits: Limits;
   budget: Budget;
-  /** Of text that people read: its values are set apart from it. */
+  /** People read the text: its values are set apart from it. */
   direction?: Direction;
 }>;
 
