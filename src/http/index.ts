@@ -23,7 +23,6 @@ import { ajvOptions, ownFormats, validationError } from './server/validation.js'
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
-import { attachmentTemplateRoutes } from './templates/attachment-templates.js';
 import { authRoutes } from './people/auth.js';
 import { ownAccountRoutes, sessionRoutes, userRoutes } from './people/account.js';
 import { accountPages } from './people/pages.js';
@@ -45,7 +44,7 @@ import { oauthGrantRoutes, oauthAppRoutes } from './apps/apps.js';
 import { oauthRoutes } from './apps/endpoints.js';
 import { teamMemberRoutes, teamRoutes } from './teams/teams.js';
 import { invitationRoutes } from './teams/invitations.js';
-import { templateVersionRoutes } from './templates/versions.js';
+import { previewRoutes } from './templates/previews.js';
 import { templateRoutes } from './templates/templates.js';
 
 export type { HttpDeps, HttpSettings } from './server/context.js';
@@ -251,8 +250,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   queueRoutes(app, deps);
   bulkRoutes(app, deps);
   templateRoutes(app, deps);
-  templateVersionRoutes(app, deps);
-  attachmentTemplateRoutes(app, deps);
+  previewRoutes(app, deps);
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   authRoutes(app, deps);

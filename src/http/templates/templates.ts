@@ -1,283 +1,354 @@
-/** Routes of email templates: making, changing, publishing, previewing. `:id` is an id or a slug throughout. */
-import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
+/**
+ * Routes of templates of emails and of attachments: making, changing and publishing them, their versions, and deleted ones taken back. `:id`
+ * is an id, a short id of an attachment template, or a slug throughout.
+ */
+import { DeletedSchema, idParams, pageOf, versionParams } from '../../api/core/common.js';
+import { TemplateListQuerySchema } from '../../api/core/queries.js';
 import {
+  createAttachmentTemplateExamples,
+  createTemplateExamples,
+  importAttachmentTemplateExamples,
+  importTemplateExamples,
+  restoreTemplateExamples,
+  updateAttachmentTemplateExamples,
+  updateTemplateExamples,
+} from '../../api/examples.js';
+import {
+  AttachmentTemplateListItemSchema,
+  AttachmentTemplateRecordSchema,
+  AttachmentTemplateVersionRecordSchema,
+  AttachmentTemplateVersionsSchema,
+  CreateAttachmentTemplateRequestSchema,
   CreateTemplateRequestSchema,
+  ImportAttachmentTemplateRequestSchema,
   ImportTemplateRequestSchema,
-  PreviewLinkSchema,
-  type PreviewResponse,
-  PreviewRequestSchema,
-  PreviewResponseSchema,
-  TemplatePageQuerySchema,
+  RestoreTemplateRequestSchema,
+  SavedAttachmentTemplateSchema,
+  SavedTemplateSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
-  SavedTemplateSchema,
+  TemplateVersionRecordSchema,
+  TemplateVersionsSchema,
+  UpdateAttachmentTemplateRequestSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
-import { bodyMayBeAbsent, expectedRevisions, tagged, tellEmptyPaths, tellWarnings } from '../server/headers.js';
-import type { FastifyReply } from 'fastify';
-import { invalid } from '../../domain/core/errors.js';
-import type { JsonObject } from '../../domain/core/json.js';
-import { MAIL_CSP } from '../server/mail-html.js';
-import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
-import { untilClosed } from '../server/hooks.js';
+import { bodyMayBeAbsent, expectedRevisions, tagged } from '../server/headers.js';
+import { deletableFilterOf, pagingOf } from '../server/query.js';
 import { coerceQuery } from '../server/validation.js';
-import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
-import { TemplateListQuerySchema } from '../../api/core/queries.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'settings'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
-const tags = ['Templates'];
-const params = idParams('Id or slug of the template');
-const unknownId = 'TEMPLATE_NOT_FOUND';
+const email = {
+  path: '/api/templates',
+  tags: ['Templates'],
+  noun: 'template',
+  one: 'a template',
+  id: 'Id',
+  reference: 'Id or slug',
+  query: 'listTemplates',
+  versionsOperation: 'listTemplateVersions',
+  versionOperation: 'getTemplateVersion',
+  commands: {
+    get: 'getTemplate',
+    create: 'createTemplate',
+    import: 'importTemplate',
+    update: 'updateTemplate',
+    delete: 'deleteTemplate',
+    publish: 'publishTemplate',
+    versions: 'templateVersions',
+    version: 'templateVersion',
+    restoreVersion: 'restoreTemplateVersion',
+    restore: 'restoreTemplate',
+  },
+  schemas: {
+    item: TemplateListItemSchema,
+    record: TemplateRecordSchema,
+    saved: SavedTemplateSchema,
+    versions: TemplateVersionsSchema,
+    version: TemplateVersionRecordSchema,
+    create: CreateTemplateRequestSchema,
+    import: ImportTemplateRequestSchema,
+    update: UpdateTemplateRequestSchema,
+  },
+  examples: { create: createTemplateExamples, import: importTemplateExamples, update: updateTemplateExamples },
+  texts: {
+    read: 'The answer may be sent back as it is, to the PATCH, and to the POST of another team or server.',
+    create: 'Checks the whole schema and names the path of each fault.',
+    delete: 'Emails already accepted are still sent.',
+  },
+} as const;
 
-const readRoutes = (app: App, deps: Deps): void => {
+const attachment = {
+  path: '/api/templates/attachment',
+  tags: ['Attachment templates'],
+  noun: 'attachment template',
+  one: 'an attachment template',
+  id: 'Id or short id (`atpl_…`)',
+  reference: 'Id, short id (`atpl_…`) or slug',
+  query: 'listAttachmentTemplates',
+  versionsOperation: 'listAttachmentTemplateVersions',
+  versionOperation: 'getAttachmentTemplateVersion',
+  commands: {
+    get: 'getAttachmentTemplate',
+    create: 'createAttachmentTemplate',
+    import: 'importAttachmentTemplate',
+    update: 'updateAttachmentTemplate',
+    delete: 'deleteAttachmentTemplate',
+    publish: 'publishAttachmentTemplate',
+    versions: 'attachmentTemplateVersions',
+    version: 'attachmentTemplateVersion',
+    restoreVersion: 'restoreAttachmentTemplateVersion',
+    restore: 'restoreAttachmentTemplate',
+  },
+  schemas: {
+    item: AttachmentTemplateListItemSchema,
+    record: AttachmentTemplateRecordSchema,
+    saved: SavedAttachmentTemplateSchema,
+    versions: AttachmentTemplateVersionsSchema,
+    version: AttachmentTemplateVersionRecordSchema,
+    create: CreateAttachmentTemplateRequestSchema,
+    import: ImportAttachmentTemplateRequestSchema,
+    update: UpdateAttachmentTemplateRequestSchema,
+  },
+  examples: {
+    create: createAttachmentTemplateExamples,
+    import: importAttachmentTemplateExamples,
+    update: updateAttachmentTemplateExamples,
+  },
+  texts: {
+    read: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is, and so do POST and PATCH.',
+    create: 'Checks the whole schema for each of its formats and names the path of each fault.',
+    delete: 'Emails already accepted are still sent with their documents.',
+  },
+} as const;
+
+/** What tells the routes of the one kind from those of the other. */
+type Kind = typeof email | typeof attachment;
+
+const read = { access: 'templates:read', unknownId: 'TEMPLATE_NOT_FOUND' } as const;
+const write = { access: 'templates:write', unknownId: 'TEMPLATE_NOT_FOUND' } as const;
+
+const readRoutes = (app: App, { commands, queries }: Deps, kind: Kind): void => {
+  const { path, tags, noun, one, reference, schemas } = kind;
   app.get(
-    '/api/templates',
+    path,
     {
       config: { access: 'templates:read', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(TemplateListQuerySchema),
       schema: {
-        summary: 'List templates',
-        operationId: 'listTemplates',
+        summary: `List ${noun}s`,
+        operationId: kind.query,
         tags,
         querystring: TemplateListQuerySchema,
-        response: { 200: pageOf(TemplateListItemSchema) },
+        response: { 200: pageOf(schemas.item) },
       },
     },
     async (request) => {
       const { teamId } = callerOf(request);
       const filter = deletableFilterOf(request.query);
-      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listTemplates(teamId, filter, pagingOf(request.query));
+      await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      return queries[kind.query](teamId, filter, pagingOf(request.query));
     },
   );
 
+  const command = kind.commands.get;
   app.get(
-    '/api/templates/:id',
+    `${path}/:id`,
     {
-      config: { access: 'templates:read', command: 'getTemplate', unknownId, etag: true },
+      config: { ...read, command, etag: true },
       schema: {
-        summary: 'Read a template',
-        description: 'The answer may be sent back as it is, to the PATCH, and to the POST of another team or server.',
-        operationId: 'getTemplate',
+        summary: `Read ${one}`,
+        description: kind.texts.read,
+        operationId: command,
         tags,
-        params,
-        response: { 200: TemplateRecordSchema },
+        params: idParams(`${reference} of the ${noun}`),
+        response: { 200: schemas.record },
       },
     },
-    async (request, reply) => tagged(reply, await deps.commands.getTemplate(callerOf(request), request.params.id)),
+    async (request, reply) => tagged(reply, await commands[command](callerOf(request), request.params.id)),
   );
 };
 
-const creationRoute = (app: App, deps: Deps): void => {
+const creationRoutes = (app: App, { commands }: Deps, { path, tags, one, commands: names, schemas, examples, texts }: Kind): void => {
   app.post(
-    '/api/templates',
+    path,
     {
-      config: { access: 'templates:write', command: 'createTemplate', etag: true, examples: createTemplateExamples },
+      config: { access: 'templates:write', command: names.create, etag: true, examples: examples.create },
       schema: {
-        summary: 'Create a template',
-        description: 'Checks the whole schema and names the path of each fault.',
-        operationId: 'createTemplate',
+        summary: `Create ${one}`,
+        description: texts.create,
+        operationId: names.create,
         tags,
-        body: CreateTemplateRequestSchema,
-        response: { 201: SavedTemplateSchema },
+        body: schemas.create,
+        response: { 201: schemas.saved },
       },
     },
     async (request, reply) => {
-      const record = await deps.commands.createTemplate(callerOf(request), request.body);
+      const record = await commands[names.create](callerOf(request), request.body as never);
       reply.code(201);
       return tagged(reply, record);
     },
   );
-};
 
-const importRoute = (app: App, deps: Deps): void => {
   app.post(
-    '/api/templates/import',
+    `${path}/import`,
     {
-      config: { access: 'templates:write', command: 'importTemplate', etag: true, examples: importTemplateExamples },
+      config: { access: 'templates:write', command: names.import, etag: true, examples: examples.import },
       schema: {
-        summary: 'Import a template',
-        description:
-          'Saves and publishes what `GET /api/templates/{id}` answered, here or elsewhere; what only the server says of a template is left aside. 201 for a new template; 200 where there is one of that `slug`, which gets a next version.',
-        operationId: 'importTemplate',
+        summary: `Import ${one}`,
+        description: `Saves and publishes what \`GET ${path}/{id}\` answered, here or elsewhere; what only the server says of a template is left aside. 201 for a new template; 200 where there is one of that \`slug\`, which gets a next version.`,
+        operationId: names.import,
         tags,
-        body: ImportTemplateRequestSchema,
-        response: { 200: SavedTemplateSchema, 201: SavedTemplateSchema },
+        body: schemas.import,
+        response: { 200: schemas.saved, 201: schemas.saved },
       },
     },
     async (request, reply) => {
-      const { template, created } = await deps.commands.importTemplate(callerOf(request), request.body);
+      const { template, created } = await commands[names.import](callerOf(request), request.body as never);
       reply.code(created ? 201 : 200);
       return tagged(reply, template);
     },
   );
 };
 
-const changeRoutes = (app: App, deps: Deps): void => {
+const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
+  const { path, tags, one, commands: names, schemas } = kind;
+  const params = idParams(`${kind.reference} of the ${kind.noun}`);
   app.patch(
-    '/api/templates/:id',
+    `${path}/:id`,
     {
-      config: {
-        access: 'templates:write',
-        command: 'updateTemplate',
-        unknownId,
-        etag: true,
-        conditional: true,
-        examples: updateTemplateExamples,
-      },
+      config: { ...write, command: names.update, etag: true, conditional: true, examples: kind.examples.update },
       schema: {
-        summary: 'Change the draft of a template',
+        summary: `Change the draft of ${one}`,
         description: 'What is published stays as it is until the next publish.',
-        operationId: 'updateTemplate',
+        operationId: names.update,
         tags,
         params,
-        body: UpdateTemplateRequestSchema,
-        response: { 200: SavedTemplateSchema },
+        body: schemas.update,
+        response: { 200: schemas.saved },
       },
     },
     async (request, reply) => {
       const { id } = request.params;
-      return tagged(reply, await deps.commands.updateTemplate(callerOf(request), id, request.body, expectedRevisions(request)));
+      return tagged(reply, await commands[names.update](callerOf(request), id, request.body as never, expectedRevisions(request)));
     },
   );
 
   app.delete(
-    '/api/templates/:id',
+    `${path}/:id`,
     {
-      config: { access: 'templates:write', command: 'deleteTemplate', unknownId, conditional: true },
+      config: { ...write, command: names.delete, conditional: true },
       schema: {
-        summary: 'Delete a template',
-        description: 'Emails already accepted are still sent. For 30 days `POST /api/templates/{id}/restore` takes it back.',
-        operationId: 'deleteTemplate',
+        summary: `Delete ${one}`,
+        description: `${kind.texts.delete} For 30 days \`POST ${path}/{id}/restore\` takes it back.`,
+        operationId: names.delete,
         tags,
         params,
         response: { 200: DeletedSchema },
       },
     },
-    (request) => deps.commands.deleteTemplate(callerOf(request), request.params.id, expectedRevisions(request)),
+    (request) => commands[names.delete](callerOf(request), request.params.id, expectedRevisions(request)),
   );
-};
 
-const publishRoute = (app: App, deps: Deps): void => {
   app.post(
-    '/api/templates/:id/publish',
+    `${path}/:id/publish`,
     {
-      config: { access: 'templates:write', command: 'publishTemplate', unknownId, etag: true, conditional: true },
+      config: { ...write, command: names.publish, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
-        operationId: 'publishTemplate',
+        operationId: names.publish,
         tags,
         params,
-        response: { 200: TemplateRecordSchema },
+        response: { 200: schemas.record },
       },
     },
     async (request, reply) =>
-      tagged(reply, await deps.commands.publishTemplate(callerOf(request), request.params.id, expectedRevisions(request))),
+      tagged(reply, await commands[names.publish](callerOf(request), request.params.id, expectedRevisions(request))),
   );
 };
 
-const previewRoutes = (app: App, deps: Deps): void => {
+const versionRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
+  const { path, tags, one, commands: names, schemas } = kind;
+  const name = `${kind.reference} of the ${kind.noun}`;
   app.get(
-    '/api/templates/:id/preview',
+    `${path}/:id/versions`,
     {
-      config: { access: 'templates:read', command: 'previewTemplate', unknownId, media: 'text/html' },
+      config: { ...read, command: names.versions },
       schema: {
-        summary: 'Show a template with its sample data',
-        description:
-          'The HTML of the mail as a page for a browser, where no script runs. Default values stand in for variables that are not given. The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Warnings` in the same way what the answer to POST tells in `warnings`.',
-        operationId: 'showTemplate',
+        summary: `List the published versions of ${one}`,
+        operationId: kind.versionsOperation,
         tags,
-        params,
-        querystring: TemplatePageQuerySchema,
+        params: idParams(name),
+        response: { 200: schemas.versions },
+      },
+    },
+    async (request) => ({ data: [...(await commands[names.versions](callerOf(request), request.params.id))] }),
+  );
+
+  app.get(
+    `${path}/:id/versions/:version`,
+    {
+      config: { ...read, command: names.version },
+      schema: {
+        summary: `Read a published version of ${one}`,
+        operationId: kind.versionOperation,
+        tags,
+        params: versionParams(name),
+        response: { 200: schemas.version },
+      },
+    },
+    (request) => commands[names.version](callerOf(request), request.params.id, request.params.version),
+  );
+};
+
+const restoreRoutes = (app: App, { commands }: Deps, { path, tags, noun, id, reference, commands: names, schemas }: Kind): void => {
+  app.post(
+    `${path}/:id/versions/:version/restore`,
+    {
+      config: { ...write, command: names.restoreVersion, etag: true, conditional: true },
+      schema: {
+        summary: 'Make a published version the draft again',
+        description: 'Makes the content of that version the draft; what is published stays as it is until the next publish.',
+        operationId: names.restoreVersion,
+        tags,
+        params: versionParams(`${reference} of the ${noun}`),
+        response: { 200: schemas.record },
       },
     },
     async (request, reply) => {
-      const { variables, ...options } = request.query;
-      const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
-      return sendMailPage(reply, await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply)));
+      const { id, version } = request.params;
+      return tagged(reply, await commands[names.restoreVersion](callerOf(request), id, version, expectedRevisions(request)));
     },
   );
 
   app.post(
-    '/api/templates/:id/preview',
+    `${path}/:id/restore`,
     {
-      config: { access: 'templates:read', command: 'previewTemplate', unknownId, examples: previewExamples },
-      schema: {
-        summary: 'Render a template without sending',
-        description: 'Default values stand in for variables that are not given.',
-        operationId: 'previewTemplate',
-        tags,
-        params,
-        body: PreviewRequestSchema,
-        response: { 200: PreviewResponseSchema },
-      },
-    },
-    (request, reply) => deps.commands.previewTemplate(callerOf(request), request.params.id, request.body, untilClosed(reply)),
-  );
-};
-
-const linkRoute = (app: App, deps: Deps): void => {
-  app.post(
-    '/api/templates/:id/preview/link',
-    {
-      config: { access: 'templates:read', command: 'makePreviewLink', unknownId, examples: previewExamples },
+      config: { ...write, command: names.restore, etag: true, examples: restoreTemplateExamples },
       preValidation: bodyMayBeAbsent,
       schema: {
-        summary: 'Make a link that shows a template in a browser',
-        description: previewLinkDescription,
-        operationId: 'makePreviewLink',
+        summary: `Restore a deleted ${noun}`,
+        description:
+          'For 30 days after the DELETE, with all its versions. Its slug is taken again; where another template has it by now, give another in `slug`. Nothing is changed of a template that is not deleted.',
+        operationId: names.restore,
         tags,
-        params,
-        body: PreviewRequestSchema,
-        response: { 200: PreviewLinkSchema },
+        params: idParams(`${id} of the ${noun}`),
+        body: RestoreTemplateRequestSchema,
+        response: { 200: schemas.record },
       },
     },
-    async (request) =>
-      linkOf(
-        deps,
-        await deps.commands.makePreviewLink(callerOf(request), {
-          kind: 'email',
-          reference: request.params.id,
-          request: asJson(request.body),
-        }),
-      ),
+    async (request, reply) => tagged(reply, await commands[names.restore](callerOf(request), request.params.id, request.body)),
   );
 };
 
-export const previewLinkDescription =
-  'The link is good for 15 minutes and needs no key: whoever has it sees this one preview and nothing else. What it shows is made when it is opened.';
-
-export const PREVIEW_PATH = '/p/';
-
-const asJson = (body: unknown): JsonObject => body as JsonObject;
-
-/** The answer with the link. Throws VALIDATION_ERROR where the variables do not fit into one. */
-export const linkOf = (
-  { settings, limits }: Pick<HttpDeps, 'settings' | 'limits'>,
-  { token, expiresAt }: Readonly<{ token: string; expiresAt: string }>,
-): Readonly<{ url: string; expiresAt: string }> => {
-  const path = `${PREVIEW_PATH}${token}`;
-  if (path.length > limits.urlSizeBytesMax)
-    throw invalid('request body', 'variables', `make a link of ${path.length} bytes; ${limits.urlSizeBytesMax} are the most`);
-  return { url: `${settings.publicUrl}${path}`, expiresAt };
-};
-
-/** Answers the mail as a page in which nothing of it can act. */
-export const sendMailPage = (reply: FastifyReply, { html, emptyPaths, warnings }: PreviewResponse): FastifyReply =>
-  tellWarnings(tellEmptyPaths(reply, emptyPaths), warnings)
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', MAIL_CSP)
-    .send(html);
-
-/** Registers the routes under /api/templates. */
+/** Registers the routes under /api/templates, but for previews. */
 export const templateRoutes = (app: App, deps: Deps): void => {
-  readRoutes(app, deps);
-  linkRoute(app, deps);
-  creationRoute(app, deps);
-  importRoute(app, deps);
-  changeRoutes(app, deps);
-  publishRoute(app, deps);
-  previewRoutes(app, deps);
+  for (const kind of [email, attachment]) {
+    readRoutes(app, deps, kind);
+    creationRoutes(app, deps, kind);
+    changeRoutes(app, deps, kind);
+    versionRoutes(app, deps, kind);
+    restoreRoutes(app, deps, kind);
+  }
 };
