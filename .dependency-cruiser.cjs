@@ -5,22 +5,9 @@
 const order = [
   ...['core', 'server', 'mime', 'rendering', 'ports'],
   ...['access', 'recipients', 'domains', 'mailbox', 'billing', 'templates', 'documents', 'keys', 'apps', 'email', 'bulk'],
-  ...['people', 'teams', 'webhooks', 'audit', 'privacy', 'retention', 'analytics', 'pages', 'ops'],
-  ...[
-    'serve',
-    'log',
-    'verify',
-    'query-types',
-    'events',
-    'components',
-    'examples',
-    'authenticate',
-    'queries',
-    'commands',
-    'index',
-    'assembly',
-    'error-codes',
-  ],
+  ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'pages'],
+  ...['needs', 'authenticate', 'ops'],
+  ...['serve', 'log', 'verify', 'query-types', 'events', 'components', 'examples', 'queries', 'commands', 'index'],
 ];
 const roomsOfCapabilities = ['domain', 'api', 'commands', 'processors', 'projections', 'http', 'cli'];
 

@@ -9,7 +9,7 @@ import { createApiKey } from '../src/commands/keys/api-keys.js';
 import { firstTeam, systemCaller } from '../src/commands/core/caller.js';
 import { loadState } from '../src/commands/core/handle.js';
 import { personalCause, startSession } from '../src/commands/people/sessions.js';
-import { userFold } from '../src/commands/people/users.js';
+import { userFold } from '../src/commands/access/users.js';
 import { readConfig } from '../src/service/settings/config.js';
 import {
   assertDefined,

@@ -1,8 +1,8 @@
 /** `sealpost user …`: what the operator does about people. */
-import type { CommandDeps } from '../commands/core/deps.js';
+import type { CommandNeeds } from '../commands/needs.js';
 import { eraseUser, type PersonTraces } from '../commands/people/erasure.js';
-import type { MailedTo } from '../commands/people/mails.js';
-import { ownerOf, signInAddress } from '../commands/people/users.js';
+import type { MailedTo } from '../commands/email/service-mails.js';
+import { ownerOf, signInAddress } from '../commands/access/users.js';
 import { firstUserToken, teamWithoutOwner } from '../commands/people/registration.js';
 import type { EventType } from '../domain/events.js';
 import {
@@ -44,7 +44,7 @@ export const erase = (who: string): Promise<void> =>
 const TRACES: readonly EventType[] = ['MemberAdded', 'SessionStarted', 'OAuthGrantGiven', 'EmailQueued', 'EmailArchived'];
 
 /** Read from the log itself: the read models may be behind where no service runs. */
-const tracesInLog = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
+const tracesInLog = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>, userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
   const mails = new Set<EmailId>();
   const [teams, sessions, grants] = [new Set<TeamId>(), new Set<SessionId>(), new Set<OAuthGrantId>()];
   for await (const { events } of eventLog.readAll(0, { types: TRACES, decrypt: [] }))
@@ -62,7 +62,7 @@ const tracesInLog = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, userId: 
 
 /** Those of them that went to one of the addresses. */
 const mailsTo = async (
-  eventLog: CommandDeps['eventLog'],
+  eventLog: CommandNeeds['eventLog'],
   ids: ReadonlySet<EmailId>,
   { addresses }: MailedTo,
 ): Promise<readonly EmailId[]> => {

@@ -2,7 +2,7 @@
 import { loadState } from '../commands/core/handle.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { addMember, listMembers, removeMember, changeTeam, type TeamChanges } from '../commands/teams/teams.js';
-import { ownerOf, signInAddress, loadUser } from '../commands/people/users.js';
+import { ownerOf, signInAddress, loadUser } from '../commands/access/users.js';
 import { roles } from '../domain/access/permissions.js';
 import { DomainError } from '../domain/core/errors.js';
 import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/core/ids.js';

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { TObject } from '@sinclair/typebox';
 import { findAttachmentTemplate, getAttachmentTemplate, importAttachmentTemplate } from '../commands/templates/attachment-templates.js';
 import { type Caller, systemCaller } from '../commands/core/caller.js';
-import type { CommandDeps } from '../commands/core/deps.js';
+import type { CommandNeeds } from '../commands/needs.js';
 import { findTemplate, getTemplate, importTemplate as importTemplateOfEmail } from '../commands/templates/templates.js';
 import { previewTemplate } from '../commands/templates/preview.js';
 import { previewAttachmentTemplate } from '../commands/documents/preview.js';
@@ -67,7 +67,7 @@ export const previewFile = (reference: string, file: string | undefined, options
   });
 
 /** Whether the template of that name is one of emails; where both kinds have the name it is, unless that of attachments is asked for. */
-const isOfEmail = async (deps: CommandDeps, { teamId }: Caller, reference: string, wantsAttachment = false): Promise<boolean> =>
+const isOfEmail = async (deps: CommandNeeds, { teamId }: Caller, reference: string, wantsAttachment = false): Promise<boolean> =>
   !wantsAttachment &&
   ((await findTemplate(deps, teamId, reference)) !== undefined || (await findAttachmentTemplate(deps, teamId, reference)) === undefined);
 
@@ -106,12 +106,12 @@ export const importTemplate = (file: string): Promise<void> =>
     else await importEmail(engine, caller, checked<ImportTemplateRequest>(ImportTemplateRequestSchema, withoutPublish(given), file));
   });
 
-const importEmail = async (deps: CommandDeps, caller: Caller, request: ImportTemplateRequest): Promise<void> => {
+const importEmail = async (deps: CommandNeeds, caller: Caller, request: ImportTemplateRequest): Promise<void> => {
   const { template, created } = await importTemplateOfEmail(deps, caller, request);
   print(`Template ${template.slug} (${template.id}) is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
 };
 
-const importAttachment = async (deps: CommandDeps, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
+const importAttachment = async (deps: CommandNeeds, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
   const { template, created } = await importAttachmentTemplate(deps, caller, request);
   const name = `Attachment template ${template.slug} (${template.shortId})`;
   print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);

@@ -2,7 +2,7 @@
 import { readAccessToken } from './access/tokens.js';
 import { type ForTeam, type UserAuthenticated, refusing, type AppAuthenticated, type Authenticated } from './core/caller.js';
 import { teamNotFound } from '../domain/teams/decider.js';
-import type { CommandDeps } from './core/deps.js';
+import type { CommandNeeds } from './needs.js';
 import {
   allowedOf,
   personPermissions,
@@ -31,7 +31,7 @@ const JWT = 'eyJ';
  * In: the bearer token, and the team that it is used for. Rejects with the code of what is wrong with the credential, and with TEAM_NOT_FOUND if it
  * is valid but not for that team.
  */
-export const authenticate = async (deps: CommandDeps, token: string, team = ANY_TEAM): Promise<Authenticated> => {
+export const authenticate = async (deps: CommandNeeds, token: string, team = ANY_TEAM): Promise<Authenticated> => {
   if (isTokenOfKind('access', token)) return inUse(deps, await authenticateApp(deps, token, team));
   if (token.startsWith(JWT)) return inUse(deps, await authenticateUser(deps, token, team));
   const key = await authenticateKey(deps, token);
@@ -40,7 +40,7 @@ export const authenticate = async (deps: CommandDeps, token: string, team = ANY_
 };
 
 /** Notes that the account of the team is used by a person or an app. The use of keys is noted with the key itself. */
-const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandDeps, admitted: By): Promise<By> => {
+const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandNeeds, admitted: By): Promise<By> => {
   const { teamId } = admitted;
   if (teamId === NO_TEAM) return admitted;
   const [actor, by] =
@@ -53,7 +53,7 @@ const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: Comm
  * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A session that another
  * process ended is refused within the freshness limit of the state cache; the other process answers no sooner.
  */
-const authenticateUser = async (deps: CommandDeps, token: string, team: ForTeam): Promise<UserAuthenticated> => {
+const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<UserAuthenticated> => {
   const { userId, sessionId } = await readAccessToken(deps, token);
   const [ofSession, ofUser] = [deps.session(sessionStream(sessionId)), deps.user(userStream(userId))];
   const { state: session } = ofSession instanceof Promise ? await ofSession : ofSession;
@@ -68,7 +68,7 @@ const authenticateUser = async (deps: CommandDeps, token: string, team: ForTeam)
 
 /** The team that a person calls for, and the person's permissions there. */
 const membershipOf = async (
-  deps: CommandDeps,
+  deps: CommandNeeds,
   { userId, gaveFactor }: Readonly<{ userId: UserId; gaveFactor: boolean }>,
   team: ForTeam,
 ): Promise<Pick<UserAuthenticated, 'teamId' | 'permissions'>> => {
@@ -103,7 +103,7 @@ const onlyTeam = async (userId: UserId, { teamsOf }: ForTeam): Promise<string> =
 };
 
 /** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND if the token is valid for another team only. */
-export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {
+export const authenticateApp = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<AppAuthenticated> => {
   const open = await readAppToken(deps, token);
   if (open === undefined) {
     throw new DomainError('INVALID_TOKEN', 'This access token is unknown, or what it stood for has ended. Ask the person for a new grant.');
@@ -120,7 +120,7 @@ export const authenticateApp = async (deps: CommandDeps, token: string, team: Fo
 };
 
 /** The granted permissions that the person has now. Rejects with INVALID_TOKEN if the person is not in the team any more. */
-const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
+const permissionsNow = async (deps: CommandNeeds, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
   const granted = permissionsOfScopes(scopes);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team?.deletedAt !== undefined) throw new DomainError('INVALID_TOKEN', 'The team that this access token is good for is deleted.');

@@ -1,314 +1,85 @@
-/** Every command, bound once to its dependencies: what HTTP calls. Each may reject with DomainError; nothing is written then. */
-import type { CommandDeps } from './core/deps.js';
-import {
-  authenticateOAuthApp,
-  openOAuthApp,
-  createOAuthApp,
-  deleteOAuthApp,
-  getOAuthApp,
-  rotateOAuthAppSecret,
-  updateOAuthApp,
-} from './apps/apps.js';
-import {
-  giveConsent,
-  giveOwnGrant,
-  issueTokens,
-  readAccessToken,
-  readCode,
-  readRefreshToken,
-  revokeToken,
-  useCode,
-  revokeGrant,
-} from './apps/tokens.js';
-import { addCredits, getAccount } from './billing/account.js';
-import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './keys/api-keys.js';
+/** Every command of every capability, bound once to its needs: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+import { accessCommands } from './access/index.js';
+import { recipientCommands } from './recipients/index.js';
+import { domainCommands } from './domains/index.js';
+import { billingCommands } from './billing/index.js';
+import { templateCommands } from './templates/index.js';
+import { documentCommands } from './documents/index.js';
+import { keyCommands } from './keys/index.js';
+import { appCommands, oauthCommands } from './apps/index.js';
+import { emailCommands } from './email/index.js';
+import { bulkCommands } from './bulk/index.js';
+import { webhookCommands } from './webhooks/index.js';
+import { teamCommands } from './teams/index.js';
+import { peopleCommands } from './people/index.js';
+import { auditCommands } from './audit/index.js';
+import { privacyCommands } from './privacy/index.js';
 import { authenticate } from './authenticate.js';
-import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './templates/assets.js';
-import { readJsonWebKeys } from './access/tokens.js';
-import {
-  addressLinkBucket,
-  askAddressChange,
-  changeAddress,
-  checkLink,
-  resetPassword,
-  sendResetLink,
-  sendVerifyLink,
-  verifyAddress,
-} from './people/links.js';
-import { getOwnUser, getUser, updateOwnUser } from './people/users.js';
-import {
-  loginBucketOf,
-  login,
-  logout,
-  refresh,
-  changePassword,
-  readSessions,
-  revokeOtherSessions,
-  revokeSession,
-} from './people/sessions.js';
-import { register } from './people/registration.js';
-import {
-  csrfTokenOf,
-  ownLoginBucket,
-  sessionOfRefreshToken,
-  confirmSecondFactor,
-  prepareSecondFactor,
-  removeSecondFactor,
-  renewRecoveryCodes,
-} from './people/credentials.js';
-import { eraseOwnUser } from './people/erasure.js';
-import {
-  attachmentTemplateVersion,
-  attachmentTemplateVersions,
-  createAttachmentTemplate,
-  deleteAttachmentTemplate,
-  getAttachmentTemplate,
-  importAttachmentTemplate,
-  publishAttachmentTemplate,
-  restoreAttachmentTemplate,
-  restoreAttachmentTemplateVersion,
-  updateAttachmentTemplate,
-} from './templates/attachment-templates.js';
-import { readAudit, recordAuditExport } from './audit/entries.js';
-import { cancelEmail, rescheduleEmail, emailTrace, deleteEmail, deleteEmails, getEmail, retryEmail, retryEmails } from './email/emails.js';
-import { isConfidentialMail } from './people/mails.js';
-import { eraseAddress, getErasure } from './privacy/erasure.js';
-import { exportAddress } from './privacy/export.js';
-import {
-  addDomain,
-  deleteDomain,
-  getDomain,
-  listDomains,
-  restoreDomain,
-  rotateDomainKeys,
-  verifyDomain,
-} from './domains/sender-domains.js';
-import { recordFeedback } from './recipients/feedback.js';
-import { dryRunBulk } from './bulk/dry-run.js';
-import { sendBulk, cancelBatch } from './bulk/send.js';
-import { sendEmail } from './email/send.js';
-import { addSuppression, checkSuppression, readSuppressions, removeSuppression, importSuppressions } from './recipients/suppressions.js';
-import { readSubscription, subscribeAgain, unsubscribe } from './recipients/unsubscribe.js';
-import { getBatch } from './bulk/batches.js';
-import { batchResults } from './bulk/results.js';
-import { recipientsOfFile } from './bulk/request.js';
-import {
-  createTemplate,
-  deleteTemplate,
-  getTemplate,
-  importTemplate,
-  publishTemplate,
-  restoreTemplate,
-  restoreTemplateVersion,
-  templateVersion,
-  templateVersions,
-  updateTemplate,
-} from './templates/templates.js';
-import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhooks/replays.js';
-import {
-  createWebhook,
-  deleteWebhook,
-  getWebhook,
-  restoreWebhook,
-  rotateWebhookSecret,
-  testWebhook,
-  updateWebhook,
-} from './webhooks/subscriptions.js';
-import { getTracking, setTracking } from './recipients/tracking.js';
-import {
-  createTeam,
-  deleteTeam,
-  getTeam,
-  restoreTeam,
-  updateTeam,
-  describeActivity,
-  changeMember,
-  leaveTeam,
-  listMembers,
-  removeMember,
-  transferOwnership,
-} from './teams/teams.js';
-import {
-  acceptInvitation,
-  inviteMember,
-  listInvitations,
-  openInvitation,
-  resendInvitation,
-  revokeInvitation,
-} from './teams/invitations.js';
-import { previewAttachmentTemplate } from './documents/preview.js';
-import { makePreviewLink, openPreviewLink, previewTemplate } from './templates/preview.js';
-
-type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
-
-type Bound<Commands extends Readonly<Record<string, Unbound>>> = {
-  readonly [Name in keyof Commands]: Commands[Name] extends (deps: CommandDeps, ...args: infer Args) => infer Answer
-    ? (...args: Args) => Answer
-    : never;
-};
-
-/** Binds the first argument of each function. */
-const bindAll = <Commands extends Readonly<Record<string, Unbound>>>(commands: Commands, deps: CommandDeps): Bound<Commands> =>
-  Object.fromEntries(Object.entries<Unbound>(commands).map(([name, command]) => [name, command.bind(undefined, deps)])) as Bound<Commands>;
-
-const oauthCommands = {
-  openOAuthApp,
-  authenticateOAuthApp,
-  giveConsent,
-  readCode,
-  useCode,
-  issueTokens,
-  giveOwnGrant,
-  readRefreshToken,
-  readAccessToken,
-  revokeToken,
-} as const;
-
-/** The commands behind the endpoints of OAuth. */
-export type OAuth = ReturnType<typeof openOAuth>;
-
-export const openOAuth = (deps: CommandDeps) => bindAll(oauthCommands, deps);
+import type { Codes, Command, CommandTable } from './core/command.js';
+import type { CommandNeeds } from './needs.js';
 
 const commands = {
-  authenticate,
-  readJsonWebKeys,
-  loginBucketOf,
-  register,
-  login,
-  refresh,
-  logout,
-  ownLoginBucket,
-  csrfTokenOf,
-  sessionOfRefreshToken,
-  prepareSecondFactor,
-  confirmSecondFactor,
-  removeSecondFactor,
-  renewRecoveryCodes,
-  changePassword,
-  readSessions,
-  revokeSession,
-  revokeOtherSessions,
-  eraseOwnUser,
-  verifyAddress,
-  sendVerifyLink,
-  sendResetLink,
-  resetPassword,
-  askAddressChange,
-  changeAddress,
-  addressLinkBucket,
-  checkLink,
-  getOwnUser,
-  updateOwnUser,
-  getUser,
-  sendEmail,
-  sendBulk,
-  dryRunBulk,
-  getBatch,
-  cancelBatch,
-  batchResults,
-  recipientsOfFile,
-  getEmail,
-  emailTrace,
-  isConfidentialMail,
-  retryEmail,
-  retryEmails,
-  rescheduleEmail,
-  cancelEmail,
-  deleteEmail,
-  deleteEmails,
-  createTemplate,
-  importTemplate,
-  getTemplate,
-  updateTemplate,
-  deleteTemplate,
-  publishTemplate,
-  templateVersions,
-  templateVersion,
-  restoreTemplateVersion,
-  restoreTemplate,
-  previewTemplate,
-  makePreviewLink,
-  openPreviewLink,
-  createAttachmentTemplate,
-  importAttachmentTemplate,
-  getAttachmentTemplate,
-  updateAttachmentTemplate,
-  deleteAttachmentTemplate,
-  publishAttachmentTemplate,
-  attachmentTemplateVersions,
-  attachmentTemplateVersion,
-  restoreAttachmentTemplateVersion,
-  restoreAttachmentTemplate,
-  previewAttachmentTemplate,
-  uploadAsset,
-  getAsset,
-  assetContent,
-  deleteAsset,
-  restoreAsset,
-  createApiKey,
-  getApiKey,
-  changeApiKey,
-  revokeApiKey,
-  getAccount,
-  addCredits,
-  addDomain,
-  listDomains,
-  getDomain,
-  verifyDomain,
-  rotateDomainKeys,
-  deleteDomain,
-  restoreDomain,
-  addSuppression,
-  removeSuppression,
-  checkSuppression,
-  readSuppressions,
-  importSuppressions,
-  createWebhook,
-  getWebhook,
-  updateWebhook,
-  deleteWebhook,
-  restoreWebhook,
-  rotateWebhookSecret,
-  testWebhook,
-  webhookEvents,
-  replayWebhook,
-  retryWebhookDelivery,
-  recordFeedback,
-  eraseAddress,
-  getErasure,
-  exportAddress,
-  readSubscription,
-  unsubscribe,
-  subscribeAgain,
-  getTracking,
-  setTracking,
-  readAudit,
-  recordAuditExport,
-  createOAuthApp,
-  getOAuthApp,
-  updateOAuthApp,
-  rotateOAuthAppSecret,
-  deleteOAuthApp,
-  revokeGrant,
-  createTeam,
-  getTeam,
-  updateTeam,
-  deleteTeam,
-  restoreTeam,
-  listMembers,
-  describeActivity,
-  changeMember,
-  removeMember,
-  leaveTeam,
-  transferOwnership,
-  inviteMember,
-  listInvitations,
-  revokeInvitation,
-  resendInvitation,
-  openInvitation,
-  acceptInvitation,
-} as const;
+  authenticate: {
+    run: authenticate,
+    codes: [
+      'INVALID_API_KEY',
+      'API_KEY_NOT_FOUND',
+      'API_KEY_REVOKED',
+      'API_KEY_EXPIRED',
+      'API_KEY_DISABLED',
+      'TEAM_DELETED',
+      'INVALID_TOKEN',
+      'TOKEN_EXPIRED',
+      'SESSION_ENDED',
+      'TEAM_REQUIRED',
+      'TEAM_NOT_FOUND',
+      'SECOND_FACTOR_REQUIRED',
+    ],
+  },
+  ...accessCommands,
+  ...recipientCommands,
+  ...domainCommands,
+  ...billingCommands,
+  ...templateCommands,
+  ...documentCommands,
+  ...keyCommands,
+  ...appCommands,
+  ...emailCommands,
+  ...bulkCommands,
+  ...webhookCommands,
+  ...teamCommands,
+  ...peopleCommands,
+  ...auditCommands,
+  ...privacyCommands,
+} as const satisfies CommandTable<CommandNeeds>;
 
-export type Commands = Bound<typeof commands>;
+type Table = typeof commands;
 
-export const makeCommands = (deps: CommandDeps): Commands => bindAll(commands, deps);
+type Without<Run, Needs> = Run extends (needs: never, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : Needs;
+
+/** The commands as functions of what the caller gives. */
+export type Commands = { readonly [Name in keyof Table]: Without<Table[Name]['run'], never> };
+
+/** The commands behind the endpoints of OAuth. */
+export type OAuth = { readonly [Name in keyof typeof oauthCommands]: Without<(typeof oauthCommands)[Name], never> };
+
+type Run = Command<CommandNeeds>['run'];
+
+const bound = (runs: readonly (readonly [string, Run])[], needs: CommandNeeds): object =>
+  Object.fromEntries(runs.map(([name, run]) => [name, run.bind(undefined, needs)]));
+
+const listed = Object.entries<Command<CommandNeeds>>(commands);
+
+export const makeCommands = (needs: CommandNeeds): Commands =>
+  bound(
+    listed.map(([name, { run }]) => [name, run]),
+    needs,
+  ) as Commands;
+
+export const openOAuth = (needs: CommandNeeds): OAuth => bound(Object.entries<Run>(oauthCommands), needs) as OAuth;
+
+/** The codes that each command may reject with. */
+export const commandCodes = Object.fromEntries(listed.map(([name, { codes }]) => [name, codes])) as Readonly<Record<keyof Commands, Codes>>;
+
+/** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */
+export const appendingOnce: ReadonlySet<string> = new Set(listed.filter(([, { appendsOnce }]) => appendsOnce).map(([name]) => name));

@@ -1,5 +1,5 @@
 /** The list of all processors. */
-import type { CommandDeps } from '../commands/core/deps.js';
+import type { CommandNeeds } from '../commands/needs.js';
 import type { Processor, ProcessorDeps } from './core/declaration.js';
 import { checkSenderDomains } from './domains/sender-domains.js';
 import { eraseAddressProcessor, type EraseAddressDeps } from './privacy/erasure.js';
@@ -20,7 +20,7 @@ import { archiveEmailInTime, releaseEmail, removeEmailInTime } from './email/tim
 export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &
   Pick<ProcessorDeps, 'mayDestroy'> &
-  Pick<CommandDeps, 'credits' | 'team'> &
+  Pick<CommandNeeds, 'credits' | 'team'> &
   NoteBouncesDeps &
   EraseAddressDeps &
   RemoveDeletedDeps;

@@ -6,7 +6,8 @@ import { openAttachmentClaims } from '../commands/documents/storage.js';
 import { openBacklog } from '../commands/email/backlog.js';
 import { keepingOrigins, openCallOrigins } from '../commands/access/origins.js';
 import { openCreditsAccounts } from '../commands/billing/credits.js';
-import type { KnownToken, CommandPorts, CommandDeps } from '../commands/core/deps.js';
+import type { KnownToken } from '../commands/access/needs.js';
+import type { CommandNeeds } from '../commands/needs.js';
 import { joinedCalls } from '../commands/core/idempotency.js';
 import { openHasSuppressions } from '../commands/recipients/suppression-check.js';
 import { readingSessionsAhead } from '../commands/access/tokens.js';
@@ -42,7 +43,7 @@ import { openResolver } from '../adapters/dns/resolver.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { systemDkimKeys } from '../adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
-import type { NoteBlocked } from '../commands/recipients/feedback.js';
+import type { NoteBlocked } from '../commands/recipients/needs.js';
 import { openReturnPath } from '../domain/email/feedback.js';
 import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
 import { argon2Passwords } from '../adapters/passwords/argon2.js';
@@ -67,7 +68,8 @@ const STATES_MAX = 1_000;
 /** The keys of the present period and of those before and after it. */
 const TOKEN_KEYS_MAX = 8;
 
-export type Engine = CommandDeps &
+export type Engine = CommandNeeds &
+  FollowedStates &
   Stores &
   Readonly<{
     logger: Logger;
@@ -136,7 +138,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     ...(onAppended === undefined ? {} : { onAppended }),
   });
   return {
-    ...makeCommandDeps({
+    ...makeCommandNeeds({
       store,
       servesAlone: options.servesAlone ?? (async () => false),
       eventLog,
@@ -190,13 +192,13 @@ const same = <Port>(port: Port): Port => port;
 const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
   openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
 
-const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
+const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandNeeds, 'feedback'> => {
   if (settings === undefined) return {};
   const { domain, name } = settings;
   return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
 };
 
-const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
+const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandNeeds['people'] => ({
   passwords: argon2Passwords(),
   accessTokens: joseAccessTokens(),
   secondFactors: otpauthSecondFactors(),
@@ -254,8 +256,45 @@ type StatePorts = Readonly<{
   servesAlone: () => Promise<boolean>;
 }>;
 
+/** The needs that the composition root opens; the rest is made from them. */
+type CommandPorts = Pick<
+  CommandNeeds,
+  | 'eventLog'
+  | 'keys'
+  | 'files'
+  | 'mailCopies'
+  | 'renderer'
+  | 'generator'
+  | 'outbound'
+  | 'webhooks'
+  | 'mediaTypes'
+  | 'dns'
+  | 'dkimKeys'
+  | 'people'
+  | 'spfMechanisms'
+  | 'linkBase'
+  | 'hasRelay'
+  | 'accountSender'
+  | 'clock'
+  | 'ids'
+  | 'limits'
+  | 'allowsHeader'
+  | 'feedback'
+  | 'noteBlocked'
+>;
+
+/** The states that commands read from memory follow the log. */
+export type FollowedStates = Readonly<{
+  /**
+   * Follows the log until the signal aborts. `serving`: this process answers requests and therefore reads sessions when they begin.
+   */
+  followStates: (signal: AbortSignal, serving?: 'serving') => Promise<void>;
+  /** Resolves when the states include the events up to that position, or the signal aborts. */
+  statesCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
+}>;
+
 /** Makes what all commands need from the ports. */
-export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
+export const makeCommandNeeds = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandNeeds & FollowedStates => {
   const freshnessMs = ports.limits.stateFreshnessMs;
   const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
   const origins = openCallOrigins(states.eventLog);
@@ -304,7 +343,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
 };
 
 /** The audience is derived from the master key: tokens of another instance are for another audience, even under the same address. */
-const partiesOf = ({ keys, people }: Pick<CommandPorts, 'keys' | 'people'>): TokenParties => ({
+const partiesOf = ({ keys, people }: Pick<CommandNeeds, 'keys' | 'people'>): TokenParties => ({
   issuer: people.publicUrl,
   audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
 });

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SmtpListener, Taken } from '../adapters/feedback/smtp-listener.js';
-import type { CommandDeps } from '../commands/core/deps.js';
+import type { CommandNeeds } from '../commands/needs.js';
 import { receiveReport } from '../commands/recipients/feedback.js';
 import type { Config } from './settings/config.js';
 import { DomainError } from '../domain/core/errors.js';
@@ -115,7 +115,7 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
  */
 const openInboundSmtp = async (
   { feedback: settings, roles, limits }: Config,
-  deps: CommandDeps & Readonly<{ logger: Logger }>,
+  deps: CommandNeeds & Readonly<{ logger: Logger }>,
 ): Promise<SmtpListener | undefined> => {
   const { feedback, logger } = deps;
   if (feedback === undefined || settings?.smtp === undefined || !roles.includes('http')) return undefined;
@@ -148,7 +148,7 @@ const openInboundSmtp = async (
   });
 };
 
-const receive = async (deps: CommandDeps & Readonly<{ logger: Logger }>, id: EmailId, raw: Buffer): Promise<Taken> => {
+const receive = async (deps: CommandNeeds & Readonly<{ logger: Logger }>, id: EmailId, raw: Buffer): Promise<Taken> => {
   try {
     const { emailId, kind, outcome } = await receiveReport(deps, id, raw);
     deps.logger.info({ emailId, kind, outcome }, 'a report came by the return path');

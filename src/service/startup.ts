@@ -10,7 +10,7 @@ import { ATTACHMENT_TEMPLATES } from '../projections/templates/templates.js';
 import type { Config } from './settings/config.js';
 import { assertStoresAgree, type CheckDeps } from '../commands/ops/stores.js';
 import { lacksSender } from '../commands/email/sender.js';
-import { lacksAccountTemplates, makeAccountTemplates } from '../commands/people/mails.js';
+import { lacksAccountTemplates, makeAccountTemplates } from '../commands/email/service-mails.js';
 import { firstStart } from '../commands/ops/first-start.js';
 import { firstTeam } from '../commands/core/caller.js';
 import { noteLog } from '../commands/core/log-notes.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { authenticateApp } from '../../src/commands/authenticate.js';
-import { makeCommandDeps } from '../../src/service/engine.js';
+import { makeCommandNeeds } from '../../src/service/engine.js';
 import { openOAuth } from '../../src/commands/index.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { assertDefined, parseUserId } from '../../src/domain/core/ids.js';
@@ -27,7 +27,7 @@ const untold = async (world: World, signal: AbortSignal) => {
       yield* [] as never[];
     },
   };
-  const deps = makeCommandDeps({ ...world.elsewhere(), store, servesAlone: async () => true });
+  const deps = makeCommandNeeds({ ...world.elsewhere(), store, servesAlone: async () => true });
   void deps.followStates(signal);
   await new Promise(setImmediate);
   return deps;

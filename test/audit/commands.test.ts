@@ -1,8 +1,8 @@
 /** From where audited calls came, and the recorder of reads and refusals: what is kept, what it costs, and what is forgotten. */
 import t, { type Test } from 'tap';
 import { forgetAllOrigins, forgetOrigins } from '../../src/commands/access/origins.js';
-import { type Caller, auditedPersonOf } from '../../src/commands/core/caller.js';
-import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
+import { type Caller, auditedPersonOf, causeOf } from '../../src/commands/core/caller.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { openAuditRecorder, type AuditedCall } from '../../src/commands/audit/record.js';
 import { verifyAddress } from '../../src/commands/people/links.js';
 import { makeUser, makeVerifyLink } from '../../src/commands/people/registration.js';
@@ -39,7 +39,7 @@ const by = (actor: string, ipAddress = '192.0.2.7', userAgent = 'curl/8.5.0', te
   calledFrom: () => callOrigin(ipAddress, userAgent),
 });
 
-const recordedIn = async (deps: CommandDeps, stream: StreamName): Promise<readonly Recorded[]> => deps.eventLog.load(stream);
+const recordedIn = async (deps: CommandNeeds, stream: StreamName): Promise<readonly Recorded[]> => deps.eventLog.load(stream);
 const monthOf = (world: World): string => new Date(world.clock.now()).toISOString().slice(0, 7);
 const scopeStream = (world: World, scope: string): StreamName => auditOriginsStream(scope, monthOf(world));
 const keyOf = async (world: World, who: Caller) => {
@@ -170,7 +170,7 @@ type Recording = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-const record = (world: World, deps: Pick<CommandDeps, 'eventLog' | 'origins'> = world.deps): Recording => {
+const record = (world: World, deps: Pick<CommandNeeds, 'eventLog' | 'origins'> = world.deps): Recording => {
   const logged: LogFields[] = [];
   const log = (fields: LogFields): void => void logged.push(fields);
   const logger = { error: log, warn: log, info: log, debug: log } as unknown as Logger;
@@ -267,7 +267,7 @@ void t.test('in the next minute a person has lines of their own again', async (t
 void t.test('a store that is away loses nothing that there is room for, and memory stays bounded', async (t) => {
   const world = await openWorld();
   let isAway = true;
-  const eventLog: CommandDeps['eventLog'] = {
+  const eventLog: CommandNeeds['eventLog'] = {
     ...world.deps.eventLog,
     append: (...args) => (isAway ? Promise.reject(new StoreAway('away')) : world.deps.eventLog.append(...args)),
   };

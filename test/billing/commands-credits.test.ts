@@ -1,6 +1,6 @@
 /** Credits under many senders, in one process and in several, with failures between the reservation and its email. */
 import t from 'tap';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { changeBilling, type BillingChanges } from '../../src/commands/teams/teams.js';
 import { sendEmail } from '../../src/commands/email/send.js';
 import { advanceCredits, balanceOf, noCredits } from '../../src/domain/billing/credits.js';
@@ -32,7 +32,7 @@ const metered = async (changes: BillingChanges, balance?: number) => {
   return world;
 };
 
-const balance = async ({ credits }: CommandDeps): Promise<number | null> => (await credits.quote(TEAM)).creditsRemaining;
+const balance = async ({ credits }: CommandNeeds): Promise<number | null> => (await credits.quote(TEAM)).creditsRemaining;
 
 const creditsEvents = async (world: World): Promise<readonly CreditsEvent[]> => (await world.events(CREDITS)) as readonly CreditsEvent[];
 

@@ -1,12 +1,12 @@
 /** The limits of plans: calls at the same time do not pass them, in one process or in several, and a place comes back with what it stood for. */
 import t, { type Test } from 'tap';
-import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { withPlace, type Place } from '../../src/commands/billing/plan-limits.js';
 import { changeBilling, addMember } from '../../src/commands/teams/teams.js';
 import { plans, planNames, type PlanName, planLimitOf, planResources } from '../../src/domain/billing/plans.js';
 import { DomainError } from '../../src/domain/core/errors.js';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { permissionsOfRole } from '../../src/domain/access/permissions.js';
 import { apiKeyStream, NO_TEAM, planUseStream, type ApiKeyId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
 import { signedIn } from '../support/people.js';
@@ -37,11 +37,11 @@ const doneOf = async (t: Test, calls: readonly Promise<unknown>[]): Promise<numb
 
 void t.test('30 calls at once, of two processes, make as many as the plan allows', async (t) => {
   for (const [resource, make] of [
-    ['apiKeys', (deps: CommandDeps, n: number) => makeCommands(deps).createApiKey(caller, newKey(`k${n}`))],
-    ['webhookSubscriptions', (deps: CommandDeps) => makeCommands(deps).createWebhook(caller, hook, 0)],
-    ['oauthApps', (deps: CommandDeps, n: number) => makeCommands(deps).createOAuthApp(caller, app(`a${n}`))],
-    ['emailTemplates', (deps: CommandDeps, n: number) => makeCommands(deps).createTemplate(caller, template(`t${n}`))],
-    ['attachmentTemplates', (deps: CommandDeps, n: number) => makeCommands(deps).createAttachmentTemplate(caller, attachment(`a${n}`))],
+    ['apiKeys', (deps: CommandNeeds, n: number) => makeCommands(deps).createApiKey(caller, newKey(`k${n}`))],
+    ['webhookSubscriptions', (deps: CommandNeeds) => makeCommands(deps).createWebhook(caller, hook, 0)],
+    ['oauthApps', (deps: CommandNeeds, n: number) => makeCommands(deps).createOAuthApp(caller, app(`a${n}`))],
+    ['emailTemplates', (deps: CommandNeeds, n: number) => makeCommands(deps).createTemplate(caller, template(`t${n}`))],
+    ['attachmentTemplates', (deps: CommandNeeds, n: number) => makeCommands(deps).createAttachmentTemplate(caller, attachment(`a${n}`))],
   ] as const) {
     const world = await openWorld();
     await onPlan(world, 'free');
@@ -254,7 +254,7 @@ void t.test('teams: as many as the most generous plan of those that one owns all
   await onPlan(world, 'pro');
   const ann = asPerson(userId, NO_TEAM);
   const request = { name: 'Market', defaultFrom: { email: 'market@example.com' } };
-  const made = async (deps: CommandDeps) => makeCommands(deps).createTeam(ann, request, [TEAM]);
+  const made = async (deps: CommandNeeds) => makeCommands(deps).createTeam(ann, request, [TEAM]);
   const calls = Array.from({ length: 8 }, (_, n) => made(n % 2 === 0 ? world.deps : world.elsewhere()));
   t.equal(await doneOf(t, calls), 2, 'beside the first one');
   const one = (await Promise.allSettled(calls)).flatMap((end) => (end.status === 'fulfilled' ? [end.value.id as TeamId] : []))[0]!;

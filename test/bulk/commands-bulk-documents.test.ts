@@ -2,7 +2,7 @@
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { StoredBytes } from '../../src/commands/email/acceptance.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import type { EmailRecord } from '../../src/api/email.js';
 import type { Limits } from '../../src/domain/core/limits.js';
@@ -27,7 +27,7 @@ const open = async (
 ) => {
   const world = await withTemplate(limits);
   const recording = recordingGenerator();
-  const generator: CommandDeps['generator'] = {
+  const generator: CommandNeeds['generator'] = {
     ...recording,
     make: async (input, ...rest) => {
       const fault = fail(input.variables['name']);
@@ -35,7 +35,7 @@ const open = async (
       return recording.make(input, ...rest);
     },
   };
-  const deps: CommandDeps = { ...world.deps, generator };
+  const deps: CommandNeeds = { ...world.deps, generator };
   const commands = commandsOfTest(deps);
   for (const slug of slugs) {
     const template = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>{{name}}</p>' }], {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import fc from 'fast-check';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId } from '../../src/domain/core/ids.js';
@@ -19,7 +19,7 @@ const people = (count: number): SendBulkRequest['recipients'] =>
 
 const bulk = (more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({ templateId: 'welcome', recipients: people(2), ...more });
 
-const remaining = async ({ credits }: CommandDeps): Promise<number> => (await credits.quote(TEAM)).creditsRemaining ?? 0;
+const remaining = async ({ credits }: CommandNeeds): Promise<number> => (await credits.quote(TEAM)).creditsRemaining ?? 0;
 
 /** `billless`: its optional document cannot be made; `suppressed` with and without the variables that the template needs. */
 type Kind = 'good' | 'nameless' | 'invalid' | 'again' | 'billless' | 'suppressed' | 'suppressedNameless';
@@ -40,7 +40,7 @@ const bill = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>{{numbe
 });
 
 /** Refuses a document without a number, when it is checked and when it is made. */
-const billing = (): CommandDeps['generator'] => {
+const billing = (): CommandNeeds['generator'] => {
   const recording = recordingGenerator();
   const refuse = (variables: Readonly<Record<string, unknown>>): void => {
     if (variables['number'] === undefined) throw new DomainError('GENERATION_FAILED', 'It has no number.');

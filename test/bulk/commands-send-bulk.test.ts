@@ -1,7 +1,7 @@
 /** Bulk calls as they are accepted or refused: what is wrong is named with its whole path, and what is refused leaves nothing. */
 import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { commandsOfTest, caller, schemaSaying, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import type { BatchAccepted } from '../../src/domain/bulk/events.js';
@@ -24,7 +24,7 @@ const accept = async (world: World, request: SendBulkRequest): Promise<Readonly<
   return { id, event };
 };
 
-const fanOutAll = async (deps: CommandDeps, id: BatchId): Promise<void> => {
+const fanOutAll = async (deps: CommandNeeds, id: BatchId): Promise<void> => {
   const cause = { teamId: TEAM, actor: 'system', correlationId: 'c', causationId: 'c', at: at(0) };
   for (let part = 0; part < 10; part += 1) await fanOut(deps, { id, cause, signal: new AbortController().signal });
 };
@@ -175,7 +175,7 @@ void t.test('Idempotency-Key: the same body once, byte for byte; another body is
 void t.test('Idempotency-Key: after the emails are made and their content is destroyed the answer is still the same', async (t) => {
   const world = await withTemplate();
   const request = bulk();
-  const call = (deps: CommandDeps) => commandsOfTest(deps).sendBulk(caller, request, { key: 'k', body: request });
+  const call = (deps: CommandNeeds) => commandsOfTest(deps).sendBulk(caller, request, { key: 'k', body: request });
   const { body } = await call(world.deps);
   await fanOutAll(world.deps, assertDefined(parseBatchId(body.batchId), 'batch id'));
   t.same(await call(world.elsewhere()), { body, replayed: true });

@@ -1,7 +1,7 @@
 /** Credits of bulk sends: reserved before the batch is there, and given back for every email that is cancelled or never made, once. */
 import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { batchStream, emailIdInBatch, emailStream, type BatchId } from '../../src/domain/core/ids.js';
@@ -15,7 +15,7 @@ import { attachmentOf } from '../support/documents.js';
 import { openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
 import { recordingGenerator } from '../support/recording-generator.js';
 
-type World = ProcessorWorld & Readonly<{ deps: CommandDeps }>;
+type World = ProcessorWorld & Readonly<{ deps: CommandNeeds }>;
 
 const causeOf = (world: ProcessorWorld) => ({
   teamId: TEAM,
@@ -30,7 +30,7 @@ const open = async (t: Test, fails: (variables: JsonObject) => boolean = () => f
   const world = await openProcessorWorld(t);
   await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeOf(world), nothingUsed);
   const recording = recordingGenerator();
-  const generator: CommandDeps['generator'] = {
+  const generator: CommandNeeds['generator'] = {
     ...recording,
     make: async (input, ...rest) => {
       if (fails(input.variables)) throw new DomainError('GENERATION_FAILED', 'It cannot be made.');

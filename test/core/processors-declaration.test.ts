@@ -1,6 +1,6 @@
 /** Processors that know nothing of email, made of declarations alone: a new API key is announced, and one that runs out is revoked in time. */
 import t, { type Test } from 'tap';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { apiKeyDecider, type ApiKeyCommand, type ApiKeyState } from '../../src/domain/keys/decider.js';
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, splitStream } from '../../src/domain/core/ids.js';

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { turnsOfLoop } from '../../src/adapters/clock/event-loop.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/email/emails.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { emailStream } from '../../src/domain/core/ids.js';
 import { senderDueAt } from '../../src/domain/ports/timers.js';
 import { makeProcessors } from '../../src/processors/index.js';

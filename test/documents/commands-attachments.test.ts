@@ -1,7 +1,7 @@
 /** The four kinds of attachment in a send call: what each becomes, what is refused in which words, and that a refusal leaves nothing. */
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { sendEmail } from '../../src/commands/email/send.js';
 import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
@@ -35,7 +35,7 @@ const invoice: CreateAttachmentTemplateRequest = {
   publish: true,
 };
 
-const outbound: CommandDeps['outbound'] = {
+const outbound: CommandNeeds['outbound'] = {
   get: async (url) => {
     switch (new URL(url).pathname) {
       case '/terms.txt':
@@ -54,7 +54,7 @@ const outbound: CommandDeps['outbound'] = {
 const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
   const opened = await openWorld(limits);
   const generator = recordingGenerator();
-  const deps: CommandDeps = { ...opened.deps, generator, outbound };
+  const deps: CommandNeeds = { ...opened.deps, generator, outbound };
   const commands = commandsOfTest(deps);
   await commands.createTemplate(caller, welcome);
   const template = await commands.createAttachmentTemplate(caller, invoice);

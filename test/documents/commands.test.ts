@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { makeDocument, type DocumentOrder } from '../../src/commands/documents/documents.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { DocumentComponent } from '../../src/domain/rendering/content.js';
 import type { Limits } from '../../src/domain/core/limits.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../src/domain/ports/outbound-http.js';
@@ -60,7 +60,7 @@ type Case = Readonly<{ sources: readonly string[]; outbound?: OutboundHttp; limi
 const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal = new AbortController().signal }: Case) => {
   const world = await openWorld(limits);
   const generator = recordingGenerator(sources);
-  const deps: CommandDeps = { ...world.deps, generator, outbound };
+  const deps: CommandNeeds = { ...world.deps, generator, outbound };
   const order: DocumentOrder = {
     teamId: TEAM,
     content: {

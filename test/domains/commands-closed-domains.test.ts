@@ -1,10 +1,9 @@
 /** A domain that one team has verified is closed to all others: at send, bulk send and dry run, and for another verification. */
 import t, { type Test } from 'tap';
 import type { DomainRecord } from '../../src/api/domains.js';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { domainOwner } from '../../src/commands/domains/claims.js';
 import { assertDefined, parseSenderDomainId, senderDomainsStream, teamStream, type SenderDomainId } from '../../src/domain/core/ids.js';
-import { causeOf } from '../../src/commands/core/deps.js';
 import { bulk } from '../support/bulk.js';
 import { caller, OTHER_TEAM, simple, stranger, TEAM, welcome, withTemplate, type World } from '../support/command-world.js';
 import { DAY_MS } from '../support/email-facts.js';

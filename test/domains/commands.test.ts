@@ -2,7 +2,7 @@
 import t from 'tap';
 import { assertDefined, domainKeysStream, parseSenderDomainId, type SenderDomainId } from '../../src/domain/core/ids.js';
 import type { DomainRecord } from '../../src/api/domains.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { destroyDomainKeys } from '../../src/commands/domains/sender-domains.js';
 import { bulk } from '../support/bulk.js';
 import { caller, openWorld, simple, stranger, withTemplate } from '../support/command-world.js';

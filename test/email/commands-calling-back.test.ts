@@ -1,7 +1,7 @@
 /** Emails that have not left: another time, or their end; what was asked twice, and what comes at the same moment. */
 import t from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { assertDefined, emailStream, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';

@@ -1,7 +1,7 @@
 /** Commands on emails that are there: read, retry, delete, archive; what is personal is destroyed, and teams are apart. */
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/email/emails.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { versionOf } from '../../src/event-log/event-log.js';

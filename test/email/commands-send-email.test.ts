@@ -4,7 +4,7 @@ import type { SendEmailRequest } from '../../src/api/email.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, assertDefined, parseEmailId, teamStream } from '../../src/domain/core/ids.js';
 import { changeTeam } from '../../src/commands/teams/teams.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import { AppendUnknown, type ErrorCode } from '../../src/domain/core/errors.js';
 import { at, T0 } from '../support/email-facts.js';

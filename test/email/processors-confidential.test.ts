@@ -1,6 +1,6 @@
 /** Mails about accounts: what they say is shown to nobody but who gets them, and they neither cost nor count. */
 import t, { type Test } from 'tap';
-import { makeAccountTemplates, accountMailKinds, sendAccountMail, type AccountMail } from '../../src/commands/people/mails.js';
+import { makeAccountTemplates, accountMailKinds, sendAccountMail, type AccountMail } from '../../src/commands/email/service-mails.js';
 import { streamState } from '../../src/commands/ops/stream-states.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';

@@ -6,7 +6,7 @@ import { isoTime, HOUR_MS } from '../../src/domain/core/time.js';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';

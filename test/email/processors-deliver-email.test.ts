@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import { emailDecider } from '../../src/domain/email/decider.js';

@@ -1,7 +1,7 @@
 /** The trace of an email: every event of it and every attempt to tell an endpoint of it, in one order, and nothing of anybody else. */
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/email/emails.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { suppressAddress } from '../../src/commands/recipients/suppressions.js';
 import { timelinePage, type TimelinePage } from '../../src/domain/email/timeline.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';

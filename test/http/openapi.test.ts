@@ -1,6 +1,6 @@
 /** The API description: complete, free of loose ends, and true. */
 import t from 'tap';
-import { commandCodes } from '../../src/commands/error-codes.js';
+import { commandCodes } from '../../src/commands/index.js';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';

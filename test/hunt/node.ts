@@ -1,6 +1,6 @@
 /** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
-import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { makeCommandDeps } from '../../src/service/engine.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
+import { makeCommandNeeds } from '../../src/service/engine.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
 import { decodeMetadata } from '../../src/event-log/hash-chain.js';
@@ -45,7 +45,7 @@ import { limits, projections, type World } from './world.js';
 export type Node = Readonly<{
   machine: Machine;
   worker: string;
-  deps: CommandDeps;
+  deps: CommandNeeds;
   commands: Commands;
   /** Whether it answers requests. */
   isServing: () => boolean;
@@ -91,7 +91,7 @@ const watchFences = ({ leases, broken }: World, worker: string, store: EventStor
 });
 
 /** What a process has of webhooks, wired as in `src/service/workers.ts`. */
-const webhookWorkers = (processing: ProcessorDeps, deps: CommandDeps, { caughtUp }: Runner): readonly Worker[] => {
+const webhookWorkers = (processing: ProcessorDeps, deps: CommandNeeds, { caughtUp }: Runner): readonly Worker[] => {
   const { readModels } = processing;
   const both = { ...deps, ...processing };
   const keptUpTo = async (position: number, signal: AbortSignal) => {
@@ -134,7 +134,7 @@ export const openNode = (world: World, name: string): Node => {
   const leases = plant.leases(openDistantLeases(world.leases, network));
   const leasing: LeaseDeps = { leases, clock, logger: silent, worker };
   let servesAlone = async (): Promise<boolean> => false;
-  const deps = makeCommandDeps({
+  const deps = makeCommandNeeds({
     store,
     servesAlone: () => servesAlone(),
     eventLog,

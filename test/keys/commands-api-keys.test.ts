@@ -1,10 +1,10 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
-import { type Authenticated, type Caller, type KeyAuthenticated, firstTeam } from '../../src/commands/core/caller.js';
+import { type Authenticated, type Caller, type KeyAuthenticated, firstTeam, causeOf } from '../../src/commands/core/caller.js';
 import { firstStart, showFirstKey } from '../../src/commands/ops/first-start.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams/teams.js';
-import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { NO_TEAM, apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/core/ids.js';
 import { leastDefaultRate } from '../../src/domain/access/rate-limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
@@ -24,7 +24,7 @@ const openPending = (): PendingFirstKey => {
 };
 
 /** What is shown, first to last. */
-const shownBy = async (deps: CommandDeps, pending: PendingFirstKey): Promise<string[]> => {
+const shownBy = async (deps: CommandNeeds, pending: PendingFirstKey): Promise<string[]> => {
   const shown: string[] = [];
   await showFirstKey(deps, pending, (key) => void shown.push(key));
   return shown;

@@ -5,9 +5,8 @@ import { openAccountWorld, type AccountWorld } from '../support/account-world.js
 import { refusedWith } from '../support/given.js';
 import { signedIn } from '../support/people.js';
 import { assertDefined, parseSenderDomainId } from '../../src/domain/core/ids.js';
-import { sendAccountMail } from '../../src/commands/people/mails.js';
-import { causeOf } from '../../src/commands/core/deps.js';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { sendAccountMail } from '../../src/commands/email/service-mails.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { publish } from '../support/sender-domains.js';
 
 const email = 'ada@example.com';

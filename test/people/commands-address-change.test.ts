@@ -5,7 +5,7 @@ import { makeUser } from '../../src/commands/people/registration.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { UserId } from '../../src/domain/core/ids.js';
 import { NO_TEAM, userAddressStream, userStream } from '../../src/domain/core/ids.js';
-import { signInAddress } from '../../src/commands/people/users.js';
+import { signInAddress } from '../../src/commands/access/users.js';
 import { codeOf, openAccountWorld, quickly, tally, type AccountWorld } from '../support/account-world.js';
 import { faultPort } from '../support/fault-port.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';

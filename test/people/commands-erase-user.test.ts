@@ -1,7 +1,7 @@
 /** A person who goes, however it is broken off, and whatever happens at the same moment. */
 import t, { type Test } from 'tap';
 import { eraseUser, type PersonTraces } from '../../src/commands/people/erasure.js';
-import type { MailedTo } from '../../src/commands/people/mails.js';
+import type { MailedTo } from '../../src/commands/email/service-mails.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import {
@@ -19,7 +19,8 @@ import {
 } from '../../src/domain/core/ids.js';
 import { evolveTeam, type TeamState } from '../../src/domain/teams/state.js';
 import { handle, loadState } from '../../src/commands/core/handle.js';
-import { claimAddress, ownerOf, signInAddress, userFold } from '../../src/commands/people/users.js';
+import { claimAddress } from '../../src/commands/people/users.js';
+import { ownerOf, signInAddress, userFold } from '../../src/commands/access/users.js';
 import { openAccountWorld } from '../support/account-world.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';

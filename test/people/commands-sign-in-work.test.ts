@@ -1,7 +1,7 @@
 /** How long a sign-in takes tells nothing of whether the address has an account: what is done is counted, for time says little in a test. */
 import t from 'tap';
 import { eraseUser } from '../../src/commands/people/erasure.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import { makeUser } from '../../src/commands/people/registration.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { codeOf } from '../support/account-world.js';
@@ -14,11 +14,11 @@ t.setTimeout(170_000);
 type Work = { compared: number; hashed: number; read: number; written: number };
 
 /** Counts what a sign-in asks of the passwords and of the log. */
-const counting = (deps: CommandDeps): Readonly<{ work: Work; counted: CommandDeps }> => {
+const counting = (deps: CommandNeeds): Readonly<{ work: Work; counted: CommandNeeds }> => {
   const work: Work = { compared: 0, hashed: 0, read: 0, written: 0 };
   const { eventLog } = deps;
   const { passwords } = deps.people;
-  const counted: CommandDeps = {
+  const counted: CommandNeeds = {
     ...deps,
     eventLog: {
       ...eventLog,

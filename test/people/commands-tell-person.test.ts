@@ -4,7 +4,7 @@ import { deviceOf, networkOf } from '../../src/domain/people/user.js';
 import { userStream } from '../../src/domain/core/ids.js';
 import { loadState } from '../../src/commands/core/handle.js';
 import { personalCause, noteSignInPlace } from '../../src/commands/people/sessions.js';
-import { userFold } from '../../src/commands/people/users.js';
+import { userFold } from '../../src/commands/access/users.js';
 import { codeOf, openAccountWorld, quickly, type AccountWorld } from '../support/account-world.js';
 import { callerOf, from, PASSWORD, signedIn, withSecondFactor } from '../support/people.js';
 

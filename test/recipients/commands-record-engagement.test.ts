@@ -1,7 +1,7 @@
 /** What a reader did is recorded once, where the answer of the append was lost. */
 import t from 'tap';
 import { openEngagementRecorder } from '../../src/commands/recipients/engagement-recorder.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { AppendUnknown } from '../../src/domain/core/errors.js';
 import { assertDefined, emailStream, parseEmailId } from '../../src/domain/core/ids.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';

@@ -1,6 +1,7 @@
 /** A world of commands whose first team sends the mails of accounts, and what these carry. */
-import { makeAccountTemplates } from '../../src/commands/people/mails.js';
-import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
+import { makeAccountTemplates } from '../../src/commands/email/service-mails.js';
+import { causeOf } from '../../src/commands/core/caller.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { Passwords } from '../../src/domain/ports/passwords.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { INSTANCE_STREAM } from '../../src/domain/core/ids.js';
@@ -46,7 +47,7 @@ export const openAccountWorld = async (): Promise<AccountWorld> => {
 };
 
 /** Another process of the same instance, whose passwords cost nothing where many are tried at once. */
-export const quickly = (deps: CommandDeps): CommandDeps => ({ ...deps, people: { ...deps.people, passwords: quickPasswords } });
+export const quickly = (deps: CommandNeeds): CommandNeeds => ({ ...deps, people: { ...deps.people, passwords: quickPasswords } });
 
 const quickPasswords: Passwords = {
   hash: async (password) => `quick:${password}`,

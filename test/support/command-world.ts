@@ -6,9 +6,9 @@ import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller } from '../../src/commands/core/caller.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { makeCommandDeps } from '../../src/service/engine.js';
-import { commandCodes } from '../../src/commands/error-codes.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
+import { makeCommandNeeds, type FollowedStates } from '../../src/service/engine.js';
+import { commandCodes } from '../../src/commands/index.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { permissions } from '../../src/domain/access/permissions.js';
@@ -41,7 +41,7 @@ export const LINK_BASE = 'https://mail.example.com';
 export const ACCOUNT_SENDER = { email: 'accounts@service.test', name: 'Accounts' };
 
 /** Commands that may reject with no other codes than those that the API description names for them. */
-export const commandsOfTest = (deps: CommandDeps): Commands =>
+export const commandsOfTest = (deps: CommandNeeds): Commands =>
   Object.fromEntries(
     Object.entries(makeCommands(deps)).map(([name, command]) => [
       name,
@@ -50,7 +50,7 @@ export const commandsOfTest = (deps: CommandDeps): Commands =>
           return await (command as (...args: never[]) => Promise<unknown>)(...args);
         } catch (fault) {
           if (fault instanceof DomainError && !commandCodes[name as keyof Commands].includes(fault.code))
-            throw new Error(`${name} rejects with ${fault.code}, which src/commands/error-codes.ts does not name`, { cause: fault });
+            throw new Error(`${name} rejects with ${fault.code}, which the index.ts of its capability does not name`, { cause: fault });
           throw fault;
         }
       },
@@ -61,7 +61,7 @@ export const commandsOfTest = (deps: CommandDeps): Commands =>
 export const nothingUsed = async () => ({ emails: 0, attachments: 0 });
 
 export type World = Readonly<{
-  deps: CommandDeps;
+  deps: CommandNeeds & FollowedStates;
   commands: Commands;
   clock: FakeClock;
   store: MemoryEventStore;
@@ -74,7 +74,7 @@ export type World = Readonly<{
   /** The events of a stream. */
   events: (stream: StreamName) => Promise<readonly DomainEvent[]>;
   /** The same ports as another process has them: nothing is remembered. */
-  elsewhere: () => CommandDeps;
+  elsewhere: () => CommandNeeds & FollowedStates;
 }>;
 
 /** `servesAlone`: whether no other process is said to serve. */
@@ -87,9 +87,9 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
   const bounds: Limits = { ...defaultLimits, ...limits };
   const key = await sealKeyOfTest();
   const sealKey = (): SealKey => key;
-  const open = (): CommandDeps => {
+  const open = (): CommandNeeds & FollowedStates => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds, sealKey });
-    return makeCommandDeps({
+    return makeCommandNeeds({
       store,
       servesAlone,
       eventLog,

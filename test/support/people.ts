@@ -6,7 +6,8 @@ import { otpauthSecondFactors } from '../../src/adapters/second-factor/otpauth.j
 import { qrCodePng } from '../../src/adapters/render/qr-code.js';
 import { handle } from '../../src/commands/core/handle.js';
 import type { Caller } from '../../src/commands/core/caller.js';
-import type { CommandDeps, PeoplePorts } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
+import type { PeoplePorts } from '../../src/commands/access/needs.js';
 import { confirmSecondFactor, prepareSecondFactor } from '../../src/commands/people/credentials.js';
 import { makeUser } from '../../src/commands/people/registration.js';
 import { login } from '../../src/commands/people/sessions.js';
@@ -37,7 +38,7 @@ export type Person = SignedIn & Readonly<{ userId: UserId; headers: Readonly<Rec
 type Somebody = Readonly<{ email?: string; name?: string; password?: string; role?: Role; teamId?: TeamId }>;
 
 /** A person whose address is verified, in the team where one is given, and signed in. */
-export const signedIn = async (deps: CommandDeps, somebody: Somebody = {}): Promise<Person> => {
+export const signedIn = async (deps: CommandNeeds, somebody: Somebody = {}): Promise<Person> => {
   const { email = 'ada@example.com', name = 'Ada', password = PASSWORD, role = 'owner', teamId } = somebody;
   const userId = await makeUser(deps, { email, password, name }, { isVerified: true, from: from.requestId });
   if (teamId !== undefined) await addMember(deps, teamId, userId, role);
@@ -47,7 +48,7 @@ export const signedIn = async (deps: CommandDeps, somebody: Somebody = {}): Prom
 };
 
 /** As the operator adds somebody. */
-export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserId, role: Role): Promise<void> => {
+export const addMember = async (deps: CommandNeeds, teamId: TeamId, userId: UserId, role: Role): Promise<void> => {
   const at = isoTime(deps.clock.now());
   const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at, userId, role } }];
   const cause = { teamId, actor: 'cli', correlationId: 'test', causationId: 'test', at };
@@ -69,7 +70,7 @@ export const codeAt = (secret: string, atMs: number): string =>
 
 /** Sets up a second factor; the code of this moment is used up by it. */
 export const withSecondFactor = async (
-  deps: CommandDeps,
+  deps: CommandNeeds,
   person: Pick<Person, 'userId' | 'sessionId'>,
 ): Promise<Readonly<{ secret: string; recoveryCodes: readonly string[] }>> => {
   const { secret } = await prepareSecondFactor(deps, callerOf(person), { password: PASSWORD });

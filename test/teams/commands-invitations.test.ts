@@ -1,7 +1,6 @@
 /** Invitations as commands: made, mailed, accepted once by whom they are to, revoked, replaced, lapsed; and nothing of the address is left. */
 import t from 'tap';
-import type { Caller } from '../../src/commands/core/caller.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { lapseInvitations } from '../../src/commands/teams/invitations.js';
 import { permissionsOfRole, type Role } from '../../src/domain/access/permissions.js';
 import {

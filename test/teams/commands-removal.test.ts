@@ -1,9 +1,8 @@
 /** A team that was deleted long ago is removed with all that is sealed of it, whatever the program was killed in; other teams keep everything. */
 import t, { type Test } from 'tap';
-import { causeOf } from '../../src/commands/core/deps.js';
 import { removeTeam, closings } from '../../src/commands/teams/removal.js';
 import { noteRefusal } from '../../src/commands/recipients/suppressions.js';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { emailStream, parseEmailId, assertDefined, splitStream, teamStream, type TeamId } from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';

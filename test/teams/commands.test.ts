@@ -1,8 +1,7 @@
 /** Teams as commands: made, changed by several at once, deleted with their keys, restored. */
 import t from 'tap';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { addMember as addByOperator, removeErased } from '../../src/commands/teams/teams.js';
-import { causeOf } from '../../src/commands/core/deps.js';
 import type { CreatedApiKey } from '../../src/api/keys.js';
 import { permissionsOfRole, type Permission, type Role } from '../../src/domain/access/permissions.js';
 import { startOf } from '../../src/event-log/event-log.js';

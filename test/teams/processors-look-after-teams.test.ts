@@ -1,7 +1,7 @@
 /** The worker that ends invitations and removes deleted teams: at which moment, once, and not while the clock is not to be believed. */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { assertDefined, invitationStream, parseInvitationId, teamStream } from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
 import { invitationDecider } from '../../src/domain/teams/invitation.js';

@@ -1,7 +1,7 @@
 /** The language of a call: what is sent, previewed and tried in it says so in every output, and is the same whenever it is made. */
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import type { CommandDeps } from '../../src/commands/core/deps.js';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { CreateTemplateRequest, CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { EmailAccepted } from '../../src/domain/email/events.js';
@@ -69,7 +69,7 @@ const order = { templateId: 'order', to: [{ email: 'ann@example.org' }], variabl
 
 type Opened = World & Readonly<{ generator: RecordingGenerator }>;
 
-const open = async (more: Partial<CommandDeps> = {}): Promise<Opened> => {
+const open = async (more: Partial<CommandNeeds> = {}): Promise<Opened> => {
   const world = await openWorld();
   await world.deps.generator.close();
   const generator = recordingGenerator();

@@ -1,6 +1,6 @@
 /** Owners hear that a subscription of their team was disabled by itself: once, and nobody else does. */
 import t, { type Test } from 'tap';
-import { makeAccountTemplates } from '../../src/commands/people/mails.js';
+import { makeAccountTemplates } from '../../src/commands/email/service-mails.js';
 import { makeUser } from '../../src/commands/people/registration.js';
 import { tellOwners } from '../../src/commands/webhooks/subscriptions.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';

@@ -4,7 +4,7 @@ import { GIVE_WAY_MS } from '../../src/event-log/decoding.js';
 import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
 import { formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
 import { handle } from '../../src/commands/core/handle.js';
-import { causeOf } from '../../src/commands/core/deps.js';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/core/ids.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';

@@ -1,6 +1,7 @@
 /** Access tokens of people: signed with the key of their period, and verified. Tokens of sessions that begin in another process are made here too. */
 import { loadState } from '../core/handle.js';
-import type { CommandDeps, KnownToken } from '../core/deps.js';
+import type { AccessNeeds } from './needs.js';
+import type { KnownToken } from './needs.js';
 import type { JsonWebKeys } from '../../api/people.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import {
@@ -20,13 +21,13 @@ import { invalidToken } from '../../domain/people/session.js';
 import { evolveTokenKey, kidOf, periodOfKid, tokenKeyPeriod, type TokenKey, type TokenKeyState } from '../../domain/people/token-keys.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 
-type TokenMakers = Pick<CommandDeps, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
+type TokenMakers = Pick<AccessNeeds, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
 
 /** The person and session of a token. `at`: the time of the session event that the token is made with. */
 export type TokenOf = Readonly<{ userId: UserId; sessionId: SessionId; at: string }>;
 
 /** A token that is valid for `accessTokenMs`. This process made it, so its calls here need no signature check. */
-export const makeAccessToken = async (deps: CommandDeps, of: TokenOf): Promise<string> => {
+export const makeAccessToken = async (deps: AccessNeeds, of: TokenOf): Promise<string> => {
   const key = await signingKey(deps, tokenKeyPeriod(Date.parse(of.at)));
   return keepToken(deps, key, of);
 };
@@ -50,7 +51,7 @@ const keepToken = async (deps: TokenMakers, key: UsableKey, { userId, sessionId,
 };
 
 /** Verifies a token. Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session has ended is not checked here. */
-export const readAccessToken = async (deps: CommandDeps, token: string): Promise<KnownToken> => {
+export const readAccessToken = async (deps: AccessNeeds, token: string): Promise<KnownToken> => {
   const { tokenSkewMs: skewMs, accessTokenCharsMax } = deps.limits;
   const nowMs = deps.clock.now();
   const known = deps.knownTokens.get(token);
@@ -80,7 +81,7 @@ const tokenExpired = (): DomainError =>
   new DomainError('TOKEN_EXPIRED', 'This access token has expired. POST /api/auth/refresh gives another.');
 
 /** The key that a token names: of this period or a neighbouring one. */
-const namedKey = async (deps: CommandDeps, kid: string | undefined, nowMs: number): Promise<TokenKey> => {
+const namedKey = async (deps: AccessNeeds, kid: string | undefined, nowMs: number): Promise<TokenKey> => {
   const period = kid === undefined ? undefined : periodOfKid(kid);
   if (period === undefined || Math.abs(period - tokenKeyPeriod(nowMs)) > 1) throw invalidToken();
   const loaded = deps.tokenKey(tokenKeysStream(period));
@@ -91,7 +92,7 @@ const namedKey = async (deps: CommandDeps, kid: string | undefined, nowMs: numbe
 
 type UsableKey = SigningKey & Readonly<{ kid: string }>;
 
-const signingKey = async (deps: CommandDeps, period: number): Promise<UsableKey> => {
+const signingKey = async (deps: AccessNeeds, period: number): Promise<UsableKey> => {
   const { state } = await deps.tokenKey(tokenKeysStream(period));
   return usable(state ?? (await makeKey(deps, period)));
 };
@@ -112,7 +113,7 @@ const causeAt = (at: string): Cause => ({
 const fold = { evolve: evolveTokenKey, initialState: undefined as TokenKeyState };
 
 /** Makes the key of a period. If several processes do at once, the first append wins and the others use its key. */
-const makeKey = async (deps: CommandDeps, period: number): Promise<TokenKey> => {
+const makeKey = async (deps: AccessNeeds, period: number): Promise<TokenKey> => {
   const stream = tokenKeysStream(period);
   const { publicKey, privateKey } = await deps.people.accessTokens.makeKey();
   const kid = kidOf(period, deps.ids.bytes(16));
@@ -134,7 +135,7 @@ const makeKey = async (deps: CommandDeps, period: number): Promise<TokenKey> => 
 };
 
 /** Destroys the key of a period whose tokens have all expired, so that nobody can make one that looks valid. */
-const retireKey = async (deps: CommandDeps, period: number): Promise<void> => {
+const retireKey = async (deps: AccessNeeds, period: number): Promise<void> => {
   const stream = tokenKeysStream(period);
   const { state, version } = await loadState(deps.eventLog, stream, fold);
   if (state === undefined || state.isRetired) return;
@@ -148,7 +149,7 @@ const retireKey = async (deps: CommandDeps, period: number): Promise<void> => {
 };
 
 /** The public keys that verify access tokens. */
-export const readJsonWebKeys = async (deps: CommandDeps): Promise<JsonWebKeys> => {
+export const readJsonWebKeys = async (deps: AccessNeeds): Promise<JsonWebKeys> => {
   const period = tokenKeyPeriod(deps.clock.now());
   const loaded = [await deps.tokenKey(tokenKeysStream(period)), await deps.tokenKey(tokenKeysStream(period - 1))];
   return {
@@ -177,7 +178,7 @@ const WAITING_MAX = 1_000;
  * and token, before their first call comes.
  */
 export const readingSessionsAhead = (
-  deps: Pick<CommandDeps, 'session' | 'user' | 'clock'> & TokenMakers,
+  deps: Pick<AccessNeeds, 'session' | 'user' | 'clock'> & TokenMakers,
 ): ((begun: StreamName) => void) => {
   const { session, user } = deps;
   const waiting: StreamName[] = [];

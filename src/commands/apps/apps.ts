@@ -1,5 +1,5 @@
 /** Commands on the apps of a team: register, change and delete them, rotate their secrets; and an app found by its id and secret. */
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { AppNeeds } from './needs.js';
 import {
   assertDefined,
   oauthClientStream,
@@ -21,7 +21,7 @@ import {
 } from '../../domain/apps/app.js';
 import { hashOf, clientIdOf, formatSecret } from '../../domain/apps/tokens.js';
 import { isoTime } from '../../domain/core/time.js';
-import { type Caller, ownedBy } from '../core/caller.js';
+import { type Caller, ownedBy, causeOf } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import type {
   CreatedOAuthApp,
@@ -41,7 +41,7 @@ const HOUR_MS = 3_600_000;
 
 const OVERLAP_HOURS = 24;
 
-export const createOAuthApp = async (deps: CommandDeps, caller: Caller, request: CreateOAuthAppRequest): Promise<CreatedOAuthApp> => {
+export const createOAuthApp = async (deps: AppNeeds, caller: Caller, request: CreateOAuthAppRequest): Promise<CreatedOAuthApp> => {
   checkAddresses(request);
   const id = clientIdOf(deps.ids.bytes(16));
   const { kind = 'confidential', name, description = null, homepage = null, redirectUris, scopes } = request;
@@ -55,12 +55,12 @@ export const createOAuthApp = async (deps: CommandDeps, caller: Caller, request:
   return { ...oauthAppListing(id, state!), clientSecret };
 };
 
-export const getOAuthApp = async (deps: CommandDeps, caller: Caller, id: OAuthClientId): Promise<OAuthAppRecord> =>
+export const getOAuthApp = async (deps: AppNeeds, caller: Caller, id: OAuthClientId): Promise<OAuthAppRecord> =>
   oauthAppListing(id, await owned(deps, caller, id));
 
 /** What is left out stays as it is. */
 export const updateOAuthApp = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   caller: Caller,
   id: OAuthClientId,
   request: UpdateOAuthAppRequest,
@@ -72,7 +72,7 @@ export const updateOAuthApp = async (
 };
 
 export const rotateOAuthAppSecret = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   caller: Caller,
   id: OAuthClientId,
   { overlapHours = OVERLAP_HOURS }: RotateAppSecretRequest = {},
@@ -85,14 +85,14 @@ export const rotateOAuthAppSecret = async (
 };
 
 /** All grants to the app end with it. */
-export const deleteOAuthApp = async (deps: CommandDeps, caller: Caller, id: OAuthClientId): Promise<Deleted> => {
+export const deleteOAuthApp = async (deps: AppNeeds, caller: Caller, id: OAuthClientId): Promise<Deleted> => {
   await change(deps, caller, id, (at) => ({ type: 'DeleteApp', at }));
   await deps.whenHeldEverywhere();
   return { id, deleted: true };
 };
 
 /** The app with that id. Out: undefined if there is none, or if it or its team is deleted. */
-export const openOAuthApp = async (deps: CommandDeps, text: string): Promise<KnownApp | undefined> => {
+export const openOAuthApp = async (deps: AppNeeds, text: string): Promise<KnownApp | undefined> => {
   const id = parseOAuthClientId(text);
   if (id === undefined) return undefined;
   const { state, teamId } = await deps.oauthApp(oauthClientStream(id));
@@ -104,7 +104,7 @@ export const openOAuthApp = async (deps: CommandDeps, text: string): Promise<Kno
 };
 
 /** The app with that id, if the secret is right: a confidential app must give its secret, a public one none. */
-export const authenticateOAuthApp = async (deps: CommandDeps, id: string, secret: string | undefined): Promise<KnownApp | undefined> => {
+export const authenticateOAuthApp = async (deps: AppNeeds, id: string, secret: string | undefined): Promise<KnownApp | undefined> => {
   const app = await openOAuthApp(deps, id);
   if (app === undefined) return undefined;
   const isRight = secret === undefined ? app.kind === 'public' : isSecretOf(app, hashOf(secret), isoTime(deps.clock.now()));
@@ -124,7 +124,7 @@ const checkAddresses = ({ redirectUris = [], homepage }: Pick<UpdateOAuthAppRequ
 };
 
 /** The place of an app within the plan of its team. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Place => ({
+const placeOf = (deps: AppNeeds, { teamId }: Caller, id: OAuthClientId): Place => ({
   resource: 'oauthApps',
   key: id,
   standingOf: async (key) => {
@@ -136,18 +136,13 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Plac
 });
 
 /** The app where it is that team's and is not deleted; throws OAUTH_APP_NOT_FOUND. */
-const owned = async (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Promise<OAuthApp> => {
+const owned = async (deps: AppNeeds, { teamId }: Caller, id: OAuthClientId): Promise<OAuthApp> => {
   const loaded = await loadState(deps.eventLog, oauthClientStream(id), oauthAppDecider);
   ownedBy(teamId, appNotFound)(loaded);
   return openApp(loaded.state);
 };
 
-const change = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: OAuthClientId,
-  command: (at: string) => OAuthAppCommand,
-): Promise<OAuthApp> => {
+const change = async (deps: AppNeeds, caller: Caller, id: OAuthClientId, command: (at: string) => OAuthAppCommand): Promise<OAuthApp> => {
   const cause = causeOf(deps, caller);
   const { state } = await handle(
     deps.eventLog,

@@ -1,7 +1,8 @@
 /** Commands on grants to apps: a person consents, the app exchanges the code for tokens, refreshes and revokes them, and calls are admitted by them. */
-import type { Caller } from '../core/caller.js';
-import { handle, type Loaded } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import { handle } from '../core/handle.js';
+import type { Loaded } from '../core/ports.js';
+import type { AppNeeds } from './needs.js';
 import { openOAuthApp, type KnownApp } from './apps.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { Scope } from '../../domain/access/permissions.js';
@@ -61,7 +62,7 @@ export type OpenAccessToken = OpenGrant & Readonly<{ token: AccessToken; app: Kn
 
 /** Grants an app what a person consented to, in the team of the caller. Out: the code, which is stored nowhere. */
 export const giveConsent = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   caller: Caller & Readonly<{ user: { id: UserId } }>,
   { app, scopes, redirectUri, challenge }: Consent,
 ): Promise<string> => {
@@ -77,7 +78,7 @@ export const giveConsent = async (
 };
 
 /** The grant of a code; undefined if the code is not good any more. A code that was used before ends the grant. */
-export const readCode = async (deps: CommandDeps, code: string, request: AppRequest): Promise<OpenGrant | undefined> => {
+export const readCode = async (deps: AppNeeds, code: string, request: AppRequest): Promise<OpenGrant | undefined> => {
   const found = await findGrant(deps, 'code', code);
   const at = isoTime(deps.clock.now());
   if (found?.grant.code === undefined || found.grant.ended !== undefined) return undefined;
@@ -87,14 +88,14 @@ export const readCode = async (deps: CommandDeps, code: string, request: AppRequ
 };
 
 /** Uses the code up, even if the exchange fails later. Out: whether it was good. */
-export const useCode = async (deps: CommandDeps, found: OpenGrant, code: string, request: AppRequest): Promise<boolean> => {
+export const useCode = async (deps: AppNeeds, found: OpenGrant, code: string, request: AppRequest): Promise<boolean> => {
   const { events } = await change(deps, found, request, { type: 'UseCode', at: isoTime(deps.clock.now()), hash: hashOf(code) });
   return events.some(({ type }) => type === 'OAuthCodeUsed');
 };
 
 /** Issues tokens for a grant. Out: undefined if the grant has ended meanwhile. `refreshes`: the hash of the refresh token that is replaced. */
 export const issueTokens = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   open: OpenGrant,
   { scopes, refreshes, isRefreshable }: Readonly<{ scopes: readonly Scope[]; refreshes?: string; isRefreshable: boolean }>,
   request: AppRequest,
@@ -129,7 +130,7 @@ export const issueTokens = async (
 };
 
 /** The grant by which an app acts for itself, in its own team. */
-export const giveOwnGrant = async (deps: CommandDeps, app: KnownApp, scopes: readonly Scope[], request: AppRequest): Promise<OpenGrant> => {
+export const giveOwnGrant = async (deps: AppNeeds, app: KnownApp, scopes: readonly Scope[], request: AppRequest): Promise<OpenGrant> => {
   const id = grantIdOf(deps.ids.bytes(16));
   const given = { at: isoTime(deps.clock.now()), clientId: app.id, userId: null, scopes: [...scopes] };
   const { grant } = await change(deps, { id, teamId: app.teamId }, request, { type: 'GiveGrant', given, code: undefined });
@@ -138,7 +139,7 @@ export const giveOwnGrant = async (deps: CommandDeps, app: KnownApp, scopes: rea
 
 /** The grant of a refresh token; undefined if the token is not good any more. A token that was replaced ends the grant. */
 export const readRefreshToken = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   token: string,
   request: AppRequest,
 ): Promise<(OpenGrant & Readonly<{ hash: string }>) | undefined> => {
@@ -151,13 +152,13 @@ export const readRefreshToken = async (
   return (await isInUse(deps, found, 'refresh', refresh.number)) ? { ...found, hash } : undefined;
 };
 
-export const endGrant = async (deps: CommandDeps, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
+export const endGrant = async (deps: AppNeeds, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
   await change(deps, open, request, { type: 'EndGrant', at: isoTime(deps.clock.now()), reason });
   await deps.whenHeldEverywhere();
 };
 
 /** Out: undefined where the token is unknown, revoked, or one of too many, or where its grant or its app has ended. */
-export const readAccessToken = async (deps: CommandDeps, text: string): Promise<OpenAccessToken | undefined> => {
+export const readAccessToken = async (deps: AppNeeds, text: string): Promise<OpenAccessToken | undefined> => {
   const found = await findGrant(deps, 'access', text);
   const token = found && accessTokenOf(found.grant, hashOf(text));
   if (found === undefined || token === undefined || found.grant.ended !== undefined) return undefined;
@@ -169,7 +170,7 @@ export const readAccessToken = async (deps: CommandDeps, text: string): Promise<
 };
 
 /** RFC 7009: revokes a token of the app. The token of another app is left alone, and the answer does not tell. */
-export const revokeToken = async (deps: CommandDeps, app: KnownApp, token: string, request: AppRequest): Promise<void> => {
+export const revokeToken = async (deps: AppNeeds, app: KnownApp, token: string, request: AppRequest): Promise<void> => {
   const refresh = await findGrant(deps, 'refresh', token);
   if (refresh !== undefined && refresh.grant.clientId === app.id && refresh.grant.refresh?.hash === hashOf(token)) {
     return endGrant(deps, refresh, 'by-app', request);
@@ -185,7 +186,7 @@ export const grantNotFound = (): DomainError =>
   new DomainError('OAUTH_GRANT_NOT_FOUND', 'There is no grant of yours with this id. GET /api/users/me/grants lists them.');
 
 /** Ends a grant of the caller. The grant of another person is answered as one that does not exist. */
-export const revokeGrant = async (deps: CommandDeps, caller: Caller, id: OAuthGrantId): Promise<Deleted> => {
+export const revokeGrant = async (deps: AppNeeds, caller: Caller, id: OAuthGrantId): Promise<Deleted> => {
   const open = await openGrant(deps, id);
   if (open === undefined || caller.user === undefined || open.grant.userId !== caller.user.id || open.grant.ended !== undefined)
     throw grantNotFound();
@@ -197,7 +198,7 @@ const grantOf = (id: OAuthGrantId, { state, teamId }: Loaded<GrantState>): OpenG
   state === undefined ? undefined : { id, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id'), grant: state };
 
 const change = async (
-  deps: CommandDeps,
+  deps: AppNeeds,
   { id, teamId }: Pick<OpenGrant, 'id' | 'teamId'>,
   { requestId, actor = `grant:${id}` }: AppRequest,
   command: GrantCommand,
@@ -209,11 +210,11 @@ const change = async (
 };
 
 /** Out: undefined where there is no such grant. */
-export const openGrant = async (deps: CommandDeps, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
+export const openGrant = async (deps: AppNeeds, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
   grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
 
 /** Another process may have issued the token a moment ago: if the cached state does not have it, the stream is read again. */
-const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
+const findGrant = async (deps: AppNeeds, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
   const read = readToken(kind, token);
   if (read === undefined) return undefined;
   const { grantId, hash } = read;
@@ -222,7 +223,7 @@ const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Pro
 };
 
 const loadUntil = async <State>(
-  { eventLog }: CommandDeps,
+  { eventLog }: AppNeeds,
   load: (stream: StreamName) => MaybePromise<Loaded<State>>,
   stream: StreamName,
   hasIt: (state: State) => boolean,
@@ -233,7 +234,7 @@ const loadUntil = async <State>(
   return appended.length === 0 ? known : load(stream);
 };
 
-const isInUse = async (deps: CommandDeps, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
+const isInUse = async (deps: AppNeeds, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
   const hasIt = (list: TokenList): boolean => isCounted(list[kind], id, number);
   return hasIt((await loadUntil(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), hasIt)).state);
 };

@@ -1,6 +1,6 @@
 /** Audit entries as auditors see them, with the origin of each call while it is kept. */
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import type { AccessNeeds } from '../access/needs.js';
 import type { AuditEntryRecord, AuditFormat } from '../../api/audit.js';
 import type { AuditEntry } from '../../domain/audit/entry.js';
 import type { AuditEvent } from '../../domain/audit/events.js';
@@ -11,7 +11,7 @@ import { startOf, versionOf } from '../../event-log/event-log.js';
 
 /** In: entries of which a team is told. */
 export const readAudit = async (
-  { origins }: Pick<CommandDeps, 'origins'>,
+  { origins }: Pick<AccessNeeds, 'origins'>,
   teamId: string,
   entries: readonly AuditEntry[],
 ): Promise<AuditEntryRecord[]> => {
@@ -42,7 +42,7 @@ export const auditRecordOf = (teamId: string, entry: AuditEntry, from: CallOrigi
 
 /** The log says who took what away, before they have the end of it. */
 export const recordAuditExport = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'clock'>,
+  deps: Pick<AccessNeeds, 'eventLog' | 'clock'>,
   caller: Caller,
   { format, from, to }: Readonly<{ format: AuditFormat; from?: string | undefined; to?: string | undefined }>,
   exported: Readonly<{ entries: number; upTo: number; root: string }>,

@@ -6,7 +6,7 @@ import { hash as digestOf } from 'node:crypto';
 import type { AuditEntryRecord, AuditFormat } from '../../api/audit.js';
 import { type ProvenLeaf, sealOf, type Seal, merkleProof } from '../../event-log/ledger.js';
 import { auditRecordOf } from './entries.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { AccessNeeds } from '../access/needs.js';
 import {
   auditEntryOf,
   isAudited,
@@ -25,7 +25,7 @@ import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js'
 import { decodeEvent, namesOf } from '../../event-log/codec.js';
 import { chainStart, FIRST_SEAL, merkleRoot, plainHash, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
 
-type AuditExportDeps = Pick<CommandDeps, 'eventLog' | 'origins' | 'clock' | 'limits'> &
+type AuditExportDeps = Pick<AccessNeeds, 'eventLog' | 'origins' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'> & Partial<Pick<EventStore, 'types'>> }>;
 
 /** `from`, `to`: moments in UTC. */

@@ -1,6 +1,6 @@
 /** Records who read and who was refused. Calls do not wait for it: they are answered first, and many facts of one stream share an append. */
 import type { CallOrigins } from '../access/origins.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { AccessNeeds } from '../access/needs.js';
 import type { AuditEvent } from '../../domain/audit/events.js';
 import { monthOf, type CallOrigin } from '../../domain/access/origins.js';
 import { AppendUnknown, StoreAway, type AppendAttempt, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -20,7 +20,7 @@ export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: s
 type Noted = Readonly<{ scope: string; event: AuditEvent; call: AuditedCall; at: string; tried?: readonly Tried[] }>;
 type Tried = Readonly<{ after: number; eventId: string }>;
 
-type AuditWriterDeps = Pick<CommandDeps, 'eventLog'> & Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger }>;
+type AuditWriterDeps = Pick<AccessNeeds, 'eventLog'> & Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger }>;
 
 const STREAMS_MAX = 1_000;
 

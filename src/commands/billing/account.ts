@@ -1,17 +1,17 @@
 /** Commands on the account of a team: whether it is in use, what it may still send, and adding credits. */
 import { handle } from '../core/handle.js';
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { BillingNeeds } from './credits.js';
 import { activityDecider, isUseWorthNoting } from '../../domain/billing/inactivity.js';
 import { activityStream, teamStream, type TeamId, type UserId } from '../../domain/core/ids.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { type Caller, assertNoTestKey } from '../core/caller.js';
+import { type Caller, assertNoTestKey, causeOf } from '../core/caller.js';
 import type { QuotaStatus } from './credits.js';
 import type { AddCreditsRequest, AddedCredits } from '../../api/billing.js';
 import { CURRENCY, priceOf, type PlanName } from '../../domain/billing/plans.js';
 import { invalid } from '../../domain/core/errors.js';
 import type { Billing } from '../../domain/teams/state.js';
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'activity'>;
+type Deps = Pick<BillingNeeds, 'eventLog' | 'team' | 'activity'>;
 
 const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<boolean> => {
   const { state } = await team(teamStream(teamId));
@@ -26,7 +26,7 @@ export const noteActivity = async (deps: Deps, teamId: TeamId, cause: Cause): Pr
 };
 
 /** Enables a team's API keys again after a year without use. Out: whether they were disabled; resolves when they work in every process. */
-export const reactivate = async (deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>, teamId: TeamId, cause: Cause): Promise<boolean> => {
+export const reactivate = async (deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>, teamId: TeamId, cause: Cause): Promise<boolean> => {
   const { events } = await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'Reactivate', at: cause.at }, cause);
   if (events.length > 0) await deps.whenHeldEverywhere();
   return events.length > 0;
@@ -34,7 +34,7 @@ export const reactivate = async (deps: Deps & Pick<CommandDeps, 'whenHeldEverywh
 
 /** Records the login of a member. The login of an owner reactivates the account. */
 export const noteLogin = async (
-  deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>,
+  deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>,
   { teamId, isOwner }: Readonly<{ teamId: TeamId; isOwner: boolean }>,
   cause: Cause,
 ): Promise<void> => {
@@ -44,7 +44,7 @@ export const noteLogin = async (
 
 /** Records the login of a person for those of the teams of which they are a member. */
 export const noteLogins = async (
-  deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>,
+  deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>,
   userId: UserId,
   teams: readonly TeamId[],
   cause: Omit<Cause, 'teamId'>,
@@ -64,14 +64,14 @@ export const noteBilling = async (deps: Deps, teamId: TeamId, metered: boolean, 
 
 type Account = Readonly<{ billing: Billing; plan: PlanName | null; quota: QuotaStatus }>;
 
-export const getAccount = async (deps: CommandDeps, { teamId }: Pick<Caller, 'teamId'>): Promise<Account> => {
+export const getAccount = async (deps: BillingNeeds, { teamId }: Pick<Caller, 'teamId'>): Promise<Account> => {
   const { state } = await deps.team(teamStream(teamId));
   if (state === undefined) throw new Error(`team ${teamId} does not exist`);
   return { billing: state.billing, plan: state.plan ?? null, quota: await deps.credits.quote(teamId) };
 };
 
 /** Grants credits, or records blocks that were paid elsewhere. Rejects with VALIDATION_ERROR and TEAM_NOT_METERED. */
-export const addCredits = async (deps: CommandDeps, caller: Caller, request: AddCreditsRequest): Promise<AddedCredits> => {
+export const addCredits = async (deps: BillingNeeds, caller: Caller, request: AddCreditsRequest): Promise<AddedCredits> => {
   assertNoTestKey(caller, 'adds no credits');
   const { credits, blocks, note } = request;
   const cause = causeOf(deps, caller);

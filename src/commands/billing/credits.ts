@@ -36,7 +36,7 @@ import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } fro
 import { boundedCache } from '../../shared/cache.js';
 import { isoTime } from '../../domain/core/time.js';
 import { namesOf } from '../../event-log/codec.js';
-import type { Loaded } from '../core/handle.js';
+import type { Loaded } from '../core/ports.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
@@ -48,7 +48,16 @@ import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { termsOf, type TeamState } from '../../domain/teams/state.js';
 import type { Caller } from '../core/caller.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { ActivityState } from '../../domain/billing/inactivity.js';
+import type { CorePorts, Load } from '../core/ports.js';
+
+export type BillingNeeds = CorePorts &
+  Readonly<{
+    /** The credits and quotas of each team. */
+    credits: CreditsAccounts;
+    /** Whether the account of a metered team is in use. */
+    activity: Load<ActivityState>;
+  }>;
 
 /** `limit` and `remaining` are null if there is no limit. */
 export type Quota = Readonly<{ used: number; limit: number | null; remaining: number | null }>;
@@ -307,7 +316,7 @@ export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamNa
  * has the real number. Rejects with QUOTA_EXCEEDED.
  */
 export const assertAffordable = async (
-  deps: Pick<CommandDeps, 'credits'>,
+  deps: Pick<BillingNeeds, 'credits'>,
   { teamId }: Pick<Caller, 'teamId'>,
   attachments: number,
 ): Promise<void> => {
@@ -321,7 +330,7 @@ export const assertAffordable = async (
  * created; the processor `settle-credits` then returns a reservation that was written.
  */
 export const reserveFor = async (
-  deps: Pick<CommandDeps, 'credits'>,
+  deps: Pick<BillingNeeds, 'credits'>,
   { teamId }: Pick<Caller, 'teamId'>,
   { stream, cost, cause }: Readonly<{ stream: StreamName; cost: Cost; cause: Cause }>,
 ): Promise<Charged | undefined> => {
@@ -334,7 +343,7 @@ export const reserveFor = async (
 
 /** Returns a reservation after another fault, which the caller reports. If this fails, the processor `settle-credits` returns it later. */
 export const giveBackQuietly = async (
-  deps: Pick<CommandDeps, 'credits'>,
+  deps: Pick<BillingNeeds, 'credits'>,
   { teamId }: Pick<Caller, 'teamId'>,
   charged: Charged,
   cause: Cause,

@@ -3,8 +3,8 @@
  * expected revision, so that concurrent calls cannot exceed the limit together. When the places are used up, the next call drops those
  * whose thing is gone; commands that delete things do nothing about places.
  */
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import type { BillingNeeds } from './credits.js';
 import { planLimitExceeded, planLimitOf, type PlanLimit, type PlanResource } from '../../domain/billing/plans.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { EventType, StreamKind } from '../../domain/events.js';
@@ -38,11 +38,11 @@ const CONFLICTS_MAX = 64;
 /** Ids whose standing is read at a time. */
 const AT_ONCE = 32;
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'clock'>;
+type Deps = Pick<BillingNeeds, 'eventLog' | 'team' | 'clock'>;
 
 /** The ids of the team's streams of a kind, oldest first; `begunBy`: the type of their first event. */
 export const idsOfKind =
-  ({ eventLog }: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, kind: StreamKind, begunBy: EventType) =>
+  ({ eventLog }: Pick<BillingNeeds, 'eventLog'>, teamId: TeamId, kind: StreamKind, begunBy: EventType) =>
   async (): Promise<readonly string[]> => {
     const ids: string[] = [];
     for await (const { events } of eventLog.readAll(0, { kinds: [kind], types: [begunBy], decrypt: [] }))

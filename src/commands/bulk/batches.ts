@@ -1,8 +1,9 @@
 /** Commands on an accepted bulk send: make its emails, stop it, complete it, and read its status from the streams. */
 import { costAfter, makeBatchEmail, omittedBy, openBatch, type OpenBatch } from './emails.js';
 import { type Caller, ownedBy } from '../core/caller.js';
-import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import { emptyLoaded, foldOnto, handle, handleFrom, loadState } from '../core/handle.js';
+import type { Loaded } from '../core/ports.js';
+import type { EmailNeeds } from '../email/needs.js';
 import type { StoredBytes } from '../email/acceptance.js';
 import { eraseStream } from '../core/erase.js';
 import { batchDecider, batchNotFound, claimedUpTo, type Batch, type BatchState } from '../../domain/bulk/decider.js';
@@ -40,7 +41,7 @@ export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSigna
 export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
 
 /** The content may be large, so it is loaded once and passed on. Rejects with BATCH_NOT_FOUND. */
-export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
+export const loadBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
   const stream = batchStream(id);
   const recorded = await deps.eventLog.load(stream);
   const loaded = foldOnto(batchDecider, emptyLoaded(stream, batchDecider.initialState), recorded);
@@ -53,7 +54,7 @@ export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId
  * Makes the next part of its emails if the batch is due, and records the progress; when the last is made, the content is destroyed. After
  * an interruption it goes on from the recorded progress.
  */
-export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
+export const fanOut = async (deps: EmailNeeds, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
   const { id } = work;
   const stream = batchStream(id);
   const { loaded, batch: found, teamId, actor } = known ?? (await loadBatch(deps, id));
@@ -73,7 +74,7 @@ export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, k
 };
 
 /** Out: the number of emails that exist. */
-const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
+const makePart = async (deps: EmailNeeds, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
   const end = claimedUpTo(batch);
   let upTo = batch.upTo;
   while (upTo < end && !signal.aborted) {
@@ -93,7 +94,7 @@ const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { caus
 };
 
 /** Repeats `make` while the generator is busy, so that no recipient fails for that. Out: undefined if the signal aborted before. */
-const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
+const whenThereIsRoom = async <Made>(deps: EmailNeeds, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
   while (!signal.aborted) {
     try {
       return await make();
@@ -110,7 +111,7 @@ const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, mak
  * so that each group returns its credits once.
  */
 const returnOmitted = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   { id, teamId }: Pick<OpenBatch, 'id' | 'teamId'>,
   from: number,
   omitted: readonly (number | undefined)[],
@@ -126,7 +127,7 @@ const placesOf = (from: number, to: number): readonly number[] => Array.from({ l
  * Cancels every email of a cancelled batch that was not sent. Emails in an SMTP dialogue may still be sent, and are waited for a while; one
  * that is deferred is cancelled when this runs again. Out: the stopped batch.
  */
-export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
+export const stopBatch = async (deps: EmailNeeds, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
   const stream = batchStream(id);
   const { batch, teamId, loaded } = known ?? (await loadBatch(deps, id));
   if (batch.cancelled === null) return batch;
@@ -150,7 +151,7 @@ export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchW
 type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
 
 /** Returns the credits of emails that will never be made. Those of cancelled emails are returned by `return-credits`. */
-const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+const returnUnmade = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
   const { accepted, content } = batch;
   const isUnmetered = accepted.charged === undefined;
   if (made === accepted.total || accepted.test === true || (isUnmetered && content === undefined)) return;
@@ -160,7 +161,7 @@ const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Canc
 };
 
 /** Returns the credits of omitted documents in the part that was being made when the batch was cancelled; repeating it changes nothing. */
-const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+const returnOmittedOfPart = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
   if (batch.accepted.charged === undefined || batch.accepted.documents.length === 0 || batch.upTo >= made) return;
   const open = openBatch(id, teamId, batch);
   for (let from = batch.upTo; from < made; from += AT_ONCE) {
@@ -170,7 +171,7 @@ const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made 
 };
 
 /** Out: the results of the first `made` emails, each of which exists then. */
-const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause): Promise<BatchEnds> => {
+const withdrawAll = async (deps: EmailNeeds, cancelled: Cancelled, cause: Cause): Promise<BatchEnds> => {
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
   for (let from = 0; from < cancelled.made; from += AT_ONCE) {
     const places = placesOf(from, Math.min(from + AT_ONCE, cancelled.made));
@@ -182,7 +183,7 @@ const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause
 
 type End = keyof BatchEnds;
 
-const withdrawOne = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
+const withdrawOne = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
   const stream = emailStream(emailIdInBatch(id, index));
   const at = isoTime(deps.clock.now());
   const command = { type: 'WithdrawEmail' as const, at, cancelledAt: batch.cancelled?.at ?? at };
@@ -215,7 +216,7 @@ const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>,
 };
 
 /** The status of a bulk send from its streams, for a call that comes before the read models know it. Rejects with BATCH_NOT_FOUND. */
-export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
+export const getBatch = async (deps: EmailNeeds, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   ownedBy(caller.teamId, batchNotFound)(loaded);
   const batch = assertDefined(loaded.state, 'batch');
@@ -244,7 +245,7 @@ export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>
 
 /** The first `made` emails counted by status; emails that do not exist are not counted. */
 const statusesOf = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<EmailNeeds, 'eventLog'>,
   id: BatchId,
   made: number,
 ): Promise<Readonly<Partial<Record<EmailStatus, number>>>> => {
@@ -259,7 +260,7 @@ const statusesOf = async (
 };
 
 /** The results of all its emails, from their streams; an email that does not exist counts as open. */
-export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
+export const endsOfBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: total };
   const counts = await statusesOf(deps, id, total);
   for (const status of Object.keys(endOfStatus) as (keyof typeof endOfStatus)[]) {
@@ -271,7 +272,7 @@ export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: Batch
 };
 
 /** Records that every email has ended. `ends`: the results of all its emails; does nothing if one is still open. */
-export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
+export const completeBatch = async (deps: EmailNeeds, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
   const { processing, ...ended } = ends;
   if (processing > 0) return;
   const complete = { type: 'CompleteBatch' as const, at: cause.at, ends: ended };

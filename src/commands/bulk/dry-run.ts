@@ -5,7 +5,7 @@ import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from 
 import { type Caller, isTest } from '../core/caller.js';
 import { compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
 import { measuringBudget, sizeWarnings } from '../templates/warnings.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from '../email/needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import type { CheckedDocuments } from '../email/acceptance.js';
 import { lossesIn, type LossesIn } from '../templates/preview.js';
@@ -31,7 +31,7 @@ const CHARACTERS_SHOWN = 10;
 type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;
 
 /** The answer contains every fault, also those for which the call itself would be refused. Rejects with GENERATOR_BUSY. */
-export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: SendBulkRequest): Promise<DryRunResponse> => {
+export const dryRunBulk = async (deps: EmailNeeds, caller: Caller, request: SendBulkRequest): Promise<DryRunResponse> => {
   const quota = await deps.credits.quote(caller.teamId);
   let prepared: PreparedBulk;
   try {
@@ -116,7 +116,7 @@ const allFail = (failing: readonly Failing[], suppressed: ReadonlySet<number>, {
   return isRefused ? ['The call would be refused: the emails of all its first recipients fail.'] : [];
 };
 
-const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk): readonly string[] => {
+const roomFault = (deps: EmailNeeds, { teamId }: Caller, { cost }: PreparedBulk): readonly string[] => {
   try {
     deps.backlog.assertRoom(teamId, cost.emails);
     return [];
@@ -133,7 +133,7 @@ const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk
 type Checked = Readonly<{ failing: readonly Failing[]; cost: Cost; omitting: readonly string[]; replacing: readonly string[] }>;
 
 /** Draws documents for the first recipients, as the call would, and only checks those of the others; nothing is made for a suppressed one. */
-const checkedRecipients = async (deps: CommandDeps, open: OpenBatch, suppressed: ReadonlySet<number>): Promise<Checked> => {
+const checkedRecipients = async (deps: EmailNeeds, open: OpenBatch, suppressed: ReadonlySet<number>): Promise<Checked> => {
   const { recipients } = open.content;
   const failing: Failing[] = [];
   const omitting: string[] = [];
@@ -174,7 +174,7 @@ const replacedIn = (given: number, { name, characters }: NonNullable<CheckedDocu
 };
 
 /** The required variables of the template and of each document template. */
-const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk): Promise<string[]> => {
+const requiredVariables = async (deps: EmailNeeds, { templateId, accepted }: PreparedBulk): Promise<string[]> => {
   const names = new Set<string>();
   const note = (variables: readonly unknown[]): void => {
     for (const variable of variables as readonly Readonly<{ name: string; required?: boolean }>[])
@@ -192,7 +192,7 @@ type Lost = Readonly<{ emptyPaths: string[]; warnings: readonly string[] }>;
 
 /** What the mails and documents of the recipients lose; a warning counts the emails that lose it. */
 const lostOf = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   { templateId, accepted }: PreparedBulk,
   open: OpenBatch,
   suppressed: ReadonlySet<number>,
@@ -245,7 +245,7 @@ const countedWarning = ({ loss, emails }: Readonly<{ loss: Loss; emails: number 
   `${emails} of ${all} ${all === 1 ? 'email' : 'emails'}: {{${loss.path}}} ${lossMessage(loss)}`;
 
 /** Measures the first mail in each language: the others are about as long. All languages share one budget. */
-const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
+const tooLong = async (deps: EmailNeeds, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
   const budget = measuringBudget(deps);
   const warnings: string[] = [];
   const seen = new Set<string>();
@@ -275,7 +275,7 @@ const missingVariables = (failing: readonly Failing[]): string[] => {
 
 /** The answer if the call would be refused before any email is checked. */
 const refusedReport = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   request: SendBulkRequest,
   { fault, quota }: Readonly<{ fault: DomainError; quota: QuotaStatus }>,
 ): Promise<DryRunResponse> => {

@@ -1,6 +1,6 @@
 /** The emails of a bulk send: the order for each recipient, its cost, and making the email. */
 import type { Cost } from '../../domain/billing/credits.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from '../email/needs.js';
 import { loadState } from '../core/handle.js';
 import { eraseStream } from '../core/erase.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
@@ -151,7 +151,7 @@ type MakeOptions = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: Stored
  * which it is not charged.
  */
 export const makeBatchEmail = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   open: OpenBatch,
   index: number,
   cause: Cause,
@@ -178,7 +178,7 @@ export const makeBatchEmail = async (
 const withoutRecipient = (order: EmailOrder): EmailOrder => ({ ...order, recipients: [{ email: '' }], variables: {} });
 
 /** The number of documents that an existing email was made without. */
-export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
+export const omittedBy = async (deps: Pick<EmailNeeds, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
   if (batch.accepted.charged === undefined) return 0;
   const { state: email } = await loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider);
   return email === undefined ? 0 : costAt(content, index).attachments - (email.accepted.charged?.attachments ?? 0);
@@ -187,7 +187,7 @@ export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch
 const unmadeEmail = (order: EmailOrder): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
 
 const eventsFor = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   order: EmailOrder,
   at: string,
   { end, storedBytes }: MakeOptions,
@@ -212,7 +212,7 @@ const eventsFor = async (
 };
 
 /** The email to a suppressed recipient: it has no documents, and what is wrong with its variables does not matter. */
-const makeUnsent = async (deps: CommandDeps, order: EmailOrder, storedBytes: StoredBytes | undefined): Promise<MadeEmail> => {
+const makeUnsent = async (deps: EmailNeeds, order: EmailOrder, storedBytes: StoredBytes | undefined): Promise<MadeEmail> => {
   try {
     return await makeEmail(deps, { ...order, given: [] }, storedBytes);
   } catch (fault) {
@@ -230,7 +230,7 @@ const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => 
 const NOBODY: readonly number[] = [];
 
 /** The place of the recipient, if the address is on the suppression list. */
-const suppressedOf = async (deps: CommandDeps, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> => {
+const suppressedOf = async (deps: EmailNeeds, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> => {
   const has = deps.hasSuppressions(teamId);
   if (!(has instanceof Promise ? await has : has)) return NOBODY;
   return suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
@@ -240,7 +240,7 @@ const ASKED_AT_ONCE = 50;
 
 /** The places, below `end`, of the recipients that are on the suppression list. */
 export const suppressedBelow = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   { teamId, batch, content }: OpenBatch,
   end: number,
 ): Promise<ReadonlySet<number>> => {

@@ -1,7 +1,7 @@
 /** Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file. */
 import { latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from '../email/needs.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
 import { templateOf } from '../email/send.js';
 import { draftAt } from '../templates/templates.js';
@@ -58,7 +58,7 @@ type ReadRecipients = Readonly<{
  * address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions. `lines`: where each recipient begins in the file that the call came by.
  */
 export const prepareBulk = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Pick<Caller, 'teamId' | 'key'>,
   request: SendBulkRequest,
   lines?: readonly number[],
@@ -135,7 +135,7 @@ const assertSendable = ({ faults, recipients, invalid }: ReadRecipients): void =
 };
 
 /** Limits the pairs of locale and time zone: every process that makes emails of the call compiles the template for each. */
-const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[]): void => {
+const assertLanguages = (deps: EmailNeeds, recipients: readonly BatchRecipient[]): void => {
   const keys = new Set(recipients.map(languageKey));
   const max = deps.limits.bulkLanguagesMax;
   if (keys.size <= max) return;
@@ -152,7 +152,7 @@ type Common = Readonly<{
 }>;
 
 /** Checks what is common to all recipients. */
-const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkRequest, nowMs: number): Common => {
+const checkCommon = ({ limits, allowsHeader }: EmailNeeds, request: SendBulkRequest, nowMs: number): Common => {
   const { from, replyTo, headers = {}, metadata, scheduledAt, batchName } = request;
   const language = readLanguage(request);
   const faults: FieldError[] = [
@@ -274,7 +274,7 @@ const recipientOf = (given: BulkRecipient, email: string, at: number, attachment
 
 type Document = Readonly<{ pinned: PinnedDocument; required: boolean; formats: readonly OutputFormat[] }>;
 
-const documentsOf = async (deps: CommandDeps, teamId: Caller['teamId'], given: readonly BulkAttachment[]): Promise<readonly Document[]> => {
+const documentsOf = async (deps: EmailNeeds, teamId: Caller['teamId'], given: readonly BulkAttachment[]): Promise<readonly Document[]> => {
   const documents: Document[] = [];
   const seen = new Set<string>();
   for (const [at, { attachmentTemplateId, required = true }] of given.entries()) {
@@ -306,14 +306,14 @@ type RecipientFile = Pick<FileOptions, 'columns' | 'parseLine'> &
 
 /** Rejects with VALIDATION_ERROR. If the template is not found, columns have no types: the call itself is refused later. */
 export const recipientsOfFile = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Pick<Caller, 'teamId'>,
   { bytes, request, rowsMax = deps.limits.bulkRecipientsMax, ...options }: RecipientFile,
 ): Promise<FileRecipients> =>
   readRecipientFile(bytes, { ...options, types: await typesOf(deps, caller, request), rowsMax, limits: deps.limits });
 
 const typesOf = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Pick<Caller, 'teamId'>,
   request: RecipientFile['request'],
 ): Promise<ReadonlyMap<string, string>> => {

@@ -2,7 +2,7 @@
 import { resultColumns, type BatchResult, type ResultFormat, type BatchResultStatus } from '../../api/bulk.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from '../email/needs.js';
 import { batchDecider, batchNotFound, type Batch } from '../../domain/bulk/decider.js';
 import { withLines } from './request.js';
 import { emailDecider } from '../../domain/email/decider.js';
@@ -18,7 +18,7 @@ const AT_ONCE = 20;
  * that status. Rejects with BATCH_NOT_FOUND.
  */
 export const batchResults = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<EmailNeeds, 'eventLog'>,
   caller: Caller,
   id: BatchId,
   status?: BatchResultStatus,
@@ -70,7 +70,7 @@ const resultOf = (place: number, status: BatchResultStatus, known: Partial<Batch
 });
 
 async function* readResults(
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<EmailNeeds, 'eventLog'>,
   places: readonly Place[],
   status: BatchResultStatus | undefined,
 ): AsyncGenerator<readonly BatchResult[]> {
@@ -80,7 +80,7 @@ async function* readResults(
   }
 }
 
-const readResult = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, { unmade, emailId }: Place): Promise<BatchResult> => {
+const readResult = async ({ eventLog }: Pick<EmailNeeds, 'eventLog'>, { unmade, emailId }: Place): Promise<BatchResult> => {
   if (emailId === undefined) return unmade;
   let state: EmailState;
   try {

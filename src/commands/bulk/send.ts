@@ -5,10 +5,10 @@ import type { CancelBatchResponse, SendBulkResponse, SendBulkRequest } from '../
 import type { BatchAccepted, BatchEnds } from '../../domain/bulk/events.js';
 import { type BatchId, assertDefined, batchStream, batchIdOfFingerprint, parseBatchId } from '../../domain/core/ids.js';
 import { completeBatch, endsOfBatch, stopBatch } from './batches.js';
-import { type Caller, changeableBy, isTest } from '../core/caller.js';
+import { type Caller, changeableBy, isTest, causeOf } from '../core/caller.js';
 import { loadState, handleKeyed } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { type Answer, type Idempotency, fingerprintOf, isSameBody, keyReused } from '../core/idempotency.js';
+import type { EmailNeeds } from '../email/needs.js';
+import { type Answer, type Idempotency, type JoinedCalls, fingerprintOf, isSameBody, keyReused } from '../core/idempotency.js';
 import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
 import { type Cause, startOf } from '../../event-log/event-log.js';
 import { checkEmail, type CheckedDocuments } from '../email/acceptance.js';
@@ -20,6 +20,12 @@ import { inContext } from '../documents/attachments.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 
+export type BulkNeeds = EmailNeeds &
+  Readonly<{
+    /** The bulk sends under way in this process that carry an Idempotency-Key, by their id. */
+    joinBulkSends: JoinedCalls<Answer<SendBulkResponse>>;
+  }>;
+
 const ENDPOINT = 'POST /api/emails/send/bulk';
 
 /** A call is refused if all of its first recipients, this many, fail; those that are suppressed do not count. */
@@ -30,7 +36,7 @@ export const FIRST_RECIPIENTS = 10;
  * in the file that the call came by, for its results.
  */
 export const sendBulk = async (
-  deps: CommandDeps,
+  deps: BulkNeeds,
   caller: Caller,
   request: SendBulkRequest,
   idempotency?: Idempotency,
@@ -54,7 +60,7 @@ export const sendBulk = async (
   return joined ? { ...answer, replayed: true } : answer;
 };
 
-const newBatchId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): BatchId =>
+const newBatchId = (deps: BulkNeeds, caller: Caller, idempotency: Idempotency | undefined): BatchId =>
   idempotency === undefined
     ? assertDefined(parseBatchId(deps.ids.uuid()), 'UUID')
     : batchIdOfFingerprint(
@@ -66,7 +72,7 @@ const newBatchId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency 
 
 /** The reasons why recipients are left out are read from the request again: it is the same, and the event stores only their places. */
 const replay = async (
-  deps: CommandDeps,
+  deps: BulkNeeds,
   id: BatchId,
   request: SendBulkRequest,
   idempotency: Idempotency,
@@ -80,7 +86,7 @@ const replay = async (
 type Accepting = Readonly<{ request: SendBulkRequest; lines?: readonly number[] | undefined; fingerprint?: string }>;
 
 const accept = async (
-  deps: CommandDeps,
+  deps: BulkNeeds,
   caller: Caller,
   id: BatchId,
   { request, lines, fingerprint }: Accepting,
@@ -107,7 +113,7 @@ const accept = async (
 };
 
 const eventOf = (
-  deps: CommandDeps,
+  deps: BulkNeeds,
   { teamId }: Caller,
   { accepted, content, scheduledAt }: PreparedBulk,
   { fingerprint, charged }: Readonly<{ fingerprint: string | undefined; charged: Charged | undefined }>,
@@ -132,7 +138,7 @@ export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accept
 });
 
 /** Resolves if the email of one of the first recipients can be made, or all are suppressed; otherwise rejects with the fault of the first. */
-const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<void> => {
+const refuseUnmakeable = async (deps: BulkNeeds, open: OpenBatch): Promise<void> => {
   const end = Math.min(FIRST_RECIPIENTS, open.content.recipients.length);
   const suppressed = await suppressedBelow(deps, open, end);
   let refused: unknown;
@@ -149,7 +155,7 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
 };
 
 /** Checks the email of one recipient. Rejects with its fault, which names the recipient's place in the call. */
-export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
+export const checkOne = (deps: EmailNeeds, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
     checkEmail(deps, orderOf(open, index), onlyChecked),
@@ -161,7 +167,7 @@ export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, only
  * ended, and IDEMPOTENCY_KEY_REUSED.
  */
 export const cancelBatch = async (
-  deps: CommandDeps,
+  deps: BulkNeeds,
   caller: Caller,
   id: BatchId,
   idempotency?: Idempotency,
@@ -181,7 +187,7 @@ export const cancelBatch = async (
 };
 
 /** If all emails have ended, records the completion first, so that the bulk send can no longer be cancelled. */
-const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
+const completeEnded = async (deps: BulkNeeds, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   guard(loaded);
   const batch = assertDefined(loaded.state, 'batch');

@@ -1,5 +1,5 @@
 /** Who calls a command and on whose behalf, and the guards that decide what this caller may touch. */
-import { type Loaded, loadState } from './handle.js';
+import { loadState } from './handle.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
   type TeamId,
@@ -13,7 +13,9 @@ import {
   type SessionId,
   INSTANCE_STREAM,
 } from '../../domain/core/ids.js';
-import type { CommandDeps } from './deps.js';
+import type { CorePorts, Loaded } from './ports.js';
+import { isoMoment } from './memo.js';
+import type { Cause } from '../../event-log/event-log.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
 import { type AccessPermission, permissions } from '../../domain/access/permissions.js';
 import type { CallOrigin } from '../../domain/access/origins.js';
@@ -138,22 +140,32 @@ export const auditedPersonOf = (fault: unknown): UserId | undefined =>
   typeof fault === 'object' && fault !== null ? refusedPeople.get(fault) : undefined;
 
 /** Whether a team is deleted. Answers without a promise if the team is in memory. */
-export const isTeamDeleted = (deps: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<boolean> => {
+export const isTeamDeleted = (deps: Pick<CorePorts, 'team'>, teamId: string): MaybePromise<boolean> => {
   const deleted = deletedAtOf(deps, teamId);
   return deleted instanceof Promise ? deleted.then((at) => at !== undefined) : deleted !== undefined;
 };
 
 /** When a team was deleted; undefined for a team that exists. Answers without a promise if the team is in memory. */
-export const deletedAtOf = ({ team }: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<string | undefined> => {
+export const deletedAtOf = ({ team }: Pick<CorePorts, 'team'>, teamId: string): MaybePromise<string | undefined> => {
   const loaded = team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
   return loaded instanceof Promise ? loaded.then(({ state }) => state?.deletedAt) : loaded.state?.deletedAt;
 };
 
 /** The id of the first team, undefined before the first start is done. */
-export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
+export const firstTeam = async (deps: Pick<CorePorts, 'eventLog'>): Promise<TeamId | undefined> => {
   const { state } = await loadInstance(deps);
   return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
 };
 
-export const loadInstance = ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<Loaded<InstanceState>> =>
+export const loadInstance = ({ eventLog }: Pick<CorePorts, 'eventLog'>): Promise<Loaded<InstanceState>> =>
   loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
+
+/** In: the caller. Out: the metadata of the events that the call causes now. */
+export const causeOf = (deps: Pick<CorePorts, 'clock'>, caller: Caller, at = isoMoment(deps.clock.now())): Cause => ({
+  teamId: caller.teamId,
+  actor: caller.actor,
+  correlationId: caller.correlationId,
+  causationId: caller.correlationId,
+  at,
+  calledFrom: caller.calledFrom,
+});

@@ -3,18 +3,19 @@
  * The fact of the deletion is appended first and the key is destroyed last: while the key exists something may be left, afterwards nothing is.
  */
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
-import type { CommandDeps } from './deps.js';
+import type { CorePorts } from './ports.js';
 import { lastOfLog } from './log-notes.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { erasingEvents } from '../../domain/events.js';
 import type { StreamName } from '../../domain/core/ids.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
+import type { MailCopies } from '../../domain/ports/mailbox.js';
 import { namesOf } from '../../event-log/codec.js';
 import { isReadable } from '../../event-log/decoding.js';
 import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
 import { readableMetadata } from '../../event-log/hash-chain.js';
 
-type RestoreDeps = Pick<CommandDeps, 'clock' | 'limits'>;
+type RestoreDeps = Pick<CorePorts, 'clock' | 'limits'>;
 
 /** Things that were deleted before this moment cannot be restored. */
 export const restorableSince = ({ clock, limits }: RestoreDeps): string => isoTime(clock.now() - limits.restoreDays * DAY_MS);
@@ -23,7 +24,9 @@ export const restorableSince = ({ clock, limits }: RestoreDeps): string => isoTi
 export const removableBefore = ({ clock, limits }: RestoreDeps): string =>
   isoTime(clock.now() - limits.restoreDays * DAY_MS - CLOCKS_APART_MS);
 
-export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'mailCopies'>;
+export type ErasePorts = Readonly<{ mailCopies: MailCopies }>;
+
+export type EraseDeps = Pick<CorePorts, 'eventLog' | 'files'> & ErasePorts;
 
 /** Deletes the files of a stream and the copies of its mail, then destroys its key. Safe to repeat. */
 export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, stream: StreamName): Promise<void> => {

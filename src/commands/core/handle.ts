@@ -1,14 +1,11 @@
 /** Load, fold, decide, append: the one way in which a command changes a stream. */
 import type { Decider } from '../../domain/core/decider.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
+import { startOf, versionOf, type Cause, type EventLog } from '../../event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import type { StreamName } from '../../domain/core/ids.js';
-import type { CommandDeps } from './deps.js';
+import type { CorePorts, Loaded } from './ports.js';
 import { fingerprintOf, isSameBody, keyReused, type Idempotency } from './idempotency.js';
-
-/** The folded state of a stream and its version. `teamId`: from the first event, undefined for a stream without events. */
-export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
 
 export type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
 
@@ -101,7 +98,7 @@ type KeyedCommand<Command, State> = Readonly<{
  * Rejects as `handle`, and with IDEMPOTENCY_KEY_REUSED.
  */
 export const handleKeyed = async <Command, Event extends DomainEvent, State>(
-  { eventLog, keys }: Pick<CommandDeps, 'eventLog' | 'keys'>,
+  { eventLog, keys }: Pick<CorePorts, 'eventLog' | 'keys'>,
   stream: StreamName,
   decider: Decider<Command, Event, State>,
   { command, earlier, idempotency, cause, guard }: KeyedCommand<Command, State>,

@@ -2,7 +2,8 @@
  * Keeps states in memory that are read far more often than they change: keys, teams, templates, slugs, sender domains. A state from memory is
  * served while a live subscription is known to have reached the head of the log within the freshness limit; otherwise the stream is read.
  */
-import { emptyLoaded, foldOnto, type Fold, type Loaded } from './handle.js';
+import { emptyLoaded, foldOnto, type Fold } from './handle.js';
+import type { Loaded } from './ports.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { DomainEvent, EventType } from '../../domain/events.js';
 import { splitStream, type StreamName } from '../../domain/core/ids.js';

@@ -17,7 +17,7 @@ import { firstChars } from '../../shared/text.js';
 import { DomainError, type ErrorDetails, FileDamaged, wholeText } from '../../domain/core/errors.js';
 import type { Caller } from '../core/caller.js';
 import { loadAsset } from '../templates/assets.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { DocumentNeeds } from './needs.js';
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../templates/attachment-templates.js';
 import { checkDocument, makeDocument, type KnownCharacters } from './documents.js';
@@ -71,7 +71,7 @@ export const noAttachments: PreparedAttachments = { files: [], generated: undefi
  * that gives nothing), and what the generator throws.
  */
 export const prepareAttachments = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   caller: Pick<Caller, 'teamId'>,
   given: readonly RequestedAttachment[],
   call: AttachmentCall,
@@ -143,7 +143,7 @@ type Generation = Readonly<{
 }>;
 
 const generate = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   caller: Pick<Caller, 'teamId'>,
   { field, reference, filename, outputFormats, variables, pinned }: Generated,
   call: AttachmentCall,
@@ -210,7 +210,7 @@ const generate = async (
 
 /** The revision of an attachment template that is published. Rejects with ERR_ATTACH_001; `field`: where the request names it. */
 export const publishedDocument = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   caller: Pick<Caller, 'teamId'>,
   reference: string,
   field: string,
@@ -230,7 +230,7 @@ export const publishedDocument = async (
 };
 
 /** Loads a picture of the gallery that the template shows. */
-const loadShownAsset = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
+const loadShownAsset = async (deps: DocumentNeeds, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
   const found = await loadAsset(deps, caller.teamId, assetId);
   if (found === undefined)
     throw new DomainError(
@@ -246,7 +246,7 @@ const attachmentContext = (index: number): string => `attachment:${index}`;
 
 /** Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of generated files count. */
 export const storeAttachments = async (
-  { files, limits }: Pick<CommandDeps, 'files' | 'limits'>,
+  { files, limits }: Pick<DocumentNeeds, 'files' | 'limits'>,
   key: SealingKey,
   attachments: readonly Prepared[],
   dueAtMs: number,
@@ -296,7 +296,12 @@ type Supplied = Exclude<RequestedAttachment, { kind: 'generated' }>;
  * Loads an attachment that the call brings itself: its bytes, from an address, or from the gallery. Rejects with ASSET_NOT_FOUND,
  * ATTACHMENT_NOT_AVAILABLE, ERR_ATTACH_002, and what a name is refused with.
  */
-const loadSupplied = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, given: Supplied, call: Naming): Promise<ReadyAttachment> => {
+const loadSupplied = async (
+  deps: DocumentNeeds,
+  caller: Pick<Caller, 'teamId'>,
+  given: Supplied,
+  call: Naming,
+): Promise<ReadyAttachment> => {
   switch (given.kind) {
     case 'content':
       return {
@@ -328,7 +333,7 @@ const loadSupplied = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, g
 };
 
 const fetchAttachment = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   caller: Pick<Caller, 'teamId'>,
   url: string,
   field: string,

@@ -1,7 +1,7 @@
 /** Makes the document of an attachment template: asks which pictures it shows, fetches them, and hands them to the generator. */
 import { isUtf8 } from 'node:buffer';
 import { loadAsset } from '../templates/assets.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { DocumentNeeds } from './needs.js';
 import { fontFilesOf, type AttachmentTemplateContent, type OutputFormat } from '../../domain/rendering/content.js';
 import { imageFieldOf } from '../../domain/templates/attachment-template.js';
 import { readSvg } from '../../domain/templates/svg.js';
@@ -29,7 +29,7 @@ export type DocumentOrder = Readonly<{
  * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with. An order gives the same
  * bytes each time as long as the pictures stay the same.
  */
-export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<MadeDocument> => {
+export const makeDocument = async (deps: DocumentNeeds, order: DocumentOrder): Promise<MadeDocument> => {
   const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
   const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
   const sources = await deps.generator.imageSources(input, format, signal);
@@ -45,7 +45,7 @@ export type KnownCharacters = Map<string, Map<string, boolean>>;
  * drawing. Fonts that the template brings are loaded only where `known` does not say what they have.
  */
 export const checkDocument = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   order: Omit<DocumentOrder, 'title'>,
   known: KnownCharacters,
 ): Promise<readonly string[]> => {
@@ -69,7 +69,7 @@ const IMAGES_AT_ONCE_MAX = 6;
 
 /** Brings in the pictures, some at a time. The first that fails stops the others. */
 const loadImages = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   order: Omit<DocumentOrder, 'title'>,
   sources: readonly string[],
 ): Promise<ReadonlyMap<string, LoadedImage>> => {
@@ -101,7 +101,7 @@ const loadImages = async (
 
 const ASSET = 'asset:';
 
-const loadImage = async (deps: CommandDeps, order: Omit<DocumentOrder, 'title'>, source: string): Promise<Uint8Array> => {
+const loadImage = async (deps: DocumentNeeds, order: Omit<DocumentOrder, 'title'>, source: string): Promise<Uint8Array> => {
   if (source.startsWith(ASSET)) {
     const asset = await loadAsset(deps, order.teamId, source.slice(ASSET.length));
     if (asset === undefined) throw notAvailable(order, source, 'There is no such asset. GET /api/assets lists yours.');
@@ -128,7 +128,7 @@ const rasterTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as co
 
 /** Tells the type from the bytes alone: a server or a name only claims one. An SVG that loads other files is refused. */
 const imageType = async (
-  { mediaTypes }: CommandDeps,
+  { mediaTypes }: DocumentNeeds,
   bytes: Uint8Array,
 ): Promise<LoadedImage['contentType'] | Readonly<{ fault: string }>> => {
   const signature = await mediaTypes.of(bytes);
@@ -140,7 +140,7 @@ const imageType = async (
 };
 
 /** The font itself was checked when it was uploaded. */
-const fontType = async ({ mediaTypes }: CommandDeps, bytes: Uint8Array): Promise<FontType | Readonly<{ fault: string }>> => {
+const fontType = async ({ mediaTypes }: DocumentNeeds, bytes: Uint8Array): Promise<FontType | Readonly<{ fault: string }>> => {
   const signature = await mediaTypes.of(bytes);
   return signature === 'font/ttf' || signature === 'font/otf' ? signature : { fault: 'It is no TTF or OTF font.' };
 };

@@ -1,9 +1,9 @@
 /** Previews of an attachment template: the file itself, and which paths of the template stayed empty. */
-import type { Caller } from '../core/caller.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../templates/attachment-templates.js';
 import { requireLanguage } from '../templates/language.js';
 import { generatedTitle } from './attachments.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import type { DocumentNeeds } from './needs.js';
 import { makeDocument } from './documents.js';
 import { lossesIn, lossWarnings } from '../templates/preview.js';
 import { pathsOfLosses } from '../../domain/rendering/paths/losses.js';
@@ -32,7 +32,7 @@ export type DocumentPreview = MadeDocument & Readonly<{ format: OutputFormat; na
 
 /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
 export const previewAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: DocumentNeeds,
   caller: Caller,
   reference: string,
   { variables, format, version, ...spoken }: DocumentPreviewRequest,

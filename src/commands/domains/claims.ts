@@ -13,7 +13,7 @@ import {
 } from '../../domain/domains/state.js';
 import { senderDomainDecider } from '../../domain/domains/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
-import type { CommandDeps, CommandPorts } from '../core/deps.js';
+import type { DomainNeeds } from './needs.js';
 import { emptyLoaded, foldOnto, loadState } from '../core/handle.js';
 import { memoized } from '../core/memo.js';
 
@@ -24,7 +24,7 @@ const PLACES_MAX = 1_000;
 const CONFLICTS_MAX = 8;
 
 /** Remembers the places of the domains asked for last, because every send needs those of its sender. */
-export const openClaimPlaces = ({ keys }: Pick<CommandPorts, 'keys'>): ((domain: string) => ClaimPlaces | undefined) => {
+export const openClaimPlaces = ({ keys }: Pick<DomainNeeds, 'keys'>): ((domain: string) => ClaimPlaces | undefined) => {
   const hmac = (name: string): string => keys.fingerprint('domain claim', name);
   const placesOf = memoized(
     PLACES_MAX,
@@ -37,7 +37,7 @@ export const openClaimPlaces = ({ keys }: Pick<CommandPorts, 'keys'>): ((domain:
   return (domain) => (domain.includes('.') ? placesOf(domain) : undefined);
 };
 
-type OwnerDeps = Pick<CommandDeps, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
+type OwnerDeps = Pick<DomainNeeds, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
 
 /** The team that alone may send from the domain; undefined if no team has verified it or a domain above it. Served from memory. */
 export const domainOwner = async (deps: OwnerDeps, domain: string): Promise<string | undefined> => {
@@ -53,7 +53,7 @@ export const domainOwner = async (deps: OwnerDeps, domain: string): Promise<stri
  * team is the owner. A claim whose domain is not verified, because it was given up or its records are gone, is taken over.
  */
 export const claimDomain = async (
-  deps: OwnerDeps & Pick<CommandDeps, 'eventLog'>,
+  deps: OwnerDeps & Pick<DomainNeeds, 'eventLog'>,
   { domain, id }: Pick<SenderDomain, 'domain' | 'id'>,
   cause: Cause,
 ): Promise<boolean> => {
@@ -89,7 +89,7 @@ export const claimDomain = async (
 
 /** The team of the nearest claim that counts. */
 const ownerBy = async (
-  deps: Pick<CommandDeps, 'team'>,
+  deps: Pick<DomainNeeds, 'team'>,
   claims: DomainClaims,
   { names }: ClaimPlaces,
   domainsOf: (stream: StreamName) => Promise<SenderDomainsState>,
@@ -103,7 +103,7 @@ const ownerBy = async (
 };
 
 const counts = async (
-  deps: Pick<CommandDeps, 'team'>,
+  deps: Pick<DomainNeeds, 'team'>,
   { teamId, id }: DomainClaim,
   domainsOf: (stream: StreamName) => Promise<SenderDomainsState>,
 ): Promise<boolean> => {

@@ -1,5 +1,5 @@
 /** Commands on the sender domains of a team, the check of a sender address, and the look-up of DNS records. */
-import { type CommandPorts, causeOf, type CommandDeps } from '../core/deps.js';
+import type { DomainNeeds } from './needs.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Dns } from '../../domain/ports/dns.js';
 import { type Recipient, parseDomain } from '../../domain/mime/address.js';
@@ -32,7 +32,7 @@ import {
 } from '../../domain/domains/dns.js';
 import { maySendFrom, publishedKeys, type SenderDomain, type SenderDomainsState } from '../../domain/domains/state.js';
 import { claimDomain, domainOwner } from './claims.js';
-import type { Caller } from '../core/caller.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import { eraseStream, type EraseDeps, restorableSince } from '../core/erase.js';
 import type { DeleteQuery } from '../../api/core/common.js';
@@ -52,7 +52,7 @@ import type { Cause } from '../../event-log/event-log.js';
 /** In: an address in its normal form. Out: its domain. */
 export const domainOfAddress = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
 
-type SenderDeps = Pick<CommandDeps, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
+type SenderDeps = Pick<DomainNeeds, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
 
 /**
  * Rejects with SENDER_NOT_ALLOWED if another team owns the sender's domain, or if the team has verified domains and the sender's domain
@@ -74,7 +74,7 @@ export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Reci
   });
 };
 
-type LookUpPorts = Pick<CommandPorts, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
+type LookUpPorts = Pick<DomainNeeds, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
 
 /** Looks up all records of a domain concurrently. */
 export const lookUpDomain = async (ports: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
@@ -105,7 +105,7 @@ const lookUpReturnPath = async (
 const DNS_RETRY_AFTER_S = 30;
 
 /** Makes the keys of the domain. Out: the records to set; the domain is verified once they are seen. */
-export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
+export const addDomain = async (deps: DomainNeeds, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
   const parsed = parseDomain(request.domain);
   if (!parsed.ok) throw invalidDomain(parsed.reason);
   if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
@@ -127,7 +127,7 @@ export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddD
 
 /** `deleted`: lists the deleted domains that can still be restored instead. */
 export const listDomains = async (
-  deps: CommandDeps,
+  deps: DomainNeeds,
   caller: Caller,
   { deleted = false }: DomainListQuery = {},
 ): Promise<Readonly<{ data: DomainRecord[] }>> => {
@@ -138,14 +138,14 @@ export const listDomains = async (
   return { data: trash.toReversed().map((domain) => ({ ...recordOf(deps, domain), deletedAt: domain.deletedAt })) };
 };
 
-export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
+export const getDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
   recordOf(deps, domainOf(await domainsOf(deps, caller), id));
 
 /**
  * Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing. Rejects with DOMAIN_TAKEN
  * if the records are right and another team owns the domain.
  */
-export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+export const verifyDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const before = await domainsOf(deps, caller);
   const check = await lookUpDomain(deps, domainOf(before, id), new AbortController().signal);
   if (!isAnswered(check))
@@ -182,7 +182,7 @@ export const claimProved = async (
 };
 
 /** Makes new keys, which sign once their records are seen. */
-export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+export const rotateDomainKeys = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   assertRotatable(domainOf(await domainsOf(deps, caller), id));
   const keys = await newKeys(deps, caller, id);
   const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, keys });
@@ -191,7 +191,7 @@ export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: Se
 
 /** Resolves when no process accepts mail of the domain any more. `permanently`: destroys its keys now, from the trash too. */
 export const deleteDomain = async (
-  deps: CommandDeps,
+  deps: DomainNeeds,
   caller: Caller,
   id: SenderDomainId,
   { permanently = false }: DeleteQuery = {},
@@ -213,7 +213,7 @@ export const deleteDomain = async (
 };
 
 /** Restores a deleted domain. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND after its days in the trash. */
-export const restoreDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+export const restoreDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const { at } = causeOf(deps, caller);
   const keys = await loadState(deps.eventLog, domainKeysStream(id), domainKeysDecider);
   if (keys.state.isDestroyed) throw domainNotFound();
@@ -231,17 +231,17 @@ export const destroyDomainKeys = async (deps: EraseDeps, id: SenderDomainId, cau
 };
 
 /** The current state, without private keys. */
-const domainsOf = async (deps: CommandDeps, { teamId }: Caller): Promise<SenderDomainsState> =>
+const domainsOf = async (deps: DomainNeeds, { teamId }: Caller): Promise<SenderDomainsState> =>
   (await deps.senderDomains(senderDomainsStream(teamId))).state;
 
-const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCommand): Promise<SenderDomainsState> => {
+const change = async (deps: DomainNeeds, caller: Caller, command: SenderDomainCommand): Promise<SenderDomainsState> => {
   const stream = senderDomainsStream(caller.teamId);
   const { state } = await handle(deps.eventLog, stream, senderDomainDecider, command, causeOf(deps, caller, command.at));
   return state;
 };
 
 /** Makes keys and records the private ones. Selectors are random, so that two teams with one domain differ, and two rotations too. */
-const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
+const newKeys = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
   const name = `sp${deps.ids.bytes(6).toString('hex')}`;
   const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
   const privateKeys = made.map(({ selector, privateKey }) => ({ selector, privateKey }));
@@ -251,7 +251,7 @@ const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): P
 };
 
 /** Records of the return path. It is the envelope sender of mails, so receivers check its SPF record. */
-const returnPathRecords = ({ spfMechanisms, feedback }: CommandDeps, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
+const returnPathRecords = ({ spfMechanisms, feedback }: DomainNeeds, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
   if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return [];
   const common = { purpose: 'return-path' as const, required: false, key: null };
   const { mx, spf } = returnPath ?? { mx: 'unknown' as const, spf: 'unknown' as const };
@@ -260,7 +260,7 @@ const returnPathRecords = ({ spfMechanisms, feedback }: CommandDeps, { domain, r
   return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [spfOfReturnPath])];
 };
 
-const recordOf = (deps: CommandDeps, domain: SenderDomain): DomainRecord => {
+const recordOf = (deps: DomainNeeds, domain: SenderDomain): DomainRecord => {
   const { spfMechanisms } = deps;
   const { domain: name, signing, next, retiring, dkim } = domain;
   const keyRecords = (keys: readonly PublicKey[], use: 'signing' | 'next' | 'retiring') =>

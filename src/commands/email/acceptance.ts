@@ -1,7 +1,7 @@
 /** Makes the first event of an email: renders once to check, pins all that the mail depends on, makes and stores the attachments. */
 import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from '../documents/attachments.js';
 import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from './needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
 import { invalidAttachments, type RequestedAttachment } from '../documents/request.js';
@@ -80,7 +80,7 @@ export type EmailOrder = Readonly<{
 export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
 
 /** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments; nothing is stored then. */
-export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
+export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   const environment = { at: scheduledAt ?? at, company };
   assertLinksPossible(deps, order);
@@ -118,7 +118,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
 export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced'>;
 
 /** Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`, documents are not drawn. */
-export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
+export const checkEmail = async (deps: EmailNeeds, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
@@ -130,7 +130,7 @@ export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyCheck
 };
 
 /** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each copy. */
-const assertLinksPossible = (deps: CommandDeps, { template: { unsubscribeList }, headers }: EmailOrder): void => {
+const assertLinksPossible = (deps: EmailNeeds, { template: { unsubscribeList }, headers }: EmailOrder): void => {
   if (unsubscribeList === undefined) return;
   linkBaseOf(deps);
   const own = Object.keys(headers).find((name) => /^list-unsubscribe(?:-post)?$/i.test(name));
@@ -226,7 +226,7 @@ const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
 
 /** Stores the files, encrypted with a new key. Releases the claim if that fails. */
 const storeClaimed = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   files: Parameters<typeof storeAttachments>[2],
   dueAtMs: number,
   claim: Claim | undefined,

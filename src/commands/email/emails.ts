@@ -29,10 +29,10 @@ import {
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Company } from '../../domain/rendering/scope/constants.js';
 import { temporaryUntil } from '../documents/storage.js';
-import { type Caller, changeableBy, ownedBy, isTest, ownedState } from '../core/caller.js';
+import { type Caller, changeableBy, ownedBy, isTest, ownedState, causeOf } from '../core/caller.js';
 import { checkSchedule } from './request.js';
 import { handle, loadState, handleKeyed, emptyLoaded, foldOnto } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from './needs.js';
 import { cancelResponse, rescheduleResponse, emailRecord, retryResponse } from './answers.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
 import { refuseEmpty } from './acceptance.js';
@@ -51,7 +51,7 @@ import type { Cause } from '../../event-log/event-log.js';
 import { DAY_MS, latestNow } from '../../domain/core/time.js';
 
 /** Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since stays destroyed. */
-export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
+export const getEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
   const recorded = await deps.eventLog.load(emailStream(id));
   const loaded = foldOnto(emailDecider, emptyLoaded(emailStream(id), emailDecider.initialState), recorded);
   ownedBy(caller.teamId, emailNotFound)(loaded);
@@ -68,7 +68,7 @@ const emailAsOf = (recorded: readonly Recorded[], asOf: AsOf): Email => {
 
 /** Deletes exactly these ids; the route resolves a filter to ids through the read model first. */
 export const deleteEmails = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   ids: readonly EmailId[],
 ): Promise<Omit<BulkDeleteResponse, 'remaining'>> => {
@@ -90,7 +90,7 @@ export const deleteEmails = async (
 };
 
 /** A test key deletes test emails only; checked for all ids before any is deleted. Unknown ids are ignored. */
-const assertAllOfTests = async (deps: CommandDeps, caller: Caller, ids: readonly EmailId[]): Promise<void> => {
+const assertAllOfTests = async (deps: EmailNeeds, caller: Caller, ids: readonly EmailId[]): Promise<void> => {
   for (const id of ids) {
     const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
     if (ownedState(caller.teamId, loaded) !== undefined) changeableBy(caller, emailNotFound)(loaded);
@@ -101,7 +101,7 @@ const DELETED_AT_ONCE = 64;
 
 type DeleteEnd = 'deleted' | 'notFound' | 'inProgress' | EventUnreadable | EventUnknown;
 
-const tryDelete = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<DeleteEnd> => {
+const tryDelete = async (deps: EmailNeeds, caller: Caller, id: EmailId): Promise<DeleteEnd> => {
   try {
     await deleteEmail(deps, caller, id);
     return 'deleted';
@@ -114,7 +114,7 @@ const tryDelete = async (deps: CommandDeps, caller: Caller, id: EmailId): Promis
 };
 
 export const retryEmail = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
   idempotency?: Idempotency,
@@ -134,7 +134,7 @@ export const retryEmail = async (
 
 /** Resolves when the new time is durable. If several calls run at once, the last one recorded counts. */
 export const rescheduleEmail = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
   request: RescheduleEmailRequest,
@@ -158,7 +158,7 @@ export const rescheduleEmail = async (
 
 /** Renders the email for that time. Rejects as the send call does if the template cannot be rendered. */
 const renderedAt = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   stream: StreamName,
   { accepted, content }: Email,
   scheduledAt: string,
@@ -177,12 +177,7 @@ const renderedAt = async (
 };
 
 /** Keeps generated files until the new time; putting a file that is kept as long as the email changes nothing. */
-const prolong = async (
-  { files }: Pick<CommandDeps, 'files'>,
-  email: Email,
-  { attachments }: EmailContent,
-  until: string,
-): Promise<void> => {
+const prolong = async ({ files }: Pick<EmailNeeds, 'files'>, email: Email, { attachments }: EmailContent, until: string): Promise<void> => {
   const kept = keptUntil(email);
   if (kept === undefined || kept >= until) return;
   for (const { file } of attachments) {
@@ -197,7 +192,7 @@ const prolong = async (
 
 /** Resolves when it is certain that the email will not be sent. */
 export const cancelEmail = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
   idempotency?: Idempotency,
@@ -230,7 +225,7 @@ const AT_ONCE = 16;
 
 /** Pushes many emails by hand: waiting ones are due now, failed ones are retried. Each is loaded again and checked first. */
 export const retryEmails = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   { status, ids, held, domain }: EmailsToRetry,
 ): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
@@ -262,7 +257,7 @@ const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<bo
 };
 
 /** Out: whether the email is due now and was not before. */
-const tryRetry = async (deps: CommandDeps, caller: Caller, id: EmailId, isIncluded: (email: Email) => boolean): Promise<boolean> => {
+const tryRetry = async (deps: EmailNeeds, caller: Caller, id: EmailId, isIncluded: (email: Email) => boolean): Promise<boolean> => {
   const cause = causeOf(deps, caller);
   const decider = {
     ...emailDecider,
@@ -300,7 +295,7 @@ const waitsFor = (domain: string): ((email: Email) => boolean) => {
 /** Domains are compared as in DNS: case-insensitively, internationalised ones in ASCII. */
 const asciiOf = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();
 
-export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<Deleted> => {
+export const deleteEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
   await handle(
     deps.eventLog,
@@ -318,7 +313,7 @@ export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId
  * Archives a deleted email, or one whose retention is over: records it, then destroys its files, the copies of its mail and its key. If the
  * program dies in between, the erase worker does the rest. Out: false if it is not due, or was done before.
  */
-export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
+export const archiveEmail = async (deps: EraseDeps & Pick<EmailNeeds, 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
   const stream = emailStream(id);
   const command = { type: 'ArchiveEmail' as const, at: cause.at, retentionMs: deps.limits.retentionDays * DAY_MS };
   const { events } = await handle(deps.eventLog, stream, emailDecider, command, cause);
@@ -329,7 +324,7 @@ export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>
 
 /** Removes the record of an archived email: nothing shows it any more. Out: false if it is not due, or was done before. */
 export const removeEmailRecord = async (
-  { eventLog, limits }: Pick<CommandDeps, 'eventLog' | 'limits'>,
+  { eventLog, limits }: Pick<EmailNeeds, 'eventLog' | 'limits'>,
   id: EmailId,
   cause: Cause,
 ): Promise<boolean> => {
@@ -345,7 +340,7 @@ type EmailTrace = Readonly<{ placed: readonly Placed[]; told: readonly WebhookCa
  * The entries of an email's timeline: its own events, those of its bulk send, and the suppressions that it caused. An archived email has
  * no personal data in it. Rejects with EMAIL_NOT_FOUND.
  */
-export const emailTrace = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailTrace> => {
+export const emailTrace = async (deps: EmailNeeds, caller: Caller, id: EmailId): Promise<EmailTrace> => {
   const recorded = withoutErased(await deps.eventLog.load(emailStream(id)));
   const email = recorded.reduce<EmailState>((state, { event }) => evolveEmail(state, event as EmailEvent), undefined);
   ownedBy(caller.teamId, emailNotFound)({ state: email, teamId: recorded[0]?.metadata.teamId });
@@ -383,7 +378,7 @@ const BATCH_EVENTS_SHOWN: readonly BatchEvent['type'][] = [
   'BatchStopped',
 ];
 
-const batchEvents = async ({ eventLog }: CommandDeps, { accepted }: Email): Promise<readonly Recorded[]> => {
+const batchEvents = async ({ eventLog }: EmailNeeds, { accepted }: Email): Promise<readonly Recorded[]> => {
   const id = accepted.batch && parseBatchId(accepted.batch.id);
   if (id === undefined) return [];
   const recorded = await eventLog.load(batchStream(id), 0, []);
@@ -393,7 +388,7 @@ const batchEvents = async ({ eventLog }: CommandDeps, { accepted }: Email): Prom
 type SuppressionOfRecipient = Readonly<{ event: Recorded; place: number }>;
 
 /** Suppressions are found by the address, so an archived email has none. */
-const suppressions = async (deps: CommandDeps, teamId: TeamId, id: EmailId, email: Email): Promise<readonly SuppressionOfRecipient[]> => {
+const suppressions = async (deps: EmailNeeds, teamId: TeamId, id: EmailId, email: Email): Promise<readonly SuppressionOfRecipient[]> => {
   const { state: team } = await deps.team(teamStream(teamId));
   const recipients = email.content?.recipients ?? [];
   if (team?.hasSuppressions !== true) return [];

@@ -1,8 +1,8 @@
 /** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
 import { latestNow } from '../../domain/core/time.js';
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { EmailNeeds } from './needs.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { type Caller, isTest, testPart } from '../core/caller.js';
+import { type Caller, isTest, testPart, causeOf } from '../core/caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { isoMoment } from '../core/memo.js';
 import { checkRequest } from './request.js';
@@ -40,7 +40,7 @@ type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes 
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   request: SendEmailRequest,
   idempotency?: Idempotency,
@@ -73,7 +73,7 @@ export const sendEmail = async (
  * sends nothing.
  */
 export const sendConfidential = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   { sender, ...request }: SendEmailRequest & Readonly<{ sender: Recipient }>,
   id?: EmailId,
@@ -87,7 +87,7 @@ export const sendConfidential = async (
 };
 
 const accept = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
   order: SendOrder,
@@ -120,7 +120,7 @@ const accept = async (
 };
 
 /** The email id of an Idempotency-Key. `attempt`: the number of earlier emails with that key that were given up before they were accepted. */
-const derivedId = (deps: CommandDeps, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
+const derivedId = (deps: EmailNeeds, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
   // Test keys have ids of their own, so that a live call is not answered with a test email.
   const endpoint = isTest(caller) ? `${ENDPOINT} (test)` : ENDPOINT;
   const parts = attempt === 0 ? [caller.teamId, endpoint, key] : [caller.teamId, endpoint, key, attempt];
@@ -129,7 +129,7 @@ const derivedId = (deps: CommandDeps, caller: Caller, { key }: Idempotency, atte
 
 /** The email of an Idempotency-Key: its id, and the stored answer if it was accepted already. */
 const emailOf = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   idempotency: Idempotency,
 ): Promise<Readonly<{ id: EmailId; stored: Answer<SendEmailResponse> | undefined }>> => {
@@ -144,7 +144,7 @@ const emailOf = async (
 };
 
 const prepare = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
   { request, storedBytes, sender }: SendOrder,
@@ -193,7 +193,7 @@ const documentsOf = (given: EmailOrder['given']): number =>
 
 /** The template revision that a request names, with its sender. Rejects with ERR_TMPL_002 and the codes of versions. */
 export const templateOf = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   { teamId }: Pick<Caller, 'teamId'>,
   { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
 ): Promise<PinnedTemplate & Pick<ResolvedVersion, 'from' | 'tracking'>> => {

@@ -1,5 +1,5 @@
 /** Settles the sender of an email and the company that it shows, so that no relay gets the sample ones of the first start. */
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from './needs.js';
 import { firstTeam } from '../core/caller.js';
 import { assertMaySend, domainOfAddress } from '../domains/sender-domains.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -9,7 +9,7 @@ import type { Company } from '../../domain/rendering/scope/constants.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
 import { isSampleCompany, isSampleSender, emptyCompany } from '../../domain/teams/state.js';
 
-type RelayDeps = Pick<CommandDeps, 'hasRelay'>;
+type RelayDeps = Pick<EmailNeeds, 'hasRelay'>;
 
 /**
  * In: the sender that the call or the template names; without one it is that of the team. Rejects with SENDER_NOT_SET for the sample sender where
@@ -50,7 +50,7 @@ export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings,
 };
 
 /** Whether the first team cannot send by the relay, because its sender is the sample. */
-export const lacksSender = async (deps: RelayDeps & Pick<CommandDeps, 'eventLog' | 'team'>): Promise<boolean> => {
+export const lacksSender = async (deps: RelayDeps & Pick<EmailNeeds, 'eventLog' | 'team'>): Promise<boolean> => {
   const teamId = deps.hasRelay === true ? await firstTeam(deps) : undefined;
   if (teamId === undefined) return false;
   const { state } = await deps.team(teamStream(teamId));

@@ -1,8 +1,9 @@
 /** Commands on API keys: create, read, change and revoke them, and authenticate a call by its key. */
-import { type Caller, type KeyAuthenticated, ownedBy, assertNoTestKey } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { type Caller, type KeyAuthenticated, ownedBy, assertNoTestKey, causeOf } from '../core/caller.js';
+import type { Loaded } from '../core/ports.js';
+import type { KeyNeeds } from './needs.js';
 import { noteActivity } from '../billing/account.js';
-import { handle, loadState, type Loaded } from '../core/handle.js';
+import { handle, loadState } from '../core/handle.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { isoMoment } from '../core/memo.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
@@ -47,7 +48,7 @@ import { isoTime, requireTime } from '../../domain/core/time.js';
 
 /** `chosen`: the text of the key where the caller chose it beforehand; otherwise it is random. */
 export const createApiKey = async (
-  deps: CommandDeps,
+  deps: KeyNeeds,
   caller: Caller,
   request: CreateApiKeyRequest,
   chosen?: string,
@@ -93,7 +94,7 @@ export const createApiKey = async (
  * Revokes a new key whose creator was removed from the team meanwhile, and rejects with TEAM_NOT_FOUND. The removal reads the keys after its
  * own append, and this reads the team after the append of the key: one of the two sees the other.
  */
-const keepIfStillMember = async (deps: CommandDeps, { teamId }: Caller, userId: UserId, id: ApiKeyId, cause: Cause): Promise<void> => {
+const keepIfStillMember = async (deps: KeyNeeds, { teamId }: Caller, userId: UserId, id: ApiKeyId, cause: Cause): Promise<void> => {
   const { state } = await loadState(deps.eventLog, teamStream(teamId), teamDecider);
   if (state?.members?.has(userId) === true) return;
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'RevokeApiKey', at: cause.at, withMade: true }, cause);
@@ -101,7 +102,7 @@ const keepIfStillMember = async (deps: CommandDeps, { teamId }: Caller, userId: 
 };
 
 /** The place of a key within the plan of its team. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => ({
+const placeOf = (deps: KeyNeeds, { teamId }: Caller, id: ApiKeyId): Place => ({
   resource: 'apiKeys',
   key: id,
   standingOf: async (key) => {
@@ -114,7 +115,7 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => 
   all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
 });
 
-export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
+export const getApiKey = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
   ownedBy(caller.teamId, apiKeyUnknown)(loaded);
   return recordOf(deps, id, loaded.state!, isoTime(deps.clock.now()));
@@ -122,7 +123,7 @@ export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId)
 
 /** Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker, or the calling key, may give. */
 export const changeApiKey = async (
-  deps: CommandDeps,
+  deps: KeyNeeds,
   caller: Caller,
   id: ApiKeyId,
   { name, description, rateLimit, networks: given }: ChangeApiKeyRequest,
@@ -158,7 +159,7 @@ export const changeApiKey = async (
  * `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is under way. Rejects with
  * FORBIDDEN where a key calls that may do less than the key.
  */
-export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
+export const revokeApiKey = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
   const cause = causeOf(deps, caller);
   const key = await revoke(deps, caller, id, withMade, cause);
   // The answer goes out when no process accepts the key any more.
@@ -166,7 +167,7 @@ export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKey
   return recordOf(deps, id, key, cause.at);
 };
 
-const revoke = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade: boolean, cause: Cause): Promise<ApiKey> => {
+const revoke = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId, withMade: boolean, cause: Cause): Promise<ApiKey> => {
   const { state } = await handle(
     deps.eventLog,
     apiKeyStream(id),
@@ -182,7 +183,7 @@ const revoke = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade:
 };
 
 /** Revokes the keys that `keysCreatedBy` finds. Out: these keys, revoked. */
-export const revokeKeysCreatedBy = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+export const revokeKeysCreatedBy = async (deps: KeyNeeds, caller: Caller, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
   const cause = causeOf(deps, caller);
   const revoked: ApiKeyRecord[] = [];
   for (const { id: text } of await keysCreatedBy(deps, caller.teamId, userId)) {
@@ -194,7 +195,7 @@ export const revokeKeysCreatedBy = async (deps: CommandDeps, caller: Caller, use
 };
 
 /** The active API keys of a team that a person created, and those that these keys created, the oldest first. */
-export const keysCreatedBy = async (deps: CommandDeps, teamId: TeamId, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+export const keysCreatedBy = async (deps: KeyNeeds, teamId: TeamId, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
   const created = new Set<string>();
   for await (const { events } of deps.eventLog.readAll(0, { kinds: ['apiKey'], types: ['ApiKeyCreated'], decrypt: [] })) {
     for (const { event, stream, metadata } of events) {
@@ -213,13 +214,13 @@ export const keysCreatedBy = async (deps: CommandDeps, teamId: TeamId, userId: U
   return records.filter(({ status }) => status === 'active');
 };
 
-const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
+const recordOf = async (deps: KeyNeeds, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
   const [first] = await deps.eventLog.load(apiKeyStream(id));
   return apiKeyListing(id, { key, createdBy: first!.metadata.actor }, await makersOf(deps, key), at);
 };
 
 /** The current states of the keys that created a key. */
-const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
+const makersOf = async (deps: KeyNeeds, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
   const makers: ApiKeyState[] = [];
   for (const id of madeBy) makers.push((await deps.apiKey(apiKeyStream(id))).state);
   return makers;
@@ -242,7 +243,7 @@ const networksOf = (given: readonly string[]): readonly string[] => {
  * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, TEAM_DELETED, API_KEY_DISABLED.
  * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
  */
-export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
+export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<KeyAuthenticated> => {
   const read = readApiKey(token);
   if (read === undefined) {
     throw new DomainError(
@@ -275,7 +276,7 @@ const teamDeleted = (): DomainError =>
     'The team of this API key is deleted. An owner restores it by POST /api/teams/:teamId/restore, for 30 days.',
   );
 
-const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
+const noteUse = async (deps: KeyNeeds, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
   await noteActivity(deps, teamId, cause);

@@ -1,7 +1,7 @@
 /** The first start, done once: makes the first team and its sample templates, and the first key when somebody can see it. */
 import { createApiKey } from '../keys/api-keys.js';
 import { createAttachmentTemplate, findAttachmentTemplate } from '../templates/attachment-templates.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { CommandNeeds } from '../needs.js';
 import { loadState } from '../core/handle.js';
 import { createTemplate, findTemplate } from '../templates/templates.js';
 import { firstPermissions } from '../../domain/access/permissions.js';
@@ -16,7 +16,7 @@ import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
 /** The settings of the first team until they are changed: it sends as the account mails do, and the samples show an example company. */
-const initialSettings = ({ accountSender = sampleSender }: Pick<CommandDeps, 'accountSender'>): TeamSettings => ({
+const initialSettings = ({ accountSender = sampleSender }: Pick<CommandNeeds, 'accountSender'>): TeamSettings => ({
   name: 'First team',
   defaultFrom: accountSender,
   company: sampleCompany,
@@ -30,7 +30,7 @@ export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attac
  * next start finishes one that died in the middle; the instance is marked as initialised last. `pending` is absent in a process that serves
  * no requests: the first one that does draws the key.
  */
-export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
+export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
   const instance = await loadInstance(deps);
   if (instance.state !== undefined) return;
   const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
@@ -65,7 +65,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
  * Creates the pending key, shows it, and only then removes it from where it waits: if the program dies in between, the next start shows the
  * same key, so no key ever works that nobody has seen.
  */
-export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
+export const showFirstKey = async (deps: CommandNeeds, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
   if (pending.read() === undefined && !(await hasKeys(deps))) pending.keep(formatApiKey(deps.ids.bytes(32)));
   const key = pending.read();
   const read = key === undefined ? undefined : readApiKey(key);
@@ -81,7 +81,7 @@ export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, 
 };
 
 /** Whether a key was ever made. Every log has one near its beginning, so this reads little. */
-const hasKeys = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<boolean> => {
+const hasKeys = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>): Promise<boolean> => {
   for await (const { events, unreadable } of eventLog.readAll(0, { kinds: ['apiKey'], decrypt: [], batchSize: 1, unknown: 'listed' }))
     if (events.length + unreadable.length > 0) return true;
   return false;

@@ -11,7 +11,7 @@ import type { NotedKeys, LogNote, NotedStore } from '../../domain/ports/log-note
 import { namesOf } from '../../event-log/codec.js';
 import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
 import { readableMetadata } from '../../event-log/hash-chain.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { CommandNeeds } from '../needs.js';
 import { FileDamaged } from '../../domain/core/errors.js';
 import { type StreamName, INSTANCE_STREAM, splitStream } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -27,7 +27,7 @@ import { evolveInstance, type InstanceState } from '../../domain/teams/state.js'
 import type { InstanceEvent } from '../../domain/teams/events.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
+type RepairDeps = CommandNeeds & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
 
 type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
 
@@ -37,7 +37,7 @@ type VerifiedFiles = Readonly<{ files: number; findings: readonly FileFinding[];
 
 type FileFinding = Readonly<{ file: string; position: number; stream: string; message: string }>;
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
+type Deps = Pick<CommandNeeds, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
 
 type Named = Readonly<{ file: string; sizeBytes?: number; mayBeGone?: boolean }>;
 
@@ -96,7 +96,7 @@ export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
 };
 
 /** The position up to which missing keys or files were given up. */
-export const givenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, store: 'keys' | 'files'): Promise<number> =>
+export const givenUp = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>, store: 'keys' | 'files'): Promise<number> =>
   (await eventLog.load(INSTANCE_STREAM)).reduce(
     (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === store ? event.data.upTo : upTo),
     0,
@@ -114,7 +114,7 @@ const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
   await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
 };
 
-const causeOfRepair = ({ clock }: Pick<CommandDeps, 'clock'>): Cause => ({
+const causeOfRepair = ({ clock }: Pick<CommandNeeds, 'clock'>): Cause => ({
   teamId: '',
   actor: 'cli',
   correlationId: 'repair',
@@ -172,7 +172,7 @@ const loseContent = async (deps: RepairDeps, stream: StreamName): Promise<void> 
   await handle(deps.eventLog, stream, emailDecider, command, { ...cause, teamId: await teamOf(deps, stream) });
 };
 
-const teamOf = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, stream: StreamName): Promise<string> =>
+const teamOf = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>, stream: StreamName): Promise<string> =>
   (await eventLog.load(stream))[0]?.metadata.teamId ?? '';
 
 /** Destroys the keys that the replaced store of keys says are destroyed, after older ones were put back. */

@@ -3,7 +3,7 @@
  * sentence.
  */
 import { counted } from '../../shared/text.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { CommandNeeds } from '../needs.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { erasingEvents } from '../../domain/events.js';
 import type { JsonObject } from '../../domain/core/json.js';
@@ -48,7 +48,7 @@ type Notes = Readonly<Record<keyof NotedStores, LogNote | undefined>>;
 
 type Seen = Readonly<{ place: string; position: number }>;
 
-type MissingDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'limits'> &
+type MissingDeps = Pick<CommandNeeds, 'eventLog' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'>; keys: Pick<Keys, 'getMany'>; files: Pick<NotedFiles, 'has'> }>;
 
 type MissingOptions = Readonly<{

@@ -2,15 +2,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import { handle } from '../core/handle.js';
 import { refusing, type Caller } from '../core/caller.js';
-import type { CommandDeps } from '../core/deps.js';
-import { userFold, loadUser, personOf, ownCause } from './users.js';
+import type { TeamNeeds } from '../teams/needs.js';
+import { ownCause } from './users.js';
+import { userFold, loadUser, personOf } from '../access/users.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { userStream, type UserId, sessionStream, type SessionId } from '../../domain/core/ids.js';
 import type { UserEvent } from '../../domain/people/events.js';
 import { type SecondFactor, type UserState, normalPassword, holdsSession, userNotFound, type User } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { readRefreshToken, invalidToken, sessionEnded, sessionDecider } from '../../domain/people/session.js';
-import { tellPerson } from './mails.js';
+import { tellPerson } from '../email/service-mails.js';
 import type {
   ConfirmSecondFactorRequest,
   PrepareSecondFactorRequest,
@@ -34,7 +35,7 @@ export const codeRequired = (): DomainError =>
  * Checks a code and uses it up. Out: false if the person has no second factor any more, so that no code was used. Rejects with CODE_REQUIRED
  * and INVALID_CODE.
  */
-export const assertSecondFactor = async (deps: CommandDeps, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
+export const assertSecondFactor = async (deps: TeamNeeds, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
   if (code === undefined) throw codeRequired();
   const decide = (_: null, user: UserState): readonly UserEvent[] =>
     user?.secondFactor === undefined ? [] : [useCode(deps, userId, user.secondFactor, code, cause.at)];
@@ -43,7 +44,7 @@ export const assertSecondFactor = async (deps: CommandDeps, userId: UserId, code
 };
 
 /** Checks the password of the person. Rejects with INVALID_CREDENTIALS and USER_NOT_FOUND. */
-export const assertOwnPassword = async (deps: CommandDeps, id: UserId, password: string): Promise<User> => {
+export const assertOwnPassword = async (deps: TeamNeeds, id: UserId, password: string): Promise<User> => {
   const user = await loadUser(deps, id);
   if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(password))))
     throw new DomainError('INVALID_CREDENTIALS', 'The password is wrong.');
@@ -61,7 +62,7 @@ export const ownSession = ({ user }: Caller): SessionId => {
  * sessions that end each other, one goes on.
  */
 export const bySession = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   decide: (user: User) => readonly UserEvent[],
 ): Promise<(_: null, user: UserState) => readonly UserEvent[]> => {
@@ -75,17 +76,17 @@ export const bySession = async (
 };
 
 /** The key under which attempts with the password or a code are counted: together with sign-ins as that person. */
-export const ownLoginBucket = async (deps: CommandDeps, caller: Caller): Promise<string> => {
+export const ownLoginBucket = async (deps: TeamNeeds, caller: Caller): Promise<string> => {
   const { state } = await deps.user(userStream(personOf(caller)));
   return livingUser(state).addressId;
 };
 
 /** The token that a page must send to act in that session. Knowing the id of the session is not enough to compute it. */
-export const csrfTokenOf = async ({ keys }: Pick<CommandDeps, 'keys'>, sessionId: SessionId): Promise<string> =>
+export const csrfTokenOf = async ({ keys }: Pick<TeamNeeds, 'keys'>, sessionId: SessionId): Promise<string> =>
   keys.fingerprint('csrf', sessionId).slice(0, 43);
 
 /** The session that a refresh token was issued for, whether or not it is still good. Rejects with INVALID_TOKEN. */
-export const sessionOfRefreshToken = async ({ keys }: Pick<CommandDeps, 'keys'>, token: string): Promise<SessionId> => {
+export const sessionOfRefreshToken = async ({ keys }: Pick<TeamNeeds, 'keys'>, token: string): Promise<SessionId> => {
   const read = readRefreshToken(keys, token);
   if (read === undefined) throw invalidToken();
   return read.sessionId;
@@ -93,7 +94,7 @@ export const sessionOfRefreshToken = async ({ keys }: Pick<CommandDeps, 'keys'>,
 
 /** Makes a secret. Sign-ins need no code until it is confirmed. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET. */
 export const prepareSecondFactor = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   { password }: PrepareSecondFactorRequest,
 ): Promise<PreparedSecondFactor> => {
@@ -116,7 +117,7 @@ export const prepareSecondFactor = async (
  * SECOND_FACTOR_NOT_SET if none was prepared, or too long ago.
  */
 export const confirmSecondFactor = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   { code }: ConfirmSecondFactorRequest,
 ): Promise<RecoveryCodes> => {
@@ -141,7 +142,7 @@ export const confirmSecondFactor = async (
 };
 
 /** Rejects with INVALID_CREDENTIALS, INVALID_CODE and SECOND_FACTOR_NOT_SET. */
-export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
+export const removeSecondFactor = async (deps: TeamNeeds, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
   const id = personOf(caller);
   const known = await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
@@ -155,11 +156,7 @@ export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { pa
 };
 
 /** Replaces all recovery codes. Rejects as `removeSecondFactor` does. */
-export const renewRecoveryCodes = async (
-  deps: CommandDeps,
-  caller: Caller,
-  { password, code }: WithCodeRequest,
-): Promise<RecoveryCodes> => {
+export const renewRecoveryCodes = async (deps: TeamNeeds, caller: Caller, { password, code }: WithCodeRequest): Promise<RecoveryCodes> => {
   const id = personOf(caller);
   await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
@@ -179,17 +176,17 @@ const invalidCode = (): DomainError =>
 const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
 
 /** What is stored of a recovery code. */
-const recoveryHashOf = ({ keys }: Pick<CommandDeps, 'keys'>, userId: UserId, code: string): string =>
+const recoveryHashOf = ({ keys }: Pick<TeamNeeds, 'keys'>, userId: UserId, code: string): string =>
   keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
 
 /** The time step of a code of the app; undefined if it is not a code of that secret for about this moment. */
-const stepOfCode = (deps: CommandDeps, secret: string | undefined, code: string, at: string): number | undefined => {
+const stepOfCode = (deps: TeamNeeds, secret: string | undefined, code: string, at: string): number | undefined => {
   const digits = withoutBlanks(code);
   return secret === undefined || !APP_CODE.test(digits) ? undefined : deps.people.secondFactors.stepOf(secret, digits, Date.parse(at));
 };
 
 /** The event that uses the code up. Throws INVALID_CODE. */
-const useCode = (deps: CommandDeps, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
+const useCode = (deps: TeamNeeds, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
   if (APP_CODE.test(withoutBlanks(code))) {
     const step = stepOfCode(deps, factor.secret, code, at);
     if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
@@ -219,12 +216,12 @@ const factorOf = (user: UserState): SecondFactor => {
   return secondFactor;
 };
 
-const preparedSecret = ({ limits }: CommandDeps, { prepared }: User, at: string): string => {
+const preparedSecret = ({ limits }: TeamNeeds, { prepared }: User, at: string): string => {
   if (prepared?.secret === undefined || Date.parse(prepared.at) + limits.secondFactorPreparedMs <= Date.parse(at)) throw factorNotSet();
   return prepared.secret;
 };
 
-const makeRecoveryCodes = (deps: CommandDeps, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {
+const makeRecoveryCodes = (deps: TeamNeeds, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {
   const codes = Array.from({ length: deps.limits.recoveryCodes }, () => recoveryCodeOf(deps.ids.bytes(RECOVERY_CODE_BYTES)));
   return { codes, hashes: codes.map((code) => recoveryHashOf(deps, id, code)) };
 };

@@ -4,13 +4,14 @@
  */
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
-import { eraseAccountMails, mailedTo, type MailedTo } from './mails.js';
+import type { TeamNeeds } from '../teams/needs.js';
+import { eraseAccountMails, mailedTo, type MailedTo } from '../email/service-mails.js';
 import { endGrant, openGrant } from '../apps/tokens.js';
 import { assertOwnPassword, assertSecondFactor, codeRequired } from './credentials.js';
 import { endSession } from './sessions.js';
 import { removeErased } from '../teams/teams.js';
-import { releaseAddress, userFold, ownCause, personOf } from './users.js';
+import { releaseAddress, ownCause } from './users.js';
+import { userFold, personOf } from '../access/users.js';
 import { forgetAllOrigins } from '../access/origins.js';
 import type { EraseOwnUserRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -45,7 +46,7 @@ const NO_MAILS: MailedTo = { teamId: undefined, addresses: [] };
 
 /** Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, and with LAST_OWNER where a team would have no owner. */
 export const eraseOwnUser = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   { password, code }: EraseOwnUserRequest,
   tracesOf: TracesOf,
@@ -61,7 +62,7 @@ export const eraseOwnUser = async (
 };
 
 /** Safe to repeat, also for a person who is erased already: it finishes what was broken off. Rejects with USER_NOT_FOUND and LAST_OWNER. */
-export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
+export const eraseUser = async (deps: TeamNeeds, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
   const stream = userStream(id);
   const { state: user } = await loadState(deps.eventLog, stream, userFold);
   if (user === undefined) throw userNotFound();
@@ -94,7 +95,7 @@ const isLastOwner = (team: TeamState, id: UserId): boolean =>
 const teamFold = { evolve: evolveTeam, initialState: undefined as TeamState };
 
 /** Throws LAST_OWNER with the teams that would have no owner. */
-const assertOwnersLeft = async ({ eventLog }: CommandDeps, id: UserId, teams: readonly TeamId[]): Promise<void> => {
+const assertOwnersLeft = async ({ eventLog }: TeamNeeds, id: UserId, teams: readonly TeamId[]): Promise<void> => {
   const loaded = await Promise.all(
     teams.map(async (teamId) => ({ teamId, team: await loadState(eventLog, teamStream(teamId), teamFold) })),
   );
@@ -111,18 +112,18 @@ const assertOwnersLeft = async ({ eventLog }: CommandDeps, id: UserId, teams: re
 };
 
 /** Each stream is asked whether there is something to end. */
-const endAll = async (deps: CommandDeps, id: UserId, { teams, sessions, grants }: PersonTraces, cause: Cause): Promise<void> => {
+const endAll = async (deps: TeamNeeds, id: UserId, { teams, sessions, grants }: PersonTraces, cause: Cause): Promise<void> => {
   await Promise.all(teams.map((teamId) => removeErased(deps, teamId, id, cause)));
   await Promise.all(sessions.map((sessionId) => endSessionOf(deps, id, sessionId, cause)));
   await Promise.all(grants.map((grantId) => endGrantOf(deps, id, grantId, cause)));
 };
 
-const endSessionOf = async (deps: CommandDeps, id: UserId, sessionId: SessionId, cause: Cause): Promise<void> => {
+const endSessionOf = async (deps: TeamNeeds, id: UserId, sessionId: SessionId, cause: Cause): Promise<void> => {
   const { state } = await deps.session(sessionStream(sessionId));
   if (state?.userId === id) await endSession(deps, sessionId, 'erased', cause);
 };
 
-const endGrantOf = async (deps: CommandDeps, id: UserId, grantId: OAuthGrantId, { correlationId, actor }: Cause): Promise<void> => {
+const endGrantOf = async (deps: TeamNeeds, id: UserId, grantId: OAuthGrantId, { correlationId, actor }: Cause): Promise<void> => {
   const open = await openGrant(deps, grantId);
   if (open?.grant.userId !== id || open.grant.ended !== undefined) return;
   await endGrant(deps, open, 'by-person', { requestId: correlationId, actor });

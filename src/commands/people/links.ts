@@ -1,12 +1,13 @@
 /** Links in mails to people: sending them, and what they do (verify an address, reset a password, change an address). */
-import { accountLink, sendAccountMail, tellPerson } from './mails.js';
+import { accountLink, sendAccountMail, tellPerson } from '../email/service-mails.js';
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { TeamNeeds } from '../teams/needs.js';
 import { assertOwnPassword, assertSecondFactor } from './credentials.js';
 import { isoMoment } from '../core/memo.js';
 import { personalCause, type RequestFrom, recordEnds, type SessionsOf } from './sessions.js';
-import { claimAddress, ownerOf, releaseAddress, signInAddress, userFold, ownCause, personOf } from './users.js';
+import { claimAddress, releaseAddress, ownCause } from './users.js';
+import { ownerOf, signInAddress, userFold, personOf } from '../access/users.js';
 import type { ChangeAddressRequest } from '../../api/people.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import { userStream, type UserId } from '../../domain/core/ids.js';
@@ -34,7 +35,7 @@ type KnownPerson = Readonly<{ userId: UserId; user: User; cause: Cause }>;
  * answered as one that is free, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, ERR_EMAIL_001,
  * VALIDATION_ERROR, USER_NOT_FOUND, PUBLIC_URL_REQUIRED.
  */
-export const askAddressChange = async (deps: CommandDeps, caller: Caller, request: ChangeAddressRequest): Promise<void> => {
+export const askAddressChange = async (deps: TeamNeeds, caller: Caller, request: ChangeAddressRequest): Promise<void> => {
   const userId = personOf(caller);
   const { email, addressId } = signInAddress(deps, request.email);
   const page = accountLink(deps, 'address', '');
@@ -64,13 +65,13 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
 };
 
 /** Changes nothing. Rejects with LINK_INVALID if the link would be refused when its form is sent. */
-export const checkLink = async (deps: CommandDeps, token: string, use: LinkUse): Promise<void> => {
+export const checkLink = async (deps: TeamNeeds, token: string, use: LinkUse): Promise<void> => {
   const { user } = await openLink(deps, token, use);
   if (use === 'verify' && user.isVerified) throw linkInvalid();
 };
 
 /** The key under which attempts with a link are counted: together with sign-ins as its person. Rejects with LINK_INVALID. */
-export const addressLinkBucket = async (deps: CommandDeps, token: string): Promise<string> =>
+export const addressLinkBucket = async (deps: TeamNeeds, token: string): Promise<string> =>
   (await openLink(deps, token, 'address')).user.addressId;
 
 /**
@@ -79,7 +80,7 @@ export const addressLinkBucket = async (deps: CommandDeps, token: string): Promi
  * again; once it has expired, so has the claim. Rejects with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
  */
 export const changeAddress = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   token: string,
   password: string,
   from: RequestFrom,
@@ -105,7 +106,7 @@ export const changeAddress = async (
  * Verifies the address and sets the password to the one given: anybody may have registered the address, but the link proves who reads its
  * mails. Rejects with VALIDATION_ERROR and LINK_INVALID.
  */
-export const verifyAddress = async (deps: CommandDeps, token: string, password: string, from: RequestFrom): Promise<void> => {
+export const verifyAddress = async (deps: TeamNeeds, token: string, password: string, from: RequestFrom): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
   const { user } = await openLink(deps, token, 'verify');
   const given = normalPassword(password);
@@ -121,7 +122,7 @@ export const verifyAddress = async (deps: CommandDeps, token: string, password: 
 
 /** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
 export const resetPassword = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   token: string,
   password: string,
   from: RequestFrom,
@@ -141,7 +142,7 @@ export const resetPassword = async (
 };
 
 /** Call it after the answer is sent: it takes longer if somebody has the address, which the answer must not reveal. */
-export const sendResetLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+export const sendResetLink = async (deps: TeamNeeds, email: string, from: RequestFrom): Promise<void> => {
   const known = await findPerson(deps, email, from);
   if (known === undefined) return;
   const { userId, user, cause } = known;
@@ -159,7 +160,7 @@ export const sendResetLink = async (deps: CommandDeps, email: string, from: Requ
 };
 
 /** Sends another link if the address is not verified yet. Call it after the answer is sent, as `sendResetLink`. */
-export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+export const sendVerifyLink = async (deps: TeamNeeds, email: string, from: RequestFrom): Promise<void> => {
   const known = await findPerson(deps, email, from);
   if (known === undefined || known.user.isVerified) return;
   const { userId, user, cause } = known;
@@ -170,7 +171,7 @@ export const sendVerifyLink = async (deps: CommandDeps, email: string, from: Req
 
 /** Appends events to the person of a link. Rejects with LINK_INVALID if it is not the last that was sent, was used, or has expired. */
 const follow = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   token: string,
   from: RequestFrom,
   use: 'verify' | 'reset',
@@ -187,7 +188,7 @@ const follow = async (
 };
 
 /** The person of a link. The link is checked here, before a password is hashed, and again by `follow`. Rejects with LINK_INVALID. */
-const openLink = async (deps: CommandDeps, token: string, use: LinkUse) => {
+const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
@@ -195,7 +196,7 @@ const openLink = async (deps: CommandDeps, token: string, use: LinkUse) => {
   return { ...read, user: user! };
 };
 
-const findPerson = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<KnownPerson | undefined> => {
+const findPerson = async (deps: TeamNeeds, email: string, from: RequestFrom): Promise<KnownPerson | undefined> => {
   const { addressId } = signInAddress(deps, email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;

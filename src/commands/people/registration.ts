@@ -1,13 +1,14 @@
 /** Registration: the first user of an instance, one who was invited, or anybody if the instance is open to all. */
 import { timingSafeEqual } from 'node:crypto';
-import { accountLink, sendAccountMail } from './mails.js';
+import { accountLink, sendAccountMail } from '../email/service-mails.js';
 import { forgetAllOrigins } from '../access/origins.js';
 import { handle, loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { TeamNeeds } from '../teams/needs.js';
 import { firstTeam } from '../core/caller.js';
 import { joinBy, readInvitation } from '../teams/invitations.js';
 import { personalCause, type RequestFrom } from './sessions.js';
-import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './users.js';
+import { addressTaken, claimAddress, confirmAddress, releaseAddress } from './users.js';
+import { ownerOf, signInAddress, userFold } from '../access/users.js';
 import type { Registered, RegisterRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../../domain/core/ids.js';
@@ -28,7 +29,7 @@ type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: 
  * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. If everybody may register, an address that is taken is answered as one
  * that is free, and its owner is told by mail.
  */
-export const register = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
+export const register = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   assertPassword('password', request.password, deps.people.passwords.isCommon);
   const { email } = signInAddress(deps, request.email);
   const { token } = request;
@@ -45,7 +46,7 @@ export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
   `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
 
 /** The first team, as long as nobody was ever in it: the next user to register owns it. */
-export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | undefined> => {
+export const teamWithoutOwner = async (deps: TeamNeeds): Promise<TeamId | undefined> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) return undefined;
   const { state } = await deps.team(teamStream(teamId));
@@ -53,7 +54,7 @@ export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | unde
 };
 
 /** Shows the token of the first user, and keeps it in a file, until somebody owns the first team. On loopback no token is needed. */
-export const showFirstUserToken = async (deps: CommandDeps, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
+export const showFirstUserToken = async (deps: TeamNeeds, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
   if (deps.people.isOnLoopback || (await teamWithoutOwner(deps)) === undefined) {
     file.remove();
     return;
@@ -64,7 +65,7 @@ export const showFirstUserToken = async (deps: CommandDeps, file: PendingFirstKe
 };
 
 export const sendVerifyMail = (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   { email, ...said }: Readonly<{ email: string; name: string; url: string }>,
   cause: Cause,
 ): Promise<void> => {
@@ -73,7 +74,7 @@ export const sendVerifyMail = (
 };
 
 /** Makes the link that verifies the address and sets the password; the earlier one ends. For a verified address the link is void. */
-export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+export const makeVerifyLink = async (deps: TeamNeeds, userId: UserId, cause: Cause): Promise<string> => {
   const { token, made } = newVerifyLink(deps, userId, cause.at);
   const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
@@ -82,7 +83,7 @@ export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: C
 
 /** Rejects with ADDRESS_TAKEN, and then no user is left behind. */
 export const makeUser = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
   { isVerified, from, ...known }: Making,
 ): Promise<UserId> => {
@@ -104,7 +105,7 @@ export const makeUser = async (
   throw addressTaken();
 };
 
-const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
+const registerFirst = async (deps: TeamNeeds, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
   const { token } = request;
   const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
   if (!isMeant) {
@@ -133,7 +134,7 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
  * Makes a user, whose address is verified because the token went there by mail, and a member of the team. A call that was broken off is
  * finished by repeating it with the same password, or by the first sign-in.
  */
-const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
+const registerInvited = async (deps: TeamNeeds, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
   if (deps.people.registration === 'closed')
     throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
   const invited = await readInvitation(deps, token);
@@ -156,7 +157,7 @@ const registerInvited = async (deps: CommandDeps, request: RegisterRequest, toke
  * The user who has the address, with the address verified; undefined if nobody has it. The password must be theirs, or it rejects with
  * ADDRESS_TAKEN; only if they never verified the address, the password is replaced, for anybody may have registered it.
  */
-const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
+const verifiedBefore = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
   const { addressId } = signInAddress(deps, request.email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
@@ -189,7 +190,7 @@ const replaced = (name: string, passwordHash: string, at: string): readonly User
  * Out: the token of the new link. Rejects with ADDRESS_TAKEN if the address was verified.
  */
 const registerAnew = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   userId: UserId,
   made: Readonly<{ name: string; passwordHash: string }>,
   from: RequestFrom,
@@ -204,7 +205,7 @@ const registerAnew = async (
   return link.token;
 };
 
-const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
+const registerUnverified = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   const { email, addressId } = signInAddress(deps, request.email);
   const page = accountLink(deps, 'verify', '');
   const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
@@ -225,19 +226,19 @@ const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, f
   return answer;
 };
 
-const registerFresh = async (deps: CommandDeps, request: RegisterRequest, making: Making): Promise<string> => {
+const registerFresh = async (deps: TeamNeeds, request: RegisterRequest, making: Making): Promise<string> => {
   const userId = await makeUser(deps, request, making);
   return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
-const newVerifyLink = (deps: CommandDeps, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
+const newVerifyLink = (deps: TeamNeeds, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
   return { token, made: { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } } };
 };
 
 /** Erases a user who was just created, because their address or their place in the team turned out to be taken. */
-const removeUser = async (deps: CommandDeps, userId: UserId, email: string, cause: Cause): Promise<void> => {
+const removeUser = async (deps: TeamNeeds, userId: UserId, email: string, cause: Cause): Promise<void> => {
   const decide = (_: null, user: UserState): readonly UserEvent[] =>
     user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);

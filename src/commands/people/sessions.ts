@@ -1,8 +1,9 @@
 /** Commands on sessions: sign in, refresh, list and end them; and change the password, which ends all others. */
-import { type CommandDeps, causeOf } from '../core/deps.js';
-import { signInAddress, userFold, ownerOf, userRecordOf, loadUser, ownCause, personOf } from './users.js';
+import type { TeamNeeds } from '../teams/needs.js';
+import { userRecordOf, ownCause } from './users.js';
+import { signInAddress, userFold, ownerOf, loadUser, personOf } from '../access/users.js';
 import { handle, loadState } from '../core/handle.js';
-import { tellPerson } from './mails.js';
+import { tellPerson } from '../email/service-mails.js';
 import { monthOf, callOrigin } from '../../domain/access/origins.js';
 import {
   userStream,
@@ -31,7 +32,7 @@ import {
 import type { Cause } from '../../event-log/event-log.js';
 import { noteLogins } from '../billing/account.js';
 import { makeAccessToken, type TokenOf } from '../access/tokens.js';
-import { type Caller, refusing } from '../core/caller.js';
+import { type Caller, refusing, causeOf } from '../core/caller.js';
 import { finishJoining } from '../teams/invitations.js';
 import { isoMoment } from '../core/memo.js';
 import { assertSecondFactor, bySession, ownSession, assertOwnPassword } from './credentials.js';
@@ -75,7 +76,7 @@ const NEW_PLACES_PER_DAY_MAX = 50;
  * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person, from a read model.
  */
 export const login = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   { email, password, code }: Credentials,
   from: CalledFrom,
   teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>,
@@ -105,11 +106,7 @@ export const login = async (
 };
 
 /** Begins a new session for each sign-in, whatever session the caller had before. */
-export const startSession = async (
-  deps: CommandDeps,
-  { userId, user, secondFactor }: SessionStart,
-  from: CalledFrom,
-): Promise<SignedIn> => {
+export const startSession = async (deps: TeamNeeds, { userId, user, secondFactor }: SessionStart, from: CalledFrom): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const cause = personalCause(deps, userId, from);
@@ -123,11 +120,7 @@ export const startSession = async (
 };
 
 /** Rejects with INVALID_TOKEN, and with SESSION_ENDED where the session has ended, by this call too: a token that was used before ends it. */
-export const refresh = async (
-  deps: CommandDeps,
-  refreshToken: string,
-  from: RequestFrom,
-): Promise<Tokens & Pick<SignedIn, 'sessionId'>> => {
+export const refresh = async (deps: TeamNeeds, refreshToken: string, from: RequestFrom): Promise<Tokens & Pick<SignedIn, 'sessionId'>> => {
   const read = readRefreshToken(deps.keys, refreshToken);
   if (read === undefined) throw invalidToken();
   const { sessionId } = read;
@@ -149,7 +142,7 @@ export const refresh = async (
 
 /** This process refuses the tokens of the session at once, others within the bound of the state cache. Safe to repeat. */
 export const endSession = async (
-  { eventLog }: Pick<CommandDeps, 'eventLog'>,
+  { eventLog }: Pick<TeamNeeds, 'eventLog'>,
   sessionId: SessionId,
   reason: EndReason,
   cause: Cause,
@@ -160,7 +153,7 @@ export const endSession = async (
 };
 
 /** Ends the session that calls. */
-export const logout = async (deps: CommandDeps, caller: Caller): Promise<void> => {
+export const logout = async (deps: TeamNeeds, caller: Caller): Promise<void> => {
   const sessionId = caller.user?.sessionId;
   if (sessionId === undefined) throw new Error('a call without a session signs nobody out');
   await endSession(deps, sessionId, 'logout', causeOf(deps, { ...caller, teamId: NO_TEAM }));
@@ -171,7 +164,7 @@ export const sessionNotFound = (): DomainError =>
   new DomainError('SESSION_NOT_FOUND', 'You have no open session with this id. GET /api/users/me/sessions lists yours.');
 
 /** In: ids from a read model. Sessions that are not the caller's, or have ended, are left out. */
-export const readSessions = async (deps: CommandDeps, caller: Caller, ids: readonly SessionId[]): Promise<SessionRecord[]> => {
+export const readSessions = async (deps: TeamNeeds, caller: Caller, ids: readonly SessionId[]): Promise<SessionRecord[]> => {
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
   const loaded = await Promise.all(ids.map((id) => loadState(deps.eventLog, sessionStream(id), sessionDecider)));
@@ -185,7 +178,7 @@ export const readSessions = async (deps: CommandDeps, caller: Caller, ids: reado
 };
 
 /** Rejects with SESSION_NOT_FOUND, also for the session of another person. */
-export const revokeSession = async (deps: CommandDeps, caller: Caller, id: SessionId): Promise<Deleted> => {
+export const revokeSession = async (deps: TeamNeeds, caller: Caller, id: SessionId): Promise<Deleted> => {
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
   const { state: session } = await loadState(deps.eventLog, sessionStream(id), sessionDecider);
@@ -196,7 +189,7 @@ export const revokeSession = async (deps: CommandDeps, caller: Caller, id: Sessi
 };
 
 /** Ends all sessions of the person but the one that calls. Rejects with SESSION_ENDED where another has ended that one first. */
-export const revokeOtherSessions = async (deps: CommandDeps, caller: Caller, sessionsOf: SessionsOf): Promise<void> => {
+export const revokeOtherSessions = async (deps: TeamNeeds, caller: Caller, sessionsOf: SessionsOf): Promise<void> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
   const keptSession = ownSession(caller);
@@ -208,7 +201,7 @@ export const revokeOtherSessions = async (deps: CommandDeps, caller: Caller, ses
 
 /** All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was changed meanwhile. */
 export const changePassword = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   { currentPassword, newPassword }: ChangePasswordRequest,
   sessionsOf?: SessionsOf,
@@ -232,7 +225,7 @@ export const changePassword = async (
 };
 
 /** Records in each session that its person ended all of them, and destroys the address and program it was used from. */
-export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
+export const recordEnds = async (deps: TeamNeeds, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   for (const id of ids) {
     const { state: session } = await deps.session(sessionStream(id));
@@ -245,7 +238,7 @@ export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonl
  * The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001, and with STORE_AWAY
  * if the log is away: an attempt that cannot be checked is not counted.
  */
-export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => {
+export const loginBucketOf = async (deps: TeamNeeds, email: string): Promise<string> => {
   const { addressId } = signInAddress(deps, email);
   await ownerOf(deps, addressId);
   return addressId;
@@ -255,7 +248,7 @@ export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<s
  * Records from which network and device a person signs in, and tells them by mail if one is new. Call it once the person has authenticated and
  * before the session begins. They get one mail for each place, even if the call is repeated; the very first place gets none.
  */
-export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
+export const noteSignInPlace = async (deps: TeamNeeds, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
   const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
   const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
   const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
@@ -271,12 +264,12 @@ export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: U
 };
 
 /** The cause of what a person does to their own account, which belongs to no team. */
-export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
+export const personalCause = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
   typeof request === 'string'
     ? ownCauseOf(deps, userId, request)
     : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
 
-const ownCauseOf = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId: string): Cause => ({
+const ownCauseOf = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, requestId: string): Cause => ({
   teamId: NO_TEAM,
   actor: `user:${userId}`,
   correlationId: requestId,
@@ -285,7 +278,7 @@ const ownCauseOf = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId:
 });
 
 /** Hashes the password again if its hash has outdated parameters: only a sign-in knows the password. */
-const rehash = async (deps: CommandDeps, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
+const rehash = async (deps: TeamNeeds, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
   if (passwordHash === undefined || !deps.people.passwords.isOutdated(passwordHash)) return;
   const renewed = await deps.people.passwords.hash(normalPassword(password));
   const event = {
@@ -297,17 +290,17 @@ const rehash = async (deps: CommandDeps, userId: UserId, { passwordHash }: User,
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
 };
 
-const tokensOf = async (deps: CommandDeps, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
+const tokensOf = async (deps: TeamNeeds, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
   accessToken: await makeAccessToken(deps, of),
   refreshToken,
   expiresIn: deps.limits.accessTokenMs / 1_000,
   tokenType: 'Bearer',
 });
 
-const expiryOf = (deps: CommandDeps, at: string): string => isoMoment(Date.parse(at) + deps.limits.sessionUnusedMs);
+const expiryOf = (deps: TeamNeeds, at: string): string => isoMoment(Date.parse(at) + deps.limits.sessionUnusedMs);
 
 /** Rejects with SESSION_ENDED if the person has ended all sessions, and ends this one. */
-const assertNotEnded = async (deps: CommandDeps, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {
+const assertNotEnded = async (deps: TeamNeeds, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   if (user !== undefined && holdsSession(user, sessionId, session.epoch)) return;
   const reason = user?.endedBy ?? 'revoked';
@@ -316,7 +309,7 @@ const assertNotEnded = async (deps: CommandDeps, { userId, sessionId, session }:
 };
 
 /** Whether it is a session of that person and still accepts calls. */
-const isOpen = (deps: CommandDeps, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
+const isOpen = (deps: TeamNeeds, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
   session?.userId === userId &&
   session.ended === undefined &&
   Date.parse(session.expiresAt) > deps.clock.now() &&

@@ -1,12 +1,11 @@
-/** Users: who has which sign-in address, and the profile that users see and change. */
-import { requireAddress } from '../../domain/mime/address.js';
+/** Users: how an address is claimed and given up, and the profile that users see and change. */
+import { loadUser, personOf, userAddressFold, userFold } from '../access/users.js';
 import { handle, loadState } from '../core/handle.js';
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { TeamNeeds } from '../teams/needs.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import {
   assertDefined,
   parseUserId,
-  userAddressIdOfFingerprint,
   userAddressStream,
   userStream,
   type UserId,
@@ -14,29 +13,11 @@ import {
   teamStream,
   type TeamId,
 } from '../../domain/core/ids.js';
-import { evolveUser, evolveUserAddress, type User, type UserAddressState, type UserState, userNotFound } from '../../domain/people/user.js';
+import { type User, type UserAddressState, type UserState, userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.js';
-import type { Caller } from '../core/caller.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import type { UserEvent } from '../../domain/people/events.js';
-
-/** An address in the form in which people sign in by it, and the id of the stream that says who has it. */
-type SignInAddress = Readonly<{ email: string; addressId: string }>;
-
-/** Letter case makes no difference. Throws ERR_EMAIL_001. */
-export const signInAddress = (deps: Pick<CommandDeps, 'keys'>, text: string): SignInAddress => {
-  const email = requireAddress(text.trim(), 'email').toLowerCase();
-  return { email, addressId: userAddressIdOfFingerprint(deps.keys.fingerprint('user address', email)) };
-};
-
-export const userFold = { evolve: evolveUser, initialState: undefined as UserState };
-const fold = { evolve: evolveUserAddress, initialState: undefined as UserAddressState };
-
-/** The person who has the address now; undefined where nobody has. */
-export const ownerOf = async (deps: Pick<CommandDeps, 'eventLog'>, addressId: string): Promise<UserId | undefined> => {
-  const { state } = await loadState(deps.eventLog, userAddressStream(addressId), fold);
-  return state === undefined ? undefined : assertDefined(parseUserId(state), 'user id');
-};
 
 export const addressTaken = (): DomainError =>
   new DomainError('ADDRESS_TAKEN', 'This address is that of a user. Sign in, or choose another.', {
@@ -55,9 +36,9 @@ const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, a
  * Claims the address before the person gets it; `confirmAddress` follows afterwards. A claim that was broken off, so that its person does not
  * exist or does not use the address, is taken over; its own confirmation notices that. Throws ADDRESS_TAKEN.
  */
-export const claimAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
+export const claimAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
   const stream = userAddressStream(addressId);
-  const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
+  const { state: owner, version } = await loadState(deps.eventLog, stream, userAddressFold);
   if (owner !== undefined && owner !== userId) {
     const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userFold);
     if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
@@ -71,18 +52,18 @@ export const claimAddress = async (deps: CommandDeps, addressId: string, userId:
 };
 
 /** Renews the claim once the person has the address, so that a call that wants to take it over fails. Out: false if it was taken over before. */
-export const confirmAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
+export const confirmAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
   const event = { type: 'UserAddressClaimed' as const, data: { at: cause.at, userId } };
   const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
-  const { events } = await handle(deps.eventLog, userAddressStream(addressId), { decide, ...fold }, null, cause);
+  const { events } = await handle(deps.eventLog, userAddressStream(addressId), { decide, ...userAddressFold }, null, cause);
   return events.length > 0;
 };
 
 /** Gives the address up where the person still has it. */
-export const releaseAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
+export const releaseAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
   const event = { type: 'UserAddressReleased' as const, data: { at: cause.at, userId } };
   const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
-  await handle(deps.eventLog, userAddressStream(addressId), { decide, ...fold }, null, cause);
+  await handle(deps.eventLog, userAddressStream(addressId), { decide, ...userAddressFold }, null, cause);
 };
 
 /** A user as they see themselves. */
@@ -95,28 +76,15 @@ export const userRecordOf = (id: UserId, user: User): UserRecord => ({
   createdAt: user.registeredAt,
 });
 
-/** The person who calls, or on whose behalf an app does. Rejects with USER_NOT_FOUND where an app calls for itself. */
-export const personOf = ({ user }: Caller): UserId => {
-  if (user === undefined) throw userNotFound();
-  return user.id;
-};
-
 /** Events of a person's own account belong to no team, whichever team the call names. */
-export const ownCause = (deps: CommandDeps, caller: Caller): Cause => causeOf(deps, { ...caller, teamId: NO_TEAM });
+export const ownCause = (deps: TeamNeeds, caller: Caller): Cause => causeOf(deps, { ...caller, teamId: NO_TEAM });
 
-/** Rejects with USER_NOT_FOUND. */
-export const loadUser = async (deps: Pick<CommandDeps, 'eventLog'>, id: UserId): Promise<User> => {
-  const { state } = await loadState(deps.eventLog, userStream(id), userFold);
-  if (state === undefined || state.isErased) throw userNotFound();
-  return state;
-};
-
-export const getOwnUser = async (deps: CommandDeps, caller: Caller): Promise<UserRecord> => {
+export const getOwnUser = async (deps: TeamNeeds, caller: Caller): Promise<UserRecord> => {
   const id = personOf(caller);
   return userRecordOf(id, await loadUser(deps, id));
 };
 
-export const updateOwnUser = async (deps: CommandDeps, caller: Caller, { name }: UpdateUserRequest): Promise<UserRecord> => {
+export const updateOwnUser = async (deps: TeamNeeds, caller: Caller, { name }: UpdateUserRequest): Promise<UserRecord> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
   const decide = (_: null, user: UserState): readonly UserEvent[] => {
@@ -129,7 +97,7 @@ export const updateOwnUser = async (deps: CommandDeps, caller: Caller, { name }:
 
 /** `teamsOf`: the teams of a person, from a read model; each team is asked whether both are in it. Rejects with USER_NOT_FOUND. */
 export const getUser = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   id: UserId,
   teamsOf: (userId: UserId) => Promise<readonly TeamId[]>,
@@ -140,7 +108,7 @@ export const getUser = async (
   return { id, email, name };
 };
 
-const areTogether = async (deps: CommandDeps, people: readonly UserId[], teams: readonly TeamId[]): Promise<boolean> => {
+const areTogether = async (deps: TeamNeeds, people: readonly UserId[], teams: readonly TeamId[]): Promise<boolean> => {
   for (const teamId of teams) {
     const { state } = await deps.team(teamStream(teamId));
     if (people.every((id) => state?.members?.has(id) === true)) return true;

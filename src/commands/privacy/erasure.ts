@@ -2,10 +2,11 @@
  * Erases an address: takes requests, reports progress, and destroys what is found. Findings are recorded before anything of them is destroyed, and
  * every step may be repeated, so the next run continues after a crash.
  */
-import { type Caller, ownedBy, assertNoTestKey } from '../core/caller.js';
+import { type Caller, ownedBy, assertNoTestKey, causeOf } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
-import { emptyLoaded, foldOnto, handle, type Loaded, handleFrom, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { emptyLoaded, foldOnto, handle, handleFrom, loadState } from '../core/handle.js';
+import type { Loaded } from '../core/ports.js';
+import type { EmailNeeds } from '../email/needs.js';
 import { suppressionIdOf } from '../recipients/suppression-check.js';
 import type { AddressRequest, ErasureReceipt } from '../../api/privacy.js';
 import {
@@ -57,7 +58,7 @@ const LOOK_EVERY_MS = 50;
  * Asks for the erasure of what is held about the address, and waits a while for its end. From then on it is carried out, whatever becomes of
  * this call. Rejects with ERR_EMAIL_001 and NOT_DURING_UPDATE.
  */
-export const eraseAddress = async (deps: CommandDeps, caller: Caller, { email }: AddressRequest): Promise<ErasureReceipt> => {
+export const eraseAddress = async (deps: EmailNeeds, caller: Caller, { email }: AddressRequest): Promise<ErasureReceipt> => {
   assertNoTestKey(caller, 'erases nothing, for what is erased is real');
   const address = requireAddress(email, 'email');
   const id = assertDefined(parseErasureId(deps.ids.uuid()), 'erasure id');
@@ -75,7 +76,7 @@ export const eraseAddress = async (deps: CommandDeps, caller: Caller, { email }:
 };
 
 /** Rejects with ERASURE_NOT_FOUND. */
-export const getErasure = async (deps: Pick<CommandDeps, 'eventLog'>, { teamId }: Pick<Caller, 'teamId'>, id: ErasureId) => {
+export const getErasure = async (deps: Pick<EmailNeeds, 'eventLog'>, { teamId }: Pick<Caller, 'teamId'>, id: ErasureId) => {
   const stream = erasureStream(id);
   const recorded = await deps.eventLog.load(stream);
   const loaded = foldOnto(erasureDecider, emptyLoaded<ErasureState>(stream, undefined), recorded);
@@ -125,7 +126,7 @@ export const eraseRecipients = async (deps: EraseDeps, { stream, recipients, cau
 };
 
 export type CarryOutDeps = EraseDeps &
-  Pick<CommandDeps, 'clock' | 'keys' | 'team'> &
+  Pick<EmailNeeds, 'clock' | 'keys' | 'team'> &
   Readonly<{
     addressIndex: AddressIndex;
     /** Resolves when the index has all that was recorded before the call, or the signal aborts. */

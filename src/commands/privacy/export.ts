@@ -2,7 +2,7 @@
 import type { Caller } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from '../email/needs.js';
 import { emailRecord } from '../email/answers.js';
 import { deliveriesAbout, type Places } from '../webhooks/records.js';
 import { readSuppressions, suppressionIdsOf } from '../recipients/suppressions.js';
@@ -26,7 +26,7 @@ type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
 
 /** `index`: where the address may stand. Rejects with ERR_EMAIL_001. */
 export const exportAddress = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   caller: Caller,
   { email }: AddressRequest,
   index: AddressIndex,
@@ -34,7 +34,7 @@ export const exportAddress = async (
 
 const line = (type: string, held: object): string => `${JSON.stringify({ type, ...held })}\n`;
 
-async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
+async function* lines(deps: EmailNeeds, of: Of): AsyncGenerator<string> {
   const { caller, address, index } = of;
   yield line('address', { email: address, exportedAt: isoTime(deps.clock.now()) });
   const suppressions = await readSuppressions(deps, caller, await suppressionIdsOf(deps, caller.teamId, address));
@@ -61,12 +61,12 @@ async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
   yield* deliveryLines(deps, of, about);
 }
 
-async function* deliveryLines(deps: CommandDeps, { caller, index }: Of, about: Places): AsyncGenerator<string> {
+async function* deliveryLines(deps: EmailNeeds, { caller, index }: Of, about: Places): AsyncGenerator<string> {
   if (about.size === 0) return;
   for (const webhook of await index.webhooksOfTeam(caller.teamId)) yield* deliveriesOf(deps, webhook, about);
 }
 
-async function* deliveriesOf(deps: CommandDeps, webhook: WebhookId, about: Places): AsyncGenerator<string> {
+async function* deliveriesOf(deps: EmailNeeds, webhook: WebhookId, about: Places): AsyncGenerator<string> {
   try {
     for await (const deliveries of deliveriesAbout(deps, webhook, about)) {
       for (const delivery of deliveries) yield line('webhookDelivery', delivery);
@@ -85,7 +85,7 @@ type Held = Readonly<{ email: ExportedEmail; places: PlacesIn | undefined }>;
 const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
 
 /** What belongs to other recipients is left out. undefined: it holds nothing of the address any more. */
-const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
+const heldInEmail = async (deps: EmailNeeds, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
   const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
   if (known === undefined) return { email: { id, unreadable: true }, places: undefined };
   const { state, teamId } = known;
@@ -116,7 +116,7 @@ const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRe
 };
 
 /** Of a bulk send whose emails are not all made: what it holds for the address alone. */
-const heldInBatch = async (deps: CommandDeps, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
+const heldInBatch = async (deps: EmailNeeds, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
   const known = await readable(() => loadState(deps.eventLog, batchStream(id), batchDecider));
   if (known === undefined || known.teamId !== caller.teamId) return [];
   const { state } = known;

@@ -12,7 +12,7 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { machineOfAddress, machineOfAgent, USER_AGENT_CHARS_MAX } from '../../domain/recipients/tracking.js';
 import { boundedCache, type BoundedCache } from '../../shared/cache.js';
 import { isTeamDeleted } from '../core/caller.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { RecipientNeeds } from './needs.js';
 import { emptyLoaded, foldOnto, handleFrom } from '../core/handle.js';
 import { isoMoment } from '../core/memo.js';
 
@@ -36,7 +36,7 @@ export type EngagementRecorder = Readonly<{
   waiting: () => number;
 }>;
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'team'> & Readonly<{ clock: Clock; logger: Logger }>;
+type Deps = Pick<RecipientNeeds, 'eventLog' | 'team'> & Readonly<{ clock: Clock; logger: Logger }>;
 
 /** Counts in memory for one recipient, one pixel or link, and one kind of machine (or a person). */
 type Entry = {

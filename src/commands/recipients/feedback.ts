@@ -6,18 +6,11 @@ import type { EmailEvent } from '../../domain/email/events.js';
 import type { Email } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
-import type { Report, ReportReader } from '../../domain/ports/report-reader.js';
-import type { ReturnPathDomain } from '../../domain/domains/dns.js';
+import type { Report } from '../../domain/ports/report-reader.js';
 import { isoMoment } from '../core/memo.js';
-import { type Caller, assertNoTestKey } from '../core/caller.js';
+import { type Caller, assertNoTestKey, causeOf } from '../core/caller.js';
 import { handleFrom, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-
-/** What reads reports and return paths; it exists if a return path domain is set. */
-export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
-
-/** Called when a domain refuses mail of this service for its sender, with the reason and the number of recipients. */
-export type NoteBlocked = (domain: string, reason: string, recipients: number) => void;
+import type { Feedback, RecipientNeeds } from './needs.js';
 
 /** The actor of reports that came by SMTP. */
 const RETURN_PATH = 'return-path';
@@ -25,7 +18,7 @@ const RETURN_PATH = 'return-path';
 type RawReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
 
 /** Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too early. */
-export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, recipient }: RawReport): Promise<FeedbackResponse> => {
+export const recordFeedback = async (deps: RecipientNeeds, caller: Caller, { raw, recipient }: RawReport): Promise<FeedbackResponse> => {
   assertNoTestKey(caller, 'reports nothing, for no host has had mail of it');
   const { returnPath, reader } = feedbackOf(deps);
   const report = await reader.read(raw);
@@ -38,10 +31,10 @@ export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, r
  * Records a report that was mailed to the return path. The token in the return path authenticates it, so there is no caller. Rejects
  * with EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
  */
-export const receiveReport = async (deps: CommandDeps, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
+export const receiveReport = async (deps: RecipientNeeds, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
   record(deps, undefined, id, await feedbackOf(deps).reader.read(raw));
 
-const feedbackOf = ({ feedback }: CommandDeps): Feedback => {
+const feedbackOf = ({ feedback }: RecipientNeeds): Feedback => {
   if (feedback !== undefined) return feedback;
   throw new DomainError('FEEDBACK_NOT_SET_UP', 'No return path is set up: SEALPOST_RETURN_PATH_DOMAIN names its domain.');
 };
@@ -60,7 +53,7 @@ const firstOf = ({ emailOf }: ReturnPath, addresses: readonly string[]): EmailId
   return undefined;
 };
 
-const record = async (deps: CommandDeps, sender: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
+const record = async (deps: RecipientNeeds, sender: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
   const stream = emailStream(id);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);
   const { state: email, teamId } = loaded;
@@ -79,7 +72,7 @@ const record = async (deps: CommandDeps, sender: Caller | undefined, id: EmailId
   return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...summary };
 };
 
-const noteBlocks = ({ noteBlocked }: CommandDeps, { content }: Email, events: readonly EmailEvent[]): void => {
+const noteBlocks = ({ noteBlocked }: RecipientNeeds, { content }: Email, events: readonly EmailEvent[]): void => {
   for (const event of events) {
     if (event.type !== 'EmailBounceReported') continue;
     for (const { recipient, bounceType, bounceSubType } of event.data.bounces) {

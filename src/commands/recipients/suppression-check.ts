@@ -1,6 +1,6 @@
 /** Tells which addresses are suppressed, from the event log itself. For a team without suppressions nothing is read. */
-import type { CommandDeps } from '../core/deps.js';
-import type { Loaded } from '../core/handle.js';
+import type { HasSuppressions, RecipientNeeds } from './needs.js';
+import type { Loaded } from '../core/ports.js';
 import {
   suppressionIdOfFingerprint,
   suppressionStream,
@@ -15,7 +15,7 @@ import type { TeamState } from '../../domain/teams/state.js';
 import { namesOf } from '../../event-log/codec.js';
 import { boundedCache } from '../../shared/cache.js';
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
+type Deps = Pick<RecipientNeeds, 'eventLog' | 'keys'>;
 
 /** In: an address as emails have it; `list` if only mail of that list is suppressed. Letter case does not count, also before the @. */
 export const suppressionIdOf = (
@@ -53,9 +53,6 @@ export const suppressedPlaces = async (
   const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email, list)));
   return are.flatMap((is, index) => (is ? [index] : []));
 };
-
-/** Whether a team has ever suppressed an address. A yes is final; a no is cached for `freshnessMs`. */
-export type HasSuppressions = (teamId: TeamId) => MaybePromise<boolean>;
 
 type HasSuppressionsPorts = Readonly<{
   team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;

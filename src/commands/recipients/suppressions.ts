@@ -7,9 +7,9 @@ import {
   isListName,
 } from '../../api/recipients.js';
 import { type SuppressionId, assertDefined, suppressionStream, teamStream, type TeamId } from '../../domain/core/ids.js';
-import { type Caller, ownedBy } from '../core/caller.js';
+import { type Caller, ownedBy, causeOf } from '../core/caller.js';
 import { handle, handleFrom, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import type { RecipientNeeds } from './needs.js';
 import { requireAddress, parseAddress } from '../../domain/mime/address.js';
 import { suppressionIdOf } from './suppression-check.js';
 import type { Deleted } from '../../api/core/common.js';
@@ -64,7 +64,7 @@ type Suppressed = Readonly<{ id: SuppressionId; suppression: SuppressionState; i
  * answers a request then awaits `whenHeldEverywhere`. Safe to repeat. Rejects with NOT_DURING_UPDATE.
  */
 export const suppressAddress = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
+  deps: Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>,
   address: AddressToSuppress,
 ): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
 
@@ -73,7 +73,7 @@ export const suppressAddress = async (
  * Rejects with NOT_DURING_UPDATE.
  */
 export const noteRefusal = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
+  deps: Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>,
   address: AddressToSuppress & Readonly<{ learnedAt: string; emailId: string }>,
 ): Promise<void> => {
   const { teamId, email, cause, learnedAt, emailId } = address;
@@ -85,7 +85,7 @@ export const noteRefusal = async (
 
 /** Suppresses by id: the address may be erased, and `email` absent. */
 export const suppressUnder = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  deps: Pick<RecipientNeeds, 'eventLog' | 'team'>,
   id: SuppressionId,
   { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
 ): Promise<Suppressed> => {
@@ -110,7 +110,7 @@ const beginning: Decider<Begin, TeamEvent, TeamState> = {
 
 /** Out: whether this is the team's first suppression. */
 const begin = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  deps: Pick<RecipientNeeds, 'eventLog' | 'team'>,
   teamId: TeamId,
   cause: Cause,
   list: string | undefined,
@@ -133,7 +133,7 @@ const recordOf = (id: SuppressionId, { address, list, reason, emailId, at }: Sup
 
 /** An address that is suppressed already stays as it is. Rejects with ERR_EMAIL_001. */
 export const addSuppression = async (
-  deps: CommandDeps,
+  deps: RecipientNeeds,
   caller: Caller,
   { email, list }: AddSuppressionRequest,
 ): Promise<SuppressionRecord> => {
@@ -151,7 +151,7 @@ export const addSuppression = async (
 };
 
 /** Rejects with SUPPRESSION_NOT_FOUND. */
-export const removeSuppression = async (deps: CommandDeps, caller: Caller, id: SuppressionId): Promise<Deleted> => {
+export const removeSuppression = async (deps: RecipientNeeds, caller: Caller, id: SuppressionId): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RemoveSuppression' as const, at: cause.at };
   const guard = ownedBy(caller.teamId, suppressionNotFound);
@@ -160,7 +160,12 @@ export const removeSuppression = async (deps: CommandDeps, caller: Caller, id: S
 };
 
 /** Whether the address is suppressed; with `list`, whether for mail of that list or for all mail. Rejects with ERR_EMAIL_001. */
-export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, email: string, list?: string): Promise<SuppressionCheck> => {
+export const checkSuppression = async (
+  deps: RecipientNeeds,
+  { teamId }: Caller,
+  email: string,
+  list?: string,
+): Promise<SuppressionCheck> => {
   const address = requireAddress(email, 'email');
   const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
   const [suppression = null] = await readSuppressions(deps, { teamId }, ids);
@@ -169,7 +174,7 @@ export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, em
 
 /** The ids under which the address may be suppressed: one for all mail, and one for each list that has ever had a suppression. */
 export const suppressionIdsOf = async (
-  deps: Pick<CommandDeps, 'keys' | 'team'>,
+  deps: Pick<RecipientNeeds, 'keys' | 'team'>,
   teamId: TeamId,
   address: string,
 ): Promise<readonly SuppressionId[]> => {
@@ -179,7 +184,7 @@ export const suppressionIdsOf = async (
 
 /** The records of those ids that are suppressed, in order. They are read from the streams, which alone have the addresses. */
 export const readSuppressions = async (
-  deps: CommandDeps,
+  deps: RecipientNeeds,
   { teamId: owner }: Pick<Caller, 'teamId'>,
   ids: readonly SuppressionId[],
 ): Promise<readonly SuppressionRecord[]> => {
@@ -208,7 +213,7 @@ const INVALID_MAX = 100;
  * Suppresses the addresses of a file. An address that is suppressed already stays as it is, so an interrupted import can be repeated.
  * Resolves when all are suppressed in every process. Rejects with VALIDATION_ERROR before it writes anything if the file cannot be read.
  */
-export const importSuppressions = async (deps: CommandDeps, caller: Caller, file: SuppressionFile): Promise<SuppressionsImported> => {
+export const importSuppressions = async (deps: RecipientNeeds, caller: Caller, file: SuppressionFile): Promise<SuppressionsImported> => {
   const { recipients, lines } = await readRecipientFile(file.bytes, {
     rowsMax: SUPPRESSION_ROWS_MAX,
     ...file,

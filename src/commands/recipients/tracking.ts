@@ -6,14 +6,14 @@ import { firstTracking, NO_TRACKING, type PinnedTracking, type Tracking } from '
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { Cause } from '../../event-log/event-log.js';
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import type { RecipientNeeds } from './needs.js';
 import { handle } from '../core/handle.js';
 import { linkBaseOf } from './unsubscribe.js';
 
 /** The setting that is stored with an email: the first given. undefined if nothing is recorded. Throws PUBLIC_URL_REQUIRED. */
 export const pinnedTracking = (
-  deps: Pick<CommandDeps, 'linkBase'>,
+  deps: Pick<RecipientNeeds, 'linkBase'>,
   ...given: readonly (Tracking | null | undefined)[]
 ): PinnedTracking | undefined => {
   const { opens, clicks } = firstTracking(...given);
@@ -38,18 +38,18 @@ const decider: Decider<Readonly<{ at: string; tracking: Tracking }>, TeamEvent, 
  * Sets what is recorded for emails that are accepted from now on; resolves when it applies in every process. Rejects with
  * PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE.
  */
-export const changeTracking = async (deps: CommandDeps, teamId: TeamId, tracking: Tracking, cause: Cause): Promise<Tracking> => {
+export const changeTracking = async (deps: RecipientNeeds, teamId: TeamId, tracking: Tracking, cause: Cause): Promise<Tracking> => {
   if (tracking.opens || tracking.clicks) linkBaseOf(deps);
   const { state, events } = await handle(deps.eventLog, teamStream(teamId), decider, { at: cause.at, tracking }, cause);
   if (events.length > 0) await deps.whenHeldEverywhere();
   return state?.tracking ?? NO_TRACKING;
 };
 
-export const getTracking = async (deps: CommandDeps, { teamId }: Pick<Caller, 'teamId'>): Promise<TrackingSettings> => {
+export const getTracking = async (deps: RecipientNeeds, { teamId }: Pick<Caller, 'teamId'>): Promise<TrackingSettings> => {
   const { state } = await deps.team(teamStream(teamId));
   return { ...(state?.tracking ?? NO_TRACKING) };
 };
 
-export const setTracking = async (deps: CommandDeps, caller: Caller, tracking: TrackingSettings): Promise<TrackingSettings> => ({
+export const setTracking = async (deps: RecipientNeeds, caller: Caller, tracking: TrackingSettings): Promise<TrackingSettings> => ({
   ...(await changeTracking(deps, caller.teamId, tracking, causeOf(deps, caller))),
 });

@@ -1,5 +1,5 @@
 /** Unsubscribe links: made for each recipient of a mail, and what their pages do (show, unsubscribe, subscribe again). */
-import type { CommandDeps } from '../core/deps.js';
+import type { RecipientNeeds } from './needs.js';
 import { suppressionIdOf, isSuppressedNow } from './suppression-check.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -28,7 +28,7 @@ import type { Cause } from '../../event-log/event-log.js';
 /** The content of a link. `id`: the suppression that it adds and removes, which is known even after the address is erased everywhere. */
 type Unsubscription = Readonly<{ teamId: TeamId; list: string; id: SuppressionId; emailId: EmailId; recipient: number }>;
 
-type Deps = Readonly<{ keys: Pick<CommandDeps['keys'], 'fingerprint'> }>;
+type Deps = Readonly<{ keys: Pick<RecipientNeeds['keys'], 'fingerprint'> }>;
 
 const LIST_FROM = 3 * UUID_BYTES + 2;
 
@@ -36,7 +36,7 @@ const LIST_FROM = 3 * UUID_BYTES + 2;
 export const UNSUBSCRIBE_PATH = '/u/';
 
 /** The public URL for the links of mails that are sent as one copy for each recipient. Throws PUBLIC_URL_REQUIRED. */
-export const linkBaseOf = ({ linkBase }: Pick<CommandDeps, 'linkBase'>): string => {
+export const linkBaseOf = ({ linkBase }: Pick<RecipientNeeds, 'linkBase'>): string => {
   if (linkBase !== undefined) return linkBase;
   throw new DomainError(
     'PUBLIC_URL_REQUIRED',
@@ -86,7 +86,7 @@ export type Subscription = Readonly<{ list: string; company: string; isSubscribe
 
 /** The locale of the template that the mail was made from. */
 const templateLocale = async (
-  { eventLog }: CommandDeps,
+  { eventLog }: RecipientNeeds,
   { templateId, templateRevision }: Readonly<{ templateId: string; templateRevision: number }>,
 ): Promise<string | undefined> => {
   const id = parseTemplateId(templateId);
@@ -97,7 +97,7 @@ const templateLocale = async (
 };
 
 /** Company, recipient, template and locale of the mail. The address, and the locale of the call, are undefined once its key is destroyed. */
-const mailOf = async ({ eventLog }: CommandDeps, { emailId, recipient }: Unsubscription) => {
+const mailOf = async ({ eventLog }: RecipientNeeds, { emailId, recipient }: Unsubscription) => {
   const first = (await eventLog.load(emailStream(emailId)))[0]?.event;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled')
     return { company: '', address: undefined, locale: undefined, template: undefined };
@@ -109,7 +109,7 @@ const mailOf = async ({ eventLog }: CommandDeps, { emailId, recipient }: Unsubsc
   };
 };
 
-const causeOf = (deps: CommandDeps, { teamId }: Unsubscription, requestId: string): Cause => ({
+const causeOf = (deps: RecipientNeeds, { teamId }: Unsubscription, requestId: string): Cause => ({
   teamId,
   actor: 'recipient',
   correlationId: requestId,
@@ -118,7 +118,7 @@ const causeOf = (deps: CommandDeps, { teamId }: Unsubscription, requestId: strin
 });
 
 /** Changes nothing. Out: undefined if the token is invalid. */
-export const readSubscription = async (deps: CommandDeps, token: string): Promise<Subscription | undefined> => {
+export const readSubscription = async (deps: RecipientNeeds, token: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const [{ company, locale, template }, isSuppressed] = await Promise.all([mailOf(deps, link), isSuppressedNow(deps, link.id)]);
@@ -131,7 +131,7 @@ export const readSubscription = async (deps: CommandDeps, token: string): Promis
 };
 
 /** Safe to repeat. Out: undefined if the token is invalid. Rejects with NOT_DURING_UPDATE. */
-export const unsubscribe = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
+export const unsubscribe = async (deps: RecipientNeeds, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company, address: email, locale } = await mailOf(deps, link);
@@ -149,7 +149,7 @@ export const unsubscribe = async (deps: CommandDeps, token: string, requestId: s
 };
 
 /** Removes the suppression of this list, whatever its reason. Out: undefined if the token is invalid. */
-export const subscribeAgain = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
+export const subscribeAgain = async (deps: RecipientNeeds, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company, locale } = await mailOf(deps, link);

@@ -1,11 +1,11 @@
 /** Commands on invitations into a team. The stream of the team decides; the address is sealed in a stream of the invitation. */
-import { accountLink, sendAccountMail } from '../people/mails.js';
-import type { Caller } from '../core/caller.js';
+import { accountLink, sendAccountMail } from '../email/service-mails.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import type { TeamNeeds } from './needs.js';
 import { eraseStream } from '../core/erase.js';
 import { byOf } from './teams.js';
-import { ownerOf, signInAddress, userFold, loadUser, personOf } from '../people/users.js';
+import { ownerOf, signInAddress, userFold, loadUser, personOf } from '../access/users.js';
 import type { InvitationRecord, InviteRequest } from '../../api/teams.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -43,7 +43,7 @@ export type OpenedInvitation = Invited &
 type InvitationMail = Readonly<{ email: string; token: string; team: Team; invitation: Invitation }>;
 
 /** Replaces an open invitation to the same address. It makes no difference whether a user has the address. */
-export const inviteMember = async (deps: CommandDeps, caller: Caller, request: InviteRequest): Promise<InvitationRecord> => {
+export const inviteMember = async (deps: TeamNeeds, caller: Caller, request: InviteRequest): Promise<InvitationRecord> => {
   const { teamId } = caller;
   const cause = causeOf(deps, caller);
   const { email, addressId } = signInAddress(deps, request.email);
@@ -78,19 +78,19 @@ export const inviteMember = async (deps: CommandDeps, caller: Caller, request: I
   return recordOf(deps, id, invitation);
 };
 
-export const listInvitations = async (deps: CommandDeps, { teamId }: Caller): Promise<{ data: InvitationRecord[] }> => {
+export const listInvitations = async (deps: TeamNeeds, { teamId }: Caller): Promise<{ data: InvitationRecord[] }> => {
   const { state } = await deps.team(teamStream(teamId));
   return { data: await Promise.all([...(state?.invitations ?? [])].map(([id, invitation]) => recordOf(deps, id, invitation))) };
 };
 
-export const revokeInvitation = async (deps: CommandDeps, caller: Caller, id: InvitationId): Promise<void> => {
+export const revokeInvitation = async (deps: TeamNeeds, caller: Caller, id: InvitationId): Promise<void> => {
   const cause = causeOf(deps, caller);
   await decideTeam(deps, caller.teamId, { type: 'RevokeInvitation', at: cause.at, by: byOf(caller), id }, cause);
   await closeInvitation(deps, id, 'revoked', cause);
 };
 
 /** Sends a new link, which is good as long as that of a new invitation; the earlier link is void. */
-export const resendInvitation = async (deps: CommandDeps, caller: Caller, id: InvitationId): Promise<InvitationRecord> => {
+export const resendInvitation = async (deps: TeamNeeds, caller: Caller, id: InvitationId): Promise<InvitationRecord> => {
   const cause = causeOf(deps, caller);
   const expiresAt = endOf(deps, cause.at);
   const { state } = await decideTeam(
@@ -109,7 +109,7 @@ export const resendInvitation = async (deps: CommandDeps, caller: Caller, id: In
 };
 
 /** Changes nothing. Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
-export const openInvitation = async (deps: CommandDeps, token: string): Promise<OpenedInvitation> => {
+export const openInvitation = async (deps: TeamNeeds, token: string): Promise<OpenedInvitation> => {
   const invited = await readInvitation(deps, token);
   const { state: team } = await deps.team(teamStream(invited.teamId));
   const invitation = team?.invitations?.get(invited.id);
@@ -120,7 +120,7 @@ export const openInvitation = async (deps: CommandDeps, token: string): Promise<
 };
 
 /** Out: the team that the person has joined. */
-export const acceptInvitation = async (deps: CommandDeps, caller: Caller, token: string): Promise<TeamId> => {
+export const acceptInvitation = async (deps: TeamNeeds, caller: Caller, token: string): Promise<TeamId> => {
   const invited = await readInvitation(deps, token);
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
@@ -130,7 +130,7 @@ export const acceptInvitation = async (deps: CommandDeps, caller: Caller, token:
 };
 
 /** Ends the expired invitations of a team. */
-export const lapseInvitations = async (deps: CommandDeps, teamId: TeamId, cause: Cause): Promise<void> => {
+export const lapseInvitations = async (deps: TeamNeeds, teamId: TeamId, cause: Cause): Promise<void> => {
   const { events } = await decideTeam(deps, teamId, { type: 'LapseInvitations', at: cause.at }, cause);
   for (const event of events)
     if (event.type === 'InvitationWithdrawn')
@@ -141,7 +141,7 @@ export const lapseInvitations = async (deps: CommandDeps, teamId: TeamId, cause:
 };
 
 /** Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
-export const readInvitation = async (deps: CommandDeps, token: string): Promise<Invited> => {
+export const readInvitation = async (deps: TeamNeeds, token: string): Promise<Invited> => {
   const read = readInvitationToken(token);
   if (read === undefined) throw invitationNotFound();
   const { state, teamId } = await loadState(deps.eventLog, invitationStream(read.id), invitationDecider);
@@ -153,7 +153,7 @@ export const readInvitation = async (deps: CommandDeps, token: string): Promise<
  * Finishes the registration by an invitation if the program died before the person had joined. It does nothing if they have joined, or the
  * invitation was withdrawn.
  */
-export const finishJoining = async (deps: CommandDeps, userId: UserId, invitation: string, cause: Cause): Promise<void> => {
+export const finishJoining = async (deps: TeamNeeds, userId: UserId, invitation: string, cause: Cause): Promise<void> => {
   const id = assertDefined(parseInvitationId(invitation), 'invitation id');
   const { state, teamId } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
   if (state === undefined || state.isClosed) return;
@@ -166,7 +166,7 @@ export const finishJoining = async (deps: CommandDeps, userId: UserId, invitatio
 };
 
 /** Adds the person to the team. The caller has checked that the invitation is for them. Throws INVITATION_NOT_FOUND if it was revoked meanwhile. */
-export const joinBy = async (deps: CommandDeps, { id, teamId }: Invited, userId: UserId, given: Cause): Promise<void> => {
+export const joinBy = async (deps: TeamNeeds, { id, teamId }: Invited, userId: UserId, given: Cause): Promise<void> => {
   const cause = { ...given, teamId };
   await decideTeam(deps, teamId, { type: 'AcceptInvitation', at: cause.at, id, userId }, cause);
   await closeInvitation(deps, id, 'accepted', cause);
@@ -174,7 +174,7 @@ export const joinBy = async (deps: CommandDeps, { id, teamId }: Invited, userId:
 
 /** Closes the stream of an invitation and destroys its address. Safe to repeat. */
 export const closeInvitation = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   id: InvitationId,
   reason: 'accepted' | 'revoked' | 'lapsed',
   cause: Cause,
@@ -184,7 +184,7 @@ export const closeInvitation = async (
 };
 
 /** A user who never verified the address counts as none: the invitation verifies it, as for a new user. */
-const accountOf = async (deps: CommandDeps, email: string): Promise<OpenedInvitation['account']> => {
+const accountOf = async (deps: TeamNeeds, email: string): Promise<OpenedInvitation['account']> => {
   const { addressId } = signInAddress(deps, email);
   const owner = await ownerOf(deps, addressId);
   if (owner === undefined) return 'none';
@@ -193,21 +193,21 @@ const accountOf = async (deps: CommandDeps, email: string): Promise<OpenedInvita
   return user.secondFactor === undefined ? 'password' : 'secondFactor';
 };
 
-const decideTeam = async (deps: CommandDeps, teamId: TeamId, command: InvitingCommand, cause: Cause) =>
+const decideTeam = async (deps: TeamNeeds, teamId: TeamId, command: InvitingCommand, cause: Cause) =>
   handle(deps.eventLog, teamStream(teamId), invitingDecider, command, { ...cause, teamId });
 
-const decideOwn = (deps: CommandDeps, id: InvitationId, command: InvitationCommand, cause: Cause) =>
+const decideOwn = (deps: TeamNeeds, id: InvitationId, command: InvitationCommand, cause: Cause) =>
   handle(deps.eventLog, invitationStream(id), invitationDecider, command, cause);
 
-const endOf = ({ limits }: CommandDeps, at: string): string => isoTime(Date.parse(at) + limits.invitationDays * DAY_MS);
+const endOf = ({ limits }: TeamNeeds, at: string): string => isoTime(Date.parse(at) + limits.invitationDays * DAY_MS);
 
-const nameOf = async (deps: CommandDeps, userId: UserId | undefined): Promise<string | null> => {
+const nameOf = async (deps: TeamNeeds, userId: UserId | undefined): Promise<string | null> => {
   if (userId === undefined) return null;
   const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
   return state?.name ?? null;
 };
 
-const sendInvitation = async (deps: CommandDeps, { email, token, team, invitation }: InvitationMail, cause: Cause): Promise<void> => {
+const sendInvitation = async (deps: TeamNeeds, { email, token, team, invitation }: InvitationMail, cause: Cause): Promise<void> => {
   const variables = {
     url: accountLink(deps, 'invitation', token),
     team: team.settings.name,
@@ -218,7 +218,7 @@ const sendInvitation = async (deps: CommandDeps, { email, token, team, invitatio
   await sendAccountMail(deps, { kind: 'invitation', to: { email }, variables }, cause);
 };
 
-const recordOf = async (deps: CommandDeps, id: InvitationId, invitation: Invitation): Promise<InvitationRecord> => {
+const recordOf = async (deps: TeamNeeds, id: InvitationId, invitation: Invitation): Promise<InvitationRecord> => {
   const { state } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
   const { role, invitedAt, expiresAt, by } = invitation;
   return { id, email: state?.email ?? null, role, invitedBy: by ?? null, invitedAt, expiresAt };

@@ -7,7 +7,9 @@ import { removeAssetNow } from '../templates/assets.js';
 import { stopBatch } from '../bulk/batches.js';
 import { forgetOrigins } from '../access/origins.js';
 import { handle } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { BulkNeeds } from '../bulk/send.js';
+import type { WebhookNeeds } from '../webhooks/needs.js';
+import type { TeamNeeds } from './needs.js';
 import { destroyDomainKeys } from '../domains/sender-domains.js';
 import { archiveEmail } from '../email/emails.js';
 import { eraseStream } from '../core/erase.js';
@@ -65,7 +67,7 @@ import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { teamDecider } from '../../domain/teams/decider.js';
 import { isReadable } from '../../event-log/decoding.js';
 
-export type RemovalDeps = CommandDeps & Readonly<{ logger: Logger }>;
+export type RemovalDeps = BulkNeeds & TeamNeeds & WebhookNeeds & Readonly<{ logger: Logger }>;
 
 type ClosingContext = Readonly<{ cause: Cause; signal: AbortSignal }>;
 
@@ -110,7 +112,7 @@ const NEVER = '9999';
 const AT_ONCE = 16;
 
 /** Teams that were deleted before that moment are removed. */
-export const teamsRemovableBefore = ({ clock, limits }: Pick<CommandDeps, 'clock' | 'limits'>): string =>
+export const teamsRemovableBefore = ({ clock, limits }: Pick<TeamNeeds, 'clock' | 'limits'>): string =>
   isoTime(clock.now() - limits.teamRestoreDays * DAY_MS - CLOCKS_APART_MS);
 
 /**

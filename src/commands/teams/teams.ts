@@ -1,7 +1,7 @@
 /** Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered when every process applies it. */
 import { noteBilling } from '../billing/account.js';
 import { requireAddress } from '../../domain/mime/address.js';
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { TeamNeeds } from './needs.js';
 import { handle, loadState } from '../core/handle.js';
 import { monthOf, type Cost } from '../../domain/billing/credits.js';
 import type { Terms } from '../../domain/billing/decider.js';
@@ -33,9 +33,9 @@ import {
   teamNotFound,
 } from '../../domain/teams/decider.js';
 import { evolveTeam, termsOf, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
-import { type Caller, firstTeam } from '../core/caller.js';
+import { type Caller, firstTeam, causeOf } from '../core/caller.js';
 import { keysCreatedBy, revokeKeysCreatedBy } from '../keys/api-keys.js';
-import { userFold } from '../people/users.js';
+import { userFold } from '../access/users.js';
 import type {
   MemberRecord,
   RemoveMemberQuery,
@@ -70,7 +70,7 @@ const AT_ONCE = 32;
  * register: otherwise an invitation into one team would allow unlimited sending from another.
  */
 export const createTeam = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   request: CreateTeamRequest,
   teams: readonly TeamId[],
@@ -91,7 +91,7 @@ export const createTeam = async (
 
 /** Creates a team with its owner. */
 export const foundTeam = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   id: TeamId,
   {
     name,
@@ -107,14 +107,14 @@ export const foundTeam = async (
   return team;
 };
 
-export const getTeam = async (deps: CommandDeps, caller: Caller): Promise<TeamRecord> => {
+export const getTeam = async (deps: TeamNeeds, caller: Caller): Promise<TeamRecord> => {
   const { state } = await deps.team(teamStream(caller.teamId));
   if (state === undefined) throw teamNotFound();
   return teamRecordOf(caller.teamId, state, caller);
 };
 
 export const updateTeam = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   request: UpdateTeamRequest,
   expected?: ExpectedRevisions,
@@ -133,7 +133,7 @@ export const updateTeam = async (
 };
 
 /** When this resolves, no process admits calls for the team any more. */
-export const deleteTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
+export const deleteTeam = async (deps: TeamNeeds, caller: Caller): Promise<void> => {
   const cause = causeOf(deps, caller);
   const isFirst = (await firstTeam(deps)) === caller.teamId;
   await applyToTeam(deps, caller.teamId, { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst }, cause);
@@ -143,7 +143,7 @@ export const deleteTeam = async (deps: CommandDeps, caller: Caller): Promise<voi
  * `id`: a deleted team, so that it is not the team of the caller. `teams`: the teams of the person, from a read model; the restored team counts
  * among those they may own.
  */
-export const restoreTeam = async (deps: CommandDeps, caller: Caller, id: TeamId, teams: readonly TeamId[] = []): Promise<TeamRecord> => {
+export const restoreTeam = async (deps: TeamNeeds, caller: Caller, id: TeamId, teams: readonly TeamId[] = []): Promise<TeamRecord> => {
   const cause = causeOf(deps, caller);
   const by = byOf(caller);
   const deletedSince = isoTime(Date.parse(cause.at) - deps.limits.teamRestoreDays * DAY_MS);
@@ -157,7 +157,7 @@ export const restoreTeam = async (deps: CommandDeps, caller: Caller, id: TeamId,
 };
 
 /** Changes the settings for the operator. Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
-export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
+export const changeTeam = async (deps: TeamNeeds, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
   const { defaultFrom } = changes;
   const checked =
     defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
@@ -174,7 +174,7 @@ export type UsedInMonth = (month: string) => Promise<Cost>;
  * that becomes metered begins with what it has used of the month: `usedInMonth` comes from a read model.
  */
 export const changeBilling = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   teamId: TeamId,
   changes: BillingChanges,
   cause: Cause,
@@ -201,7 +201,7 @@ export const changeBilling = async (
   return state!;
 };
 
-export const listMembers = async (deps: CommandDeps, { teamId }: Caller): Promise<{ data: MemberRecord[] }> => {
+export const listMembers = async (deps: TeamNeeds, { teamId }: Caller): Promise<{ data: MemberRecord[] }> => {
   const { state } = await deps.team(teamStream(teamId));
   const members = [...(state?.members ?? [])];
   const data: MemberRecord[] = [];
@@ -211,12 +211,12 @@ export const listMembers = async (deps: CommandDeps, { teamId }: Caller): Promis
 };
 
 /** Adds a user for the operator. */
-export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
+export const addMember = async (deps: TeamNeeds, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
   const { teamMembersMax: membersMax } = deps.limits;
   await changeMembers(deps, teamId, { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax }, cause);
 };
 
-export const changeMember = async (deps: CommandDeps, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
+export const changeMember = async (deps: TeamNeeds, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
   const cause = causeOf(deps, caller);
   const team = await changeMembers(deps, caller.teamId, { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role }, cause);
   return memberRecordOf(deps, userId, team.members!.get(userId)!);
@@ -227,7 +227,7 @@ export const changeMember = async (deps: CommandDeps, caller: Caller, userId: Us
  * call that broke off can be repeated, and once more after the removal, in case one was created meanwhile.
  */
 export const removeMember = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   userId: UserId,
   { revokeKeys = false }: RemoveMemberQuery = {},
@@ -247,7 +247,7 @@ export const removeMember = async (
 };
 
 /** Removes the caller from the team. The answer lists the API keys that the caller created, and those that these keys created: they go on. */
-export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<RemovedMember> => {
+export const leaveTeam = async (deps: TeamNeeds, caller: Caller): Promise<RemovedMember> => {
   const by = byOf(caller);
   if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
   const cause = causeOf(deps, caller);
@@ -256,10 +256,10 @@ export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<Remo
 };
 
 /** Removes an erased user. Rejects with LAST_OWNER if the team is not deleted and would have no owner. */
-export const removeErased = async (deps: CommandDeps, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
+export const removeErased = async (deps: TeamNeeds, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
   void (await changeMembers(deps, teamId, { type: 'LeaveTeam', at: cause.at, userId, reason: 'erased' }, cause));
 
-export const transferOwnership = async (deps: CommandDeps, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
+export const transferOwnership = async (deps: TeamNeeds, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
   const by = byOf(caller);
   if (by === 'operator') throw new DomainError('FORBIDDEN', 'An owner hands the team on.');
   const cause = causeOf(deps, caller);
@@ -268,7 +268,7 @@ export const transferOwnership = async (deps: CommandDeps, caller: Caller, to: U
 };
 
 /** A page of the list of what was changed, with the names of people, which no read model has. */
-export const describeActivity = async (deps: CommandDeps, page: readonly ActivityListing[]): Promise<TeamActivity[]> => {
+export const describeActivity = async (deps: TeamNeeds, page: readonly ActivityListing[]): Promise<TeamActivity[]> => {
   const nameOf = namesOfPeople(deps);
   return Promise.all(
     page.map(async (listing) => {
@@ -316,7 +316,7 @@ const noPlan = (): DomainError => {
   return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
 };
 
-const changeMembers = async (deps: CommandDeps, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
+const changeMembers = async (deps: TeamNeeds, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
   const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, { ...cause, teamId });
   if (events.length > 0) await deps.whenHeldEverywhere();
   if (state === undefined) throw teamNotFound();
@@ -324,12 +324,12 @@ const changeMembers = async (deps: CommandDeps, teamId: TeamId, command: MemberC
 };
 
 /** A member with their current name and address; without them once the user is erased. */
-const memberRecordOf = async (deps: CommandDeps, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
+const memberRecordOf = async (deps: TeamNeeds, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
 };
 
-const namesOfPeople = (deps: CommandDeps): NameOf => {
+const namesOfPeople = (deps: TeamNeeds): NameOf => {
   const known = new Map<string, Promise<string | null>>();
   const read = async (text: string): Promise<string | null> => {
     const id = parseUserId(text);
@@ -343,7 +343,7 @@ const namesOfPeople = (deps: CommandDeps): NameOf => {
 };
 
 /** The app of the grant under which it acted. */
-const appOf = async (deps: CommandDeps, text: string): Promise<Actor> => {
+const appOf = async (deps: TeamNeeds, text: string): Promise<Actor> => {
   const grantId = parseOAuthGrantId(text);
   const grant = grantId && (await deps.oauthGrant(oauthGrantStream(grantId))).state;
   if (grant === undefined) return { type: 'app', id: null, name: null };
@@ -351,7 +351,7 @@ const appOf = async (deps: CommandDeps, text: string): Promise<Actor> => {
   return { type: 'app', id: grant.clientId, name: app?.name ?? null };
 };
 
-const actorOf = async (deps: CommandDeps, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {
+const actorOf = async (deps: TeamNeeds, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {
   const at = actor.indexOf(':');
   const [kind, id] = at < 0 ? [actor, ''] : [actor.slice(0, at), actor.slice(at + 1)];
   if (kind === 'user') return { type: 'user', id, name: await nameOf(id) };
@@ -380,7 +380,7 @@ const teamRecordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
 };
 
 const applyToTeam = async (
-  deps: CommandDeps,
+  deps: TeamNeeds,
   id: TeamId,
   command: TeamCommand,
   cause: Cause,
@@ -396,7 +396,7 @@ const applyToTeam = async (
 };
 
 /** The teams among these that the person owns now. */
-const teamsOwnedBy = async (deps: CommandDeps, owner: UserId, teams: readonly TeamId[]): Promise<readonly Team[]> => {
+const teamsOwnedBy = async (deps: TeamNeeds, owner: UserId, teams: readonly TeamId[]): Promise<readonly Team[]> => {
   const owned: Team[] = [];
   for (const id of teams) {
     const { state } = await deps.team(teamStream(id));
@@ -423,7 +423,7 @@ const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
 
 /** Gives a person another team to own. A place for it is taken first, in a stream of the person, so that parallel calls do not exceed the bound. */
 const asAnotherTeam = async <Made>(
-  deps: CommandDeps,
+  deps: TeamNeeds,
   caller: Caller,
   { owner, teams, id }: AnotherTeam,
   make: () => Promise<Made>,

@@ -1,7 +1,7 @@
 /** Commands on the gallery: upload, read, delete, restore. The bytes of an asset are sealed under its own key, and destroyed with it. */
 import { hash } from 'node:crypto';
-import { type Caller, ownedBy, ownedState } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { type Caller, ownedBy, ownedState, causeOf } from '../core/caller.js';
+import type { TemplateNeeds } from './needs.js';
 import { handle, loadState } from '../core/handle.js';
 import { eraseStream, type EraseDeps, removableBefore, restorableSince } from '../core/erase.js';
 import { withStorage } from '../billing/plan-limits.js';
@@ -33,7 +33,7 @@ export type LoadedAsset = Readonly<{ bytes: Buffer; contentType: string; filenam
 
 /** In: an id as somebody wrote it. Out: the team's living asset with its bytes, or undefined: another team's is never told apart from an unknown one. */
 export const loadAsset = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'files'>,
+  deps: Pick<TemplateNeeds, 'eventLog' | 'files'>,
   teamId: TeamId,
   reference: string,
 ): Promise<LoadedAsset | undefined> => {
@@ -47,14 +47,14 @@ export const loadAsset = async (
   return { bytes: key.open(sealed, CONTEXT), contentType: asset.contentType, filename: asset.description.filename };
 };
 
-const living = async (deps: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, id: AssetId) => {
+const living = async (deps: Pick<TemplateNeeds, 'eventLog'>, teamId: TeamId, id: AssetId) => {
   const asset = ownedState(teamId, await loadState(deps.eventLog, assetStream(id), assetDecider));
   return asset?.description === undefined || asset.deletedAt !== null ? undefined : { ...asset, description: asset.description };
 };
 
 /** In: an id as somebody wrote it. Out: the media type of the team's living asset, or undefined: another team's is never told apart from an unknown one. */
 export const findAssetType = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<TemplateNeeds, 'eventLog'>,
   teamId: TeamId,
   reference: string,
 ): Promise<string | undefined> => {
@@ -62,13 +62,13 @@ export const findAssetType = async (
   return (id && (await living(deps, teamId, id)))?.contentType;
 };
 
-export const getAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
+export const getAsset = async (deps: TemplateNeeds, caller: Caller, id: AssetId): Promise<AssetRecord> => {
   const asset = await living(deps, caller.teamId, id);
   if (asset === undefined) throw assetNotFound();
   return assetListing(id, asset, asset.description);
 };
 
-export const assetContent = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<LoadedAsset> => {
+export const assetContent = async (deps: TemplateNeeds, caller: Caller, id: AssetId): Promise<LoadedAsset> => {
   const asset = await loadAsset(deps, caller.teamId, id);
   if (asset === undefined) throw assetNotFound();
   return asset;
@@ -79,7 +79,7 @@ export type Upload = Readonly<{ filename: string; bytes: Buffer }>;
 
 /** `usage`: what the team's gallery holds; the route asks the read model first. */
 export const uploadAsset = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { filename: given, bytes }: Upload,
   usage: AssetUsage,
@@ -100,7 +100,7 @@ export const uploadAsset = async (
   return withStorage(deps, caller, toStore, () => store(deps, caller, { id, bytes, contentType, size, description }));
 };
 
-const positionOf = async ({ eventLog }: CommandDeps, id: AssetId): Promise<number | undefined> =>
+const positionOf = async ({ eventLog }: TemplateNeeds, id: AssetId): Promise<number | undefined> =>
   (await eventLog.load(assetStream(id), 0, []))[0]?.position;
 
 type ToStore = Readonly<{
@@ -111,7 +111,7 @@ type ToStore = Readonly<{
   description: NonNullable<AssetUploaded['sealed']>;
 }>;
 
-const store = async (deps: CommandDeps, caller: Caller, { id, bytes, contentType, size, description }: ToStore): Promise<AssetRecord> => {
+const store = async (deps: TemplateNeeds, caller: Caller, { id, bytes, contentType, size, description }: ToStore): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const { id: keyId, key } = await deps.eventLog.newKey();
   const file = await deps.files.put(key.seal(bytes, CONTEXT));
@@ -131,7 +131,7 @@ const store = async (deps: CommandDeps, caller: Caller, { id, bytes, contentType
  * Deletes an asset, which can be restored for some days. `permanently`: its bytes are destroyed now, whether it was deleted before or not.
  */
 export const deleteAsset = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   id: AssetId,
   { permanently = false }: DeleteQuery = {},
@@ -146,7 +146,7 @@ export const deleteAsset = async (
 };
 
 /** Takes a deleted asset back; a living one stays as it is. Rejects with ASSET_NOT_FOUND where the days for it are over. */
-export const restoreAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
+export const restoreAsset = async (deps: TemplateNeeds, caller: Caller, id: AssetId): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreAsset' as const, at: cause.at, deletedSince: restorableSince(deps) };
   const { state } = await handle(deps.eventLog, assetStream(id), assetDecider, command, cause, leftOf(caller.teamId));
@@ -162,7 +162,7 @@ const leftOf =
   };
 
 /** Removes an asset for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
-export const removeAsset = async (deps: EraseDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: AssetId, cause: Cause): Promise<void> => {
+export const removeAsset = async (deps: EraseDeps & Pick<TemplateNeeds, 'clock' | 'limits'>, id: AssetId, cause: Cause): Promise<void> => {
   const stream = assetStream(id);
   const command = { type: 'RemoveAsset' as const, at: cause.at, deletedSince: removableBefore(deps) };
   const { state } = await handle(deps.eventLog, stream, assetDecider, command, cause);

@@ -1,7 +1,7 @@
 /** Commands on attachment templates: create, import, change, publish, delete, restore, read. */
 import type { Caller } from '../core/caller.js';
 import { memoized } from '../core/memo.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { TemplateNeeds } from './needs.js';
 import { assetWarnings } from './warnings.js';
 import {
   attachmentTemplateRecord,
@@ -81,14 +81,14 @@ const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<Attachmen
 
 /** In: an id, a short id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
 export const findAttachmentTemplate = (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   teamId: TeamId,
   reference: string,
 ): Promise<KnownAttachmentTemplate | undefined> => findTemplateOf(kind, deps, teamId, reference);
 
 /** The content of an attachment template at that revision. */
 export const attachmentContentAt = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<TemplateNeeds, 'eventLog'>,
   id: AttachmentTemplateId,
   revision: number,
 ): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(kind, deps, id, revision));
@@ -98,11 +98,11 @@ export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number, l
   `${id}:${revision}${languageKey(language)}`;
 
 /** `reference`: id, short id or slug, here and in the commands below. */
-export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
+export const getAttachmentTemplate = async (deps: TemplateNeeds, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
   attachmentTemplateRecord(await mustFindOf(kind, deps, caller, reference));
 
 export const updateAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   request: UpdateAttachmentTemplateRequest,
@@ -123,7 +123,7 @@ export const updateAttachmentTemplate = async (
 
 /** The answer to a save, with its warnings. */
 const saved = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   { teamId }: Caller,
   known: KnownAttachmentTemplate,
   warnings: readonly FieldError[],
@@ -138,34 +138,34 @@ const atRevision =
     requireRevision(revision, expected);
 
 export const deleteAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expected?: ExpectedRevisions,
 ): Promise<Deleted> => ({ id: await deleteOf(kind, deps, caller, reference, atRevision(expected)), deleted: true });
 
 export const publishAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expected?: ExpectedRevisions,
 ): Promise<AttachmentTemplateRecord> => attachmentTemplateRecord(await publishOf(kind, deps, caller, reference, atRevision(expected)));
 
 export const attachmentTemplateVersions = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
 ): Promise<AttachmentTemplateVersion[]> => versionsOfAttachmentTemplate((await mustFindOf(kind, deps, caller, reference)).template);
 
 export const attachmentTemplateVersion = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   version: string,
 ): Promise<AttachmentTemplateVersionRecord> => attachmentTemplateVersionRecord(await versionOf(kind, deps, caller, reference, version));
 
 export const restoreAttachmentTemplateVersion = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   version: string,
@@ -175,7 +175,7 @@ export const restoreAttachmentTemplateVersion = async (
 
 /** `reference`: an id or a short id. */
 export const restoreAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   { slug }: RestoreTemplateRequest,
@@ -185,7 +185,10 @@ type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema' | 'translatio
   Readonly<{ variables: unknown; schema: unknown; translations?: unknown }>;
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
-const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draft: AttachmentDraft; warnings: readonly FieldError[] }> => {
+const checkedDraft = (
+  deps: TemplateNeeds,
+  draft: UncheckedDraft,
+): Readonly<{ draft: AttachmentDraft; warnings: readonly FieldError[] }> => {
   const { translations: given, ...untranslated } = draft;
   const { name, variables, schema, locale, timeZone } = draft;
   const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations: given }, deps.limits, name);
@@ -204,7 +207,7 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
 };
 
 export const createAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   request: CreateAttachmentTemplateRequest,
 ): Promise<SavedAttachmentTemplate> => {
@@ -226,7 +229,7 @@ export const createAttachmentTemplate = async (
 };
 
 /** The id is derived from the short id. One of 2^50 short ids is drawn, so it is hardly ever taken; then another is drawn. */
-const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
+const freeId = async (deps: TemplateNeeds, teamId: TeamId): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
   for (;;) {
     const shortId = shortIdOf(deps.ids.bytes(SHORT_ID_SIZE_BYTES));
     const id = attachmentTemplateIdOf(teamId, shortId);
@@ -236,7 +239,7 @@ const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id:
 
 /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
 export const importAttachmentTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   request: ImportAttachmentTemplateRequest,
 ): Promise<Imported<SavedAttachmentTemplate>> => {

@@ -3,14 +3,14 @@
  * accepted.
  */
 import type { LoadedAsset } from './assets.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { TemplateNeeds } from './needs.js';
 import { drawingOf } from '../../domain/rendering/pictures.js';
 import { readSvg } from '../../domain/templates/svg.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import { isJsonObject, type Json } from '../../domain/core/json.js';
 
-type Deps = Pick<CommandDeps, 'generator' | 'limits'>;
+type Deps = Pick<TemplateNeeds, 'generator' | 'limits'>;
 
 const SVG = 'image/svg+xml';
 

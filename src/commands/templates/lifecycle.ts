@@ -2,9 +2,10 @@
  * Lifecycle of every kind of template: found by a reference, created, changed, published, deleted; and the slug that it claims, confirms
  * and gives up.
  */
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { handle, loadState, type Loaded } from '../core/handle.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import type { Loaded } from '../core/ports.js';
+import type { TemplateNeeds } from './needs.js';
+import { handle, loadState } from '../core/handle.js';
 import { DomainError, invalid, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { parseTemplateId, type StreamName, assertDefined, splitStream, type TeamId } from '../../domain/core/ids.js';
 import {
@@ -28,7 +29,7 @@ export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown
   idOf: (teamId: TeamId, reference: string) => Id | undefined;
   stream: (id: Id) => StreamName;
   slugStream: (teamId: TeamId, slug: string) => StreamName;
-  load: (deps: CommandDeps, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
+  load: (deps: TemplateNeeds, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
 }>;
 
 /** `revision`: that of the last event of its stream, which rises with every change. */
@@ -43,7 +44,7 @@ export type Expects<Draft extends TemplateDraft, Shown> = (template: TemplateOf<
 /** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
 export const findTemplateOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   teamId: TeamId,
   reference: string,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
@@ -70,7 +71,7 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
 /** Finds a template as `findTemplateOf` does; throws the kind's own "not found". */
 export const mustFindOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
@@ -82,7 +83,7 @@ export const mustFindOf = async <Id extends string, Draft extends TemplateDraft,
 /** The draft as it was at that revision, from the template's stream. */
 export const draftOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<TemplateNeeds, 'eventLog'>,
   id: Id,
   revision: number,
 ): Promise<Draft> => {
@@ -95,7 +96,7 @@ export const draftOf = async <Id extends string, Draft extends TemplateDraft, Sh
 
 export const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   { teamId }: Caller,
   { id, slug }: Readonly<{ id: Id; slug: string }>,
 ): SlugWish => ({
@@ -126,7 +127,7 @@ export const knownOf = <Id, Draft extends TemplateDraft, Shown>(
 /** The place of a template within the plan of its team. */
 export const placeOf = <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   { teamId }: Caller,
   id: Id,
 ): Place => {
@@ -147,7 +148,7 @@ export const placeOf = <Id extends string, Draft extends TemplateDraft, Shown>(
 /** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
 export const createOf = <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { id, ...parts }: NewTemplate<Id, Draft>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> =>
@@ -155,7 +156,7 @@ export const createOf = <Id extends string, Draft extends TemplateDraft, Shown>(
 
 const createIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { id, ...parts }: NewTemplate<Id, Draft>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
@@ -182,7 +183,7 @@ type TemplateChange<Draft extends TemplateDraft, Shown> = Readonly<{
 
 export const changeOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   change: TemplateChange<Draft, Shown>,
@@ -226,7 +227,7 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
 /** Another template has the slug: undoes what the call changed, except a draft that was changed again meanwhile. */
 const takeBack = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { id, before, after }: Readonly<{ id: Id; before: TemplateOf<Draft, Shown>; after: TemplateOf<Draft, Shown> }>,
 ): Promise<void> => {
@@ -245,7 +246,7 @@ const takeBack = async <Id extends string, Draft extends TemplateDraft, Shown>(
 
 export const publishOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expects?: Expects<Draft, Shown>,
@@ -258,7 +259,7 @@ export const publishOf = async <Id extends string, Draft extends TemplateDraft, 
 
 export const deleteOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expects?: Expects<Draft, Shown>,
@@ -283,7 +284,11 @@ const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
  * between), may be taken over; the confirmation notices that. Throws TEMPLATE_SLUG_TAKEN, and VALIDATION_ERROR where the slug could be
  * taken for an id.
  */
-export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, stream, templateId, usedBy }: SlugWish): Promise<SlugClaim> => {
+export const claimSlug = async (
+  deps: TemplateNeeds,
+  caller: Caller,
+  { slug, stream, templateId, usedBy }: SlugWish,
+): Promise<SlugClaim> => {
   if (parseTemplateId(slug) !== undefined)
     throw invalid('request body', 'slug', 'must not look like an id, by which templates are found first');
   const cause = causeOf(deps, caller);
@@ -306,7 +311,7 @@ const claimedBy = (templateId: string, at: string) => ({ type: 'TemplateSlugClai
  * Confirms a claim once the template has the slug: a call that found the slug unused, and takes the claim over, comes too late from here
  * on. Another call for the same template may have confirmed it already. Out: false where another template took the claim over before.
  */
-export const confirmSlug = async (deps: CommandDeps, caller: Caller, { stream, templateId }: SlugClaim): Promise<boolean> => {
+export const confirmSlug = async (deps: TemplateNeeds, caller: Caller, { stream, templateId }: SlugClaim): Promise<boolean> => {
   const cause = causeOf(deps, caller);
   const event = claimedBy(templateId, cause.at);
   const decide = (_: null, owner: SlugState) => (owner === templateId ? [event] : []);
@@ -321,7 +326,7 @@ export const slugTaken = (slug: string): DomainError =>
 
 /** Gives the slug up where the template still owns it. */
 export const releaseSlug = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { stream, templateId }: Pick<SlugWish, 'stream' | 'templateId'>,
 ): Promise<void> => {

@@ -15,10 +15,10 @@ import type { RenderEnvironment } from '../../domain/rendering/scope/constants.j
 import { compilePreparation } from '../../domain/rendering/fill/filling.js';
 import { compileLosses, lossesWithin, lossWarning, pathsOfLosses, type Loss } from '../../domain/rendering/paths/losses.js';
 import { partsOfDocument, partsOfEmail } from '../../domain/rendering/paths/walk.js';
-import type { Caller } from '../core/caller.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import type { TemplateNeeds } from './needs.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
 import { findAttachmentTemplate } from './attachment-templates.js';
 import { isoMoment } from '../core/memo.js';
@@ -38,7 +38,7 @@ import { resolveVersion } from '../../domain/templates/email-template.js';
 
 /** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
 export const previewTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   { variables, version, ...spoken }: PreviewRequest,
@@ -92,9 +92,9 @@ export type PreviewLink = Readonly<{
   request: JsonObject;
 }>;
 
-const openedTokens = new WeakMap<CommandDeps['keys'], ReaderTokens>();
+const openedTokens = new WeakMap<TemplateNeeds['keys'], ReaderTokens>();
 
-const tokensOf = (keys: CommandDeps['keys']): ReaderTokens => {
+const tokensOf = (keys: TemplateNeeds['keys']): ReaderTokens => {
   const tokens = openedTokens.get(keys) ?? openReaderTokens(keys, 'preview');
   openedTokens.set(keys, tokens);
   return tokens;
@@ -102,7 +102,7 @@ const tokensOf = (keys: CommandDeps['keys']): ReaderTokens => {
 
 /** A token that shows one preview of one template for 15 minutes, whoever has it. Nothing is stored: what it shows is sealed in it. */
 export const makePreviewLink = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { kind, reference, request }: Readonly<{ kind: PreviewLink['kind']; reference: string; request: JsonObject }>,
 ): Promise<Readonly<{ token: string; expiresAt: string }>> => {
@@ -117,7 +117,7 @@ export const makePreviewLink = async (
 };
 
 /** undefined if the token is not one of ours, its time is over, or its team is deleted. */
-export const openPreviewLink = async (deps: CommandDeps, token: string): Promise<PreviewLink | undefined> => {
+export const openPreviewLink = async (deps: TemplateNeeds, token: string): Promise<PreviewLink | undefined> => {
   const sealed = tokensOf(deps.keys).open(token);
   if (sealed === undefined) return undefined;
   const [expiresAt, link] = JSON.parse(sealed.toString()) as readonly [number, PreviewLink];
@@ -135,7 +135,7 @@ type Previewed = Readonly<{
 }>;
 
 const renderedWhereItFits = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   { teamId, id, revision, language, content }: Previewed,
   email: EmailInput,
   signal: AbortSignal,
@@ -150,7 +150,7 @@ const renderedWhereItFits = async (
  * same result, up to the whole budget.
  */
 const renderedHere = async (
-  { limits }: CommandDeps,
+  { limits }: TemplateNeeds,
   compiled: () => ReturnType<typeof compiledTemplate>,
   email: EmailInput,
 ): Promise<RenderedEmail | undefined> => {

@@ -1,5 +1,5 @@
 /** Commands on email templates: create, import, change, publish, delete, restore, read; and their compiled content. */
-import { type CommandDeps, causeOf } from '../core/deps.js';
+import type { TemplateNeeds } from './needs.js';
 import { type FieldError, invalid } from '../../domain/core/errors.js';
 import { type TeamId, assertDefined, parseTemplateId, templateSlugStream, templateStream, type TemplateId } from '../../domain/core/ids.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
@@ -7,7 +7,7 @@ import { emailInLanguage, languageKey } from '../../domain/rendering/languages.j
 import { emptyCompany } from '../../domain/teams/state.js';
 import { type EmailTemplateContent, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
 import { nextTurn } from '../../shared/concurrency.js';
-import type { Caller } from '../core/caller.js';
+import { causeOf, type Caller } from '../core/caller.js';
 import { withDrawnSvgs } from './drawings.js';
 import { memoized } from '../core/memo.js';
 import { requireAddress, type Recipient } from '../../domain/mime/address.js';
@@ -72,11 +72,11 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
 };
 
 /** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
-export const findTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> =>
+export const findTemplate = (deps: TemplateNeeds, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> =>
   findTemplateOf(kind, deps, teamId, reference);
 
 /** Finds a template as `findTemplate` does; rejects with TEMPLATE_NOT_FOUND. */
-export const mustFindTemplate = (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> =>
+export const mustFindTemplate = (deps: TemplateNeeds, caller: Caller, reference: string): Promise<KnownTemplate> =>
   mustFindOf(kind, deps, caller, reference);
 
 /** The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts have these types. */
@@ -91,7 +91,7 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 });
 
 /** The draft as it was at that revision, from the template's stream. */
-export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
+export const draftAt = (deps: Pick<TemplateNeeds, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
   draftOf(kind, deps, id, revision);
 
 /** Names the content of a revision for ever, in one language. */
@@ -100,7 +100,7 @@ export const templateCacheKey = (id: TemplateId, revision: number, language?: Ca
 
 /** The compiled template of that revision in the language of a call, or its own; compiled once and kept. */
 export const compiledTemplate = (
-  deps: Pick<CommandDeps, 'eventLog' | 'renderer'>,
+  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer'>,
   id: TemplateId,
   revision: number,
   language: CallLanguage | undefined,
@@ -110,11 +110,11 @@ export const compiledTemplate = (
   );
 
 /** `reference`: id or slug, here and in the commands below. */
-export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
+export const getTemplate = async (deps: TemplateNeeds, caller: Caller, reference: string): Promise<TemplateRecord> =>
   templateRecord(await mustFindOf(kind, deps, caller, reference));
 
 export const updateTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   request: UpdateTemplateRequest,
@@ -135,7 +135,7 @@ export const updateTemplate = async (
 };
 
 /** Compiles a draft, refuses it where that fails, and keeps the warnings about its size. */
-const measuring = (deps: CommandDeps, caller: Caller) => {
+const measuring = (deps: TemplateNeeds, caller: Caller) => {
   let told: readonly FieldError[] = [];
   const inTurns = async (draft: EmailDraft): Promise<void> => {
     told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
@@ -149,7 +149,7 @@ const measuring = (deps: CommandDeps, caller: Caller) => {
  * of them, with the defaults of its variables. Rejects where it cannot be compiled.
  */
 const compileAndMeasure = async (
-  { renderer, limits }: Pick<CommandDeps, 'renderer' | 'limits'>,
+  { renderer, limits }: Pick<TemplateNeeds, 'renderer' | 'limits'>,
   content: EmailTemplateContent,
   at: string,
 ): Promise<readonly FieldError[]> => {
@@ -170,12 +170,12 @@ const compileAndMeasure = async (
   return warnings;
 };
 
-const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
+const checkedChange = (deps: TemplateNeeds, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
   tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
 
 /** The answer to a save, with its warnings. */
 const saved = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   { teamId }: Caller,
   known: KnownTemplate,
   warnings: readonly FieldError[],
@@ -190,7 +190,7 @@ const atRevision =
     requireRevision(revision, expected);
 
 export const deleteTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expected?: ExpectedRevisions,
@@ -200,24 +200,24 @@ export const deleteTemplate = async (
 });
 
 export const publishTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   expected?: ExpectedRevisions,
 ): Promise<TemplateRecord> => templateRecord(await publishOf(kind, deps, caller, reference, atRevision(expected)));
 
-export const templateVersions = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateVersion[]> =>
+export const templateVersions = async (deps: TemplateNeeds, caller: Caller, reference: string): Promise<TemplateVersion[]> =>
   versionsOfTemplate((await mustFindOf(kind, deps, caller, reference)).template);
 
 export const templateVersion = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   version: string,
 ): Promise<TemplateVersionRecord> => templateVersionRecord(await versionOf(kind, deps, caller, reference, version));
 
 export const restoreTemplateVersion = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   version: string,
@@ -227,7 +227,7 @@ export const restoreTemplateVersion = async (
 
 /** `reference`: an id. */
 export const restoreTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   { slug }: RestoreTemplateRequest,
@@ -245,7 +245,7 @@ const withTracking = <Draft extends { tracking?: Tracking | null | undefined }>(
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
 const checkedDraft = (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList' | 'translations'> & {
     variables: unknown;
     schema: unknown;
@@ -270,7 +270,7 @@ const checkedDraft = (
 
 /** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
 const assertUnsubscribing = (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   list: string | undefined,
   { schema, subject }: Omit<EmailDraft, 'unsubscribeList'>,
 ): void => {
@@ -281,7 +281,7 @@ const assertUnsubscribing = (
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
 
-export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<SavedTemplate> => {
+export const createTemplate = async (deps: TemplateNeeds, caller: Caller, request: CreateTemplateRequest): Promise<SavedTemplate> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
   const drawn = await withDrawnSvgs(deps, caller.teamId, request);
@@ -308,7 +308,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
 
 /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
 export const importTemplate = async (
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   request: ImportTemplateRequest,
 ): Promise<Imported<SavedTemplate>> => {

@@ -1,7 +1,8 @@
 /** Versions of a template: published ones with their contents, put back into the draft; and deleted templates taken back. */
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { handle, type Loaded } from '../core/handle.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import type { Loaded } from '../core/ports.js';
+import type { TemplateNeeds } from './needs.js';
+import { handle } from '../core/handle.js';
 import { withPlace } from '../billing/plan-limits.js';
 import {
   changeOf,
@@ -30,7 +31,7 @@ const HINT = 'GET …/versions lists them.';
 /** A published version with its whole content. Rejects with TEMPLATE_VERSION_NOT_FOUND. */
 export const versionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   version: string,
@@ -44,7 +45,7 @@ export const versionOf = async <Id extends string, Draft extends TemplateDraft, 
 /** Makes the content of a published version the draft; what is published stays as it is until the next publish. */
 export const restoreVersionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   { version, expects }: Readonly<{ version: string; expects: Expects<Draft, Shown> }>,
@@ -59,7 +60,7 @@ export const restoreVersionOf = async <Id extends string, Draft extends Template
  */
 export const restoreOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   reference: string,
   wanted: string | undefined,
@@ -78,7 +79,7 @@ export const restoreOf = async <Id extends string, Draft extends TemplateDraft, 
 
 const restoreIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: CommandDeps,
+  deps: TemplateNeeds,
   caller: Caller,
   { id, slug, deletedSince }: Readonly<{ id: Id; slug: string; deletedSince: string }>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {

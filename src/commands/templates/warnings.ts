@@ -3,7 +3,7 @@
  * and mails so large that Gmail cuts them off.
  */
 import { findAssetType } from './assets.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { TemplateNeeds } from './needs.js';
 import { isFont } from '../../domain/templates/asset.js';
 import { type FieldError, DomainError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';
@@ -22,7 +22,7 @@ const WARNINGS_MAX = 20;
 
 /** In: a checked template. Out: a warning for each asset that it names and that is not in the gallery of its team, or is of another kind than it is used as. */
 export const assetWarnings = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<TemplateNeeds, 'eventLog'>,
   teamId: TeamId,
   template: Texts,
 ): Promise<readonly FieldError[]> => {
@@ -66,7 +66,7 @@ export const clippingWarnings = (htmlBytes: number): readonly FieldError[] =>
       ];
 
 /** What measuring mails may cost: a share of the budget of a call. */
-export const measuringBudget = ({ limits }: Pick<CommandDeps, 'limits'>): Budget => {
+export const measuringBudget = ({ limits }: Pick<TemplateNeeds, 'limits'>): Budget => {
   const { workCharsMax, workElementsMax, workOperationsMax, workModulesMax, previewInlineShare } = limits;
   return openBudget({
     workCharsMax: workCharsMax / previewInlineShare,

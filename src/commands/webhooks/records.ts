@@ -8,7 +8,7 @@ import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { webhookOutcomeStream, type WebhookId, webhookOfStream, splitStream } from '../../domain/core/ids.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import type { WebhookOutcomeEvent, WebhookProgress, WebhookOutcome } from '../../domain/webhooks/events.js';
-import type { CommandDeps } from '../core/deps.js';
+import type { WebhookNeeds } from './needs.js';
 import { eraseStream, type EraseDeps } from '../core/erase.js';
 import type { Recorded } from '../../domain/events.js';
 import type { ExportedDelivery } from '../../api/privacy.js';
@@ -26,7 +26,7 @@ export type Outcomes = Readonly<{
 /** Makes the next fact from its place and the progress of the sending. */
 type MakeOutcome = (place: Readonly<{ at: string; since: string }>, progress: WebhookProgress) => WebhookOutcomeEvent;
 
-type Deps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
+type Deps = EraseDeps & Pick<WebhookNeeds, 'eventLog'>;
 
 /** By the id of an email: the places of the person among its recipients, and whether it has no others. */
 export type Places = ReadonlyMap<string, Readonly<{ places: readonly number[]; isOnly: boolean }>>;
@@ -191,7 +191,7 @@ const firstKeptPart = async (eventLog: EventLog, id: WebhookId, upTo: number): P
 
 /** The records of deliveries of a subscription about given recipients, part by part, the oldest first. */
 export async function* deliveriesAbout(
-  { eventLog, keys }: Pick<CommandDeps, 'eventLog' | 'keys'>,
+  { eventLog, keys }: Pick<WebhookNeeds, 'eventLog' | 'keys'>,
   webhook: WebhookId,
   about: Places,
 ): AsyncGenerator<readonly ExportedDelivery[]> {

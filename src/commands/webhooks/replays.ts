@@ -1,6 +1,6 @@
 /** Commands that send events again (a failed delivery, or a range by time), and the list of the events of a subscription in order. */
-import { type Caller, ownedBy } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
+import { type Caller, ownedBy, causeOf } from '../core/caller.js';
+import type { WebhookNeeds } from './needs.js';
 import { loadedBody, type BodyDeps } from './attempt.js';
 import { handle } from '../core/handle.js';
 import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './route.js';
@@ -41,7 +41,7 @@ const SKEW_MS = 60_000;
 
 /** `failedAttempts`: how many attempts have failed, undefined if the last one did not fail; the route asks the read model first. */
 export const retryWebhookDelivery = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   delivery: string,
@@ -64,7 +64,7 @@ export const retryWebhookDelivery = async (
 
 /** Sends again what was sent since a moment, with the same ids and bodies, and routes what the subscription missed since then. */
 export const replayWebhook = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   request: ReplayWebhookRequest,
@@ -92,7 +92,7 @@ export const replayWebhook = async (
 
 /** The events of a subscription in the order in which they are sent, for receivers that pull them. */
 export const webhookEvents = async (
-  deps: CommandDeps & BodyDeps,
+  deps: WebhookNeeds & BodyDeps,
   caller: Caller,
   id: WebhookId,
   { after, limit = PAGE_SIZE }: WebhookEventsQuery,
@@ -125,21 +125,21 @@ const deliveryNotFound = (): DomainError => new DomainError('WEBHOOK_DELIVERY_NO
 const assertEnabled = (enabled: boolean): void => {
   if (!enabled) throw new DomainError('WEBHOOK_DISABLED', 'The subscription is disabled; enable it first (PATCH, `enabled: true`).');
 };
-const endOf = async ({ eventLog }: CommandDeps, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
+const endOf = async ({ eventLog }: WebhookNeeds, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
 
-const inOrder = async (deps: CommandDeps, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
+const inOrder = async (deps: WebhookNeeds, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
   next: await numberSince(deps.eventLog, id, since),
   end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
 });
 
-const outOfOrder = async (deps: CommandDeps, id: WebhookId, since: string): Promise<Range> => ({
+const outOfOrder = async (deps: WebhookNeeds, id: WebhookId, since: string): Promise<Range> => ({
   next: await numberRoutedSince(deps.eventLog, id, isoTime(Date.parse(since) - SKEW_MS)),
   end: await endOf(deps, id),
 });
 
 /** Asks for missed events, not older than the retention of emails: archived ones have no content. Out: whether there may be some. */
 const askForMissed = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   { cause, replayId, since, until, events }: MissedRequest,

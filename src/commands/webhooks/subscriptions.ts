@@ -1,9 +1,10 @@
 /** Commands on webhook subscriptions: create, change, delete and restore them, rotate the secret, send a test event; and the mail to owners when one is disabled. */
-import { sendAccountMail } from '../people/mails.js';
+import { sendAccountMail } from '../email/service-mails.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
-import { loadState, handle, handleKeyed, type Loaded } from '../core/handle.js';
-import { type CommandDeps, causeOf } from '../core/deps.js';
-import { userFold } from '../people/users.js';
+import { loadState, handle, handleKeyed } from '../core/handle.js';
+import type { WebhookNeeds } from './needs.js';
+import type { Loaded } from '../core/ports.js';
+import { userFold } from '../access/users.js';
 import {
   assertDefined,
   emailIdOfFingerprint,
@@ -29,7 +30,7 @@ import {
   type WebhookState,
 } from '../../domain/webhooks/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { type Caller, ownedBy } from '../core/caller.js';
+import { type Caller, ownedBy, causeOf } from '../core/caller.js';
 import { eraseStream, type EraseDeps, removableBefore, restorableSince } from '../core/erase.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { endOutcomes } from './records.js';
@@ -54,7 +55,7 @@ export type DisabledWebhook = Readonly<{ id: WebhookId; reason: 'gone' | 'failin
 
 type OpenWebhook = Webhook & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>;
 
-type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
+type DestroyDeps = EraseDeps & Pick<WebhookNeeds, 'eventLog'>;
 
 const DISABLED_TEXTS: Readonly<Record<DisabledWebhook['reason'], string>> = {
   gone: 'It answered 410, which says that it is gone for good.',
@@ -67,7 +68,7 @@ const OVERLAP_HOURS = 24;
 
 /** `held`: how many subscriptions the team has; the route asks the read model first. */
 export const createWebhook = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   { url, events, description, enabled = true }: CreateWebhookRequest,
   held: number,
@@ -88,13 +89,13 @@ export const createWebhook = async (
   return { ...webhookListing(id, state!, state!.sealed!), secret };
 };
 
-export const getWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
+export const getWebhook = async (deps: WebhookNeeds, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
   const webhook = await openWebhook(deps, caller, id);
   return webhookListing(id, webhook, webhook.sealed);
 };
 
 export const updateWebhook = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   request: UpdateWebhookRequest,
@@ -107,7 +108,7 @@ export const updateWebhook = async (
 
 /** Deletes it, so that it can be restored for some days. `permanently`: destroys it now, also if it was deleted before. */
 export const deleteWebhook = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   { permanently = false }: DeleteQuery = {},
@@ -119,7 +120,7 @@ export const deleteWebhook = async (
 };
 
 /** `held`: how many subscriptions the team has; the route asks the read model first. A subscription that is not deleted stays as it is. */
-export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId, held: number): Promise<WebhookRecord> => {
+export const restoreWebhook = async (deps: WebhookNeeds, caller: Caller, id: WebhookId, held: number): Promise<WebhookRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreWebhook' as const, at: cause.at, deletedSince: restorableSince(deps) };
   const guard = (loaded: Loaded<WebhookState>): void => {
@@ -137,7 +138,7 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
 };
 
 export const rotateWebhookSecret = async (
-  deps: CommandDeps,
+  deps: WebhookNeeds,
   caller: Caller,
   id: WebhookId,
   { overlapHours = OVERLAP_HOURS }: RotateSecretRequest = {},
@@ -160,7 +161,7 @@ export const rotateWebhookSecret = async (
 };
 
 /** Sends an `email.delivered` of no email once, and answers with the outcome. It is in no list, and other events do not refer to it. */
-export const testWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookDelivery> => {
+export const testWebhook = async (deps: WebhookNeeds, caller: Caller, id: WebhookId): Promise<WebhookDelivery> => {
   const webhook = await openWebhook(deps, caller, id);
   const nowMs = deps.clock.now();
   const key = eventKey(id, deps.ids.uuid(), undefined);
@@ -183,7 +184,7 @@ export const testWebhook = async (deps: CommandDeps, caller: Caller, id: Webhook
 
 /** The subscription of the team. That of another team, a deleted and an unknown one are refused alike. */
 export const openWebhook = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
+  deps: Pick<WebhookNeeds, 'eventLog'>,
   caller: Pick<Caller, 'teamId'>,
   id: WebhookId,
 ): Promise<OpenWebhook> => {
@@ -195,7 +196,7 @@ export const openWebhook = async (
 };
 
 /** Removes a subscription that was deleted too long ago to be restored. Safe to repeat. */
-export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
+export const removeWebhook = (deps: DestroyDeps & Pick<WebhookNeeds, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
   destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
 
 /** Removes a subscription whose team is removed, whether it was deleted or not. Safe to repeat. */
@@ -206,7 +207,7 @@ export const endWebhook = (deps: DestroyDeps, id: WebhookId, cause: Cause): Prom
  * Tells the owners of the team by mail that the subscription is disabled, which none of them asked for. Call it before disabling: each owner
  * gets one mail, however often the call is repeated, and none if it is disabled already. Rejects as a send call does.
  */
-export const tellOwners = async (deps: CommandDeps, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
+export const tellOwners = async (deps: WebhookNeeds, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
   const { state: webhook, version } = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
   if (webhook?.enabled !== true || webhook.sealed === undefined) return;
   const { state: team } = await deps.team(teamStream(assertDefined(parseTeamId(cause.teamId), 'team id')));
@@ -230,13 +231,13 @@ const ownersOf = ({ members }: Team): readonly UserId[] =>
   [...(members ?? [])].filter(([, { role }]) => role === 'owner').map(([userId]) => userId);
 
 /** undefined for an erased user. */
-const recipientOf = async ({ eventLog }: CommandDeps, userId: UserId): Promise<Recipient | undefined> => {
+const recipientOf = async ({ eventLog }: WebhookNeeds, userId: UserId): Promise<Recipient | undefined> => {
   const { state: user } = await loadState(eventLog, userStream(userId), userFold);
   if (user?.email === undefined) return undefined;
   return user.name === undefined ? { email: user.email } : { email: user.email, name: user.name };
 };
 
-const assertUrl = (deps: CommandDeps, text: string): void => {
+const assertUrl = (deps: WebhookNeeds, text: string): void => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const { insecureHosts } = deps.webhooks;
   if (url === undefined || (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname))))
@@ -244,12 +245,12 @@ const assertUrl = (deps: CommandDeps, text: string): void => {
   if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
 };
 
-const assertRoom = ({ limits: { webhooksMax } }: CommandDeps, held: number): void => {
+const assertRoom = ({ limits: { webhooksMax } }: WebhookNeeds, held: number): void => {
   if (held >= webhooksMax) throw webhookLimitReached(webhooksMax);
 };
 
 /** The place of a subscription within the plan of its team, and within what any team may have. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place => ({
+const placeOf = (deps: WebhookNeeds, { teamId }: Caller, id: WebhookId): Place => ({
   resource: 'webhookSubscriptions',
   key: id,
   standingOf: async (key) => {
@@ -261,7 +262,7 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place =>
   cap: { maximum: deps.limits.webhooksMax, refused: () => webhookLimitReached(deps.limits.webhooksMax) },
 });
 
-const change = async (deps: CommandDeps, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
+const change = async (deps: WebhookNeeds, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
   const cause = causeOf(deps, caller);
   const owned = ownedBy(caller.teamId, webhookNotFound);
   const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command(cause.at), cause, owned);

@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { appendingOnce } from '../../commands/error-codes.js';
+import { appendingOnce } from '../../commands/index.js';
 import type { ErrorCode } from '../../domain/core/errors.js';
 import type { HttpDeps } from './context.js';
 import { errorBody, failureOf, outcomeUnknown, pathOf, statusOf, type Failure } from './errors.js';

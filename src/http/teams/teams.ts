@@ -23,7 +23,7 @@ import { memberNotFound, teamNotFound } from '../../domain/teams/decider.js';
 import { parseUserId, type UserId, parseTeamId, type TeamId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { PagingQuerySchema, TeamListQuerySchema } from '../../api/core/queries.js';
-import { personOf } from '../../commands/people/users.js';
+import { personOf } from '../../commands/access/users.js';
 import { expectedRevisions, tagged } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
 import { pagingOf } from '../server/query.js';

@@ -8,8 +8,8 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { underLease, type LeaseDeps, recurringWorker } from '../core/lease.js';
 import { forgetOrigins } from '../../commands/access/origins.js';
 import { loadState } from '../../commands/core/handle.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
-import { sendAccountMail } from '../../commands/people/mails.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
+import { sendAccountMail } from '../../commands/email/service-mails.js';
 import { AUDIT_RETENTION_STREAM, emailIdOfFingerprint, type StreamName, LEDGER_STREAM } from '../../domain/core/ids.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
@@ -142,7 +142,7 @@ export const openTelling = ({ store, sealing, webhooks, logger, mail }: TellDeps
 const dayOf = ({ at }: SignedSeal): string => at.slice(0, 10);
 
 /** Mails a seal; one of the same day to the same address is mailed once, whichever process does it. */
-export const mailSeal = async (deps: CommandDeps, to: string, seal: SignedSeal): Promise<void> => {
+export const mailSeal = async (deps: EmailNeeds, to: string, seal: SignedSeal): Promise<void> => {
   const { at, position, root } = seal;
   const id = emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(['log-sealed', to, dayOf(seal)])));
   const variables = { at: `${at.slice(0, 16).replace('T', ' ')} UTC`, position, root };

@@ -5,7 +5,7 @@ import type { CreditsEvent } from '../../domain/billing/events.js';
 import { assertDefined, parseTeamId, splitStream, teamStream, type StreamName } from '../../domain/core/ids.js';
 import { type Processor, type StartedBy, type Context, type Outcome, type ProcessorDeps, causeOfWork } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { BillingNeeds } from '../../commands/billing/credits.js';
 import { activityDecider, type Activity, type ActivityCommand, type ActivityState } from '../../domain/billing/inactivity.js';
 import { isoTime } from '../../domain/core/time.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
@@ -48,7 +48,7 @@ export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }
     },
   });
 
-type EndInactiveDeps = Pick<CommandDeps, 'clock' | 'team' | 'credits'> & Pick<ProcessorDeps, 'mayDestroy'>;
+type EndInactiveDeps = Pick<BillingNeeds, 'clock' | 'team' | 'credits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
 /** Disables the account of a metered team after a year without use, then removes its credits. Disabled first: after a crash the rest is still due. */
 export const endInactive = (deps: EndInactiveDeps): Processor =>

@@ -1,5 +1,5 @@
 /** Processors of bulk sends: make the emails part by part, stop a cancelled one, complete an ended one, remove an old record. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
 import { batchDecider, type BatchCommand, type BatchState } from '../../domain/bulk/decider.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import type { Processor, ProcessorDeps, Context, Outcome } from '../core/declaration.js';
@@ -14,7 +14,7 @@ import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } f
 type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
 /** `storedBytes`: the bytes of attachments that a team stores. */
-export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
+export type FanOutDeps = EmailNeeds & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
 
 /** No state is folded: `work` loads the batch. */
 const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
@@ -74,7 +74,7 @@ const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>):
 const REMOVAL_DEADLINE_MS = 60_000;
 
 /** Removes the record of a bulk send when those of its emails are gone. The decider checks whether it is due. */
-export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const removeBatchInTime = ({ limits, mayDestroy }: Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   makeProcessor<'batch', BatchState, BatchCommand>({
     name: 'remove-batch',
     kind: 'batch',

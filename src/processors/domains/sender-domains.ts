@@ -1,6 +1,6 @@
 /** The signing keys of sender domains, and the processor that looks up their DNS records every day. */
 import { loadState } from '../../commands/core/handle.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { DomainNeeds } from '../../commands/domains/needs.js';
 import { KeyMissing } from '../../domain/core/errors.js';
 import {
   assertDefined,
@@ -26,7 +26,7 @@ export type DomainKeys = (teamId: string, senderDomain: string) => Promise<reado
 const OPENED_MAX = 500;
 
 /** Caches decrypted keys. Which of them sign is read from the team's state for each mail. */
-export const openDomainKeys = ({ eventLog, senderDomains }: Pick<CommandDeps, 'eventLog' | 'senderDomains'>): DomainKeys => {
+export const openDomainKeys = ({ eventLog, senderDomains }: Pick<DomainNeeds, 'eventLog' | 'senderDomains'>): DomainKeys => {
   const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
   return async (teamId, senderDomain) => {
     const stream = senderDomainsStream(assertDefined(parseTeamId(teamId), 'team id'));
@@ -43,7 +43,7 @@ export const openDomainKeys = ({ eventLog, senderDomains }: Pick<CommandDeps, 'e
 
 /** Rejects with KeyMissing if the event with the keys cannot be decrypted. */
 const openKeys = async (
-  eventLog: CommandDeps['eventLog'],
+  eventLog: DomainNeeds['eventLog'],
   stream: StreamName,
   { id, domain, signing }: SenderDomain,
 ): Promise<readonly SigningKey[]> => {
@@ -59,7 +59,7 @@ const openKeys = async (
 };
 
 const addTeamKeys = async (
-  eventLog: CommandDeps['eventLog'],
+  eventLog: DomainNeeds['eventLog'],
   stream: StreamName,
   id: string,
   privateKeys: Map<string, string>,
@@ -71,7 +71,7 @@ const addTeamKeys = async (
   }
 };
 
-type CheckDeps = Parameters<typeof claimProved>[0] & Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
+type CheckDeps = Parameters<typeof claimProved>[0] & Pick<DomainNeeds, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 
 const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainAdded: null,

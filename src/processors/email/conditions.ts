@@ -1,5 +1,5 @@
 /** Conditions checked before an attempt: the team is not deleted, recipients are not suppressed, and the host takes sessions. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
 import { deletedAtOf } from '../../commands/core/caller.js';
 import type { EmailCommand } from '../../domain/email/decider.js';
 import { type Email, pendingRecipients } from '../../domain/email/state.js';
@@ -37,13 +37,13 @@ export type HostBreaker = Gate &
 
 type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
+type Deps = Pick<EmailNeeds, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
 
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;
 
 /** The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others. Synchronous if the team is cached. */
 export const withdrawalOf = (
-  deps: Pick<CommandDeps, 'team' | 'clock'>,
+  deps: Pick<EmailNeeds, 'team' | 'clock'>,
   teamId: string,
   email: Email,
 ): MaybePromise<Withdraw | undefined> => {

@@ -17,7 +17,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime, HOUR_MS } from '../../domain/core/time.js';
 import type { LogLine, AttemptContext, Made, Processor, StartedBy } from '../core/declaration.js';
 import { type Damaged, type Impossible, envelopeOf, type Message, type Prepared, prepareMessage } from './message.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
 import { assertDefined, type StreamName } from '../../domain/core/ids.js';
 import type { Priority } from '../../domain/ports/bus.js';
 import type { Logger } from '../../domain/ports/logger.js';
@@ -27,7 +27,7 @@ import { type HostBreaker, withdrawalOf, openHostBreaker, suppressionOf } from '
 import { linkBaseOf } from '../../commands/recipients/unsubscribe.js';
 import { makeProcessor } from '../core/processor.js';
 
-export type DeliveryDeps = CommandDeps &
+export type DeliveryDeps = EmailNeeds &
   Readonly<{
     logger: Logger;
     mailer: Mailer;

@@ -1,6 +1,6 @@
 /** Composes the mail of an email from what was pinned at acceptance: one for all recipients, or a copy for each. */
 import { CLOCKS_APART_MS, isoTime, outwardNow } from '../../domain/core/time.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import { addressedIn, type Email } from '../../domain/email/state.js';
 import {
@@ -29,7 +29,7 @@ import { composeMessage, type MessageAttachment } from '../../domain/mime/compos
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
 
-export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer' | 'hasRelay'> &
+export type MessageDeps = Pick<EmailNeeds, 'eventLog' | 'files' | 'renderer' | 'hasRelay'> &
   CopyDeps &
   Readonly<{
     clock: Pick<Clock, 'monotonic' | 'now' | 'machineNow'>;
@@ -48,7 +48,7 @@ export type Prepared = Readonly<{
   message: (recipient: number | undefined) => Message | Impossible;
 }>;
 
-type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
+type CopyDeps = Pick<EmailNeeds, 'keys' | 'linkBase' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
 
 /** The parts of a copy that differ by recipient: unsubscribe links, pixel and tracked links. */
 type CopyParts = Readonly<{
@@ -223,7 +223,7 @@ const tracked = (
 
 /** The SMTP envelope. If a return path is set up, its sender address contains the email id, so that reports can be assigned. */
 export const envelopeOf = (
-  { feedback }: Pick<CommandDeps, 'feedback'>,
+  { feedback }: Pick<EmailNeeds, 'feedback'>,
   stream: StreamName,
   from: string,
   to: readonly string[],

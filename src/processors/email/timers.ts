@@ -1,5 +1,5 @@
 /** Processors started by an email's timer: release a scheduled email, archive an old or deleted one, remove the record of an archived one. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { EmailNeeds } from '../../commands/email/needs.js';
 import { archiveEmail, removeEmailRecord } from '../../commands/email/emails.js';
 import type { EraseDeps } from '../../commands/core/erase.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
@@ -42,7 +42,7 @@ const DEADLINE_MS = 60_000;
 const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
   makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
 
-export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
+export const releaseEmail = (deps: Pick<EmailNeeds, 'clock'>): Processor =>
   timed({
     name: 'release-email',
     timers: [{ kind: 'scheduled', read: 'due', inTurns: true }],
@@ -50,7 +50,7 @@ export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
   });
 
 /** `archiveEmail` checks itself whether it is due. */
-export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const archiveEmailInTime = (deps: EraseDeps & Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   timed({
     name: 'archive-email',
     timers: [{ kind: 'archive', read: 'due', destroys: true }],
@@ -62,7 +62,7 @@ export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'>
   });
 
 /** `removeEmailRecord` checks itself whether it is due. */
-export const removeEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const removeEmailInTime = (deps: Pick<EmailNeeds, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   timed({
     name: 'remove-email',
     timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],

@@ -1,5 +1,5 @@
 /** Ends sessions that nobody has refreshed for a month, and destroys the address and program they were used from. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { TeamNeeds } from '../../commands/teams/needs.js';
 import { endSession } from '../../commands/people/sessions.js';
 import { NO_TEAM, type SessionId } from '../../domain/core/ids.js';
 import { isoTime, CLOCKS_APART_MS } from '../../domain/core/time.js';
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 60_000;
 const SESSIONS_PER_LOOK = 500;
 
 export type EndSessionsDeps = LeaseDeps &
-  Pick<CommandDeps, 'eventLog'> &
+  Pick<TeamNeeds, 'eventLog'> &
   Pick<ProcessorDeps, 'mayDestroy'> &
   Readonly<{
     /** Sessions that expired by that moment, the longest expired first. */

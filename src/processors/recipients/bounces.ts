@@ -1,5 +1,5 @@
 /** Suppresses the addresses of recipients who complained, whose host named them unknown, or whose host refused two mails without a reason. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { RecipientNeeds } from '../../commands/recipients/needs.js';
 import { noteRefusal, suppressAddress } from '../../commands/recipients/suppressions.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
@@ -9,7 +9,7 @@ import { assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.j
 import type { Context, Outcome, Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
-export type NoteBouncesDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>;
+export type NoteBouncesDeps = Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>;
 
 /** A bounce of an email with one recipient, and a report, start it at once; the bounce of one of several recipients is found by the timer. */
 export const noteBounces = (deps: NoteBouncesDeps): Processor =>

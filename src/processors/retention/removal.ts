@@ -2,7 +2,7 @@
  * Removes what has outlived its time: deleted templates, assets, webhook subscriptions and sender domains that can be restored no longer, expired
  * files, and old mails of the built-in mailbox.
  */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { CommandNeeds } from '../../commands/needs.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { RemoveTemplate } from '../../domain/templates/decider.js';
@@ -27,7 +27,7 @@ import { domainsToRemove, senderDomainDecider, type SenderDomainCommand } from '
 import type { SenderDomainsState } from '../../domain/domains/state.js';
 import { webhookDecider, type WebhookCommand, type WebhookState } from '../../domain/webhooks/decider.js';
 
-type RemovalDeps = Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
+type RemovalDeps = Pick<CommandNeeds, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
 const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
   TemplateCreated: null,
@@ -117,7 +117,7 @@ const sweepOnce = async (deps: SweepDeps, signal: AbortSignal): Promise<void> =>
   if (swept + mails > 0) logger.info({ files: swept, mails }, 'swept');
 };
 
-export type RemoveDeletedDeps = EraseDeps & Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
+export type RemoveDeletedDeps = EraseDeps & Pick<CommandNeeds, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
 /** The command itself looks whether it is time. */
 export const removeDeletedAsset = (deps: RemoveDeletedDeps): Processor =>

@@ -1,5 +1,5 @@
 /** Records the results of a courier's attempts: they are gathered, and appended in batches together with the progress of the sending. */
-import type { CommandDeps } from '../../commands/core/deps.js';
+import type { WebhookNeeds } from '../../commands/webhooks/needs.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { DisabledWebhook } from '../../commands/webhooks/subscriptions.js';
 import type { AttemptResult } from '../../commands/webhooks/attempt.js';
@@ -18,7 +18,7 @@ import { webhookDecider } from '../../domain/webhooks/decider.js';
 /** Slots for posts in parallel, shared fairly by all teams. */
 export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 
-export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'clock' | 'webhooks' | 'team'> &
+export type CourierDeps = Pick<WebhookNeeds, 'eventLog' | 'keys' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
     /** The pauses before the second, third, … attempt. */

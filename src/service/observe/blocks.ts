@@ -1,7 +1,7 @@
 /** Tells which domains block mail of this service: one log line and one count for each domain of a refused delivery or report. */
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailer, RecipientOutcome } from '../../domain/ports/mailer.js';
-import type { NoteBlocked } from '../../commands/recipients/feedback.js';
+import type { NoteBlocked } from '../../commands/recipients/needs.js';
 
 /** `count` is absent if nothing is measured. */
 export const openBlocks =

@@ -20,7 +20,7 @@ import type { Mailer } from '../../domain/ports/mailer.js';
 import type { Renderer } from '../../domain/ports/renderer.js';
 import type { CallTraces, HttpDeps } from '../../http/server/context.js';
 import { openDomainLabels } from './blocks.js';
-import type { NoteBlocked } from '../../commands/recipients/feedback.js';
+import type { NoteBlocked } from '../../commands/recipients/needs.js';
 import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measuredRenderer, measuredStore } from './measured.js';
 
 export type Metrics = Readonly<{

@@ -1,6 +1,6 @@
 /** Completes the raw description that is made from the routes: references, errors, headers, security, examples. */
 import { type Json, type JsonObject, isJsonObject } from '../../../domain/core/json.js';
-import { commandCodes } from '../../../commands/error-codes.js';
+import { commandCodes } from '../../../commands/index.js';
 import type { ErrorCode } from '../../../domain/core/errors.js';
 import { statusOf, type ErrorStatus } from '../errors.js';
 import type { Access } from '../context.js';

@@ -1,5 +1,5 @@
 /** Mails to people about their account: sent from templates that the first team may edit, and erased with the person. */
-import type { CommandDeps } from '../core/deps.js';
+import type { EmailNeeds } from './needs.js';
 import { firstTeam, systemCaller, ownedBy } from '../core/caller.js';
 import { createTemplate, findTemplate } from '../templates/templates.js';
 import type { CreateTemplateRequest } from '../../api/templates/templates.js';
@@ -17,7 +17,7 @@ import { eraseStream } from '../core/erase.js';
 import { handle, loadState } from '../core/handle.js';
 import { emailDecider, emailNotFound } from '../../domain/email/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { sendConfidential } from '../email/send.js';
+import { sendConfidential } from './send.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import type { User } from '../../domain/people/user.js';
@@ -67,7 +67,7 @@ const LOOK_EVERY_MS = 500;
  * Sends a mail from a template of the first team, which neither pays for it nor sees its content. Its sender is that of the service, not of
  * the team. Rejects as a send call does.
  */
-export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
+export const sendAccountMail = async (deps: EmailNeeds, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
   const caller = systemCaller(teamId, 'system', cause.correlationId);
@@ -87,7 +87,7 @@ export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, 
 };
 
 /** Throws SENDER_NOT_SET. */
-const senderOf = ({ accountSender }: Pick<CommandDeps, 'accountSender'>): Recipient => {
+const senderOf = ({ accountSender }: Pick<EmailNeeds, 'accountSender'>): Recipient => {
   if (accountSender !== undefined) return accountSender;
   throw new DomainError(
     'SENDER_NOT_SET',
@@ -101,7 +101,7 @@ const senderOf = ({ accountSender }: Pick<CommandDeps, 'accountSender'>): Recipi
  * cannot be sent, because the template is gone or too many mails wait, the change goes on; a fault of a store rejects.
  */
 export const tellPerson = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   userId: UserId,
   { email, name = '' }: Pick<User, 'email' | 'name'>,
   { kind, about, variables = {} }: AccountNotice,
@@ -118,19 +118,19 @@ export const tellPerson = async (
 };
 
 /** The link to a page of the account. Throws PUBLIC_URL_REQUIRED. */
-export const accountLink = ({ linkBase }: Pick<CommandDeps, 'linkBase'>, page: string, token: string): string => {
+export const accountLink = ({ linkBase }: Pick<EmailNeeds, 'linkBase'>, page: string, token: string): string => {
   if (linkBase === undefined)
     throw new DomainError('PUBLIC_URL_REQUIRED', 'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.');
   return `${linkBase}/account/${page}?token=${token}`;
 };
 
-export const lacksAccountTemplates = async (deps: CommandDeps, samples: Samples): Promise<boolean> => {
+export const lacksAccountTemplates = async (deps: EmailNeeds, samples: Samples): Promise<boolean> => {
   const teamId = await firstTeam(deps);
   return teamId !== undefined && (await missingOf(deps, teamId, samples)).length > 0;
 };
 
 /** Creates the templates that the first team lacks. Safe to repeat, also by several processes at once. */
-export const makeAccountTemplates = async (deps: CommandDeps, samples: Samples): Promise<void> => {
+export const makeAccountTemplates = async (deps: EmailNeeds, samples: Samples): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) return;
   for (const sample of await missingOf(deps, teamId, samples)) {
@@ -142,14 +142,14 @@ export const makeAccountTemplates = async (deps: CommandDeps, samples: Samples):
   }
 };
 
-const missingOf = async (deps: CommandDeps, teamId: TeamId, samples: Samples): Promise<Samples> => {
+const missingOf = async (deps: EmailNeeds, teamId: TeamId, samples: Samples): Promise<Samples> => {
   const missing: CreateTemplateRequest[] = [];
   for (const sample of samples) if ((await findTemplate(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
   return missing;
 };
 
 /** All addresses that a person ever had, or asked for. None are known once their key is destroyed. */
-export const mailedTo = async (deps: CommandDeps, id: UserId): Promise<MailedTo> => {
+export const mailedTo = async (deps: EmailNeeds, id: UserId): Promise<MailedTo> => {
   const addresses = new Set<string>();
   for (const { event } of await deps.eventLog.load(userStream(id))) {
     if (event.type === 'UserRegistered' || event.type === 'UserAddressChangeAsked' || event.type === 'UserAddressChanged')
@@ -163,7 +163,7 @@ export const mailedTo = async (deps: CommandDeps, id: UserId): Promise<MailedTo>
  * is erased after its 30 days.
  */
 export const eraseAccountMails = async (
-  deps: CommandDeps,
+  deps: EmailNeeds,
   { teamId }: MailedTo,
   mails: readonly EmailId[],
   { fence: _fence, ...cause }: Cause,
@@ -193,7 +193,7 @@ export const eraseAccountMails = async (
 };
 
 /** Whether the mail with that Message-ID lets somebody in, so that nobody but its recipient may see it. */
-export const isConfidentialMail = async (deps: CommandDeps, messageId: string): Promise<boolean> => {
+export const isConfidentialMail = async (deps: EmailNeeds, messageId: string): Promise<boolean> => {
   const id = parseEmailId(OWN_MESSAGE_ID.exec(messageId.trim())?.[1] ?? '');
   if (id === undefined) return false;
   const { state } = await loadState(deps.eventLog, emailStream(id), emailDecider);

@@ -1,0 +1,23 @@
+/** What sender domains need. */
+import type { ClaimPlaces, DomainClaims, SenderDomainsState } from '../../domain/domains/state.js';
+import type { DkimKeys } from '../../domain/ports/dkim-keys.js';
+import type { Dns } from '../../domain/ports/dns.js';
+import type { ErasePorts } from '../core/erase.js';
+import type { CorePorts, Load } from '../core/ports.js';
+import type { RecipientNeeds } from '../recipients/needs.js';
+
+export type DomainNeeds = CorePorts &
+  ErasePorts &
+  Pick<RecipientNeeds, 'feedback'> &
+  Readonly<{
+    dns: Dns;
+    dkimKeys: DkimKeys;
+    /** The SPF mechanisms that allow the relay to send mail of the teams. */
+    spfMechanisms: string;
+    /** The sender domains of a team, without private keys. */
+    senderDomains: Load<SenderDomainsState>;
+    /** The teams that have verified domains with the same last two labels. */
+    domainClaims: Load<DomainClaims>;
+    /** Where the claims on a domain stand; undefined for a name of one label, which nobody claims. */
+    claimPlaces: (domain: string) => ClaimPlaces | undefined;
+  }>;

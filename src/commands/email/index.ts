@@ -1,0 +1,72 @@
+/** The commands of email, with the codes that each may reject with. */
+import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
+import { makeDocumentCodes } from '../documents/index.js';
+import { renderEmailCodes, findVersionCodes } from '../templates/index.js';
+import type { EmailNeeds } from './needs.js';
+import { getEmail, emailTrace, retryEmail, retryEmails, rescheduleEmail, cancelEmail, deleteEmail, deleteEmails } from './emails.js';
+import { sendEmail } from './send.js';
+import { isConfidentialMail } from './service-mails.js';
+
+export const acceptEmailCodes: Codes = [...renderEmailCodes, 'VARIABLES_EMPTY'];
+
+export const attachCodes: Codes = [
+  'ERR_ATTACH_001',
+  'ERR_ATTACH_002',
+  'ASSET_NOT_FOUND',
+  'ATTACHMENT_NOT_AVAILABLE',
+  'ATTACHMENT_STORAGE_EXCEEDED',
+];
+
+/** Mails of the service itself are made of templates that its first team may change. */
+export const sendMailCodes: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_SET', ...findVersionCodes, ...acceptEmailCodes];
+
+export const emailCommands = {
+  sendEmail: {
+    run: sendEmail,
+    codes: [
+      'QUEUE_FULL',
+      'QUOTA_EXCEEDED',
+      'ERR_TMPL_002',
+      'ERR_EMAIL_001',
+      'SENDER_NOT_ALLOWED',
+      'SENDER_NOT_SET',
+      'PUBLIC_URL_REQUIRED',
+      'SUBJECT_EMPTY',
+      'BODY_EMPTY',
+      'IDEMPOTENCY_KEY_REUSED',
+      ...findVersionCodes,
+      ...acceptEmailCodes,
+      ...attachCodes,
+      ...makeDocumentCodes,
+      ...writeCodes,
+    ],
+    appendsOnce: true,
+  },
+  getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
+  emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },
+  isConfidentialMail: { run: isConfidentialMail, codes: [] },
+  retryEmail: {
+    run: retryEmail,
+    codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+    appendsOnce: true,
+  },
+  retryEmails: { run: retryEmails, codes: writeCodes },
+  rescheduleEmail: {
+    run: rescheduleEmail,
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'EMAIL_NOT_FOUND',
+      'EMAIL_NOT_SCHEDULED',
+      'SUBJECT_EMPTY',
+      'BODY_EMPTY',
+      ...acceptEmailCodes,
+      ...writeCodes,
+    ],
+  },
+  cancelEmail: {
+    run: cancelEmail,
+    codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+  },
+  deleteEmail: { run: deleteEmail, codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...writeCodes] },
+  deleteEmails: { run: deleteEmails, codes: ['TEST_KEY_NOT_ALLOWED', ...writeCodes] },
+} as const satisfies CommandTable<EmailNeeds>;

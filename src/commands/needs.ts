@@ -1,0 +1,8 @@
+/** What all commands need together: the composition root gives it as one object. */
+import type { AppNeeds } from './apps/needs.js';
+import type { BulkNeeds } from './bulk/send.js';
+import type { KeyNeeds } from './keys/needs.js';
+import type { TeamNeeds } from './teams/needs.js';
+import type { WebhookNeeds } from './webhooks/needs.js';
+
+export type CommandNeeds = AppNeeds & BulkNeeds & KeyNeeds & TeamNeeds & WebhookNeeds;
