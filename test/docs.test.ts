@@ -90,6 +90,13 @@ void t.test('every command that the page of promises names exists', async (t) =>
   for (const promise of promises) t.match(promise, /^- `(?:npm|npx|GET)/m, `${promise.split('\n')[0]}: a command shows it`);
 });
 
+void t.test('the page of dependencies names each package of package.json once, and no other', async (t) => {
+  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Readonly<Record<string, Readonly<Record<string, string>>>>;
+  const named = rowsOf(read('docs/dependencies.md')).flatMap(([names = '']) => (names === 'package' ? [] : names.split(', ')));
+  const used = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
+  t.same(named.filter((name) => name !== '@types/…').toSorted(), used.toSorted());
+});
+
 void t.test('the page of the operator names every read model', async (t) => {
   const [row = ''] = read('docs/operating.md').match(/^\| `documents\.<name>.*$/m) ?? [];
   const named = /read models: ([^.]*)\./.exec(row)?.[1]?.match(/[a-zA-Z]+/g) ?? [];

@@ -348,13 +348,12 @@ await t.test('a rate is told from the first second on, of what was done since th
   t.end();
 });
 
-await t.test('the help of rebuild names every read model, and README every command', async (t) => {
+await t.test('the help of rebuild names every read model, and its page every command', async (t) => {
   const { stdout } = await run('rebuild', '--help');
   const names = makeProjections(defaultLimits).map(({ name }) => name);
   t.match(stdout.replaceAll(/\s+/g, ' '), `${names.join(', ')} (default: all)`);
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-  const [, section = ''] = /\n## The command line\n([^]*?)\n## /.exec(readme) ?? [];
-  const shown = section
+  const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+  const shown = page
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .flatMap((line) => [...line.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(([, words]) => words!));

@@ -19,6 +19,7 @@ const pages = [
   'docs/api-keys.md',
   'docs/oauth.md',
   'docs/teams.md',
+  'README.md',
 ];
 
 const lacking = lackingPrograms(t);
