@@ -180,7 +180,7 @@ export const erasingEvents: readonly EventType[] = [
   'CallOriginsForgotten',
 ];
 
-/** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
+/** Cause of an event: its actor, time and request. Times are ISO 8601 in UTC. */
 export type EventMetadata = Readonly<{
   eventId: string;
   teamId: string;

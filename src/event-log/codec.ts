@@ -42,7 +42,7 @@ export const eventVersions: EventVersions = { current, earlier: {} };
 export type Codec = Readonly<{
   /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
   encode: (event: DomainEvent) => Encoded;
-  /** The same, with what belongs to one recipient alone taken out of the sealed part, where anything does. */
+  /** Like `encode`, but data that belongs to one recipient alone is encrypted in a part of its own. */
   encodeApart: (event: DomainEvent) => EncodedApart;
   /**
    * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or

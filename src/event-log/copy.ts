@@ -7,11 +7,14 @@ export type Copied = Readonly<{ from: Position; to: Position; events: number }>;
 export type LogCopy = Readonly<{
   source: Pick<EventStore, 'readAll'>;
   target: Pick<EventStore, 'append'>;
-  /** Where an earlier copy into the same target was interrupted; what it had begun after that is found again by its ids. */
+  /**
+   * Progress of an earlier copy into this target that was interrupted; events that it had begun to copy after that are recognized by their
+   * ids.
+   */
   resumed?: Copied;
   /** Appends under way at once; they must end in their order, or the total order would be another. Default: 64. */
   inFlightMax?: number;
-  /** Told of each event that stands in the target, in order, and where it stands there; a group of events shares the place of its last. */
+  /** Called for each event that is stored in the target, in order, with its place there; a group of events shares the place of its last. */
   onCopied: (event: StoredEvent, copied: Copied) => void;
 }>;
 
@@ -22,11 +25,11 @@ export class CopyBroken extends Error {
 
 /** Before every position that a store can hold: what was slipped in before the first event is copied too, and found by verification. */
 export const nothingCopied: Copied = { from: Number.MIN_SAFE_INTEGER, to: 0, events: 0 };
-/** Of one append; an event store takes a megabyte at least. */
+/** Characters of one append; an event store takes a megabyte at least. */
 const GROUP_CHARS_MAX = 400_000;
 const GROUP_EVENTS_MAX = 50;
 const IN_FLIGHT_MAX = 64;
-/** So many groups after a resumption may stand in the target already, in any order of their answers. */
+/** After a resumption, this many groups may already be stored in the target, in any order. */
 const OVERLAP_GROUPS = 1_000;
 
 /** Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came, which is the end. */

@@ -120,7 +120,7 @@ const decodeParts = (codec: Codec, wanted: Wanted, parts: Parts): Recorded =>
 
 /** The plain text of the sealed part, undefined where there is none or its key is gone. */
 const plainOf = (codec: Codec, { part }: Wanted, { event, metadata, key, own, sealed }: Parts): string | PlainApart | undefined => {
-  // Said before anything else of it is looked at: a newer program may have written that otherwise too.
+  // Check the type before the other fields: a newer program may have changed their form too.
   if (!codec.knows(event.type)) throw new UnknownEvent(event.type);
   if (metadata === undefined) decodeMetadata(event.metadata);
   if (sealed === undefined || key === undefined) return undefined;
@@ -143,7 +143,7 @@ const recordedFrom = (
   return recordedOf(event, metadata!, domainEvent);
 };
 
-/** Of a recipient whose key is there nothing may be missing. */
+/** If the key of a recipient exists, no field of the recipient may be missing. */
 const isCutOut = (event: DomainEvent, plain: PlainApart, own: StreamKeys['own']): boolean =>
   recipientPartsOf(event.type)!
     .placesOf(event.data as never)

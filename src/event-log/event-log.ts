@@ -55,7 +55,7 @@ export type EventLog = Readonly<{
    * `cause`: one of all of them, or one for each, of the same team and lease.
    */
   append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause | EachCause) => Promise<Appended>;
-  /** The last revision of a stream and the stored name of its event, undefined for no stream. Nothing is decoded. */
+  /** The last revision of a stream and the stored name of its event, undefined for no stream. Does not decode the event. */
   last: (stream: StreamName) => Promise<Readonly<{ revision: number; storedType: string }> | undefined>;
   /** `types`: of these alone; what is left out costs little. */
   readAll: (after: Position, options?: ReadOptions & Readonly<{ types?: readonly EventType[] }>) => AsyncIterable<RecordedBatch>;
@@ -86,9 +86,9 @@ export type EventLog = Readonly<{
 type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
 
 /**
- * `decrypt`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
- * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
- * `unknown`: 'listed' if what a newer program wrote stands in `unreadable` too, else what decides that for each such event.
+ * `decrypt`: the event types whose encrypted part is needed, without the rest of the part if it has an envelope (default: all types,
+ * whole). Other types come without their encrypted part, as if the key were destroyed; cached events may come whole. `unknown`: 'listed'
+ * puts events of a newer program into `unreadable` too; a function decides for each such event.
  */
 type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' | GivingWay['passes'] }>;
 
@@ -103,9 +103,9 @@ export type EventLogPorts = Readonly<{
   codec?: Codec;
   /** The key under which each event gets its tag; absent: no event gets one. */
   sealKey?: SealedUnder;
-  /** Told of each append of this process, after it is durable. */
+  /** Called for each append of this process, after it is durable. */
   onAppended?: (stream: StreamName, teamId: string, position: Position) => void;
-  /** Told once of each event that a reader cannot read. */
+  /** Called once for each event that a reader cannot read. */
   onUnreadable?: (event: Unreadable) => void;
 }>;
 
@@ -238,7 +238,7 @@ type Decoded = Written &
     position: Position | undefined;
     /** The key of the stream, if the event was sealed with it. */
     key: SealingKey | undefined;
-    /** Of its stored parts. */
+    /** Size of its stored parts. */
     sizeBytes: number;
   }>;
 
@@ -249,7 +249,9 @@ type Decoded = Written &
 type DecodedCache = Readonly<{
   find: (stored: StoredEvent) => Recorded | undefined;
   upTo: EventLog['written'];
-  /** The key of a stream that ends with that version, if nobody else has continued it. Whoever destroys a key appends an event before. */
+  /**
+   * The key of a stream that ends with that version, if no other process has continued it. An event is appended before a key is destroyed.
+   */
   keyAfter: (stream: string, version: StreamVersion) => SealingKey | undefined;
   keep: (stream: string, decoded: Decoded) => void;
   /** Removes what is cached of the stream. */

@@ -227,9 +227,9 @@ const notSigned = (position: number, id: string): string =>
   `the seal at position ${position} is not signed by the seal key ${id}: somebody without the key made it`;
 
 /**
- * What seal keys prove of a log: the seals that they signed, and the tags of the events behind those. Who has no key can compute every hash and
- * every root of the log, and none of these. In: the keys from strong to weak. Each seal may be under the key
- * of the one before or a stronger one.
+ * Seal keys prove the seals that they signed, and the tags of the events after the last seal. Without a key one can compute every hash and
+ * every root of the log, but neither seals nor tags. In: the keys from strong to weak. Each seal may be under the key of the one before or
+ * a stronger one.
  */
 export const openProving = (keys: readonly SealKey[], { lost, isSet }: Pick<Sealing, 'lost' | 'isSet'>): Proving => {
   let rank: number | undefined;

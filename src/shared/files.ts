@@ -52,7 +52,7 @@ export const reasonOf = (fault: unknown): string => {
   return `${reasons[code] ?? code}${isDenied ? whose(String(fault.path)) : ''}`;
 };
 
-/** Whose a file is, or the nearest directory above it that can be looked at; and who asks. */
+/** The owner of a file, or of the nearest directory above it that can be read; and the user of this process. */
 const whose = (path: string): string => {
   for (let at = path; ; at = dirname(at)) {
     try {

@@ -38,7 +38,7 @@ export const callOrigin = (ipAddress: string, userAgent: string): CallOrigin => 
   userAgent: firstChars(userAgent.slice(0, 2 * USER_AGENT_CHARS_MAX).replaceAll(/[\p{C}\u2028\u2029]/gu, ' '), USER_AGENT_CHARS_MAX),
 });
 
-/** Where one origin is stored: its stream, by person or team and month, and the revision in it. */
+/** Place of one stored origin: its stream, named by person or team and month, and its revision in that stream. */
 type OriginPlace = Readonly<{ scope: string; month: string; revision: number }>;
 
 const PLACE = /^([0-9a-f-]{36})\.(\d{4}-\d{2})#(\d{1,9})$/;

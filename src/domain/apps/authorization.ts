@@ -65,7 +65,7 @@ export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefi
 /** What the app gets by the redirect: a code, or why there is none. */
 export type AuthorizationAnswer = Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>;
 
-/** Where the person is sent back to. `issuer`: RFC 9207, so that an app which asks several services knows who answers. */
+/** The address to which the person is sent back. `issuer` (RFC 9207) tells an app that asks several services which one answers. */
 export const redirectTo = (
   redirectUri: string,
   answer: AuthorizationAnswer & Readonly<{ state: string | undefined; issuer: string }>,

@@ -59,7 +59,7 @@ export const auditActorOf = (actor: string): AuditActor => {
   return { type: actor === 'cli' ? 'operator' : 'system', id: null };
 };
 
-/** Whose audit log an event belongs to: the team's or the person's; undefined if neither. */
+/** The audit log to which an event belongs: the team's or the person's; undefined if neither. */
 export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetadata, 'teamId' | 'actor'>): string | undefined => {
   const { kind, id } = splitStream(stream);
   if (kind === 'team' || kind === 'user') return id;

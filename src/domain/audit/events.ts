@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text, type EventsOf } from '../core/stored.js';
 
-/** Of one team, or one person, and one month. `target`: kind and id, as `email:…`. */
+/** Audit entries of one team or one person in one month. `target`: kind and id, as `email:…`. */
 export const auditEventSchemas = {
   /** A person read something of what mails say, or took it away. */
   ContentRead: { data: Type.Object({ at: text, action: text, target: nullable(text) }) },

@@ -7,7 +7,7 @@ import { nullable, oneOf } from '../core/schema.js';
 export const activityEventSchemas = {
   /** A login, a call or an integration; recorded at most once a day. Inactivity is counted from the first on. */
   AccountUsed: { data: Type.Object({ at: text }) },
-  /** Nobody has used it for a year, since `usedAt`: its API keys are refused, and its credits are removed. */
+  /** The account has not been used for a year, since `usedAt`: its API keys are refused, and its credits are removed. */
   AccountDisabled: { data: Type.Object({ at: text, usedAt: text }) },
   /** The credits are gone. */
   AccountSettled: { data: Type.Object({ at: text }) },

@@ -44,7 +44,7 @@ export const isUseWorthNoting = (activity: ActivityState, at: string): boolean =
   return activity.disabledSince === null && Date.parse(at) >= Date.parse(activity.usedAt) + NOTED_EVERY_MS && !isOver(activity, at);
 };
 
-/** Nobody has used the account for a year, so a later use does not keep it. */
+/** The account has not been used for a year, so a later use does not keep it. */
 const isOver = (activity: Activity, at: string): boolean =>
   activity.isCounted && activity.disabledSince === null && at >= inactiveAt(activity);
 

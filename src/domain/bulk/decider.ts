@@ -147,7 +147,7 @@ const advance = ({ at, upTo }: CommandOf<'AdvanceBatch'>, batch: Batch): readonl
     : [{ type: 'BatchAdvanced', data: { at, upTo, priority: batch.accepted.priority } }];
 };
 
-/** Once the content is destroyed there is nothing to erase here; the emails are erased in their own streams. */
+/** A batch whose content is destroyed has nothing to erase; the emails are erased in their own streams. */
 const eraseRecipients = ({ at, recipients }: CommandOf<'EraseRecipients'>, batch: Batch): readonly BatchEvent[] => {
   if (batch.content === undefined) return none;
   const left = recipients.filter((place) => batch.erased?.includes(place) !== true);

@@ -205,7 +205,9 @@ export class StoreAway extends Error {
   }
 }
 
-/** The answer of an append was lost: its events may be in the log, or appear in it later. Nothing that belongs to them may be deleted. */
+/**
+ * The answer of an append was lost: its events may be in the log, or appear in it later. Files and keys that belong to them must be kept.
+ */
 export class AppendUnknown extends Error {
   override readonly name = 'AppendUnknown';
   /** How a reader can find the events later, if they were written. */
@@ -252,7 +254,7 @@ export class KeyMissing extends Error {
   }
 }
 
-/** Where a stored event stands in the log, and its stored type. */
+/** Place of a stored event in the log, and its stored type. */
 export type EventPlace = Readonly<{ stream: string; revision: number; position: number; storedType: string }>;
 
 const placeText = ({ stream, revision, position, storedType }: EventPlace): string =>

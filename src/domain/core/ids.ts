@@ -155,7 +155,7 @@ export const domainClaimsStream = (hmac: string): StreamName =>
 export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
 /** The settings of a webhook subscription. */
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;
-/** Which events go to a subscription: one part of bounded length, by its number. */
+/** Rules that choose the events for a subscription: one part of bounded length, by its number. */
 export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `webhookRoute-${id}.${part}` as StreamName;
 /** The outcomes of deliveries to a subscription: one part of bounded length and age, by its number. */
 export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName => `webhookOutcome-${id}.${part}` as StreamName;

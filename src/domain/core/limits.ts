@@ -179,7 +179,7 @@ export const defaultLimits = {
 
   // The gallery
   assetSizeBytesMax: 10 * 1024 * 1024,
-  /** Of all assets of a team together. */
+  /** Total size of all assets of a team. */
   assetStorageBytesMax: 1024 * 1024 * 1024,
   assetsMax: 10_000,
   /** Uploads under way at once, each of which may hold a whole file in memory: of all teams, and of one. */
@@ -201,7 +201,7 @@ export const defaultLimits = {
   /** Rows of data in all tables of a workbook; their headers and footers do not count. */
   excelRowsMax: 10_000,
   excelSheetsMax: 10,
-  /** Of one table, and so of one sheet. */
+  /** Columns of one table, and so of one sheet. */
   excelColumnsMax: 50,
   excelCellCharsMax: 32_767,
   documentSizeBytesMax: 7 * 1024 * 1024,

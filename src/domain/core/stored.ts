@@ -11,7 +11,7 @@ export const StoredTracking = Type.Object({ opens: Type.Boolean(), clicks: Type.
 
 export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(text) });
 
-/** Where answers go; a text: one address without a name. */
+/** Recipients of replies. A text is one address without a name. */
 export const StoredReplyTo = Type.Union([text, Type.Array(StoredRecipient)]);
 export type ReplyTo = Static<typeof StoredReplyTo>;
 

@@ -52,7 +52,7 @@ export const senderDomainEventSchemas = {
 /** Private keys of one domain, in a stream of its own so that they can be destroyed with it. Those of older domains stand in the team's stream. */
 export const domainKeysEventSchemas = {
   DomainKeysMade: { data: Type.Object({ at: text, selectors: Type.Array(text) }), sealed: PrivateKeys },
-  /** Nothing is signed with them any more; the key that encrypts them is destroyed right after. */
+  /** The keys sign no more emails; the key that encrypts them is destroyed right after. */
   DomainKeysDestroyed: { data: Type.Object({ at: text }) },
 } as const;
 

@@ -2,7 +2,7 @@
 import type { StreamName } from '../core/ids.js';
 import type { DomainClaimsEvent, Check, Found, PublicKey, SenderDomainEvent } from './events.js';
 
-/** Where the claims on a domain stand: their stream, and the HMACs of the domain and of those above it, the longest first. */
+/** Place of the claims on a domain: their stream, and the HMACs of the domain and of its parent domains, the longest first. */
 export type ClaimPlaces = Readonly<{ stream: StreamName; names: readonly string[] }>;
 
 /** A claim counts while the sender domain `id` of the team is verified; otherwise another team takes it over. */

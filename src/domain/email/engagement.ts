@@ -28,7 +28,7 @@ const EVENTS_OF_EMAIL_MAX = 1_000;
 /** An open or a click sooner after the host took the mail is a machine's. */
 const OPEN_AFTER_MS = 2_000;
 const CLICK_AFTER_MS = 5_000;
-/** So many different links within this time are followed by a scanner. */
+/** A recipient who follows this many different links within `BURST_MS` is a scanner. */
 const BURST_LINKS = 3;
 const BURST_MS = 2_000;
 

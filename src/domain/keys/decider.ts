@@ -66,7 +66,7 @@ export type ApiKeyListing = {
   revokedAt: string | null;
   /** The key that made it. */
   madeBy: string | null;
-  /** Who made it, as the log has it. */
+  /** The actor who created the key, as stored in the log. */
   createdBy: string;
   networks: string[] | null;
   test: boolean;

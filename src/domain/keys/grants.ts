@@ -26,7 +26,7 @@ type RequestedGrant = Readonly<{
   test: boolean | undefined;
 }>;
 
-/** Who changes or revokes a key; `key`: undefined where no key calls. */
+/** The caller who changes or revokes a key; `key` is undefined if the caller uses no API key. */
 type Changer = Readonly<{ key?: Maker | undefined; permissions: readonly AccessPermission[] }>;
 
 type Bounds = Pick<Maker, 'rateLimit' | 'madeBy' | 'networks'>;

@@ -1,4 +1,4 @@
-/** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. The same input gives the same bytes. */
+/** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. Equal input gives equal bytes. */
 import { hash as digestOf } from 'node:crypto';
 import { type MediaType, parameterPieces, parseMediaType } from './attachment.js';
 import { mimeParameter, plainParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';

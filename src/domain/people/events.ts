@@ -25,7 +25,7 @@ export type SessionEvent = EventsOf<typeof sessionEventSchemas>;
 export const tokenKeyEventSchemas = {
   /** The public and the private part of an Ed25519 key, as JWK has them (`x` and `d`, RFC 8037). */
   TokenKeyMade: { data: Type.Object({ at: text, kid: text, publicKey: text }), sealed: Type.Object({ privateKey: text }) },
-  /** Nothing is signed by it any more; the private part goes with the key of the stream. */
+  /** The key signs no more tokens; the private part is destroyed with the key of the stream. */
   TokenKeyRetired: { data: Type.Object({ at: text }) },
 } as const;
 
@@ -69,7 +69,7 @@ export const userEventSchemas = {
   /** They replace all earlier recovery codes, used or not. */
   RecoveryCodesRenewed: { data: Type.Object({ at: text }), sealed: Type.Object({ recoveryHashes: Type.Array(text) }) },
   SecondFactorRemoved: { data: Type.Object({ at: text }) },
-  /** Nothing personal is left; nobody signs in as this person again. */
+  /** The stream holds no personal data, and this person cannot sign in again. */
   UserErased: { data: Type.Object({ at: text }) },
 } as const;
 

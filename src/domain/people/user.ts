@@ -6,7 +6,7 @@ import { parseUserId, type UserId } from '../core/ids.js';
 import type { EndReason } from './session.js';
 import type { UserAddressEvent, UserEvent } from './events.js';
 
-/** Who may become a user: everybody, those who were invited, or nobody but the first. */
+/** People who may become users: everybody, those who were invited, or only the first. */
 export const registrations = ['open', 'invited', 'closed'] as const;
 
 export type Registration = (typeof registrations)[number];
@@ -134,7 +134,7 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'UserPasswordChanged': {
       const changed = { ...user, passwordHash: event.sealed?.passwordHash };
       if (event.data.reason === 'rehashed') return changed;
-      // Somebody who knew the old password may have asked for another address: that request is void.
+      // The other address may have been requested by somebody who knew the old password: that request is void.
       return withSessionsEnded(
         { ...changed, links: withoutLink(user.links, 'reset'), nextAddress: undefined },
         'password',

@@ -5,7 +5,7 @@ export type SigningKey = Readonly<{ publicKey: string; privateKey: string }>;
 
 export type TokenClaims = Readonly<{ userId: string; sessionId: string; issuedAtMs: number; expiresAtMs: number }>;
 
-/** Whose tokens they are: `iss` and `aud`. */
+/** Issuer and audience of the tokens: `iss` and `aud`. */
 export type TokenParties = Readonly<{ issuer: string; audience: string }>;
 
 export type ReadToken = Readonly<{ kind: 'good'; claims: TokenClaims } | { kind: 'expired' } | { kind: 'invalid' }>;

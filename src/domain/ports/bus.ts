@@ -14,9 +14,9 @@ export const priorityShares: Readonly<Record<Priority, number>> = { high: 8, nor
 
 /**
  * `id` is a hint against doubles: a bus may refuse to take a pointer whose id it knows, and may forget the id too soon or remember it too
- * long. Who must be sure that a pointer is taken anew gives it a new id. `source` names who publishes, for example a kind of timer:
- * where one has much to publish, the others need not wait behind all of it. `sender` names for whom within the team, for example an API key.
- * Without one of them a pointer counts under the empty name.
+ * long. A caller that needs a pointer to be taken again gives it a new id. `source` names the publisher, for example a kind of timer: a
+ * source with many pointers does not delay all others. `sender` names a sender within the team, for example an API key. A pointer without
+ * `source` or `sender` counts under the empty name.
  */
 export type Pointer = Readonly<{ id: string; stream: string; priority: Priority; team?: string; source?: string; sender?: string }>;
 
@@ -46,7 +46,7 @@ export type Parked = Readonly<{ processor: string; pointer: Pointer; deliveries:
 
 /** Parked work that the bus keeps. */
 export type ParkedWork = Readonly<{
-  /** The oldest first. Of each id of a processor the last time it was parked; a bus may forget the oldest where there are very many. */
+  /** The oldest first. Lists for each id of a processor the last time it was parked; a bus may forget the oldest if there are very many. */
   list: () => AsyncIterable<Parked>;
   /** Delivers it again, as published anew, and keeps it no longer. Out: false where there is no such work, or no room for it now. */
   release: (parked: Pick<Parked, 'processor'> & Readonly<{ id: string }>) => Promise<boolean>;

@@ -10,7 +10,7 @@ export type Clock = Readonly<{
    * It never goes back, and setting the time of day does not change it.
    */
   monotonic: () => number;
-  /** The same, and it goes on while the machine sleeps; it may be coarse. */
+  /** Milliseconds like `monotonic`, but also counted while the machine sleeps; may be coarse. */
   uptime: () => number;
   /** Resolves when that many milliseconds have elapsed by `monotonic()`, or when the signal aborts; never rejects. */
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;

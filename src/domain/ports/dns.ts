@@ -6,7 +6,7 @@
  */
 export type TxtLookup = Readonly<{ kind: 'found'; texts: readonly string[] }> | Readonly<{ kind: 'none' | 'failed' }>;
 
-/** The same of MX records: the names of their hosts in lower case, without a dot at the end. */
+/** Result of an MX lookup: the names of the hosts in lower case, without a dot at the end. */
 export type MxLookup = Readonly<{ kind: 'found'; hosts: readonly string[] }> | Readonly<{ kind: 'none' | 'failed' }>;
 
 export type Dns = Readonly<{

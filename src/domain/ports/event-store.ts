@@ -3,7 +3,9 @@
  * The store keeps texts and bytes as they were given and knows nothing of what they mean.
  */
 
-/** Where an event stands in the total order: ordered and opaque, so positions are compared and never added to. 0 stands before the first event. */
+/**
+ * Place of an event in the total order: ordered and opaque, so positions are compared and never added to. 0 stands before the first event.
+ */
 export type Position = number;
 
 /** One event as it is written. `data` and `metadata` are JSON texts, `sealed` is ciphertext, `hash` is hex. */
@@ -25,7 +27,7 @@ export type StoredEvent = EventToStore & Readonly<{ stream: string; revision: nu
 export type AppendOutcome =
   /** Durable. `revision` and `position` are those of the last event. */
   | Readonly<{ kind: 'done'; revision: number; position: Position }>
-  /** Nothing was written: the stream is at another revision, -1 where there is none. */
+  /** The append wrote nothing: the stream is at another revision (-1 if there is no stream). */
   | Readonly<{ kind: 'conflict'; actualRevision: number }>
   /** The answer was lost: the events are written, or not, or will be. */
   | Readonly<{ kind: 'unknown'; cause: Error }>;

@@ -1,4 +1,4 @@
-/** Where the first API key waits until somebody has seen it. */
+/** Keeps the first API key until somebody has read it. */
 
 export type PendingFirstKey = Readonly<{
   /** undefined where none waits. */

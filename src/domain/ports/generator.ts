@@ -9,7 +9,7 @@ import type { RenderEnvironment } from '../rendering/scope/constants.js';
 import type { Loss } from '../rendering/paths/losses.js';
 
 export type DocumentInput = Readonly<{
-  /** Whose document it is: teams take turns. */
+  /** The team that owns the document: teams take turns. */
   teamId: TeamId;
   /** A checked template. */
   content: AttachmentTemplateContent;
@@ -25,7 +25,7 @@ export type ApartEmail = Readonly<{ teamId: TeamId; content: EmailTemplateConten
 /** An SVG that was checked to stand alone, and how large it is to be drawn. */
 export type SvgInput = Readonly<{ teamId: TeamId; svg: string; drawing: Drawing }>;
 
-/** What the document says of itself. The same metadata and input give the same bytes. */
+/** Metadata written into the document. Equal metadata and input give equal bytes. */
 export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO time */ createdAt: string }>;
 
 export type LoadedImage = Readonly<{
@@ -73,9 +73,9 @@ export type Generator = Readonly<{
     metadata: DocumentMetadata,
     signal: AbortSignal,
   ) => Promise<MadeDocument>;
-  /** The same mail as the renderer makes of the same input, with its refusals. */
+  /** Renders the mail with the same result and the same refusals as the renderer. */
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
-  /** The PNG of a drawing, or undefined where it cannot be drawn. The same drawing gives the same bytes. */
+  /** The PNG of a drawing, or undefined where it cannot be drawn. Equal drawings give equal bytes. */
   drawSvg: (input: SvgInput, signal: AbortSignal) => Promise<Uint8Array | undefined>;
   /** Throws DomainError ASSET_TYPE_NOT_ALLOWED where documents cannot be written in the font, or its licence does not let them. */
   checkFont: (input: FontInput, signal: AbortSignal) => Promise<void>;

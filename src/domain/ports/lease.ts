@@ -8,9 +8,9 @@ export type Lease = Readonly<{ name: string; holder: string; fence: number; unti
 
 export type Leases = Readonly<{
   /**
-   * Takes the name for `ttlMs`, from the moment at which the engine hears of it; undefined where another holds it. Who holds it already
-   * is given it again with the same fence, so a call whose answer was lost may be repeated.
-   * The engine measures the time: setting the clock of a client makes no lease longer or shorter.
+   * Takes the name for `ttlMs`, from the moment at which the engine hears of it; undefined where another holds it. A holder that already
+   * holds it gets the same fence again, so a call whose answer was lost may be repeated. The engine measures the time: setting the clock of
+   * a client makes no lease longer or shorter.
    */
   acquire: (name: string, holder: string, ttlMs: number) => Promise<Lease | undefined>;
   /** Makes the lease last `ttlMs` from now. Undefined where it has ended, even where nobody has taken it since: others may have seen it free. */

@@ -10,7 +10,7 @@ export type Window = Readonly<{ bucket: string; limit: number; windowMs: number 
 
 export type Admission = Readonly<{
   admitted: boolean;
-  /** Of the first window given: what the X-RateLimit headers say. */
+  /** Limit of the first window given, for the X-RateLimit headers. */
   limit: number;
   remaining: number;
   /** When that window ends, by the time of day. */

@@ -13,7 +13,7 @@ export type OutgoingMessage = Readonly<{
   messageId: string;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
-  /** One signature by each, in place of that of the settings. The same keys come as the same array, so that they are prepared once. */
+  /** One signature by each, in place of that of the settings. Equal keys come as the identical array, so that they are prepared once. */
   signWith?: readonly SigningKey[];
 }>;
 
@@ -51,8 +51,8 @@ export type Delivery = Readonly<{
   /** Ends the waiting for a connection; a dialogue that has begun goes on. */
   signal: AbortSignal;
   /**
-   * Called once, when a connection is ready and nothing of the message is said on it; the mailer has no message before. Where this
-   * resolves with undefined, or rejects, there is no dialogue, and the connection serves others.
+   * Called once, when a connection is ready and before any command of the message is sent; the mailer has no message before. If this
+   * resolves with undefined, or rejects, no dialogue takes place, and the connection serves others.
    */
   begin: () => Promise<Dialogue | undefined>;
   /** Called once when the dialogue has ended. Until this has settled no other dialogue begins on that connection. */

@@ -61,7 +61,7 @@ export type Query = Readonly<{
   skip?: number;
 }>;
 
-/** Where a document stands in an order: its value in the sort field (or its `seq`) and its `seq`. */
+/** Place of a document in an order: its value in the sort field (or its `seq`) and its `seq`. */
 export type Cursor = Readonly<{ value: string | number; seq: number }>;
 
 /** A document that is to be removed, and the position of the event that removes it. */

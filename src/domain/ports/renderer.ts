@@ -42,7 +42,7 @@ export type EmailInput = Readonly<{
   /** Overrides the template's subject; may hold `{{…}}` as well. */
   subject?: string;
   environment: RenderEnvironment;
-  /** Of the call; none where a mail is rendered that was within it when it was accepted. */
+  /** Work budget of the call; undefined when an accepted mail is rendered, which was within its budget when it was accepted. */
   budget?: Budget;
   /** Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; what is not known is left open. */
   pictures?: ReadonlyMap<string, PictureSize>;
@@ -70,7 +70,7 @@ export type Renderer = Readonly<{
   email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => MaybePromise<CompiledEmail>;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
-  /** The same in turns of the event loop. Rejects where a checked template cannot be compiled. */
+  /** Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. */
   compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
   /** Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails or documents do not carry. */
   dropped: (content: EmailTemplateContent | AttachmentTemplateContent) => readonly FieldError[];

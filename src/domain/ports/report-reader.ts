@@ -23,7 +23,7 @@ export type Report = Readonly<{
   senders: readonly string[];
 }>;
 
-/** Of a message so many bytes are looked at: the report stands before what it returns. */
+/** Bytes of a message that are searched for a report: the report stands before the returned message. */
 export const REPORT_BYTES_READ_MAX = 256 * 1024;
 
 export type ReportReader = Readonly<{

@@ -4,7 +4,7 @@ import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { ErasureEvent } from './events.js';
 
-/** Where an address may stand, as read models say, which may lag. */
+/** Places where an address may be stored, according to read models, which may lag. */
 export type AddressIndex = Readonly<{
   /**
    * The emails of a team that have the address as a recipient, the newest first, some at a time; at least one page, and after the last none.

@@ -8,8 +8,8 @@ export const erasureEventSchemas = {
   /** `suppressionId`: the id that the address has among the team's suppressions, made of an HMAC of both. */
   ErasureRequested: { data: Type.Object({ at: text, suppressionId: text }), sealed: Type.Object({ address: text }) },
   /**
-   * These emails were found, and these places of bulk sends whose emails are not all made. Nothing of them was destroyed for it before. Of
-   * what was found earlier all is destroyed but the emails of `waiting`. `isLast`: nothing else is looked for.
+   * These emails were found, and these places of bulk sends whose emails are not all made. Their content is destroyed after this event.
+   * Everything found earlier is destroyed, except the emails of `waiting`. `isLast`: the search is over.
    */
   ErasureFound: {
     data: Type.Object({
@@ -22,7 +22,7 @@ export const erasureEventSchemas = {
   },
   /** All that was found is destroyed but this: emails in a dialogue, and bulk sends that still hold the address. */
   ErasureWaits: { data: Type.Object({ at: text, until: text, emails: ids, batches: ids }) },
-  /** Nothing is left of it. `isSuppressed`: the team goes on not to write to it. */
+  /** All data of the address is destroyed. `isSuppressed`: the team still does not write to it. */
   ErasureCompleted: { data: Type.Object({ at: text, isSuppressed: Type.Boolean() }) },
 } as const;
 

@@ -39,7 +39,7 @@ export type SuppressionCommand =
       /** undefined if its key is destroyed. */
       address: string | undefined;
     }>
-  /** A host refused the address without a reason. Once proves nothing; after a second email the caller suppresses it. */
+  /** A host refused the address without a reason. One refusal proves nothing; after a second email the caller suppresses the address. */
   | Readonly<{ type: 'NoteRefusal'; at: string; learnedAt: string; emailId: string }>
   | Readonly<{ type: 'RemoveSuppression'; at: string }>
   /** Removes all of the address but its HMAC; it stays suppressed, or not, as before. */

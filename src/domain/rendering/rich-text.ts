@@ -265,7 +265,7 @@ const P: ReadonlySet<string> = new Set(['p']);
 const DESCRIPTION: ReadonlySet<string> = new Set(['dt', 'dd']);
 const SECTION: ReadonlySet<string> = new Set(['thead', 'tbody']);
 
-/** Which open elements end where another begins, as HTML parsers do it. */
+/** Open elements that end where another element begins, as in HTML parsers. */
 const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'address', 'blockquote', 'div', 'dl', 'hr', 'ol', 'pre', 'table', 'ul'].map(
     (tag) => [tag, P] as const,

@@ -1,4 +1,4 @@
-/** Which events of a team its members see in the list of what was changed, and as what. The list holds no personal data except ids. */
+/** Events of a team that its members see in the list of changes, and the text of each entry. The list holds no personal data except ids. */
 import type { Role } from '../access/permissions.js';
 import type { EventOfKind, Recorded } from '../events.js';
 import { splitStream } from '../core/ids.js';

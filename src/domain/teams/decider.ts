@@ -22,7 +22,7 @@ import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
 import { invitationNotFound } from './invitation.js';
 
-/** Who makes the change: a member, with the role they have at that moment, or the operator. */
+/** The actor of a change: a member, with the role they have at that moment, or the operator. */
 export type By = UserId | 'operator';
 
 export type MemberCommand =
@@ -248,7 +248,7 @@ const transfer = (team: Team, { at, by, to }: Extract<MemberCommand, { type: 'Tr
   return [...(role === 'owner' ? [] : [raised]), { type: 'MemberRoleChanged', data: { at, userId: by, role: 'admin' } }];
 };
 
-/** Nobody leaves a deleted team, but an erased user is removed from it too. */
+/** Members do not leave a deleted team, except that an erased user is removed from it. */
 const leave = (team: TeamState, { at, userId, reason }: Extract<MemberCommand, { type: 'LeaveTeam' }>): readonly TeamEvent[] => {
   const member = team?.members?.get(userId);
   if (team === undefined || (team.deletedAt !== undefined && reason === 'left')) throw teamNotFound();

@@ -58,7 +58,7 @@ export const teamEventSchemas = {
       emailsPerMonth: nullable(Type.Integer()),
     }),
   },
-  /** Which opens and clicks are recorded if neither the call nor the template says so. */
+  /** Default for opens and clicks if neither the call nor the template sets it. */
   TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
   /** The team suppresses its first address, or the first of that list. Without such an event its sends need not check suppressions. */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
@@ -87,8 +87,8 @@ export const instanceEventSchemas = {
   /** The first start is done; it is never done again. */
   InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
   /**
-   * An operator went on without a part of a store. Of the log, the events after position `after` up to `upTo` are given up, as far as
-   * others knew of them; of keys and files, those that the log names up to `upTo`. `lost` counts events, streams or files.
+   * An operator accepted the loss of a part of a store. `log`: the events after position `after` up to `upTo` that other stores knew are
+   * given up; keys and files: those that the log names up to `upTo` are given up. `lost` counts events, streams or files.
    */
   LossAccepted: {
     data: Type.Object({

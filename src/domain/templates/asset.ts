@@ -21,7 +21,7 @@ export type AssetCommand =
   | Readonly<{ type: 'RestoreAsset'; at: string; deletedSince: string }>
   /** Deletes for good, whether it was deleted before or not. */
   | Readonly<{ type: 'DeleteAsset'; at: string }>
-  /** Nothing happens to an asset that lives, or that was deleted at `deletedSince` or later. */
+  /** Has no effect on an asset that is not deleted, or that was deleted at `deletedSince` or later. */
   | Readonly<{ type: 'RemoveAsset'; at: string; deletedSince: string }>;
 
 export const assetNotFound = (): DomainError =>

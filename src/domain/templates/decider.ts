@@ -37,7 +37,7 @@ export type TemplateCommandOf<Draft extends TemplateDraft> =
   | Readonly<{ type: 'RestoreTemplate'; at: string; slug: string; deletedSince: string }>
   | RemoveTemplate;
 
-/** Nothing happens to a template that lives, that was deleted at `deletedSince` or later, or that is removed. */
+/** Has no effect on a template that is not deleted, that was deleted at `deletedSince` or later, or that is removed. */
 export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; deletedSince: string }>;
 
 /** Rules of one kind of template. */
@@ -172,7 +172,7 @@ const drafted = <Draft extends TemplateDraft, Shown>(
   };
 };
 
-/** Which template owns a slug; undefined where it is free. */
+/** The template that owns a slug; undefined if the slug is free. */
 export type SlugState = string | undefined;
 
 export const evolveSlug = (owner: SlugState, event: TemplateSlugEvent): SlugState => {

@@ -50,7 +50,7 @@ export type WebhookCommand =
   /** Deletes for good what was deleted before `deletedSince`; anything else stays. */
   | Readonly<{ type: 'RemoveWebhook'; at: string; deletedSince: string }>;
 
-/** Where the events of a subscription are posted to, and what signs them. */
+/** Address to which the events of a subscription are posted, and the secrets that sign them. */
 export type Endpoint = Readonly<{
   url: string;
   keys: SigningKeys;
@@ -80,7 +80,7 @@ type Window = Readonly<{ since: string; until?: string | undefined; events: read
 /** The kinds of event that go to the subscription from one position on, up to the next span. */
 type Span = Readonly<{ from: number; at: string; kinds: readonly string[] }>;
 
-/** Which events one request brings: those between the positions `from` and `upTo` for which `isMissed` holds. */
+/** Events that one request sends again: those between the positions `from` and `upTo` for which `isMissed` holds. */
 export type Missed = Readonly<{
   from: number;
   upTo: number;
@@ -219,7 +219,7 @@ export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState>
   initialState: undefined,
 };
 
-/** So many earlier secrets sign: each makes the headers of every delivery longer. */
+/** This many earlier secrets sign: each makes the headers of every delivery longer. */
 const EARLIER_SECRETS_MAX = 10;
 
 /**

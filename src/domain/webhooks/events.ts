@@ -27,7 +27,7 @@ export const webhookEventSchemas = {
   WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
   /** Events of those kinds that occurred from `since` to `until` and did not go to the subscription go to it now. */
   WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },
-  /** Nothing is sent to it any more; for some days it can be restored. */
+  /** Events are not sent to it; for some days it can be restored. */
   WebhookTrashed: { data: Type.Object({ at: text }) },
   /** It gets what occurs from now on, if it was enabled before. */
   WebhookRestored: { data: Type.Object({ at: text }) },

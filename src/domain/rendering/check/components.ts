@@ -32,7 +32,7 @@ export const componentFields = ['id', 'type', 'content', 'props', 'children', 'e
 
 export type WalkTools = CheckTools &
   Readonly<{
-    /** Where each id was first seen: they are unique in the whole template, those of sections included. */
+    /** First place of each id: ids are unique in the whole template, including its sections. */
     ids: Map<string, string>;
     /** Outputs of the template: each component must exist in all of them. */
     outputs: readonly Output[];

@@ -91,10 +91,11 @@ export type CompiledDocument = (variables: JsonObject, environment: RenderEnviro
 
 /**
  * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its formats. It throws
- * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address
- * that may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
+ * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address that
+ * may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
  * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
- * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. The same input gives the same document.
+ * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. Equal input gives an equal
+ * document.
  */
 export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
@@ -210,7 +211,7 @@ const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state
   return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: code?.(state) }) });
 };
 
-/** None where the code says nothing or is hidden, and none in a workbook, whose headers are text. */
+/** Undefined if the code has no text or is hidden, and in a workbook, whose headers are text. */
 const compileMarginCode = (props: JsonObject, field: string, scope: Scope): ((state: State) => ExpandedQrCode | undefined) => {
   const expand = codeAt(props, { id: 'code', field, props: field }, scope);
   const isHidden = compileHiding({ id: 'code', type: 'qr-code', props }, scope);

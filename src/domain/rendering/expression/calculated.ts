@@ -82,9 +82,9 @@ const wantedOf = (definitions: readonly VariableDefinition[], shapes: ReadonlyMa
 };
 
 /**
- * In: definitions whose names have been checked. Out: what is calculated so that each comes after all it reads, else members in the order
- * written, then variables; and what is wrong: an expression that is missing or cannot be compiled, a name that nothing declares, a
- * circle (`a → b → a`). Where there are faults the order is of no use.
+ * In: definitions whose names have been checked. Out: the calculated values, each after all that it reads, otherwise members in the order
+ * written, then variables; and the faults: an expression that is missing or cannot be compiled, a name that nothing declares, a circle (`a
+ * → b → a`). If there are faults, ignore the order.
  */
 export const orderCalculated = (
   definitions: readonly VariableDefinition[],

@@ -67,8 +67,8 @@ export type Moment = Readonly<{
 
 export type CompiledExpression = Readonly<{
   /**
-   * Reads own members of the scope only and changes nothing; a variable without a value is undefined. The same scope and
-   * moment give the same answer on every machine. Throws ExpressionError, and WORK_LIMIT_EXCEEDED where the budget is spent.
+   * Reads own members of the scope only and changes nothing; a variable without a value is undefined. Equal scope and moment give an equal
+   * answer on every machine. Throws ExpressionError, and WORK_LIMIT_EXCEEDED where the budget is spent.
    */
   evaluate: (scope: JsonObject, moment: Moment) => Json | undefined;
   /** The variables and constants that it reads. */

@@ -24,8 +24,8 @@ type Names = ReadonlyMap<string, Known | undefined>;
 type Reading = Readonly<{ found: (owner: Known, member: string) => void; names: Names }>;
 
 /**
- * In: an expression that compiles, and what is known of the variables. Calls `found` for each member that it reads of a known value, with what is
- * known of the value. Where nothing is known, as of an object that the expression itself makes, nothing is told.
+ * In: an expression that compiles, and the known shapes of the variables. Calls `found` for each member that it reads of a value of known
+ * shape, with that shape. Members of other values, such as objects that the expression itself makes, are not reported.
  */
 export const readMembers = (source: string, shapes: ReadonlyMap<string, Shape>, found: Reading['found']): void => {
   const names = new Map([...shapes].map(([name, shape]): [string, Known] => [name, { name, shape }]));
@@ -70,7 +70,7 @@ const knownOf = (node: Node, reading: Reading): Known | undefined => {
       return all(node.arguments);
     case 'ObjectExpression':
       return all(node.properties.map((property) => (property.type === 'Property' ? property.value : property)));
-    // Nothing is known of literals, and no other kind compiles.
+    // Literals have no known shape, and other kinds do not compile.
     case 'Literal':
     case 'PrivateIdentifier':
     case 'Super':

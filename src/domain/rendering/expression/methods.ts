@@ -1,6 +1,6 @@
 /**
- * Methods that expressions may call on texts, numbers, booleans, dates and arrays. None changes its array: `sort` and `reverse` answer new
- * ones.
+ * Methods that expressions may call on texts, numbers, booleans, dates and arrays. Methods do not change their array: `sort` and `reverse`
+ * answer new ones.
  */
 import {
   concat,

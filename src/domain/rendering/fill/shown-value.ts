@@ -31,7 +31,7 @@ export const substitutionOf = ({ fallback, filters }: Readonly<{ fallback?: unkn
   return { fallback: typeof fallback === 'string' ? fallback : undefined, filters: given };
 };
 
-/** Nothing that a reader would see: missing, null, text without a letter, an empty list or object. 0 and false are values. */
+/** True if a reader would see no value: missing, null, text without a letter, an empty list or object. 0 and false are values. */
 export const isBlank = (value: Json | undefined): boolean => {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return !/\S/.test(value);

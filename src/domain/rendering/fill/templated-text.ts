@@ -8,7 +8,7 @@ export type Placeholder = Readonly<{
   path: Path;
   /** The inside of the braces, trimmed. */
   source: string;
-  /** Told by `withSurroundings`. */
+  /** Set by `withSurroundings`. */
   around?: Surroundings;
 }>;
 export type TextPart = string | Placeholder;

@@ -44,7 +44,7 @@ export type PathReader<Scope> = Readonly<{
   path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
   /** A text with placeholders that is no prose. */
   judged?: (text: TemplatedText, role: Role, field: string, scope: Scope) => void;
-  /** Which branches of a conditional the walk enters. */
+  /** Branches of a conditional that the walk enters. */
   branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
   /** The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked for. */
   items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
@@ -395,8 +395,8 @@ export const pathsInTexts = (value: Json | undefined, segmentsMax: number): read
 
 /**
  * In: a checked component. Out: the paths, in the scope around it, that decide whether a component with `hideWhenEmpty` is shown: its data
- * source, else the paths of its text, address or children. It is hidden where all of them are blank. None for what shows no variable, which
- * is never hidden.
+ * source, else the paths of its text, address or children. It is hidden where all of them are blank. A component that shows no variable has
+ * no such paths and is never hidden.
  */
 export const decidingPaths = (component: WalkedComponent, segmentsMax: number): readonly Path[] => {
   const { type, content, props = {}, children = [], elseChildren = [] } = component;

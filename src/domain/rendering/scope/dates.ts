@@ -65,8 +65,8 @@ const offsetOf = (zone: string): number | undefined => {
 export type DateUnit = 'days' | 'months' | 'years';
 
 /**
- * Adds whole days, months or years. Of a month that has no such day it takes the last day. The clock of the time zone shows the same time as
- * before; a time that the clock leaves out in spring is as much later. Answers undefined beyond the years 0 to 9999.
+ * Adds whole days, months or years. If the month has no such day, the last day of the month is taken. The clock of the time zone shows the
+ * same time as before; a time that the clock leaves out in spring is as much later. Answers undefined beyond the years 0 to 9999.
  */
 export const addToDate = (
   { epochMs, dateOnly }: Instant,
@@ -93,7 +93,10 @@ const YEAR_MAX = 9_999;
 const DAYS_MAX = 3_652_425;
 const DAY_MS = 86_400_000;
 
-/** The moment at which a clock shows this. Of two it takes the first; where the clock leaves the time out, it goes on as before. */
+/**
+ * The moment at which a clock shows this. If the clock shows this time twice, the first moment is taken; if the clock skips this time, the
+ * offset before the skip applies.
+ */
 const momentOf = (shownMs: number, clock: (epochMs: number) => number): number => {
   const [before, after] = [-DAY_MS, DAY_MS].map((away) => shownMs - (clock(shownMs + away) - (shownMs + away)));
   return [before, after].find((moment) => moment !== undefined && clock(moment) === shownMs) ?? before ?? shownMs;
@@ -259,9 +262,9 @@ const eraOf = ({ locale, calendar }: PatternLanguage, length: Length): Writer =>
 };
 
 /**
- * The names of the months as they stand beside a day, or alone: then as they stand beside a year, for some languages have no other form in
- * Intl. Where that is a number, the whole of what stands for a month alone, or the name in a date with its weekday. The twelve names of the
- * Gregorian calendar are asked of Intl once.
+ * The names of the months as they stand beside a day, or alone. The form for a month alone is read from a month beside a year, because some
+ * languages have no other form in Intl. If that is a number, it is read from a month alone, or from a date with its weekday. The twelve
+ * names of the Gregorian calendar are asked of Intl once.
  */
 const monthNames = ({ locale, calendar, digits }: PatternLanguage, length: Length, isBesideDay: boolean): Writer => {
   const language = new Intl.Locale(locale, { calendar });

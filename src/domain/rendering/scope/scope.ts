@@ -246,7 +246,7 @@ const sumsOf = (items: readonly (Json | undefined)[], paths: readonly Path[]): J
     }),
   );
 
-/** Missing values count as nothing. None at all, or one that is no number, has no sum. */
+/** The sum; missing values count as nothing. Undefined if there are no values or one is not a number. */
 const sumOf = (values: readonly (Json | undefined)[]): number | undefined => {
   let sum: number | undefined;
   for (const value of values) {
