@@ -98,7 +98,6 @@ module.exports = {
     room('projections', ['event-log', 'domain']),
     room('http', ['commands', 'projections', 'api', 'domain']),
     room('adapters', ['domain']),
-    room('samples', ['domain']),
     {
       name: 'main-imports',
       severity: 'error',

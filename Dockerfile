@@ -22,6 +22,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/build/src build/src
 COPY bin bin
 COPY fonts fonts
+COPY samples samples
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data

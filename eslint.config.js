@@ -35,11 +35,6 @@ export default tseslint.config(
     rules: { 'max-lines-per-function': ['warn', { max: 100 }], 'max-lines': ['warn', { max: 600 }] },
   },
   {
-    // A sample is one template, made by one function of its words.
-    files: ['src/samples/**/*.ts'],
-    rules: { 'max-lines-per-function': 'off' },
-  },
-  {
     files: ['src/adapters/**/*.ts', 'src/service/settings/config.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { defaultLimits } from '../src/domain/core/limits.js';
-import { signInCode } from '../src/samples/sign-in.js';
+import { readSampleCall } from '../src/service/samples.js';
 import { pdfByHand } from './limits/documents.js';
 import { invoiceOf, invoiceTemplate } from './support/documents.js';
 import { percentile } from './support/load.js';
@@ -33,13 +33,13 @@ const SINGLE_EVERY_MS = 50;
 const BESIDE_RATIO = 1.5;
 const DEADLINE_MS = 300_000;
 
-const variables = signInCode.exampleVariables;
+const { templateId, variables } = readSampleCall('emails/sign-in-code');
 const plain = (batch: number, count = RECIPIENTS) => ({
-  templateId: signInCode.slug,
+  templateId,
   baseVariables: variables,
   recipients: Array.from({ length: count }, (_, index) => ({ email: `r${index}.${batch}@example.com`, name: `Recipient ${index}` })),
 });
-const single = (n: number) => ({ templateId: signInCode.slug, to: [{ email: `r${n}@example.com`, name: `Recipient ${n}` }], variables });
+const single = (n: number) => ({ templateId, to: [{ email: `r${n}@example.com`, name: `Recipient ${n}` }], variables });
 
 /** `side`: with a core of its own where its CPU time is measured, anywhere where time that passes is. */
 const withService = <T>(side: Side, work: (service: Service, sink: Sink, call: Call) => Promise<T>): Promise<T> =>

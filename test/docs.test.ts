@@ -31,7 +31,7 @@ import { chartTypes } from '../src/domain/rendering/css.js';
 import { makeProjections } from '../src/projections/index.js';
 import { statusOf } from '../src/http/server/errors.js';
 import { routesOf } from '../src/http/index.js';
-import { sampleAttachments } from '../src/samples/index.js';
+import { sampleAttachments } from './support/samples.js';
 import { settings } from '../src/service/settings/settings.js';
 import { fakeMailbox, fakeServer } from './http/fakes.js';
 import { attachmentOf, expandTemplate } from './support/documents.js';

@@ -8,13 +8,23 @@ import { checkAttachmentTemplate } from '../src/domain/rendering/check/document.
 import { checkEmailTemplate } from '../src/domain/rendering/check/email.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
 import type { VariableDefinition } from '../src/domain/rendering/scope/definitions.js';
-import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/samples/index.js';
 import { expandTemplate } from './support/documents.js';
 import { emptyLinesOf, holesOf } from './support/prose.js';
 import { company, environment, renderTemplate } from './support/rendering.js';
 import { placedWords, type PlacedWord } from './support/pdf-words.js';
 import { readPdf } from './support/read-pdf.js';
-import { documentSamples, emailContentOf, emailSamples, leastOf, mostOf } from './support/samples.js';
+import {
+  accountTemplates,
+  documentSamples,
+  emailContentOf,
+  emailSamples,
+  leastOf,
+  mostOf,
+  sampleAttachment as attachment,
+  sampleAttachments,
+  sampleTemplate as email,
+  sampleTemplates,
+} from './support/samples.js';
 
 type Path = readonly string[];
 
@@ -110,18 +120,6 @@ void t.test('the fonts that are shipped have every character of the documents', 
     await t.resolves(makePdf(document, new Map(), { title: name, author: company.name, createdAt: environment.at }, defaultLimits), name);
   }
 });
-
-const attachment = (slug: string): (typeof sampleAttachments)[number] => {
-  const found = sampleAttachments.find((sample) => sample.slug === slug);
-  if (found === undefined) throw new Error(`there is no sample ${slug}`);
-  return found;
-};
-
-const email = (slug: string): (typeof sampleTemplates)[number] => {
-  const found = sampleTemplates.find((sample) => sample.slug === slug);
-  if (found === undefined) throw new Error(`there is no sample ${slug}`);
-  return found;
-};
 
 const mailOf = (slug: string, values: JsonObject, locale?: string): string =>
   renderTemplate(emailContentOf(email(slug)), values, locale === undefined ? {} : { language: { locale } }).text;

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CreatedApiKey } from '../../src/api/keys.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { signInCode } from '../../src/samples/sign-in.js';
+import { readSampleCall } from '../../src/service/samples.js';
 import { invoiceTemplate, type Invoice } from './documents.js';
 import { percentile } from './load.js';
 import { pinToLoad } from './programs.js';
@@ -11,6 +11,7 @@ import { startService } from './service.js';
 
 export type Latencies = Readonly<{ p50Ms: number; p95Ms: number; p99Ms: number; mostMs: number; calls: number }>;
 
+const { templateId, variables } = readSampleCall('emails/sign-in-code');
 const CALLS = 2_000;
 const WARM_UP = 400;
 /** So that calls do not wait for each other: far below what the service can take. */
@@ -81,9 +82,9 @@ const series = async (call: Call, calls: number): Promise<Latencies> => {
   const one = async (n: number): Promise<void> => {
     const start = performance.now();
     const { status, body } = await call('POST', '/api/emails/send', {
-      templateId: signInCode.slug,
+      templateId,
       to: [{ email: `to${n}@example.com` }],
-      variables: signInCode.exampleVariables,
+      variables,
     });
     times[n] = performance.now() - start;
     if (status !== 201) throw new Error(`a send call was answered ${status}: ${body.toString()}`);

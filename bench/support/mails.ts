@@ -1,5 +1,7 @@
 /** The mails under measurement, each as we render it and as it is written by hand. */
+import { readFileSync } from 'node:fs';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
@@ -7,15 +9,18 @@ import { parcelByHand } from '../limits/components.js';
 import { renderByHand, type OrderVariables } from '../limits/render.js';
 import { company } from './company.js';
 import { everyComponentTemplate, parcel } from './every-component.js';
-import { orderConfirmation } from './order-confirmation.js';
+import { projectRoot } from './scratch.js';
 
 const at = '2026-11-21T10:00:00Z';
 
 const compiled = (template: unknown) =>
   openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
 
+/** The order confirmation that the figures are about: it stays as it is, so that figures of different days are of the same mail. */
+const fileOf = (name: string): JsonObject => JSON.parse(readFileSync(`${projectRoot}bench/support/${name}.json`, 'utf8')) as JsonObject;
+
 const orderOf = (rows: number): OrderVariables => {
-  const variables = structuredClone(orderConfirmation.exampleVariables) as OrderVariables;
+  const variables = fileOf('order-confirmation-call')['variables'] as OrderVariables;
   const names = ['Ceramic mug', 'Pour-over kettle', 'Fish & chips <large>', 'Ethiopia Guji', 'Filter papers'];
   variables.order.items = Array.from({ length: rows }, (_, row) => ({
     name: names[row % names.length] ?? '',
@@ -28,7 +33,7 @@ const orderOf = (rows: number): OrderVariables => {
 
 /** An order confirmation of that many rows. */
 export const orderMails = (rows: number) => {
-  const { subject, variables: definitions, schema } = orderConfirmation;
+  const { subject, variables: definitions, schema } = fileOf('order-confirmation');
   const render = compiled({ subject, variables: definitions, schema });
   const variables = orderOf(rows);
   return {

@@ -1,8 +1,8 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
-import { sampleTemplates } from '../samples/index.js';
 import { CLOSED_WITHIN_MS, startApp, type App } from '../service/app.js';
 import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
+import { readSampleCall } from '../service/samples.js';
 import { assertMayFound } from './core/engine.js';
 import { endNow, endProcess } from './core/end.js';
 import { ignoreLostOutput, print, printFault } from './core/output.js';
@@ -110,13 +110,7 @@ const showKey = (base: string, key: string, link: string | undefined): void => {
 
 /** In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example address. */
 const orderConfirmationCurl = (base: string, key: string): string => {
-  const sample = sampleTemplates.find(({ slug }) => slug === 'order-confirmation');
-  const body = {
-    templateId: 'order-confirmation',
-    to: [{ email: 'ada@example.com', name: 'Ada Example' }],
-    variables: sample?.exampleVariables ?? {},
-  };
   // Single quotes cannot stand inside a single-quoted word of the shell.
-  const json = JSON.stringify(body).replaceAll("'", '\\u0027');
+  const json = JSON.stringify(readSampleCall('emails/order-confirmation')).replaceAll("'", '\\u0027');
   return `curl -s ${base}/api/emails/send -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${json}'`;
 };

@@ -19,7 +19,7 @@ import { assertMayServe } from './stores/instances.js';
 import { underLease, type LeaseDeps } from '../processors/core/lease.js';
 import { makeProjections } from '../projections/index.js';
 import { checkpointsOf } from '../projections/core/rebuild.js';
-import { accountSamples, samples } from '../samples/index.js';
+import { readAccountSamples, readSamples } from './samples.js';
 
 const KEYS_NAMED_MAX = 100;
 
@@ -62,11 +62,12 @@ export const checkable = (engine: Engine): CheckDeps => ({
 /** If several processes start at once on an empty log, one does the first start, and the others wait until it is done. */
 const firstStartOnce = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
   if ((await firstTeam(engine)) !== undefined) return;
-  await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, samples, pendingKey));
+  await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, readSamples(), pendingKey));
 };
 
 /** Makes the templates of account mails if they are missing: an older version did not make them, and the owner may have deleted them. */
 const accountTemplatesOnce = async (engine: Engine, leasing: LeaseDeps): Promise<void> => {
+  const accountSamples = readAccountSamples();
   if (!(await lacksAccountTemplates(engine, accountSamples))) return;
   const make = () => makeAccountTemplates(engine, accountSamples);
   await underLease(leasing, 'account-templates', new AbortController().signal, make);

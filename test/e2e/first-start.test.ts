@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { accountTemplates, sampleTemplates } from '../../src/samples/index.js';
+import { accountTemplates, sampleTemplates } from '../support/samples.js';
 import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { environmentOf, finished, mainFile, runCommand, startServer, type Settings } from '../support/server-process.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import PostalMime from 'postal-mime';
 import { defaultLimits as limits } from '../../src/domain/core/limits.js';
-import { invoiceSample as invoice } from '../../src/samples/attachments/invoice.js';
+import { sampleAttachment } from '../support/samples.js';
 import { readWorkbook } from '../adapters/render/excel/xlsx.js';
 import { signInVariables, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -68,7 +68,7 @@ for (const width of [10, limits.excelColumnsMax])
 
 void t.test(`an invoice of ${limits.loopIterationsMax} lines`, async (t) => {
   const defaults = Object.fromEntries(
-    invoice.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+    sampleAttachment('invoice').variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
   );
   const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({ sku: `A-${at}`, name: 'Mug', quantity: 2, price: 1.5 }));
   const order = { ...(defaults['order'] as object), items, shipping: 0, discount: 0 };

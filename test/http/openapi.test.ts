@@ -6,7 +6,7 @@ import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
 import { statusOf } from '../../src/http/server/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/index.js';
-import { sampleTemplates } from '../../src/samples/index.js';
+import { sampleTemplates } from '../support/samples.js';
 import { templateDefinitions, templateJsonSchema } from '../../src/api/templates/json-schema.js';
 import { sendExamples } from '../../src/api/examples.js';
 import {

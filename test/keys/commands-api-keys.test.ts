@@ -8,7 +8,7 @@ import type { CommandNeeds } from '../../src/commands/needs.js';
 import { NO_TEAM, apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/core/ids.js';
 import { leastDefaultRate } from '../../src/domain/access/rate-limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
-import { samples } from '../../src/samples/index.js';
+import { sampleAttachments, samples, sampleTemplates } from '../support/samples.js';
 import type { Permission } from '../../src/domain/access/permissions.js';
 import { formatApiKey } from '../../src/domain/keys/decider.js';
 import { T0 } from '../support/email-facts.js';
@@ -384,8 +384,8 @@ void t.test('the first start makes the team, the samples and a key, once', async
   const authenticated = await makeCommands(deps).authenticate(first!);
   t.equal(authenticated.teamId, team);
   const owner = { ...caller, teamId: authenticated.teamId };
-  for (const { slug } of samples.emails) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
-  for (const { slug } of samples.attachments) t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
+  for (const { slug } of sampleTemplates) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
+  for (const { slug } of sampleAttachments) t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
   await firstStart(elsewhere(), samples, pending);
   t.same(await shownBy(elsewhere(), pending), []);
 });
@@ -412,8 +412,8 @@ void t.test('a first start that dies at any step is finished by the next, with n
     const [key] = await shownBy(after, pending);
     t.equal((await makeCommands(after).authenticate(key!)).teamId, await firstTeam(after), `died after ${appends} appends`);
     const owner = { ...caller, teamId: (await firstTeam(after))! };
-    for (const { slug } of samples.emails) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
-    for (const { slug } of samples.attachments)
+    for (const { slug } of sampleTemplates) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
+    for (const { slug } of sampleAttachments)
       t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }
 });

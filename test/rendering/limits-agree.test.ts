@@ -5,12 +5,14 @@ import { defaultLimits as limits } from '../../src/domain/core/limits.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import { compileCalculation } from '../../src/domain/rendering/expression/calculated.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';
-import { invoiceSample as invoice } from '../../src/samples/attachments/invoice.js';
 import { parseJsonBody } from '../../src/http/server/json/body.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition } from '../../src/domain/rendering/scope/definitions.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../support/documents.js';
 import { environment } from '../support/rendering.js';
+import { sampleAttachment } from '../support/samples.js';
+
+const invoice = sampleAttachment('invoice');
 
 void t.test('the shipped invoice has as many lines as a table may have', async (t) => {
   const document = compileDocument(invoice, limits);

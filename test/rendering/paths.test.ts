@@ -5,7 +5,7 @@ import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { editDistance, nearestName } from '../../src/domain/rendering/scope/path.js';
-import { accountSamples, samples } from '../../src/samples/index.js';
+import { accountSamples, samples } from '../support/samples.js';
 import { templateOf } from '../support/rendering.js';
 
 const variables = [

@@ -6,7 +6,7 @@ import type { Passwords } from '../../src/domain/ports/passwords.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { INSTANCE_STREAM } from '../../src/domain/core/ids.js';
 import { startOf } from '../../src/event-log/event-log.js';
-import { accountSamples } from '../../src/samples/index.js';
+import { accountSamples } from './samples.js';
 import { caller, openWorld, OTHER_TEAM, type World } from './command-world.js';
 import { T0 } from './email-facts.js';
 

@@ -1,8 +1,15 @@
-/** The samples in each of their languages. */
+/** The samples with the variables of their calls, in each of their languages. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AttachmentTemplateContent, EmailTemplateContent } from '../../src/domain/rendering/content.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition } from '../../src/domain/rendering/scope/definitions.js';
-import { sampleAttachments, sampleTemplates, type SampleTemplate } from '../../src/samples/index.js';
+import { readAccountSamples, readSampleCall, readSamples } from '../../src/service/samples.js';
+import { programDirectory } from '../../src/service/version.js';
+
+type Named = Readonly<{ slug: string; name: string; description: string; exampleVariables: JsonObject }>;
+export type SampleTemplate = EmailTemplateContent & Named;
+export type SampleAttachment = AttachmentTemplateContent & Named;
 
 type InLanguage<Content> = Readonly<{
   slug: string;
@@ -13,18 +20,47 @@ type InLanguage<Content> = Readonly<{
   values: JsonObject;
 }>;
 
+/** A template with the variables of its call, and without the address of its schema. */
+const withCall = <Sample>({ $schema: _, ...template }: Readonly<{ $schema?: unknown }>, call: string): Sample =>
+  ({ ...template, exampleVariables: readSampleCall(call).variables }) as Sample;
+
+export const samples = readSamples();
+export const accountSamples = readAccountSamples();
+
+export const sampleTemplates = samples.emails.map((template) => withCall<SampleTemplate>(template, `emails/${template.slug}`));
+export const sampleAttachments = samples.attachments.map((template) =>
+  withCall<SampleAttachment>(template, `attachments/${template.slug}`),
+);
+export const accountTemplates = accountSamples.map((template) =>
+  withCall<SampleTemplate>(template, `accounts/${template.slug?.replace('account-', '')}`),
+);
+
+const named = <Sample extends Named>(samples: readonly Sample[], slug: string): Sample => {
+  const found = samples.find((sample) => sample.slug === slug);
+  if (found === undefined) throw new Error(`there is no sample ${slug}`);
+  return found;
+};
+
+export const sampleTemplate = (slug: string): SampleTemplate => named(sampleTemplates, slug);
+export const sampleAttachment = (slug: string): SampleAttachment => named(sampleAttachments, slug);
+
 /** The content of a sample alone, as it is checked. */
 export const emailContentOf = ({
   slug: _slug,
   name: _name,
   description: _description,
   exampleVariables: _example,
-  examplesIn: _examples,
   ...content
 }: SampleTemplate): EmailTemplateContent => content;
 
+/** A language has a call of its own where its values have words of a script of their own. */
+const valuesIn = (locale: string, { slug, exampleVariables }: SampleTemplate): JsonObject => {
+  const call = `emails/${slug}.${locale}`;
+  return existsSync(join(programDirectory, `samples/calls/${call}.json`)) ? readSampleCall(call).variables : exampleVariables;
+};
+
 export const emailSamples: readonly InLanguage<EmailTemplateContent>[] = sampleTemplates.flatMap((sample) => {
-  const { slug, exampleVariables, examplesIn, translations } = sample;
+  const { slug, exampleVariables, translations } = sample;
   const content = emailContentOf(sample);
   return [
     { slug, name: slug, content, values: exampleVariables },
@@ -33,7 +69,7 @@ export const emailSamples: readonly InLanguage<EmailTemplateContent>[] = sampleT
       name: `${slug}.${locale}`,
       locale,
       content,
-      values: examplesIn?.[locale] ?? exampleVariables,
+      values: valuesIn(locale, sample),
     })),
   ];
 });

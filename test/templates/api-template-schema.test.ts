@@ -1,6 +1,10 @@
 /** The JSON schemas of templates: what the service saves they take, and what authors get wrong most they refuse. */
+import { globSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { SendEmailRequestSchema } from '../../src/api/email.js';
+import { PreviewRequestSchema } from '../../src/api/templates/templates.js';
 import { templateDefinitions, templateJsonSchema, type TemplateKind } from '../../src/api/templates/json-schema.js';
 import { nameOfKind, type Medium } from '../../src/api/templates/json-schema-props.js';
 import { openUnlimitedBudget } from '../../src/domain/rendering/budget.js';
@@ -10,9 +14,10 @@ import { collectFaults } from '../../src/domain/rendering/check/faults.js';
 import { componentSpecs, isSupported } from '../../src/domain/rendering/components.js';
 import { documentMedia, mailMedia } from '../../src/domain/rendering/lengths.js';
 import { checkProps, columnSpecs, type PropKind } from '../../src/domain/rendering/props.js';
-import { accountTemplates, sampleAttachments, sampleTemplates } from '../../src/samples/index.js';
+import { programDirectory } from '../../src/service/version.js';
 import { attachmentOf } from '../support/documents.js';
 import { templateOf } from '../support/rendering.js';
+import { accountSamples, samples } from '../support/samples.js';
 import { documentOfAll } from './api-document-of-all.js';
 import { emailOfAll } from './api-email-of-all.js';
 import { oddValues, strangeText } from './api-template-values.js';
@@ -35,14 +40,30 @@ void t.test('every definition is described, and no two share a name', async (t) 
     t.match(JSON.stringify(definitions), `"type":{"const":"${type}"}`, `${type} has a definition`);
 });
 
-type Shown = Readonly<{ slug: string; exampleVariables?: unknown; examplesIn?: unknown }>;
-const withoutExamples = ({ exampleVariables: _, examplesIn: __, ...template }: Shown): Readonly<{ slug: string }> => template;
+void t.test('each file of the samples is a template or a call that the service takes', async (t) => {
+  const send = ajv.compile(SendEmailRequestSchema);
+  const preview = ajv.compile(PreviewRequestSchema);
+  const listed = [...samples.emails, ...samples.attachments, ...accountSamples].map(({ slug }) => slug);
+  const files = globSync('samples/**/*.json', { cwd: programDirectory });
+  for (const file of files) {
+    const content = JSON.parse(read(file)) as JsonObject;
+    const [, folder = '', inner] = file.split('/');
+    if (folder === 'calls') {
+      const taken = inner === 'attachments' ? preview : send;
+      t.ok(taken(content), `${file}: ${ajv.errorsText(taken.errors)}`);
+      continue;
+    }
+    const kind = folder === 'attachments' ? 'attachment' : 'email';
+    t.ok(accepts(kind, content), `${file}: ${ajv.errorsText(validators[kind].errors)}`);
+    t.equal(join(dirname(file), String(content['$schema'])), `schemas/${kind}-template.json`, `${file}: the schema for editors`);
+    t.ok(listed.includes(String(content['slug'])), `${file} is made by the first start`);
+    t.equal(content['slug'], `${folder === 'accounts' ? 'account-' : ''}${basename(file, '.json')}`, `${file}: its slug`);
+    t.ok(files.includes(file.replace('samples', 'samples/calls')), `${file} has a call`);
+  }
+  t.ok(files.length > 2 * listed.length, 'with calls in other languages');
+});
 
-void t.test('samples, and the examples of the pages, are taken', async (t) => {
-  for (const template of [...sampleTemplates, ...accountTemplates].map(withoutExamples))
-    t.ok(accepts('email', template), `${template.slug}: ${ajv.errorsText(validators.email.errors)}`);
-  for (const template of sampleAttachments.map(withoutExamples))
-    t.ok(accepts('attachment', template), `${template.slug}: ${ajv.errorsText(validators.attachment.errors)}`);
+void t.test('the examples of the pages are taken', async (t) => {
   let count = 0;
   for (const page of ['docs/templates.md', 'docs/attachments.md'])
     for (const [, text = ''] of read(page).matchAll(/^```json\n(.*?)^```$/gms)) {

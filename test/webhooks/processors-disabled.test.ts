@@ -6,7 +6,7 @@ import { tellOwners } from '../../src/commands/webhooks/subscriptions.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { startOf } from '../../src/event-log/event-log.js';
-import { accountSamples } from '../../src/samples/index.js';
+import { accountSamples } from '../support/samples.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { addMember, PASSWORD } from '../support/people.js';
 import { answering, openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';

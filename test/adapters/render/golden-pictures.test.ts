@@ -12,13 +12,12 @@ import t, { type Test } from 'tap';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
-import { sampleAttachments } from '../../../src/samples/index.js';
 import { attachmentOf, expandTemplate } from '../../support/documents.js';
 import { everyComponent, kitchenSink, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
 import { png } from '../../support/pictures.js';
 import { differenceOf, gridOf, readPng, readPpm, writePng, type Picture } from '../../support/picture-grid.js';
 import { company, environment, renderTemplate } from '../../support/rendering.js';
-import { documentSamples, emailSamples } from '../../support/samples.js';
+import { documentSamples, emailSamples, sampleAttachment } from '../../support/samples.js';
 
 const golden = fileURLToPath(new URL('../../../../test/golden/pictures/', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sealpost-pictures-'));
@@ -95,9 +94,7 @@ void t.test('PDFs, page by page', { skip: runs('pdftoppm') ? false : 'pdftoppm i
 });
 
 void t.test('what differs is seen', { skip: runs('pdftoppm') ? false : 'pdftoppm is not here' }, async (t) => {
-  const invoice = sampleAttachments.find(({ slug }) => slug === 'invoice');
-  if (invoice === undefined) return void t.fail('there is no invoice');
-  const { variables, schema, locale, timeZone, exampleVariables } = invoice;
+  const { variables, schema, locale, timeZone, exampleVariables } = sampleAttachment('invoice');
   const { order } = exampleVariables as { order: JsonObject };
   const pictureOf = async (schema: unknown, changed: JsonObject): Promise<Picture> => {
     const [page] = pagesOf(await pdfOf({ variables, schema, locale, timeZone }, { ...exampleVariables, ...changed }), 'changed');

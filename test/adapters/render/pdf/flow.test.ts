@@ -8,7 +8,7 @@ import { noBox } from '../../../../src/domain/rendering/lengths.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
-import { invoiceSample } from '../../../../src/samples/attachments/invoice.js';
+import { sampleAttachment } from '../../../support/samples.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
 
 const metadata = { title: 'Flow', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -229,13 +229,13 @@ void t.test('a thousand rows of one line fit on the sheets that a PDF may have',
 });
 
 void t.test('the sums of an invoice stand on the sheet of its last line, however many there are', async (t) => {
+  const { locale, timeZone, variables, schema } = sampleAttachment('invoice');
   const given = Object.fromEntries(
-    invoiceSample.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+    variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
   );
   const order = given['order'] as JsonObject;
   for (let count = 17; count <= 26; count++) {
     const items = Array.from({ length: count }, (_, at) => ({ sku: `sku${at}`, name: 'Mug', quantity: 1, price: 10 }));
-    const { locale, timeZone, variables, schema } = invoiceSample;
     const document = expandTemplate({ locale, timeZone, variables, schema }, {
       ...given,
       order: { ...order, items, shipping: 0, discount: 0 },
