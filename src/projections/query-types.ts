@@ -79,7 +79,7 @@ export type Queries = Readonly<{
   webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
   /** The attempts to deliver what subscriptions of the team may have heard of those events. */
   webhookTrail: (teamId: TeamId, told: readonly WebhookCause[]) => Promise<WebhookTrail>;
-  /** Of the days from the first to the last those on which emails were accepted, in order. */
+  /** Days from the first to the last on which emails were accepted, in order. */
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;

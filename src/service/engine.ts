@@ -96,7 +96,7 @@ export type EngineOptions = Readonly<{
   /** Wrap the rendering: metrics and traces measure it. */
   wrapRenderer?: (renderer: Renderer) => Renderer;
   wrapGenerator?: (generator: Generator) => Generator;
-  /** Where copies of mails are kept; absent: nowhere. */
+  /** Place of copies of mails; absent: no copies are kept. */
   mailCopies?: MailCopies;
   /** The events that are read and written: tests run a newer program beside this one. Default: those of this version. */
   codec?: Codec;

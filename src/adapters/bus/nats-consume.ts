@@ -75,7 +75,7 @@ const ASK_FOR_MS = 30_000;
 /** A request whose end never arrives counts as ended after this. */
 const GRACE_MS = 5_000;
 const WATCH_EVERY_MS = 1_000;
-/** How often a consumer is looked for that was not there. Who makes one tells all processes, so that few are found by that. */
+/** Interval at which a missing consumer is looked for. A process that makes a consumer tells all others, so this rarely finds one. */
 const LOOK_EVERY_MS = 60_000;
 const BATCH_MIN = 2;
 const NOTHING_CAME = 408;

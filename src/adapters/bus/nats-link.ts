@@ -49,7 +49,7 @@ class BusAway extends Error {
   }
 }
 
-/** Nobody listens to that subject: a stream or a consumer is gone, or there is no JetStream. */
+/** The subject has no listener: a stream or a consumer is gone, or there is no JetStream. */
 export class NobodyListens extends Error {
   constructor(subject: string) {
     super(`nobody listens to ${subject} on the NATS server: is JetStream enabled there?`);

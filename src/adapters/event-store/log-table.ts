@@ -113,7 +113,7 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
   const insert = database.prepare(
     `INSERT INTO events (${row}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream, revision) DO NOTHING`,
   );
-  // Nothing is written either if the stream ends before the expected revision.
+  // Also inserts no row if the stream ends before the expected revision.
   const goOn = database.prepare(
     `INSERT INTO events (${row}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM events WHERE stream = ? AND revision = ?)
      ON CONFLICT (stream, revision) DO NOTHING`,

@@ -23,7 +23,7 @@ type PackedPage = Readonly<{
   position: number;
 }>;
 
-/** So many pages are read before they are asked for. */
+/** Pages that are read before they are asked for. */
 export const pagesAheadMax = 3;
 const textsPerEvent = 6;
 const placesPerEvent = 2;

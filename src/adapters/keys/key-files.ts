@@ -61,7 +61,7 @@ const readIfThere = (file: string): string | undefined => {
   }
 };
 
-/** Makes the master key. Of two starts at once the second takes the key of the first. */
+/** Makes the master key. If two processes start at once, the second takes the key of the first. */
 const create = (file: string): Buffer => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const key = randomBytes(KEY_BYTES);

@@ -41,7 +41,7 @@ type MongoKeysOptions = Readonly<{
 }>;
 
 type KeyCopy = Readonly<{
-  /** The SQLite file. Nothing may write to it meanwhile. */
+  /** The SQLite file, which must not be written meanwhile. */
   file: string;
   /** 32 bytes, the master key of both. */
   masterKey: Buffer;
@@ -56,7 +56,7 @@ const keysStateCollection = 'keys.state';
 
 /** Some 4 KB each. */
 const openedRowsMax = 64;
-/** So many faulty rows are reported once each. */
+/** Faulty rows that are reported once each. */
 const faultsNotedMax = 1_000;
 const rowsAtOnce = 250;
 

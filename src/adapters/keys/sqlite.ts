@@ -31,7 +31,7 @@ const ROWS_AT_ONCE = 64;
 
 const openedRowsMax = 8;
 
-/** So many faulty rows are reported once each. */
+/** Faulty rows that are reported once each. */
 const FAULTS_NOTED_MAX = 1_000;
 
 /**

@@ -32,7 +32,7 @@ type MasterKey = Readonly<{
 const keySizeBytes = 32;
 const nonceSizeBytes = 12;
 const tagSizeBytes = 16;
-/** So much longer are sealed bytes than plain ones. */
+/** Encrypted bytes are longer than plain ones by this. */
 const sealingOverheadBytes = nonceSizeBytes + tagSizeBytes;
 
 /** As many as one page of the database holds in one row. */

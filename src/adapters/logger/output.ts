@@ -1,6 +1,6 @@
 /**
- * Where log lines go: a file descriptor, written in batches. Nobody waits for it: while it cannot be written (a closed terminal, a reader
- * that does not read, a full disk), lines are lost and counted, and the program goes on and ends as if they had been written.
+ * Writes log lines to a file descriptor, in batches. Callers do not wait: while it cannot be written (a closed terminal, a reader that does
+ * not read, a full disk), lines are lost and counted, and the program goes on and ends as if they had been written.
  */
 import { write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';

@@ -411,7 +411,7 @@ class FinishedMessage extends Readable {
     const socket = this.#connection._socket;
     if (!socket || !(destination instanceof Duplex))
       throw new Error('nodemailer hands over its data in another way than this was made for');
-    // Nothing passes through that stream. If it stayed piped, each message would leave its listeners on the socket.
+    // The stream is unused. If it stayed piped, each message would leave its listeners on the socket.
     destination.unpipe(socket);
     socket.cork();
     const [body, end] = wirePieces(this.#raw);

@@ -118,7 +118,7 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
 
   const erase = async (change: Change): Promise<number> => {
     const deleted = await commits.run(change);
-    // Even if nothing was deleted: an earlier call may have been cut off before this point.
+    // Truncate even if no mail was deleted: an earlier call may have been cut off before this point.
     truncation.now();
     return deleted;
   };

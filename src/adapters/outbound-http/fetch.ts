@@ -57,7 +57,7 @@ export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => 
   };
 };
 
-/** The connections of a fetch end with it. None is kept for another caller. */
+/** One fetch; its connections are closed at the end and not shared with other callers. */
 const fetchOnce = async (connect: buildConnector.connector, url: string, options: GetOptions): Promise<Fetched> => {
   const agent = new Agent({
     connect,

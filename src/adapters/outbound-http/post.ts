@@ -20,14 +20,14 @@ type Target = PostTarget & Readonly<{ text: string }>;
 
 type Connectors = ReturnType<typeof guardedConnectors>;
 
-/** So much of an answer is read to keep its connection. */
+/** Bytes of an answer that are read to keep its connection. */
 const PASSED_OVER_BYTES_MAX = 16 * 1024;
 /** Far more than any receiver needs: where the fields are larger, the status alone is known of the answer. */
 const HEADERS_SIZE_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 8;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 15_000;
-/** So many senders keep idle connections. Beyond it, those of the sender used longest ago are ended. */
+/** Senders that keep idle connections. Beyond this number, those of the sender used longest ago are closed. */
 const SENDERS_MAX = 128;
 
 const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_SSL|EPROTO/;
@@ -175,9 +175,9 @@ const faultOf = (fault: unknown): OutboundFault => {
 };
 
 /**
- * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Once the status has come the post has ended so,
- * whatever becomes of the body. Before it, rejects with OutboundFault if the time is over or the signal aborts, and with undici's error if the
- * post fails.
+ * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Resolves with the status as soon as it
+ * arrives, even if the body fails later. Before that, rejects with OutboundFault if the time is over or the signal aborts, and with
+ * undici's error if the post fails.
  */
 const postOnce = (
   dispatcher: Dispatcher,

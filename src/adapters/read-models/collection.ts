@@ -17,7 +17,7 @@ import { createSearchTable, openSearchIndex, type Entry } from './search-index.j
 export type Collection = Readonly<{
   /** Changes nothing where the document there has folded that position or a later one. */
   put: (stored: StoredDocument) => void;
-  /** The same. */
+  /** Changes nothing if the document there has folded that position or a later one. */
   remove: (removal: Removal) => void;
   /** Inside a transaction, after its last write. */
   flush: () => void;

@@ -68,7 +68,7 @@ const filteredMax = 2_000;
 const windowMin = 256;
 const windowMax = 8_192;
 
-/** So many hits are tested at most to count beyond the page: some 5 to 10 ms. */
+/** Hits that are tested at most to count beyond the page: this takes 5 to 10 ms. */
 const countedHitsMax = 1_500;
 
 const STATEMENTS_MAX = 256;

@@ -72,7 +72,7 @@ const PAGE_SIZE = 500;
 const liveSettings = { synchronous: 'normal', secureDelete: true } as const;
 /** Erased data may stay in the write-ahead log for so long. A truncation takes some milliseconds, so this is not shorter. */
 const erasedStaysMs = 3_000;
-/** Nobody else knows the file, and after a crash it is thrown away. */
+/** Only the rebuild knows the file, and after a crash it is thrown away. */
 const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
 
 /** Makes the file of a new, empty live generation; there must be none of that name. */

@@ -56,7 +56,7 @@ const rarityCountedMax = 1_000;
 /** Numbers of a long phrase that are looked for; the text is looked at anyway. */
 const gramsLookedForMax = 10;
 
-/** So many hits are tested at most to count beyond the page. */
+/** Hits that are tested at most to count beyond the page. */
 const countedHitsMax = 4_096;
 /** Documents that come in one answer of the server. */
 const batchSizeMax = 2_000;

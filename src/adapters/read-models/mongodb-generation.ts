@@ -25,7 +25,7 @@ export type Generation = Readonly<{
   /** What is known of it is read again. */
   forget: () => void;
   scan: (collection: string) => AsyncIterable<Document>;
-  /** Of all collections: what documents are found by, compared with what they hold. */
+  /** Compares the lookup fields of all collections with the documents. */
   lookupFaults: () => AsyncIterable<LookupFault>;
 }>;
 
@@ -33,7 +33,7 @@ type GenerationOf = Readonly<{
   projection: string;
   number: number;
   specs: readonly CollectionSpec[];
-  /** Nobody else writes it. */
+  /** True if no other process writes it. */
   isAlone?: boolean;
 }>;
 

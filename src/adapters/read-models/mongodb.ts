@@ -255,7 +255,7 @@ const openCatalog = (db: Db): Catalog => {
   return { ...openEntries(entries), ...openDeclarations(entries, db.collection<Version>('read_model_versions')) };
 };
 
-/** Which specs a version stands for, which projection a collection belongs to, and what has been live. */
+/** Catalog entries: the specs of a version, the projection of a collection, and the generation that is live. */
 const openDeclarations = (
   entries: Collection<Entry>,
   versions: Collection<Version>,

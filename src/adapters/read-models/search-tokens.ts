@@ -7,7 +7,10 @@ import { ideographsIn, isSearchable } from '../../domain/core/search-text.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf } from './names.js';
 
-/** Stands between the text and the terms of a document, after each term, and twice behind a text in the index. Nothing that is searched for has it. */
+/**
+ * Stands between the text and the terms of a document, after each term, and twice behind a text in the index. Search texts do not contain
+ * it.
+ */
 const BREAK = '\u0001';
 
 /** The searched text and the terms of a document, as they are stored. Throws TypeError where one of them could not be told from the next. */
@@ -68,7 +71,7 @@ export const indexedOf = (searched: string): Readonly<{ text: string; marks: str
   return { text: `${text}${BREAK}${BREAK}`, marks };
 };
 
-/** The same in SQL, of a column; undefined columns have nothing. */
+/** Searched text and marks of a column as SQL; undefined columns are empty. */
 export const indexedSql = (database: Database): Readonly<Record<'text' | 'marks', (searched: string) => string>> => {
   for (const part of ['text', 'marks'] as const)
     database.function(`indexed_${part}`, { deterministic: true }, (searched: unknown) => indexedOf(String(searched))[part]);

@@ -26,7 +26,7 @@ const QUIET_MODULES = 4;
 const DENSITY = 2;
 /** No mail is wider than this: a code beyond it is drawn at less density. */
 const SIDE_PX_MAX = 1_600;
-/** So much fits into 85 modules at every level, whatever it is made of. */
+/** This many bytes fit into 85 modules at every level, whatever the text is. */
 const FEW_BYTES = 200;
 const FEW_MODULES = 85 + 2 * QUIET_MODULES;
 

@@ -250,7 +250,7 @@ const lockOn = ({ file, shared }: Required<LockOptions>): Lock | undefined => {
   try {
     // A killed process would leave a journal on disk behind.
     database.pragma('journal_mode = memory');
-    // An open transaction with a rollback journal is a lock on the file itself. Nothing is ever written.
+    // An open transaction with a rollback journal is a lock on the file itself. The transaction writes nothing.
     database.exec(shared ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();

@@ -29,7 +29,7 @@ export type GroupCommit<Request, Result> = Readonly<{
 
 /** A group is closed when its weight reaches this, so that one commit does not block the event loop. */
 const weightMax = 500;
-/** So many requests are committed without further waiting. */
+/** With this many requests the commit does not wait for more. */
 const requestsEnough = 32;
 /** For each so many requests of the last group the next one waits a turn. */
 const requestsPerTurn = 4;

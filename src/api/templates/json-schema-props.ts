@@ -95,7 +95,7 @@ const sourceOf = ({ source, ignoreCase }: RegExp): string => {
 /** Matches an object whose member has this value. */
 export const where = (member: string, value: JsonObject): JsonObject => ({ properties: { [member]: value }, required: [member] });
 
-/** Where `condition` holds, `then` must hold; else `otherwise`. */
+/** If `condition` holds, `then` must hold; otherwise `otherwise`. */
 export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonObject): JsonObject => ({
   if: condition,
   then,

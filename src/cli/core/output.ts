@@ -13,7 +13,7 @@ export type Progress = Readonly<{ update: (events: number) => void; stop: () => 
 
 /** The exit codes of commands that look for faults. Every other command ends with 0, or with 1 if it could not do its work. */
 export const exitCodes = {
-  /** Nothing is wrong. */
+  /** No fault was found. */
   sound: 0,
   /** The command could not finish: what it found so far is not all. */
   unfinished: 1,

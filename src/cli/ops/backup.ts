@@ -55,7 +55,7 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
 
 export const restore = async (directory: string | undefined, options: RestoreOptions): Promise<void> => {
   const settings = readConfig();
-  // Nothing is made for a backup that is none, or that cannot be restored here.
+  // Check the backup before anything is created: it may be none, or not restorable here.
   if (!isFounded(settings)) assertRestorable(settings, backupsHere(settings, directory, options.keys));
   assertMayFound(settings);
   return withStopped(async () => {

@@ -41,7 +41,7 @@ export const releaseParked = async (ids: readonly string[], { all }: ReleasePark
 
 const withParked = (work: (parked: ParkedWork) => Promise<void>): Promise<void> =>
   withEngine(async (engine) => {
-    // Whatever the roles of the process that these settings are for.
+    // Ignore the roles of the process that these settings are for.
     const config = { ...readConfig(), roles: ['process'] as const };
     const bus = await openBus(config, engine);
     try {

@@ -32,7 +32,7 @@ type KnownOrigins = { version: StreamVersion; isForgotten: boolean; readonly pla
 
 const digest = ({ ipAddress, userAgent }: CallOrigin): string => digestOf('sha256', `${ipAddress}\n${userAgent}`, 'base64url');
 
-/** Whose stream an origin goes to: that of the person, or for keys and apps that of the team. */
+/** The stream of an origin: that of the person, or for keys and apps that of the team. */
 export const originScopeOf = ({ actor, teamId }: Pick<Cause, 'actor' | 'teamId'>): string | undefined => {
   const { type, id } = auditActorOf(actor);
   if (type === 'user' && id !== null) return id;

@@ -71,7 +71,7 @@ const coveringOf = async (deps: AuditExportDeps, { from, to }: AuditPeriod): Pro
   return last && { before, skipped, last, events };
 };
 
-/** Rejects with AUDIT_EXPORT_TOO_LARGE. Nothing is read of the entries until their text is taken. */
+/** Rejects with AUDIT_EXPORT_TOO_LARGE. Entries are read only when their text is consumed. */
 export const openAuditExport = async (
   deps: AuditExportDeps,
   team: Readonly<{ teamId: TeamId; format: AuditFormat }>,
@@ -145,7 +145,7 @@ type ExportWriter = Readonly<{
   head: string;
 }>;
 
-/** The columns of the table. Of lines that are no entries all but the first and the last two are empty. */
+/** The columns of the table. In lines that are no entries, all columns but the first and the last two are empty. */
 const columns = [
   'kind',
   'id',
@@ -339,7 +339,7 @@ async function* linesOf(
   }
   const upTo = covering?.last.position ?? 0;
   const end = writer.write({ kind: 'end', entries, upTo });
-  // Whoever has the whole file is named in the log before they have it.
+  // Record who exports before the end of the file is handed out.
   await done({ entries, upTo, root: writer.chain() });
   yield end;
 }

@@ -13,7 +13,7 @@ import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
 
-/** Who called: as in the metadata of events. */
+/** Caller of an audited call, as in the metadata of events. */
 export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: string; calledFrom: () => CallOrigin }>;
 
 /** One fact of the audit log of a team, or a person. `tried`: by appends of which nobody knows what became. */
@@ -136,7 +136,7 @@ type Counted = { readonly scope: string; readonly call: AuditedCall; readonly da
 type CountedData = Omit<Extract<AuditEvent, { type: 'CallsCounted' }>['data'], 'at' | 'minute' | 'count'>;
 
 const WAITING_MAX = 10_000;
-/** Who is counted apart within one minute: actors, each by what they did. */
+/** Actors and actions that are counted apart within one minute. */
 const COUNTS_MAX = 10_000;
 /** What one person may have written of their own within a minute; the same beyond it is counted. */
 const OF_PERSON_MAX = 60;
@@ -189,9 +189,9 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
 
 type Queue = Readonly<{
   add: (noted: Noted) => void;
-  /** Once more in the minute of the last turn. */
+  /** Counts one more call in the minute of the last turn. */
   count: (scope: string, call: AuditedCall, data: CountedData) => void;
-  /** Where another minute has begun, what was counted in the one before waits to be written. */
+  /** Starts a minute; the counts of the one before wait to be written. */
   turnMinute: (at: string) => void;
   minute: () => string;
   closeCounts: (at: string) => void;

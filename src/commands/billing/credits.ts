@@ -282,8 +282,8 @@ export const whatIsFreed = async (
 };
 
 /**
- * What `UnmeteredUseCounted` has of an email that was accepted unmetered and became free after that, in the same month. undefined: it was
- * not counted there. Once defined it stays so.
+ * Amount that `UnmeteredUseCounted` holds for an email that was accepted unmetered and became free later in the same month; undefined if it
+ * was not counted there. A defined amount does not change.
  */
 const countedAsUnmetered = async (
   eventLog: Pick<EventLog, 'load'>,

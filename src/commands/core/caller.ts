@@ -1,4 +1,4 @@
-/** Who calls a command and on whose behalf, and the guards that decide what this caller may touch. */
+/** The caller of a command, the team it acts for, and the guards that decide what this caller may touch. */
 import { loadState } from './handle.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -22,7 +22,7 @@ import type { CallOrigin } from '../../domain/access/origins.js';
 import type { Maker } from '../../domain/keys/grants.js';
 import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
 
-/** Who calls, on whose behalf, and in which request. It becomes the metadata of every event that the call causes. */
+/** The caller, the team it acts for, and the request. It becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{
   /** NO_TEAM if the call belongs to no team, only to a person. */
   teamId: TeamId;

@@ -189,7 +189,7 @@ const notingAppends =
 type Freshness = Readonly<{
   /** Notes where the log ends now; `clear` is called for what was read before. */
   begin: (clear: () => void) => Promise<void>;
-  /** Where the subscription begins. */
+  /** Position at which the subscription begins. */
   position: () => Position;
   reached: (position: Position) => void;
   end: () => void;
@@ -203,7 +203,7 @@ const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshnes
   let asOfMs = Number.NEGATIVE_INFINITY;
   let position: Position = 0;
   let isFollowing = false;
-  /** Where the log ended at a moment, while the subscription has not reached it. */
+  /** End of the log at a moment that the subscription has not reached. */
   let ahead: Readonly<{ position: Position; atMs: number }> | undefined;
   let isAsking = false;
   const waiting = new Set<() => void>();

@@ -198,8 +198,8 @@ const atLeast = (count: number, one: string, many: string): string =>
   `${count >= FOUND_MAX ? 'at least ' : ''}${counted(count, one, many)}`;
 
 /**
- * Whether only keys of call origins are missing: network and agent of calls, kept for auditors alone under a key that the first call of a month
- * makes. Even a copy of today may lack such a key.
+ * True if only keys of call origins are missing. They encrypt the network and agent of calls for auditors; the first call of a month makes
+ * one, so even a recent copy may lack it.
  */
 export const isOfOriginsAlone = (streams: Iterable<StreamName>): boolean =>
   [...streams].every((stream) => splitStream(stream).kind === 'auditOrigins');

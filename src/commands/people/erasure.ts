@@ -30,7 +30,7 @@ import type { UserEvent } from '../../domain/people/events.js';
 import { userNotFound, type UserState } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/** Where a person is known, from read models: each team, session and grant is asked itself. `teams` includes deleted ones. */
+/** Teams, sessions and grants of a person according to read models; each is then loaded from its stream. `teams` includes deleted ones. */
 export type PersonTraces = Readonly<{
   teams: readonly TeamId[];
   sessions: readonly SessionId[];

@@ -112,8 +112,8 @@ type RecipientsToErase = Readonly<{
 }>;
 
 /**
- * Records that they are erased, then destroys their keys, and those of whoever was erased before. Where nobody else is left the email goes
- * whole. Safe to repeat. Out: false where a dialogue is under way, so that it may not be done yet.
+ * Records the erasure of recipients, then destroys their keys, and the keys of recipients erased earlier. If all recipients are erased, the
+ * whole email is destroyed. Safe to repeat. Out: false if a dialogue is under way, so that the erasure must be tried again.
  */
 export const eraseRecipients = async (deps: EraseDeps, { stream, recipients, cause, known }: RecipientsToErase): Promise<boolean> => {
   const { eventLog } = deps;
@@ -137,7 +137,7 @@ type ErasureWork = Readonly<{ id: ErasureId; cause: Cause; signal: AbortSignal }
 
 type Work = ErasureWork &
   Readonly<{
-    /** Of the events in streams that others write to as well: without the fence of this work. */
+    /** Cause without the fence of this work, for events in streams that other processes write to as well. */
     besides: Cause;
     teamId: TeamId;
     /** undefined once the key of the erasure is gone. */
@@ -145,8 +145,8 @@ type Work = ErasureWork &
   }>;
 
 /**
- * So many emails are destroyed side by side: they share commits. The read models then take them out of their search in one go, in which the
- * requests of this process wait.
+ * Emails that are destroyed side by side, so that they share commits. The read models then remove them from their search in one
+ * transaction, for which requests of this process wait.
  */
 const AT_ONCE = 20;
 
@@ -203,7 +203,7 @@ const eraseEmails = async (deps: CarryOutDeps, work: Work, ids: readonly string[
     const some = ids.slice(from, from + AT_ONCE).map((id) => assertDefined(parseEmailId(id), 'email id'));
     const ends = await Promise.all(some.map((id) => eraseEmail(deps, work, id)));
     waiting.push(...some.filter((_, at) => !ends[at]));
-    // Else many would be taken out at once.
+    // Wait, or too many emails would leave the search at once.
     await deps.emailsCaughtUp(work.signal);
     await nextTurn();
   }
@@ -234,7 +234,7 @@ const eraseEmail = async (deps: CarryOutDeps, { besides, address }: Work, id: Em
   }
 };
 
-/** Where an email has the address, compared as its index does. */
+/** Recipients of an email with that address, compared as its index does. */
 const placesOf = ({ recipients }: EmailContent, address: string): readonly number[] => {
   const wanted = foldForSearch(address);
   return recipients.flatMap((recipient, place) => (recipient && foldForSearch(recipient.email) === wanted ? [place] : []));

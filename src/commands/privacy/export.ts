@@ -17,9 +17,9 @@ import type { JsonObject } from '../../domain/core/json.js';
 import { isoTime } from '../../domain/core/time.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/** So many emails are read side by side, and no more are held. */
+/** Emails that are read side by side and held in memory. */
 const AT_ONCE = 10;
-/** Of so many emails what endpoints were told is looked for at once. */
+/** Emails per search for webhook requests. */
 const EMAILS_MAX = 50_000;
 
 type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
@@ -115,7 +115,7 @@ const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRe
   };
 };
 
-/** Of a bulk send whose emails are not all made: what it holds for the address alone. */
+/** Data of a bulk send for that address alone, if its emails are not all made. */
 const heldInBatch = async (deps: EmailNeeds, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
   const known = await readable(() => loadState(deps.eventLog, batchStream(id), batchDecider));
   if (known === undefined || known.teamId !== caller.teamId) return [];

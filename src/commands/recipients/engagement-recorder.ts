@@ -191,7 +191,7 @@ const record = async (deps: Deps, entry: Entry, times: number): Promise<Outcome>
   const recorded = await deps.eventLog.load(stream, 0, []);
   const known = foldOnto<EmailEvent, EmailState>(emailDecider, emptyLoaded<EmailState>(stream, undefined), recorded);
   if (known.state === undefined || known.teamId === undefined) return { needed: undefined, times };
-  // Nothing is recorded while the team is deleted; a restored team goes on.
+  // Opens and clicks are not recorded while the team is deleted; they are again after it is restored.
   if (await isTeamDeleted(deps, known.teamId)) return { needed: 1, times };
   const command = commandOf(entry, times);
   for (const { event, metadata } of recorded) {

@@ -285,7 +285,7 @@ export const describeActivity = async (deps: TeamNeeds, page: readonly ActivityL
   );
 };
 
-/** Who changes the team. Throws FORBIDDEN for a key or an app, which are no members. */
+/** The actor of a change to the team. Throws FORBIDDEN for a key or an app, which are no members. */
 export const byOf = ({ user, key, app }: Caller): By => {
   if (user !== undefined && app === undefined) return user.id;
   if (key === undefined && app === undefined) return 'operator';

@@ -237,7 +237,7 @@ const freeId = async (deps: TemplateNeeds, teamId: TeamId): Promise<Readonly<{ i
   }
 };
 
-/** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+/** Saves and publishes. If the team has a template of that slug, it gets a next version, and `created` is false. */
 export const importAttachmentTemplate = async (
   deps: TemplateNeeds,
   caller: Caller,

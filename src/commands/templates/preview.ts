@@ -100,7 +100,10 @@ const tokensOf = (keys: TemplateNeeds['keys']): ReaderTokens => {
   return tokens;
 };
 
-/** A token that shows one preview of one template for 15 minutes, whoever has it. Nothing is stored: what it shows is sealed in it. */
+/**
+ * A token that shows one preview of one template for 15 minutes, to everybody who has it. The preview is not stored: its content is
+ * encrypted in the token.
+ */
 export const makePreviewLink = async (
   deps: TemplateNeeds,
   caller: Caller,
@@ -192,8 +195,8 @@ const isSizeWithin = (value: Json, charsMax: number): boolean => {
 export type LossesIn = (variables: JsonObject, environment: RenderEnvironment) => readonly Loss[];
 
 /**
- * In: a checked template. Out: a function from the variables of a call to what is lost of them, as far as a share of the budget of a call
- * reaches. Nothing where the variables are refused: then a reader would see nothing.
+ * In: a checked template. Out: a function from the variables of a call to the content that a reader would not see, computed within a share
+ * of the call's budget. Empty if the variables are refused, because no mail is made then.
  */
 export const lossesIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): LossesIn => {
   const { variables: definitions, locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = content;

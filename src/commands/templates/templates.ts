@@ -306,7 +306,7 @@ export const createTemplate = async (deps: TemplateNeeds, caller: Caller, reques
   return saved(deps, caller, made, [...warnings, ...large()]);
 };
 
-/** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+/** Saves and publishes. If the team has a template of that slug, it gets a next version, and `created` is false. */
 export const importTemplate = async (
   deps: TemplateNeeds,
   caller: Caller,

@@ -14,7 +14,7 @@ import type { Recorded } from '../../domain/events.js';
 import type { ExportedDelivery } from '../../api/privacy.js';
 import { deliveryListing, withAnswers, type AnsweredListing } from '../../domain/webhooks/delivery.js';
 
-/** Where the next fact goes, and how far the sending has come. `since`: when the part began; undefined if it has no fact yet. */
+/** Place of the next fact, and progress of the sending. `since`: when the part began; undefined if it has no fact yet. */
 export type Outcomes = Readonly<{
   part: number;
   version: StreamVersion;
@@ -40,7 +40,7 @@ const PART_MAX_MS = DAY_MS;
 
 const CONFLICTS_MAX = 16;
 
-/** Where the outcomes end. `from`: a part that is known to exist, or the first. */
+/** The end of the outcomes. `from`: a part that is known to exist, or the first. */
 export const outcomesOf = async (eventLog: Pick<EventLog, 'load' | 'last'>, id: WebhookId, from = 0): Promise<Outcomes> => {
   const part = await lastThat(async (number) => (await eventLog.last(webhookOutcomeStream(id, number))) !== undefined, from);
   const stream = webhookOutcomeStream(id, part);

@@ -10,7 +10,7 @@ type Log = Pick<EventLog, 'load' | 'last'>;
 /** Facts in one part: reading an old event reads at most one part. */
 export const FACTS_PER_PART = 32;
 
-/** Where the events of a subscription end. */
+/** The end of the events of a subscription. */
 export type RouteEnd = Readonly<{
   part: number;
   version: StreamVersion;

@@ -1,7 +1,7 @@
 /**
- * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. The page beside it shows what the
- * person granted, and ends it. Neither sets a cookie, so that no other page can act in the person's name; the session of the sign-in ends
- * with the decision.
+ * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. The page beside it shows what
+ * the person granted, and ends it. The pages set no cookie, so that no other page can act in the person's name; the session of the sign-in
+ * ends with the decision.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { personPage, sendPersonPage, fieldsOf, readForms, readerLanguage, sentenceOf, type PageLanguage } from '../server/forms.js';
@@ -180,7 +180,7 @@ const callerOf = (person: UserAuthenticated, request: FastifyRequest) => ({
   user: { id: person.userId, sessionId: person.sessionId },
 });
 
-/** Ends the sign-in and sends the person to the app's address. Nobody is sent there without having signed in. */
+/** Ends the sign-in and sends the person to the app's address. Only a person who has signed in is sent there. */
 const sendBack = async (
   { commands, settings }: Deps,
   request: FastifyRequest,

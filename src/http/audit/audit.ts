@@ -78,7 +78,7 @@ export const auditRoutes = (app: App, deps: Deps): void => {
 
 const mediaOf = { jsonl: 'application/x-ndjson', csv: 'text/csv' } as const;
 
-/** So many at once, in one process: each reads the whole log of its period. */
+/** Exports at once in one process: each reads the whole log of its period. */
 const EXPORTS_MAX = 2;
 const RETRY_AFTER_S = 30;
 

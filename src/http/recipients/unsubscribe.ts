@@ -168,7 +168,9 @@ const has = (body: string, [name, value]: readonly [string, string]): boolean =>
   return part.test(body);
 };
 
-/** RFC 8058 asks for a form with the field; some mail programs post nothing. Who posts to the link has asked for what it is for. */
+/**
+ * RFC 8058 asks for a form with the field; some mail programs post nothing. An empty post to the link is taken as a request to unsubscribe.
+ */
 const asksToEnd = (body: string): boolean => body.trim() === '' || has(body, ONE_CLICK);
 
 /** Registers /u/:token: no cookie, no redirect, no key. */
@@ -179,7 +181,7 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
   const tokenOf = (params: unknown): string => (params as Readonly<{ token: string }>).token;
   // In its own scope: the parser for forms is for these routes only.
   app.register(async (scope: App) => {
-    // Whatever type the body says it has: some mail programs say none, or plain text.
+    // Ignore the declared type of the body: some mail programs send none, or plain text.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) => done(null, body));
 

@@ -53,8 +53,8 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
       checkNetwork(request, admitted);
     } catch (error) {
       if (error instanceof DomainError) return failed(request, reply, error);
-      // A fault of ours says nothing of the credential, so it does not count against the address. Nothing of the request has begun: what was
-      // perhaps recorded is the use of the credential.
+      // A fault of ours does not prove the credential wrong, so it does not count against the address. No part of the request has run: at
+      // most the use of the credential was recorded.
       throw error instanceof AppendUnknown ? new StoreAway('the use of a credential could not be recorded', { cause: error }) : error;
     }
     request.caller = callerWith(admitted, request);

@@ -31,7 +31,7 @@ export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general
 type AuditedRead = Readonly<{ action: string; target?: string }>;
 
 export type HttpSettings = Readonly<{
-  /** Where callers reach the service, without a slash at the end. */
+  /** URL at which callers reach the service, without a slash at the end. */
   publicUrl: string;
   host: string;
   port: number;
@@ -104,7 +104,7 @@ export type HttpDeps = Readonly<{
   tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (request: ReaderRequest) => void }>;
 }>;
 
-/** Who may call a route: everybody, or callers with that permission. */
+/** Callers who may use a route: everybody, or callers with that permission. */
 export type Access = AccessPermission | 'public';
 
 declare module 'fastify' {

@@ -88,7 +88,7 @@ export const sendPersonPage = (reply: FastifyReply, status: number, html: string
     .header('x-robots-tag', 'noindex, nofollow')
     .send(html);
 
-/** `target`: the address of an app to which the form redirects, and which must be allowed. Nothing may frame the page. */
+/** `target`: the address of an app to which the form redirects, and which must be allowed. No page may frame it. */
 const policyOf = (target: string | undefined): string =>
   contentPolicy(
     { 'style-src': `'sha256-${styleHash}'` },

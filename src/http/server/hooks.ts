@@ -202,7 +202,7 @@ export const accessLog =
 /** A signal that aborts when the connection of the call closes: nobody waits for the answer any more. */
 export const untilClosed = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
-  // Nobody reads this answer. Its code keeps it from being logged as a fault of the service.
+  // The caller is gone and does not read this answer. Its code keeps it from being logged as a fault of the service.
   reply.raw.once('close', () =>
     controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before what it asked for was made.')),
   );

@@ -50,7 +50,7 @@ export const subjectOf = ({ kind }: Authenticated): string => subjects[kind];
 export const slotsOf = (caller: Authenticated): string => `concurrent:${countedAs(caller)}`;
 
 /**
- * Whose requests are counted together: those of a key, of a person in one team, of a grant of a person to an app, or of an app that calls for
+ * Name under which requests are counted together: a key, a person in one team, a grant of a person to an app, or an app that calls for
  * itself. Such an app gets a new grant with each token, so its grants are counted together.
  */
 const countedAs = (caller: Authenticated): string => {

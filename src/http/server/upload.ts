@@ -51,7 +51,7 @@ export const readUpload = async (request: FastifyRequest, sizeBytesMax: number, 
       upload = { filename: part.filename, bytes };
     }
   } catch (fault) {
-    // Nobody reads the rest; without this the request would wait for its reader.
+    // The rest of the body has no reader; without this the request would wait for one.
     request.raw.unpipe();
     request.raw.resume();
     if (fault instanceof DomainError) throw fault;

@@ -180,7 +180,7 @@ type ForgetAuditDeps = LeaseDeps &
     auditCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
   }>;
 
-/** So many at once: a fact names each entry. */
+/** Entries or origins per round: one fact names each entry. */
 const AT_ONCE = 500;
 
 export const forgetAuditWorker = (deps: ForgetAuditDeps): Worker =>
@@ -197,7 +197,7 @@ const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: 
     const upTo = isoTime(nowMs - deps.limits.auditDays * DAY_MS - CLOCKS_APART_MS);
     const { origins, entries } = await deps.overdue(isoTime(nowMs), upTo, AT_ONCE);
     const cause = causeOfWork(deps, 'forget-audit', { teamId: '', correlationId: 'forget-audit', causationId: 'forget-audit' }, fence);
-    // Whoever calls appends to these without a lease.
+    // The command appends to these streams without a lease.
     const { fence: _fence, ...unfenced } = cause;
     for (const stream of origins) await forgetOrigins(deps.eventLog, stream, unfenced);
     if (entries.length > 0) await forgetEntries(deps, entries, cause);

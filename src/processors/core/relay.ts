@@ -48,7 +48,7 @@ const pointersOf = ({ kind, startedBy }: Processor, events: readonly Recorded[])
   return pointers;
 };
 
-/** Which queues have work that the bus refused: the reader of timers finds it again. */
+/** Queues with work that the bus refused: the reader of timers finds it again. */
 export type UnpublishedWork = Readonly<{
   note: (processor: string, priority: Priority) => void;
   /** True if work was noted since the last `take`. */

@@ -25,7 +25,7 @@ export type DomainKeys = (teamId: string, senderDomain: string) => Promise<reado
 /** Domains whose decrypted keys are cached. */
 const OPENED_MAX = 500;
 
-/** Caches decrypted keys. Which of them sign is read from the team's state for each mail. */
+/** Caches decrypted keys. The keys that sign are chosen by the team's state for each mail. */
 export const openDomainKeys = ({ eventLog, senderDomains }: Pick<DomainNeeds, 'eventLog' | 'senderDomains'>): DomainKeys => {
   const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
   return async (teamId, senderDomain) => {

@@ -41,7 +41,7 @@ const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
 
 const timers: readonly TimerUse[] = [{ kind: 'removal', read: 'due', destroys: true, seldom: true }];
 
-/** Of a command: nothing outside our own stores is called. */
+/** Deadline of the command, which calls only our own stores. */
 const DEADLINE_MS = 60_000;
 
 /** The command itself looks whether it is time. */

@@ -91,7 +91,7 @@ type Run = {
   startNext: (() => void) | undefined;
   /** Whether the wait is for the pace to allow more. */
   isPaced: boolean;
-  /** Nothing is started any more. */
+  /** If true, no further post is started. */
   isEnding: boolean;
 };
 
@@ -276,7 +276,7 @@ const start = (deps: CourierOf, run: Run, job: Job, cutOff: AbortSignal): void =
         if (tried === undefined) return;
         if (tried === 'kept') {
           queues.putBack(job);
-          // Nothing else is started before the state of the team is read again.
+          // Read the state of the team again before anything else is started.
           run.isChanged = true;
           waker.wake();
           return;

@@ -35,7 +35,7 @@ type DeliverWebhooksDeps = LeaseDeps &
 
 const REMOVE_NAME = 'remove-webhook-records';
 
-/** Of the worker that removes records. */
+/** Interval of the worker that removes records. */
 const LOOK_EVERY_MS = 60_000;
 
 const PARTS_PER_LOOK = 500;
@@ -110,7 +110,7 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   try {
     for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);
   } finally {
-    // Nothing wakes the couriers any more: they end, and the next run reads what they were not told of.
+    // The couriers get no further wake-ups: they end, and the next run reads the events that they have not heard of.
     unsubscribed.abort();
     await Promise.all(running);
   }

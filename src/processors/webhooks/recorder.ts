@@ -160,7 +160,7 @@ const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: read
   return { reached: looked.first.upTo(progress.reached), ...failing, ...(isOpen ? { replay: { ...replay, next } } : {}) };
 };
 
-/** Nothing is kept of an answer where what it answers was destroyed meanwhile. */
+/** Answers whose email was destroyed meanwhile are recorded as null. */
 const sealAnswers = async ({ keys }: CourierDeps, batch: readonly EndedAttempt[]): Promise<(SealedAnswer | null)[]> => {
   const ids = new Set(batch.flatMap(({ tried }) => (tried.answer ? tried.keys : [])));
   const found = ids.size === 0 ? new Map<string, SealingKey>() : await keys.getMany([...ids]);

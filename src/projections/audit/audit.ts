@@ -161,7 +161,7 @@ const peopleSteps = (recorded: Recorded): readonly Step[] => {
 
 const originsId = (scope: string, month: string): string => `${scope}.${month}`;
 
-/** Of a person who is erased, or a team of which nothing is left, it is to be forgotten at once. */
+/** Origins of an erased person, or of an erased team, are forgotten at once. */
 const erasedOrigins = ({ event, stream }: Recorded, days: number): readonly string[] =>
   event.type === 'UserErased' || event.type === 'TeamErased'
     ? monthsUpTo(event.data.at, days).map((month) => originsId(splitStream(stream).id, month))
@@ -233,7 +233,7 @@ export const auditProjection = (days: number): Projection => {
 
 type Deps = Readonly<{ readModels: ReadModels; clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'listTotalMax' | 'auditDays'> }>;
 
-/** Of what is older nothing is shown, though it be there. */
+/** Time of the oldest entry that is shown, even if older ones are still stored. */
 const keptSince = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.auditDays * DAY_MS);
 
 const membershipsOf = async ({ readModels }: Deps, teamId: TeamId): Promise<readonly AuditMembership[]> => {

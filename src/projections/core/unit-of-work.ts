@@ -22,8 +22,9 @@ type Change = Readonly<{ document: Document | undefined; position: number; isRea
 type CollectionState = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
 
 /**
- * So many events after the opening may have been folded before by a write that was cut off: more than one write of a runner has. For them the main documents
- * of streams that begin with these events are read too, because only a main document says that the others were written, or removed.
+ * The first events after the opening may already be folded by a write that was cut off. This many are checked: more than one write of a
+ * runner has. For them the main documents of streams that begin with these events are read too, because only a main document says that the
+ * others were written, or removed.
  */
 const FOLDED_BEFORE_MAX = 1_000;
 

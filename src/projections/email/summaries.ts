@@ -52,7 +52,7 @@ export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<Milesto
  */
 export type DayRowsDocument = DayOfTeam & Readonly<{ size: number; rows: Readonly<Record<string, Readonly<MilestoneCounts>>> }>;
 
-/** Neither an id nor a term of a tag. */
+/** Key of the row for all others; neither an id nor a term of a tag. */
 export const OTHER = 'other';
 
 /** Days that are read at once, by the size of the documents, so that other requests go on in between. */

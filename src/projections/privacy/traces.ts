@@ -1,6 +1,6 @@
 /**
- * Where an address or a person stands in the read models: emails, bulk sends and webhooks of an address, open erasures, and what has to end when a
- * person leaves.
+ * Places of an address or a person in the read models: emails, bulk sends and webhooks of an address, open erasures, and what has to end
+ * when a person leaves.
  */
 import type { ErasureEvent } from '../../domain/privacy/events.js';
 import type { Recorded } from '../../domain/events.js';
@@ -67,7 +67,7 @@ export const erasuresProjection = declareProjection({
   },
 });
 
-/** Where a person is known, deleted teams among them: as far as the read models have it. */
+/** Teams, sessions and grants of a person, with deleted teams, as far as the read models have caught up. */
 export type UserTraces = Readonly<{
   teams: readonly TeamId[];
   sessions: readonly SessionId[];
@@ -81,7 +81,7 @@ export type AddressesOfTeam = Readonly<{ teamId: TeamId | undefined; addresses: 
 
 /** More than anybody has. */
 const TRACES_MAX = 10_000;
-/** So many mails are read at once. */
+/** Mails that are read at once. */
 const PAGE = 200;
 
 type Deps = Readonly<{ readModels: Pick<ReadModels, 'find'> }>;

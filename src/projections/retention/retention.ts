@@ -73,7 +73,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
   ];
 };
 
-/** Nothing is changed. In: the moment for which it is asked. Of what is never due, for it goes at once or stays, there are no lines. */
+/** Reads what is due for removal at that moment; changes nothing. Data that is removed at once, or never, has no line. */
 export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Promise<readonly RetentionLine[]> => {
   const now = isoTime(nowMs);
   const due = new Map<string, Due>([

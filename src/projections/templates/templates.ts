@@ -171,7 +171,7 @@ export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';
 const ASSET_TIMERS = timersOf('asset');
 
-/** `text`: the file name, for searches. Of a deleted asset there is `deletedOf` in place of `team` and `text`: each list finds its own by one field. */
+/** `text`: the file name, for searches. A deleted asset has `deletedOf` in place of `team` and `text`: each list selects by one field. */
 export type AssetDocument = Document &
   Readonly<{ team?: string; text?: string; deletedOf?: string; deletedAt?: string; item: AssetListing }>;
 /** Its id is that of the team. */

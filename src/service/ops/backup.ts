@@ -222,6 +222,6 @@ export const forgetReplaced = (config: Config): void => {
     if (localStores(config)[kind]) for (const suffix of SUFFIXES) rmSync(asideOf(placesOf(config)[kind]) + suffix, { force: true });
 };
 
-/** Where a log or keys stand already, their names. */
+/** Names of the log and the keys that already exist. */
 export const storesThere = (config: Config, kinds: readonly Backup['kind'][]): readonly string[] =>
   kinds.map((kind) => placesOf(config)[kind]).filter((file) => existsSync(file));

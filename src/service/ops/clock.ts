@@ -1,7 +1,6 @@
 /**
- * The clock that a running service goes by, and whether the time of day can be trusted. Nothing is destroyed by its age while it is not:
- * after somebody has set the clock, or while the service was away and nobody can tell, until the clock has been steady for a day or an
- * operator confirms it.
+ * The clock that a running service goes by, and whether the time of day can be trusted. While it cannot, data is not destroyed by its age:
+ * after the clock was set, possibly while the service was down, until the clock has been steady for a day or an operator confirms it.
  */
 import { join } from 'node:path';
 import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
@@ -94,7 +93,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   } else if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
 
   let away = mark?.away ?? [];
-  // Nobody knows whether an instance without a mark ran before.
+  // An instance without a mark may have run before.
   let watchedUpToMs = mark === undefined ? (deps.isNew ? startedMs : 0) : Math.min(mark.nowMs, startedMs);
   const noteAway = (): void => {
     const nowMs = clock.now();

@@ -53,7 +53,7 @@ export type Config = Readonly<{
   publicUrl: string;
   /** What links in mails begin with; undefined where mails leave this machine and no such address is set. */
   linkBase: string | undefined;
-  /** Who may become a user. */
+  /** People who may become users. */
   registration: Registration;
   /** Only this machine can reach the service: no address for others is set, and no proxy. */
   isOnLoopback: boolean;
@@ -62,9 +62,9 @@ export type Config = Readonly<{
   isDataDirNamed: boolean;
   roles: readonly Role[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where figures are answered; undefined: nothing is measured. */
+  /** Address at which metrics are served; undefined: no metrics are measured. */
   metrics: Readonly<{ host: string; port: number }> | undefined;
-  /** Where spans are sent; undefined: none are made. */
+  /** Endpoint of spans; undefined: no spans are made. */
   traces: TraceSettings | undefined;
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;

@@ -30,7 +30,7 @@ type InboundSmtpSettings = Readonly<{
 export type Tls = Readonly<{ cert: string; key: string; paths: readonly [string, string]; names: readonly [SettingName, SettingName] }>;
 
 export type TraceSettings = Readonly<{
-  /** Where batches of spans are posted. */
+  /** URL to which batches of spans are posted. */
   url: string;
   headers: Readonly<Record<string, string>>;
   resource: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** Where each part of the service is: one URL each, whose scheme says which engine it is. */
+/** URLs of the parts of the service: one each, whose scheme selects the engine. */
 import { join, resolve } from 'node:path';
 import { ConfigError, type SettingName } from './settings.js';
 import { withoutCredentials } from '../../shared/addresses.js';

@@ -1,6 +1,6 @@
 /**
- * Which services run on the stores that the settings name, told by leases and file locks, and what keeps a second one, or one beside a
- * repair, from running.
+ * Services that run on the configured stores, known by leases and file locks. Keeps a second service, or a repair, from running beside the
+ * first.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

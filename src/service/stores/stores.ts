@@ -228,7 +228,7 @@ export const openLimiter = async (
   return openRedisLimiter({ url: urls.limiter, clock, logger });
 };
 
-/** Where each store is: its file or directory, or its server without credentials. */
+/** Location of each store: its file or directory, or its server without credentials. */
 export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreName, string>> => ({
   log: placeOf(urls.eventStore),
   keys: placeOf(urls.keys),
@@ -236,7 +236,7 @@ export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreN
   files: placeOf(urls.files),
 });
 
-/** Which stores are files or directories of this machine. */
+/** Stores that are files or directories of this machine. */
 export const localStores = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreName, boolean>> => ({
   log: isLocal(urls.eventStore),
   keys: isLocal(urls.keys),

@@ -27,7 +27,7 @@ type AppendToSend = Readonly<{
 }>;
 
 export type Appends = Readonly<{
-  /** Rejects with EventStoreAway if the server cannot be reached. Nothing is written then. */
+  /** Rejects with EventStoreAway if the server cannot be reached. The append is not written then. */
   append: (append: NewAppend) => Promise<AppendAnswer>;
   /** Resolves when nothing is under way. */
   settled: () => Promise<void>;

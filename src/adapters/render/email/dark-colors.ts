@@ -1,6 +1,6 @@
 /**
- * Which colours of a mail can be read, light and dark: letters on a background, and a twin for dark mode of every colour. Light surfaces
- * become dark ones of the same hue, dark text light. Literals are settled when the template is compiled, values when it is rendered.
+ * Legible colours of a mail, light and dark: letters on a background, and a counterpart in dark mode for every colour. Light surfaces
+ * become dark ones of the same hue, dark text light. Literals are computed when the template is compiled, values when it is rendered.
  */
 import { contrastOf, hexOfHsl, hslOf, isTranslucent, rgbOf, seenOn } from '../colors.js';
 

@@ -76,7 +76,7 @@ export const writeDocument = (
     js('E(subject)'),
     `</title>${OUTLOOK}<style>${styleOf(widthPx, context)}`,
   );
-  // Which twins the values need is known behind the last component only.
+  // The dark counterparts of values are known only after the last component, so the head is added last.
   code.statement('const head=h;h="";');
   code.html('</style></head>');
   code.html('<body', classAttribute(pageClass), ' style="margin:0;padding:0;background-color:', page, '">');

@@ -417,7 +417,7 @@ const visitItems = (list: RichElement, state: TextState, context: Context, colum
     close(state);
   });
   Object.assign(state, { first, rest, kind });
-  // Nobody knows yet which item will be the last.
+  // It is not known here which item will be the last.
   if (isOptional && kind !== 'item') state.paragraphs.push({ terms: [], kind: 'gap', first: '', rest, when: state.when });
 };
 

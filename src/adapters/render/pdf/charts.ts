@@ -35,7 +35,7 @@ const HOLE = 0.58;
 
 /**
  * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the fonts of the
- * document, families by their names in `fonts.descriptors`. The same chart gives the same text. Throws DomainError FONT_MISSING.
+ * document, families by their names in `fonts.descriptors`. Equal charts give equal text. Throws DomainError FONT_MISSING.
  */
 export const chartSvg = (chart: ExpandedChart, widthPt: number, place: ChartPlace): ChartDrawing => {
   const text = chartText(place, chart.field);

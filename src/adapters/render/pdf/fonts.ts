@@ -43,7 +43,8 @@ export type TextLine = Readonly<{
   widthAt: (fontSize: number) => number;
   /**
    * The line as a path of SVG in thousandths of the font size, y downwards, where its letters join, stack or run from the right or are of
-   * several fonts: what draws SVG sets letters one after the other and parts in different fonts with a space between them. Else undefined.
+   * several fonts: what draws SVG sets letters one after the other and parts in different fonts with a space between them. Otherwise
+   * undefined.
    */
   outline: () => string | undefined;
 }>;
@@ -377,7 +378,10 @@ const runsOf = (
   return runs;
 };
 
-/** True if the whole line is one run whose letters are set one after the other. Told by the text alone, because the answer of a font depends on earlier questions. */
+/**
+ * True if the whole line is one run whose letters are set one after the other. Computed from the text alone, because the answer of a font
+ * depends on earlier questions.
+ */
 const isOnePlainRun = ([run, ...others]: readonly FontRun[]): boolean =>
   others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
 

@@ -69,10 +69,10 @@ const SIZE_SHARE = 0.22;
 let shippedFonts: Fonts | undefined;
 
 /**
- * In: an expanded document, its pictures by the addresses they have in it, and what the file says of itself; `fonts` where more than
- * the shipped ones are configured. Out: the file. The same input gives the same bytes. Nothing is read but font files.
- * Throws DomainError: ERR_LIMIT_001 as soon as a page too many is begun, ERR_LIMIT_006 as soon as the file is too large, FONT_MISSING,
- * GENERATION_FAILED (a picture that cannot be drawn, by its place), VALIDATION_ERROR (a QR code that cannot hold its value).
+ * In: an expanded document, its pictures by the addresses they have in it, and its metadata; `fonts` if more than the shipped ones are
+ * configured. Out: the file. Equal input gives equal bytes. Reads only font files. Throws DomainError: ERR_LIMIT_001 as soon as a page too
+ * many is begun, ERR_LIMIT_006 as soon as the file is too large, FONT_MISSING, GENERATION_FAILED (a picture that cannot be drawn, by its
+ * place), VALIDATION_ERROR (a QR code that cannot hold its value).
  */
 export const makePdf = async (
   document: ExpandedDocument,

@@ -44,7 +44,7 @@ type Structure = Readonly<{
 const BOOKMARKS_MAX = 1_000;
 const TITLE_CHARS_MAX = 200;
 
-/** Calls `onBytes` with the file piece by piece. The same job gives the same bytes. */
+/** Calls `onBytes` with the file piece by piece. Equal jobs give equal bytes. */
 export const print = async (job: PrintJob): Promise<void> => {
   const document = new PrintedDocument(job);
   for (const [name, bytes] of job.pictures) await document.embed(name, bytes);

@@ -156,7 +156,7 @@ export const isInvisible = (character: string): boolean =>
 export const isJoiner = (character: string): boolean => character === '\u200c' || character === '\u200d' || character === '\u034f';
 
 export const isSpace = (character: string): boolean => /\p{Zs}/u.test(character);
-/** Neither letter nor mark of a script: it looks well in the font of its neighbours. */
+/** True for characters of no script, neither letter nor mark, which are drawn in the font of their neighbours. */
 export const isNeutral = (character: string): boolean =>
   /[\p{Zs}\p{P}\p{N}\p{S}]/u.test(character) && /[\p{Script=Common}\p{Script=Inherited}]/u.test(character);
 

@@ -137,7 +137,7 @@ const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument
   return ({ cacheKey, content }) => compiled.getOrMake(cacheKey, () => compileDocument(content, limits));
 };
 
-/** In: the settings, then a job. Out: its answer; a refusal is one. Whatever else goes wrong rejects, which ends the process. */
+/** In: the settings, then a job. Out: its answer; a refusal is one. Other errors reject, which ends the process. */
 export default (settings: WorkerSettings) => {
   const make = openMaker(settings);
   const render = openMailRenderer(settings);

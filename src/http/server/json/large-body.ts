@@ -151,7 +151,7 @@ export const parseInTurns = async (bytes: Buffer, size: PartSize = PART): Promis
       if (byte === QUOTE) {
         at = endOfString(bytes, at + 1);
       } else if (innerEnd !== undefined) {
-        // Nothing but white space stands behind it before the next comma.
+        // Only white space stands between here and the next comma.
         if (memberAt > from) await take(memberAt - 1);
         target.set(bytes.toString('utf8', memberAt, at), await read(at, innerEnd));
         at = innerEnd;

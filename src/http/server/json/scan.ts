@@ -1,6 +1,6 @@
 /**
  * Scans the bytes of a JSON text in linear time, without parsing it: counts members, names and depth, finds the ends of strings and
- * numbers, and numbers that a double cannot hold. Also inspects a parsed value for dangerous keys and broken Unicode.
+ * numbers, and numbers that a double cannot hold. It also inspects a parsed value for dangerous keys and broken Unicode.
  */
 import type { FieldError } from '../../../domain/core/errors.js';
 import { losesDigits } from '../../../domain/core/json.js';
