@@ -9,7 +9,7 @@ import { createApiKey } from '../src/commands/keys/api-keys.js';
 import { firstTeam, systemCaller } from '../src/commands/core/caller.js';
 import { loadState } from '../src/commands/core/handle.js';
 import { personalCause, startSession } from '../src/commands/people/sessions.js';
-import { userFold } from '../src/commands/access/users.js';
+import { userDecider } from '../src/domain/people/decider.js';
 import { readConfig } from '../src/service/settings/config.js';
 import {
   assertDefined,
@@ -60,7 +60,7 @@ const personOf = async (engine: Engine, where: Where): Promise<Person> => {
   const sealed = { email: `${userId}@example.com`, name: 'Ada Example', passwordHash: 'none' };
   await engine.eventLog.append(ofUser, startOf(ofUser), [{ type: 'UserRegistered', data: registered, sealed }], cause);
   if (where === 'here') {
-    const { state: user } = await loadState(engine.eventLog, ofUser, userFold);
+    const { state: user } = await loadState(engine.eventLog, ofUser, userDecider);
     const { accessToken } = await startSession(engine, { userId, user: assertDefined(user, 'user'), secondFactor: false }, from);
     return { userId, token: accessToken };
   }

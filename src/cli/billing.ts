@@ -1,7 +1,8 @@
 /** `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its credits. */
 import { addCredits, getAccount } from '../commands/billing/account.js';
 import { systemCaller } from '../commands/core/caller.js';
-import { changeBilling, type BillingChanges, type UsedInMonth } from '../commands/teams/teams.js';
+import { changeBilling, type UsedInMonth } from '../commands/teams/teams.js';
+import type { BillingChanges } from '../domain/teams/decider.js';
 import { emailsProjection } from '../projections/email/emails.js';
 import { makeQueries } from '../projections/queries.js';
 import type { UsedOfDay } from '../projections/query-types.js';

@@ -1,7 +1,8 @@
 /** Credits under many senders, in one process and in several, with failures between the reservation and its email. */
 import t from 'tap';
 import type { CommandNeeds } from '../../src/commands/needs.js';
-import { changeBilling, type BillingChanges } from '../../src/commands/teams/teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
+import type { BillingChanges } from '../../src/domain/teams/decider.js';
 import { sendEmail } from '../../src/commands/email/send.js';
 import { advanceCredits, balanceOf, noCredits } from '../../src/domain/billing/credits.js';
 import type { CreditsEvent } from '../../src/domain/billing/events.js';

@@ -20,7 +20,8 @@ import {
 import { evolveTeam, type TeamState } from '../../src/domain/teams/state.js';
 import { handle, loadState } from '../../src/commands/core/handle.js';
 import { claimAddress } from '../../src/commands/people/users.js';
-import { ownerOf, signInAddress, userFold } from '../../src/commands/access/users.js';
+import { userDecider } from '../../src/domain/people/decider.js';
+import { ownerOf, signInAddress } from '../../src/commands/access/users.js';
 import { openAccountWorld } from '../support/account-world.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
@@ -208,7 +209,7 @@ void t.test('an address that is taken at the same moment is free again, as is th
       isFirst = false;
       await claimAddress(world.deps, addressId, userId, cause);
       const changed = { type: 'UserAddressChanged' as const, data: { at: T0, addressId }, sealed: { email: 'ada@new.example.com' } };
-      await handle(world.deps.eventLog, userStream(userId), { decide: () => [changed], ...userFold }, null, cause);
+      await handle(world.deps.eventLog, userStream(userId), { ...userDecider, decide: () => [changed] }, null, cause);
     }
     return tracesOf(world)(userId);
   };

@@ -4,7 +4,7 @@ import { deviceOf, networkOf } from '../../src/domain/people/user.js';
 import { userStream } from '../../src/domain/core/ids.js';
 import { loadState } from '../../src/commands/core/handle.js';
 import { personalCause, noteSignInPlace } from '../../src/commands/people/sessions.js';
-import { userFold } from '../../src/commands/access/users.js';
+import { userDecider } from '../../src/domain/people/decider.js';
 import { codeOf, openAccountWorld, quickly, type AccountWorld } from '../support/account-world.js';
 import { callerOf, from, PASSWORD, signedIn, withSecondFactor } from '../support/people.js';
 
@@ -83,7 +83,7 @@ void t.test('who signs in by ever other devices fills neither the mailbox nor th
   const deps = quickly(world.deps);
   const letters = (at: number): string => String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26));
   const note = async (at: number): Promise<void> => {
-    const { state } = await loadState(deps.eventLog, userStream(ada.userId), userFold);
+    const { state } = await loadState(deps.eventLog, userStream(ada.userId), userDecider);
     await noteSignInPlace(deps, ada.userId, state!, { ...from, userAgent: letters(at) }, personalCause(deps, ada.userId, 'r'));
   };
   const before = (await told(world)).length;

@@ -1,6 +1,6 @@
 /** Users as sign-in knows them: who has which address, who calls, and the state of a person. */
 import { requireAddress } from '../../domain/mime/address.js';
-import { loadState } from '../core/handle.js';
+import { handle, loadState } from '../core/handle.js';
 import type { AccessNeeds } from './needs.js';
 import {
   assertDefined,
@@ -10,7 +10,9 @@ import {
   userStream,
   type UserId,
 } from '../../domain/core/ids.js';
-import { evolveUser, evolveUserAddress, type User, type UserAddressState, type UserState, userNotFound } from '../../domain/people/user.js';
+import { livingUser, userAddressDecider, userDecider, type UserCommand } from '../../domain/people/decider.js';
+import { type User, userNotFound } from '../../domain/people/user.js';
+import type { Cause } from '../../event-log/event-log.js';
 import type { Caller } from '../core/caller.js';
 
 /** An address in the form in which people sign in by it, and the id of the stream that says who has it. */
@@ -22,12 +24,9 @@ export const signInAddress = (deps: Pick<AccessNeeds, 'keys'>, text: string): Si
   return { email, addressId: userAddressIdOfFingerprint(deps.keys.fingerprint('user address', email)) };
 };
 
-export const userFold = { evolve: evolveUser, initialState: undefined as UserState };
-export const userAddressFold = { evolve: evolveUserAddress, initialState: undefined as UserAddressState };
-
 /** The person who has the address now; undefined where nobody has. */
 export const ownerOf = async (deps: Pick<AccessNeeds, 'eventLog'>, addressId: string): Promise<UserId | undefined> => {
-  const { state } = await loadState(deps.eventLog, userAddressStream(addressId), userAddressFold);
+  const { state } = await loadState(deps.eventLog, userAddressStream(addressId), userAddressDecider);
   return state === undefined ? undefined : assertDefined(parseUserId(state), 'user id');
 };
 
@@ -39,7 +38,10 @@ export const personOf = ({ user }: Caller): UserId => {
 
 /** Rejects with USER_NOT_FOUND. */
 export const loadUser = async (deps: Pick<AccessNeeds, 'eventLog'>, id: UserId): Promise<User> => {
-  const { state } = await loadState(deps.eventLog, userStream(id), userFold);
-  if (state === undefined || state.isErased) throw userNotFound();
-  return state;
+  const { state } = await loadState(deps.eventLog, userStream(id), userDecider);
+  return livingUser(state);
 };
+
+/** Changes a person. Rejects as `decideUser` throws. */
+export const changeUser = ({ eventLog }: Pick<AccessNeeds, 'eventLog'>, id: UserId, command: UserCommand, cause: Cause) =>
+  handle(eventLog, userStream(id), userDecider, command, cause);

@@ -30,9 +30,8 @@ import {
   ACCESS_TOKEN_MS,
   CODE_MS,
   REFRESH_TOKEN_MS,
-  evolveTokenList,
-  emptyTokenList,
   isCounted,
+  tokenListDecider,
   type TokenList,
   formatToken,
   grantIdOf,
@@ -41,7 +40,7 @@ import {
   type TokenKind,
 } from '../../domain/apps/tokens.js';
 import type { OAuthTokensEvent } from '../../domain/apps/events.js';
-import type { MaybePromise, Decider } from '../../domain/core/decider.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Deleted } from '../../api/core/common.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -237,10 +236,4 @@ const loadUntil = async <State>(
 const isInUse = async (deps: AppNeeds, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
   const hasIt = (list: TokenList): boolean => isCounted(list[kind], id, number);
   return hasIt((await loadUntil(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), hasIt)).state);
-};
-
-const tokenListDecider: Decider<OAuthTokensEvent, OAuthTokensEvent, TokenList> = {
-  decide: (counted) => [counted],
-  evolve: evolveTokenList,
-  initialState: emptyTokenList,
 };

@@ -1,16 +1,15 @@
 /** Passwords and second factors: what a person must give before their account changes, and commands that set up, remove and renew a second factor. */
-import { timingSafeEqual } from 'node:crypto';
 import { handle } from '../core/handle.js';
 import { refusing, type Caller } from '../core/caller.js';
 import type { TeamNeeds } from '../teams/needs.js';
 import { ownCause } from './users.js';
-import { userFold, loadUser, personOf } from '../access/users.js';
+import { changeUser, loadUser, personOf } from '../access/users.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { userStream, type UserId, sessionStream, type SessionId } from '../../domain/core/ids.js';
-import type { UserEvent } from '../../domain/people/events.js';
-import { type SecondFactor, type UserState, normalPassword, holdsSession, userNotFound, type User } from '../../domain/people/user.js';
+import { decideUser, livingUser, type AskingSession, type GivenCode } from '../../domain/people/decider.js';
+import { normalPassword, type User } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { readRefreshToken, invalidToken, sessionEnded, sessionDecider } from '../../domain/people/session.js';
+import { readRefreshToken, invalidToken, sessionDecider } from '../../domain/people/session.js';
 import { tellPerson } from '../email/service-mails.js';
 import type {
   ConfirmSecondFactorRequest,
@@ -37,9 +36,8 @@ export const codeRequired = (): DomainError =>
  */
 export const assertSecondFactor = async (deps: TeamNeeds, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
   if (code === undefined) throw codeRequired();
-  const decide = (_: null, user: UserState): readonly UserEvent[] =>
-    user?.secondFactor === undefined ? [] : [useCode(deps, userId, user.secondFactor, code, cause.at)];
-  const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const command = { type: 'UseCode', at: cause.at, code: readCode(deps, userId, code, cause.at) } as const;
+  const { events } = await naming(userId, () => changeUser(deps, userId, command, cause));
   return events.length > 0;
 };
 
@@ -57,22 +55,11 @@ export const ownSession = ({ user }: Caller): SessionId => {
   return user.sessionId;
 };
 
-/**
- * A decision on a person that a session of theirs asks for. It throws SESSION_ENDED if that session was ended at the same moment: of two
- * sessions that end each other, one goes on.
- */
-export const bySession = async (
-  deps: TeamNeeds,
-  caller: Caller,
-  decide: (user: User) => readonly UserEvent[],
-): Promise<(_: null, user: UserState) => readonly UserEvent[]> => {
-  const sessionId = ownSession(caller);
-  const { state: session } = await deps.session(sessionStream(sessionId));
-  return (_, user) => {
-    const living = livingUser(user);
-    if (session === undefined || !holdsSession(living, sessionId, session.epoch)) throw sessionEnded(living.endedBy ?? 'revoked');
-    return decide(living);
-  };
+/** The session that calls, as a decision on its person needs it. */
+export const askingSession = async (deps: TeamNeeds, caller: Caller): Promise<AskingSession> => {
+  const id = ownSession(caller);
+  const { state } = await deps.session(sessionStream(id));
+  return { id, epoch: state?.epoch };
 };
 
 /** The key under which attempts with the password or a code are counted: together with sign-ins as that person. */
@@ -103,11 +90,7 @@ export const prepareSecondFactor = async (
   const cause = ownCause(deps, caller);
   const { secondFactors, drawCode } = deps.people;
   const secret = secondFactors.newSecret();
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    if (livingUser(user).secondFactor !== undefined) throw factorSet();
-    return [{ type: 'SecondFactorPrepared', data: { at: cause.at }, sealed: { secret } }];
-  };
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await changeUser(deps, id, { type: 'PrepareSecondFactor', at: cause.at, secret }, cause);
   const url = secondFactors.uri(secret, email ?? id);
   return { secret, url, qrCode: `data:image/png;base64,${drawCode(url).toString('base64')}` };
 };
@@ -124,18 +107,17 @@ export const confirmSecondFactor = async (
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
   const { codes, hashes } = makeRecoveryCodes(deps, id);
-  const decide = (_: null, state: UserState): readonly UserEvent[] => {
-    const user = livingUser(state);
-    if (user.secondFactor !== undefined) throw factorSet();
-    const secret = preparedSecret(deps, user, cause.at);
-    const step = stepOfCode(deps, secret, code, cause.at);
-    if (step === undefined) throw invalidCode();
-    return [{ type: 'SecondFactorConfirmed', data: { at: cause.at, step }, sealed: { secret, recoveryHashes: hashes } }];
-  };
+  const command = {
+    type: 'ConfirmSecondFactor',
+    at: cause.at,
+    code: readCode(deps, id, code, cause.at),
+    recoveryHashes: hashes,
+    preparedMs: deps.limits.secondFactorPreparedMs,
+  } as const;
   const user = await loadUser(deps, id);
-  decide(null, user);
+  decideUser(command, user);
   await tellPerson(deps, id, user, { kind: 'second-factor-on', about: [user.prepared?.at] }, cause);
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await changeUser(deps, id, command, cause);
   await handle(deps.eventLog, sessionStream(ownSession(caller)), sessionDecider, { type: 'GiveSecondFactor', at: cause.at }, cause);
   await deps.whenHeldEverywhere();
   return { recoveryCodes: codes };
@@ -146,13 +128,10 @@ export const removeSecondFactor = async (deps: TeamNeeds, caller: Caller, { pass
   const id = personOf(caller);
   const known = await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    useCode(deps, id, factorOf(user), code, cause.at);
-    return [{ type: 'SecondFactorRemoved', data: { at: cause.at } }];
-  };
-  decide(null, known);
+  const command = { type: 'RemoveSecondFactor', at: cause.at, code: readCode(deps, id, code, cause.at) } as const;
+  await naming(id, async () => decideUser(command, known));
   await tellPerson(deps, id, known, { kind: 'second-factor-off', about: [known.secondFactor?.secret] }, cause);
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await naming(id, () => changeUser(deps, id, command, cause));
 };
 
 /** Replaces all recovery codes. Rejects as `removeSecondFactor` does. */
@@ -161,16 +140,10 @@ export const renewRecoveryCodes = async (deps: TeamNeeds, caller: Caller, { pass
   await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
   const { codes, hashes } = makeRecoveryCodes(deps, id);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => [
-    useCode(deps, id, factorOf(user), code, cause.at),
-    { type: 'RecoveryCodesRenewed', data: { at: cause.at }, sealed: { recoveryHashes: hashes } },
-  ];
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  const command = { type: 'RenewRecoveryCodes', at: cause.at, code: readCode(deps, id, code, cause.at), recoveryHashes: hashes } as const;
+  await naming(id, () => changeUser(deps, id, command, cause));
   return { recoveryCodes: codes };
 };
-
-const invalidCode = (): DomainError =>
-  new DomainError('INVALID_CODE', 'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.');
 
 /** Apps show a blank in the middle of a code, and people type it. */
 const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
@@ -179,46 +152,23 @@ const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
 const recoveryHashOf = ({ keys }: Pick<TeamNeeds, 'keys'>, userId: UserId, code: string): string =>
   keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
 
-/** The time step of a code of the app; undefined if it is not a code of that secret for about this moment. */
-const stepOfCode = (deps: TeamNeeds, secret: string | undefined, code: string, at: string): number | undefined => {
+/** The code as the decision needs it. */
+const readCode = (deps: TeamNeeds, userId: UserId, code: string, at: string): GivenCode => {
   const digits = withoutBlanks(code);
-  return secret === undefined || !APP_CODE.test(digits) ? undefined : deps.people.secondFactors.stepOf(secret, digits, Date.parse(at));
+  return {
+    isOfApp: APP_CODE.test(digits),
+    stepOf: (secret) => deps.people.secondFactors.stepOf(secret, digits, Date.parse(at)),
+    recoveryHash: recoveryHashOf(deps, userId, code),
+  };
 };
 
-/** The event that uses the code up. Throws INVALID_CODE. */
-const useCode = (deps: TeamNeeds, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
-  if (APP_CODE.test(withoutBlanks(code))) {
-    const step = stepOfCode(deps, factor.secret, code, at);
-    if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
-    return { type: 'SecondFactorUsed', data: { at, step } };
+/** Names the person to the audit log if their code is refused. */
+const naming = async <Answer>(userId: UserId, act: () => Promise<Answer>): Promise<Answer> => {
+  try {
+    return await act();
+  } catch (fault) {
+    throw fault instanceof DomainError && fault.code === 'INVALID_CODE' ? refusing(userId, fault) : fault;
   }
-  const hash = Buffer.from(recoveryHashOf(deps, userId, code));
-  const index = factor.recoveryHashes.findIndex((kept) => timingSafeEqual(Buffer.from(kept), hash));
-  if (index < 0 || factor.usedRecovery.has(index)) throw refusing(userId, invalidCode());
-  return { type: 'RecoveryCodeUsed', data: { at, index } };
-};
-
-/** Throws USER_NOT_FOUND. */
-const livingUser = (user: UserState): User => {
-  if (user === undefined || user.isErased) throw userNotFound();
-  return user;
-};
-
-const factorSet = (): DomainError =>
-  new DomainError('SECOND_FACTOR_SET', 'There is a second factor already. POST /api/auth/totp/remove takes it away.');
-
-const factorNotSet = (): DomainError =>
-  new DomainError('SECOND_FACTOR_NOT_SET', 'There is no second factor. POST /api/auth/totp/prepare begins to set one up.');
-
-const factorOf = (user: UserState): SecondFactor => {
-  const { secondFactor } = livingUser(user);
-  if (secondFactor === undefined) throw factorNotSet();
-  return secondFactor;
-};
-
-const preparedSecret = ({ limits }: TeamNeeds, { prepared }: User, at: string): string => {
-  if (prepared?.secret === undefined || Date.parse(prepared.at) + limits.secondFactorPreparedMs <= Date.parse(at)) throw factorNotSet();
-  return prepared.secret;
 };
 
 const makeRecoveryCodes = (deps: TeamNeeds, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {

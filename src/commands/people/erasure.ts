@@ -3,7 +3,7 @@
  * the person can sign in and repeat a call that was broken off; from then on `eraseUser` finishes it without their help.
  */
 import type { Caller } from '../core/caller.js';
-import { handle, loadState } from '../core/handle.js';
+import { loadState } from '../core/handle.js';
 import type { TeamNeeds } from '../teams/needs.js';
 import { eraseAccountMails, mailedTo, type MailedTo } from '../email/service-mails.js';
 import { endGrant, openGrant } from '../apps/tokens.js';
@@ -11,7 +11,8 @@ import { assertOwnPassword, assertSecondFactor, codeRequired } from './credentia
 import { endSession } from './sessions.js';
 import { removeErased } from '../teams/teams.js';
 import { releaseAddress, ownCause } from './users.js';
-import { userFold, personOf } from '../access/users.js';
+import { changeUser, personOf } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
 import { forgetAllOrigins } from '../access/origins.js';
 import type { EraseOwnUserRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -26,8 +27,7 @@ import {
   type UserId,
 } from '../../domain/core/ids.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
-import type { UserEvent } from '../../domain/people/events.js';
-import { userNotFound, type UserState } from '../../domain/people/user.js';
+import { userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 
 /** Teams, sessions and grants of a person according to read models; each is then loaded from its stream. `teams` includes deleted ones. */
@@ -64,7 +64,7 @@ export const eraseOwnUser = async (
 /** Safe to repeat, also for a person who is erased already: it finishes what was broken off. Rejects with USER_NOT_FOUND and LAST_OWNER. */
 export const eraseUser = async (deps: TeamNeeds, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
   const stream = userStream(id);
-  const { state: user } = await loadState(deps.eventLog, stream, userFold);
+  const { state: user } = await loadState(deps.eventLog, stream, userDecider);
   if (user === undefined) throw userNotFound();
   const mailed = await mailedTo(deps, id);
   if (!user.isErased) {
@@ -72,9 +72,7 @@ export const eraseUser = async (deps: TeamNeeds, id: UserId, tracesOf: TracesOf,
     await assertOwnersLeft(deps, id, traces.teams);
     await endAll(deps, id, traces, cause);
   }
-  const decide = (_: null, state: UserState): readonly UserEvent[] =>
-    state === undefined || state.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
-  const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
+  const { state: erased } = await changeUser(deps, id, { type: 'Erase', at: cause.at }, cause);
   // Ends what began meanwhile; an erased person begins nothing more.
   const traces = await tracesOf(id, mailed);
   await endAll(deps, id, traces, cause);

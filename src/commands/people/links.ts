@@ -1,28 +1,18 @@
 /** Links in mails to people: sending them, and what they do (verify an address, reset a password, change an address). */
 import { accountLink, sendAccountMail, tellPerson } from '../email/service-mails.js';
 import type { Caller } from '../core/caller.js';
-import { handle, loadState } from '../core/handle.js';
+import { loadState } from '../core/handle.js';
 import type { TeamNeeds } from '../teams/needs.js';
 import { assertOwnPassword, assertSecondFactor } from './credentials.js';
 import { isoMoment } from '../core/memo.js';
 import { personalCause, type RequestFrom, recordEnds, type SessionsOf } from './sessions.js';
 import { claimAddress, releaseAddress, ownCause } from './users.js';
-import { ownerOf, signInAddress, userFold, personOf } from '../access/users.js';
+import { changeUser, ownerOf, signInAddress, personOf } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
 import type { ChangeAddressRequest } from '../../api/people.js';
-import { DomainError, invalid } from '../../domain/core/errors.js';
+import { invalid } from '../../domain/core/errors.js';
 import { userStream, type UserId } from '../../domain/core/ids.js';
-import type { UserEvent } from '../../domain/people/events.js';
-import {
-  assertLink,
-  linkInvalid,
-  makeLink,
-  readLink,
-  userNotFound,
-  type UserState,
-  assertPassword,
-  normalPassword,
-  type User,
-} from '../../domain/people/user.js';
+import { assertLink, linkInvalid, makeLink, readLink, assertPassword, normalPassword, type User } from '../../domain/people/user.js';
 import { makeVerifyLink, sendVerifyMail } from './registration.js';
 import type { Cause } from '../../event-log/event-log.js';
 
@@ -46,14 +36,8 @@ export const askAddressChange = async (deps: TeamNeeds, caller: Caller, request:
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { changeLinkMs } = deps.limits;
   const expiresAt = isoMoment(Date.parse(cause.at) + changeLinkMs);
-  const asked: UserEvent = { type: 'UserAddressChangeAsked', data: { at: cause.at, hash, expiresAt, addressId }, sealed: { email } };
-  const decide = (_: null, now: UserState): readonly UserEvent[] => {
-    if (now === undefined || now.isErased) throw userNotFound();
-    // The caller proved the old password only.
-    if (now.passwordHash !== user.passwordHash) throw new DomainError('INVALID_CREDENTIALS', 'The password was changed at this moment.');
-    return [asked];
-  };
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const command = { type: 'AskAddressChange', at: cause.at, before: user.passwordHash, hash, expiresAt, addressId, email } as const;
+  await changeUser(deps, userId, command, cause);
   const name = user.name ?? '';
   const hoursValid = changeLinkMs / 3_600_000;
   if (user.email !== undefined)
@@ -93,11 +77,7 @@ export const changeAddress = async (
   await claimAddress(deps, addressId, userId, cause);
   // This mail goes to the old address.
   await tellPerson(deps, userId, before, { kind: 'address-changed', about: [hash] }, cause);
-  const decide = (_: null, now: UserState): readonly UserEvent[] => {
-    assertLink(now?.nextAddress, hash, cause.at);
-    return [{ type: 'UserAddressChanged', data: { at: cause.at, addressId }, sealed: { email } }];
-  };
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await changeUser(deps, userId, { type: 'ChangeAddress', at: cause.at, hash, addressId, email }, cause);
   await releaseAddress(deps, before.addressId, userId, cause);
   return { email };
 };
@@ -108,16 +88,12 @@ export const changeAddress = async (
  */
 export const verifyAddress = async (deps: TeamNeeds, token: string, password: string, from: RequestFrom): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
-  const { user } = await openLink(deps, token, 'verify');
+  const { userId, hash, user } = await openLink(deps, token, 'verify');
   const given = normalPassword(password);
   const isRegistered = await deps.people.passwords.verify(user.passwordHash, given);
   const passwordHash = isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
-  await follow(deps, token, from, 'verify', (at, now) => {
-    if (now.isVerified) throw linkInvalid();
-    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
-    if (now.passwordHash === passwordHash) return [verified];
-    return [verified, { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } }];
-  });
+  const cause = personalCause(deps, userId, from);
+  await changeUser(deps, userId, { type: 'FollowVerifyLink', at: cause.at, hash, passwordHash }, cause);
 };
 
 /** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
@@ -131,14 +107,11 @@ export const resetPassword = async (
   assertPassword('password', password, deps.people.passwords.isCommon);
   const { userId, hash, user } = await openLink(deps, token, 'reset');
   const passwordHash = await deps.people.passwords.hash(normalPassword(password));
-  await tellPerson(deps, userId, user, { kind: 'password-changed', about: [hash] }, personalCause(deps, userId, from));
-  await follow(deps, token, from, 'reset', (at) => [
-    // The link proves that the person reads the mails of the address.
-    { type: 'UserAddressVerified', data: { at } },
-    { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
-  ]);
+  const cause = personalCause(deps, userId, from);
+  await tellPerson(deps, userId, user, { kind: 'password-changed', about: [hash] }, cause);
+  await changeUser(deps, userId, { type: 'FollowResetLink', at: cause.at, hash, passwordHash }, cause);
   await deps.whenHeldEverywhere();
-  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, from));
+  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), cause);
 };
 
 /** Call it after the answer is sent: it takes longer if somebody has the address, which the answer must not reveal. */
@@ -149,11 +122,9 @@ export const sendResetLink = async (deps: TeamNeeds, email: string, from: Reques
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { resetLinkMs } = deps.limits;
   const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
-  const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'reset', hash, expiresAt } };
-  // If the person has changed their address meanwhile, whoever reads the mails of the old one gets no link.
-  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.addressId !== user.addressId ? [] : [made]);
   const url = accountLink(deps, 'reset', token);
-  const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const command = { type: 'MakeResetLink', at: cause.at, hash, expiresAt, addressId: user.addressId } as const;
+  const { events } = await changeUser(deps, userId, command, cause);
   if (events.length === 0) return;
   const variables = { name: user.name ?? '', url, hoursValid: resetLinkMs / 3_600_000 };
   await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
@@ -169,29 +140,11 @@ export const sendVerifyLink = async (deps: TeamNeeds, email: string, from: Reque
   await sendVerifyMail(deps, { email: user.email!, name: user.name ?? '', url }, cause);
 };
 
-/** Appends events to the person of a link. Rejects with LINK_INVALID if it is not the last that was sent, was used, or has expired. */
-const follow = async (
-  deps: TeamNeeds,
-  token: string,
-  from: RequestFrom,
-  use: 'verify' | 'reset',
-  events: (at: string, user: User) => readonly UserEvent[],
-): Promise<void> => {
-  const read = readLink(token);
-  if (read === undefined) throw linkInvalid();
-  const cause = personalCause(deps, read.userId, from);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    assertLink(user?.links[use], read.hash, cause.at);
-    return events(cause.at, user!);
-  };
-  await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
-};
-
-/** The person of a link. The link is checked here, before a password is hashed, and again by `follow`. Rejects with LINK_INVALID. */
+/** The person of a link. The link is checked here, before a password is hashed, and again when it is followed. Rejects with LINK_INVALID. */
 const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
-  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userDecider);
   assertLink(use === 'address' ? user?.nextAddress : user?.links[use], read.hash, isoMoment(deps.clock.now()));
   return { ...read, user: user! };
 };
@@ -200,7 +153,7 @@ const findPerson = async (deps: TeamNeeds, email: string, from: RequestFrom): Pr
   const { addressId } = signInAddress(deps, email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
   return { userId, user, cause: personalCause(deps, userId, from) };
 };

@@ -7,17 +7,16 @@ import type { TeamNeeds } from '../teams/needs.js';
 import { firstTeam } from '../core/caller.js';
 import { joinBy, readInvitation } from '../teams/invitations.js';
 import { personalCause, type RequestFrom } from './sessions.js';
-import { addressTaken, claimAddress, confirmAddress, releaseAddress } from './users.js';
-import { ownerOf, signInAddress, userFold } from '../access/users.js';
+import { claimAddress, confirmAddress, releaseAddress } from './users.js';
+import { changeUser, ownerOf, signInAddress } from '../access/users.js';
+import { addressTaken, userDecider } from '../../domain/people/decider.js';
 import type { Registered, RegisterRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../../domain/core/ids.js';
 import { invitationNotYours, isInvitationToken } from '../../domain/teams/invitation.js';
 import type { Keys } from '../../domain/ports/keys.js';
-import type { TeamEvent } from '../../domain/teams/events.js';
-import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
-import { makeLink, assertPassword, normalPassword, type UserState } from '../../domain/people/user.js';
-import type { UserEvent } from '../../domain/people/events.js';
+import { teamDecider } from '../../domain/teams/decider.js';
+import { makeLink, assertPassword, normalPassword } from '../../domain/people/user.js';
 import { isoMoment } from '../core/memo.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
@@ -75,9 +74,8 @@ export const sendVerifyMail = (
 
 /** Makes the link that verifies the address and sets the password; the earlier one ends. For a verified address the link is void. */
 export const makeVerifyLink = async (deps: TeamNeeds, userId: UserId, cause: Cause): Promise<string> => {
-  const { token, made } = newVerifyLink(deps, userId, cause.at);
-  const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const { token, ...link } = newVerifyLink(deps, userId, cause.at);
+  await changeUser(deps, userId, { type: 'MakeVerifyLink', at: cause.at, ...link }, cause);
   return token;
 };
 
@@ -115,13 +113,8 @@ const registerFirst = async (deps: TeamNeeds, request: RegisterRequest, teamId: 
   }
   const userId = await makeUser(deps, request, { isVerified: true, from });
   const cause = personalCause(deps, userId, from);
-  const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at: cause.at, userId, role: 'owner' } }];
-  const decide = (_: null, team: TeamState) => {
-    if (team?.members !== undefined) throw closed('Somebody else became the first user just now.');
-    return events;
-  };
   try {
-    await handle(deps.eventLog, teamStream(teamId), { decide, evolve: evolveTeam, initialState: undefined }, null, { ...cause, teamId });
+    await handle(deps.eventLog, teamStream(teamId), teamDecider, { type: 'TakeOver', at: cause.at, userId }, { ...cause, teamId });
   } catch (fault) {
     // After any other fault the user stays: the append may have succeeded, and made them the owner.
     if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
@@ -161,29 +154,16 @@ const verifiedBefore = async (deps: TeamNeeds, request: RegisterRequest, from: R
   const { addressId } = signInAddress(deps, request.email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   if (user === undefined || user.isErased || user.addressId !== addressId) return undefined;
   const password = normalPassword(request.password);
   const isSamePassword = await deps.people.passwords.verify(user.passwordHash, password);
   if (!isSamePassword && user.isVerified) throw addressTaken();
   const cause = personalCause(deps, userId, from);
-  const { at } = cause;
-  const passwordHash = isSamePassword ? undefined : await deps.people.passwords.hash(password);
-  const decide = (_: null, now: UserState): readonly UserEvent[] => {
-    if (now === undefined || now.isErased || (now.isVerified && passwordHash !== undefined)) throw addressTaken();
-    if (now.isVerified) return [];
-    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
-    return passwordHash === undefined ? [verified] : [verified, ...replaced(request.name, passwordHash, at)];
-  };
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const replacedBy = isSamePassword ? {} : { replacedBy: { name: request.name, passwordHash: await deps.people.passwords.hash(password) } };
+  await changeUser(deps, userId, { type: 'VerifyByInvitation', at: cause.at, ...replacedBy }, cause);
   return userId;
 };
-
-/** Replaces the name and password of an unverified user, whom somebody else may have registered. Every session ends. */
-const replaced = (name: string, passwordHash: string, at: string): readonly UserEvent[] => [
-  { type: 'UserProfileChanged', data: { at }, sealed: { name } },
-  { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
-];
 
 /**
  * Registers an address again that was registered but not verified: the new name and password replace the old ones, and the earlier link ends.
@@ -196,13 +176,9 @@ const registerAnew = async (
   from: RequestFrom,
 ): Promise<string> => {
   const cause = personalCause(deps, userId, from);
-  const link = newVerifyLink(deps, userId, cause.at);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
-    return [...replaced(made.name, made.passwordHash, cause.at), link.made];
-  };
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-  return link.token;
+  const { token, ...link } = newVerifyLink(deps, userId, cause.at);
+  await changeUser(deps, userId, { type: 'RegisterAnew', at: cause.at, ...made, ...link }, cause);
+  return token;
 };
 
 const registerUnverified = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
@@ -231,17 +207,14 @@ const registerFresh = async (deps: TeamNeeds, request: RegisterRequest, making: 
   return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
-const newVerifyLink = (deps: TeamNeeds, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
-  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
-  const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
-  return { token, made: { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } } };
-};
+const newVerifyLink = (deps: TeamNeeds, userId: UserId, at: string): Readonly<{ token: string; hash: string; expiresAt: string }> => ({
+  ...makeLink(userId, deps.ids.bytes(32)),
+  expiresAt: isoMoment(Date.parse(at) + deps.limits.verifyLinkMs),
+});
 
 /** Erases a user who was just created, because their address or their place in the team turned out to be taken. */
 const removeUser = async (deps: TeamNeeds, userId: UserId, email: string, cause: Cause): Promise<void> => {
-  const decide = (_: null, user: UserState): readonly UserEvent[] =>
-    user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await changeUser(deps, userId, { type: 'Erase', at: cause.at }, cause);
   await forgetAllOrigins(deps.eventLog, userId, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(userStream(userId));
   await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);

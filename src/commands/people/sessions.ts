@@ -1,7 +1,8 @@
 /** Commands on sessions: sign in, refresh, list and end them; and change the password, which ends all others. */
 import type { TeamNeeds } from '../teams/needs.js';
 import { userRecordOf, ownCause } from './users.js';
-import { signInAddress, userFold, ownerOf, loadUser, personOf } from '../access/users.js';
+import { changeUser, signInAddress, ownerOf, loadUser, personOf } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
 import { handle, loadState } from '../core/handle.js';
 import { tellPerson } from '../email/service-mails.js';
 import { monthOf, callOrigin } from '../../domain/access/origins.js';
@@ -17,14 +18,12 @@ import {
   type SessionId,
   type TeamId,
 } from '../../domain/core/ids.js';
-import type { UserEvent } from '../../domain/people/events.js';
 import {
   deviceOf,
   networkOf,
   knowsPlace,
   newPlacesOn,
   type User,
-  type UserState,
   normalPassword,
   holdsSession,
   assertPassword,
@@ -35,7 +34,7 @@ import { makeAccessToken, type TokenOf } from '../access/tokens.js';
 import { type Caller, refusing, causeOf } from '../core/caller.js';
 import { finishJoining } from '../teams/invitations.js';
 import { isoMoment } from '../core/memo.js';
-import { assertSecondFactor, bySession, ownSession, assertOwnPassword } from './credentials.js';
+import { assertSecondFactor, askingSession, assertOwnPassword } from './credentials.js';
 import type { Tokens, SignedIn, SessionRecord, ChangePasswordRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -84,7 +83,7 @@ export const login = async (
   const { addressId } = signInAddress(deps, email);
   // Without an owner another stream is read, so that the answer takes as long.
   const userId = (await ownerOf(deps, addressId)) ?? assertDefined(parseUserId(uuidV5('nobody', addressId)), 'user id');
-  const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state } = await loadState(deps.eventLog, userStream(userId), userDecider);
   const user = state?.addressId === addressId && !state.isErased ? state : undefined;
   const isRight = await deps.people.passwords.verify(user?.passwordHash, normalPassword(password));
   if (!isRight || user === undefined) {
@@ -192,9 +191,8 @@ export const revokeSession = async (deps: TeamNeeds, caller: Caller, id: Session
 export const revokeOtherSessions = async (deps: TeamNeeds, caller: Caller, sessionsOf: SessionsOf): Promise<void> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
-  const keptSession = ownSession(caller);
-  const decide = await bySession(deps, caller, () => [{ type: 'UserSessionsEnded', data: { at: cause.at, keptSession } }]);
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  const session = await askingSession(deps, caller);
+  await changeUser(deps, id, { type: 'EndOtherSessions', at: cause.at, session }, cause);
   await deps.whenHeldEverywhere();
   await recordEnds(deps, id, await sessionsOf(id), cause);
 };
@@ -212,21 +210,16 @@ export const changePassword = async (
   const before = user.passwordHash;
   const cause = ownCause(deps, caller);
   const passwordHash = await deps.people.passwords.hash(normalPassword(newPassword));
-  const keptSession = ownSession(caller);
-  const decide = await bySession(deps, caller, (user) => {
-    // The caller proved the old password only.
-    if (user.passwordHash !== before) throw new DomainError('CONFLICT', 'The password was changed at the same moment. Sign in again.');
-    return [{ type: 'UserPasswordChanged', data: { at: cause.at, reason: 'changed', keptSession }, sealed: { passwordHash } }];
-  });
+  const session = await askingSession(deps, caller);
   await tellPerson(deps, id, user, { kind: 'password-changed', about: [before] }, cause);
-  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await changeUser(deps, id, { type: 'ChangePassword', at: cause.at, session, before, passwordHash }, cause);
   await deps.whenHeldEverywhere();
   if (sessionsOf !== undefined) await recordEnds(deps, id, await sessionsOf(id), cause);
 };
 
 /** Records in each session that its person ended all of them, and destroys the address and program it was used from. */
 export const recordEnds = async (deps: TeamNeeds, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   for (const id of ids) {
     const { state: session } = await deps.session(sessionStream(id));
     if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined) continue;
@@ -258,9 +251,7 @@ export const noteSignInPlace = async (deps: TeamNeeds, userId: UserId, user: Use
     const variables = { network: ipAddress, device: userAgent };
     await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
   }
-  const seen: UserEvent = { type: 'UserSignInPlaceSeen', data: { at: cause.at }, sealed: place };
-  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || knowsPlace(now, place) ? [] : [seen]);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await changeUser(deps, userId, { type: 'NoteSignInPlace', at: cause.at, place }, cause);
 };
 
 /** The cause of what a person does to their own account, which belongs to no team. */
@@ -281,13 +272,7 @@ const ownCauseOf = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, requestId: s
 const rehash = async (deps: TeamNeeds, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
   if (passwordHash === undefined || !deps.people.passwords.isOutdated(passwordHash)) return;
   const renewed = await deps.people.passwords.hash(normalPassword(password));
-  const event = {
-    type: 'UserPasswordChanged' as const,
-    data: { at: cause.at, reason: 'rehashed' as const },
-    sealed: { passwordHash: renewed },
-  };
-  const decide = (_: null, user: User | undefined) => (user?.passwordHash === passwordHash ? [event] : []);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await changeUser(deps, userId, { type: 'RehashPassword', at: cause.at, before: passwordHash, passwordHash: renewed }, cause);
 };
 
 const tokensOf = async (deps: TeamNeeds, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
@@ -301,7 +286,7 @@ const expiryOf = (deps: TeamNeeds, at: string): string => isoMoment(Date.parse(a
 
 /** Rejects with SESSION_ENDED if the person has ended all sessions, and ends this one. */
 const assertNotEnded = async (deps: TeamNeeds, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   if (user !== undefined && holdsSession(user, sessionId, session.epoch)) return;
   const reason = user?.endedBy ?? 'revoked';
   await endSession(deps, sessionId, reason, cause);

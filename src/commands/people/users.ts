@@ -1,8 +1,9 @@
 /** Users: how an address is claimed and given up, and the profile that users see and change. */
-import { loadUser, personOf, userAddressFold, userFold } from '../access/users.js';
+import { changeUser, loadUser, personOf } from '../access/users.js';
+import { addressTaken, isKeptBy, userAddressDecider, userDecider } from '../../domain/people/decider.js';
 import { handle, loadState } from '../core/handle.js';
 import type { TeamNeeds } from '../teams/needs.js';
-import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import {
   assertDefined,
   parseUserId,
@@ -13,24 +14,10 @@ import {
   teamStream,
   type TeamId,
 } from '../../domain/core/ids.js';
-import { type User, type UserAddressState, type UserState, userNotFound } from '../../domain/people/user.js';
+import { type User, userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.js';
 import { causeOf, type Caller } from '../core/caller.js';
-import type { UserEvent } from '../../domain/people/events.js';
-
-export const addressTaken = (): DomainError =>
-  new DomainError('ADDRESS_TAKEN', 'This address is that of a user. Sign in, or choose another.', {
-    errors: [{ field: 'email', message: 'is taken' }],
-  });
-
-/** Whether the person who claimed the address has it, or is taking it right now: they followed the link that changes their address. */
-const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
-  if (isErased) return false;
-  // The link may have been followed in its last moment.
-  const isNext = nextAddress?.addressId === claimed && Date.parse(at) < Date.parse(nextAddress.expiresAt) + 60_000;
-  return addressId === claimed || isNext;
-};
 
 /**
  * Claims the address before the person gets it; `confirmAddress` follows afterwards. A claim that was broken off, so that its person does not
@@ -38,13 +25,13 @@ const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, a
  */
 export const claimAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
   const stream = userAddressStream(addressId);
-  const { state: owner, version } = await loadState(deps.eventLog, stream, userAddressFold);
+  const { state: owner, version } = await loadState(deps.eventLog, stream, userAddressDecider);
   if (owner !== undefined && owner !== userId) {
-    const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userFold);
+    const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userDecider);
     if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
   }
   try {
-    await deps.eventLog.append(stream, version, [{ type: 'UserAddressClaimed', data: { at: cause.at, userId } }], cause);
+    await deps.eventLog.append(stream, version, userAddressDecider.decide({ type: 'ClaimAddress', at: cause.at, userId }, owner), cause);
   } catch (fault) {
     if (fault instanceof WrongExpectedRevision) throw addressTaken();
     throw fault;
@@ -53,17 +40,19 @@ export const claimAddress = async (deps: TeamNeeds, addressId: string, userId: U
 
 /** Renews the claim once the person has the address, so that a call that wants to take it over fails. Out: false if it was taken over before. */
 export const confirmAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
-  const event = { type: 'UserAddressClaimed' as const, data: { at: cause.at, userId } };
-  const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
-  const { events } = await handle(deps.eventLog, userAddressStream(addressId), { decide, ...userAddressFold }, null, cause);
+  const { events } = await handle(
+    deps.eventLog,
+    userAddressStream(addressId),
+    userAddressDecider,
+    { type: 'ConfirmAddress', at: cause.at, userId },
+    cause,
+  );
   return events.length > 0;
 };
 
 /** Gives the address up where the person still has it. */
 export const releaseAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
-  const event = { type: 'UserAddressReleased' as const, data: { at: cause.at, userId } };
-  const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
-  await handle(deps.eventLog, userAddressStream(addressId), { decide, ...userAddressFold }, null, cause);
+  await handle(deps.eventLog, userAddressStream(addressId), userAddressDecider, { type: 'ReleaseAddress', at: cause.at, userId }, cause);
 };
 
 /** A user as they see themselves. */
@@ -87,11 +76,10 @@ export const getOwnUser = async (deps: TeamNeeds, caller: Caller): Promise<UserR
 export const updateOwnUser = async (deps: TeamNeeds, caller: Caller, { name }: UpdateUserRequest): Promise<UserRecord> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    if (user === undefined || user.isErased) throw userNotFound();
-    return name === undefined || name === user.name ? [] : [{ type: 'UserProfileChanged', data: { at: cause.at }, sealed: { name } }];
-  };
-  const { state } = await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  const { state } =
+    name === undefined
+      ? { state: await loadUser(deps, id) }
+      : await changeUser(deps, id, { type: 'ChangeName', at: cause.at, name }, cause);
   return userRecordOf(id, state!);
 };
 

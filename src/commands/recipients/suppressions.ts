@@ -13,7 +13,6 @@ import type { RecipientNeeds } from './needs.js';
 import { requireAddress, parseAddress } from '../../domain/mime/address.js';
 import { suppressionIdOf } from './suppression-check.js';
 import type { Deleted } from '../../api/core/common.js';
-import type { Decider } from '../../domain/core/decider.js';
 import {
   suppressionDecider,
   suppressionNotFound,
@@ -22,8 +21,7 @@ import {
   type SuppressionState,
   suppressionReasons,
 } from '../../domain/recipients/suppression.js';
-import type { TeamEvent } from '../../domain/teams/events.js';
-import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import { hasBegunSuppressions, teamDecider } from '../../domain/teams/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { lettersOf, readRecipientFile } from './file.js';
 import { trimmed } from '../../shared/text.js';
@@ -96,18 +94,6 @@ export const suppressUnder = async (
   return { id, suppression: state, isNew: events.length > 0, isFirst };
 };
 
-type Begin = Readonly<{ at: string; list: string | undefined }>;
-
-const hasBegun = (team: TeamState, list: string | undefined): boolean =>
-  team?.hasSuppressions === true && (list === undefined || team.suppressionLists?.includes(list) === true);
-
-const beginning: Decider<Begin, TeamEvent, TeamState> = {
-  decide: ({ at, list }, team) =>
-    team === undefined || hasBegun(team, list) ? [] : [{ type: 'TeamSuppressionsBegan', data: list === undefined ? { at } : { at, list } }],
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
 /** Out: whether this is the team's first suppression. */
 const begin = async (
   deps: Pick<RecipientNeeds, 'eventLog' | 'team'>,
@@ -117,8 +103,8 @@ const begin = async (
 ): Promise<boolean> => {
   const stream = teamStream(teamId);
   const known = await deps.team(stream);
-  if (hasBegun(known.state, list)) return false;
-  const { events } = await handleFrom(known, deps.eventLog, stream, beginning, { at: cause.at, list }, cause);
+  if (hasBegunSuppressions(known.state, list)) return false;
+  const { events } = await handleFrom(known, deps.eventLog, stream, teamDecider, { type: 'BeginSuppressions', at: cause.at, list }, cause);
   return events.length > 0 && known.state?.hasSuppressions !== true;
 };
 

@@ -1,10 +1,8 @@
 /** What is recorded of readers: the setting of a team, and the one that is pinned with an accepted email. */
 import type { TrackingSettings } from '../../api/recipients.js';
-import type { Decider } from '../../domain/core/decider.js';
 import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import { firstTracking, NO_TRACKING, type PinnedTracking, type Tracking } from '../../domain/recipients/tracking.js';
-import type { TeamEvent } from '../../domain/teams/events.js';
-import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import { teamDecider } from '../../domain/teams/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import type { RecipientNeeds } from './needs.js';
@@ -24,23 +22,19 @@ export const pinnedTracking = (
 export const pinnedPart = (tracking: PinnedTracking | undefined): { tracking?: PinnedTracking } =>
   tracking === undefined ? {} : { tracking };
 
-const decider: Decider<Readonly<{ at: string; tracking: Tracking }>, TeamEvent, TeamState> = {
-  decide: ({ at, tracking: { opens, clicks } }, team) => {
-    if (team === undefined) throw new Error('the team does not exist');
-    const now = team.tracking ?? NO_TRACKING;
-    return now.opens === opens && now.clicks === clicks ? [] : [{ type: 'TeamTrackingChanged', data: { at, opens, clicks } }];
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
 /**
  * Sets what is recorded for emails that are accepted from now on; resolves when it applies in every process. Rejects with
  * PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE.
  */
 export const changeTracking = async (deps: RecipientNeeds, teamId: TeamId, tracking: Tracking, cause: Cause): Promise<Tracking> => {
   if (tracking.opens || tracking.clicks) linkBaseOf(deps);
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), decider, { at: cause.at, tracking }, cause);
+  const { state, events } = await handle(
+    deps.eventLog,
+    teamStream(teamId),
+    teamDecider,
+    { type: 'ChangeTracking', at: cause.at, tracking },
+    cause,
+  );
   if (events.length > 0) await deps.whenHeldEverywhere();
   return state?.tracking ?? NO_TRACKING;
 };

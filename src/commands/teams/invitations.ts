@@ -5,7 +5,8 @@ import { handle, loadState } from '../core/handle.js';
 import type { TeamNeeds } from './needs.js';
 import { eraseStream } from '../core/erase.js';
 import { byOf } from './teams.js';
-import { ownerOf, signInAddress, userFold, loadUser, personOf } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
+import { ownerOf, signInAddress, loadUser, personOf } from '../access/users.js';
 import type { InvitationRecord, InviteRequest } from '../../api/teams.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -188,7 +189,7 @@ const accountOf = async (deps: TeamNeeds, email: string): Promise<OpenedInvitati
   const { addressId } = signInAddress(deps, email);
   const owner = await ownerOf(deps, addressId);
   if (owner === undefined) return 'none';
-  const { state: user } = await loadState(deps.eventLog, userStream(owner), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(owner), userDecider);
   if (user === undefined || user.isErased || user.addressId !== addressId || !user.isVerified) return 'none';
   return user.secondFactor === undefined ? 'password' : 'secondFactor';
 };
@@ -203,7 +204,7 @@ const endOf = ({ limits }: TeamNeeds, at: string): string => isoTime(Date.parse(
 
 const nameOf = async (deps: TeamNeeds, userId: UserId | undefined): Promise<string | null> => {
   if (userId === undefined) return null;
-  const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state } = await loadState(deps.eventLog, userStream(userId), userDecider);
   return state?.name ?? null;
 };
 

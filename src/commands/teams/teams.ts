@@ -5,9 +5,8 @@ import type { TeamNeeds } from './needs.js';
 import { handle, loadState } from '../core/handle.js';
 import { monthOf, type Cost } from '../../domain/billing/credits.js';
 import type { Terms } from '../../domain/billing/decider.js';
-import { plans, type PlanName, planLimitOf } from '../../domain/billing/plans.js';
-import type { Decider } from '../../domain/core/decider.js';
-import { DomainError, type FieldError } from '../../domain/core/errors.js';
+import { planLimitOf } from '../../domain/billing/plans.js';
+import { DomainError } from '../../domain/core/errors.js';
 import type { Cause } from '../../event-log/event-log.js';
 import {
   teamStream,
@@ -26,6 +25,7 @@ import type { TeamEvent, TeamSettings } from '../../domain/teams/events.js';
 import {
   teamDecider,
   type TeamChanges,
+  type BillingChanges,
   memberDecider,
   type By,
   type MemberCommand,
@@ -35,7 +35,7 @@ import {
 import { evolveTeam, termsOf, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
 import { type Caller, firstTeam, causeOf } from '../core/caller.js';
 import { keysCreatedBy, revokeKeysCreatedBy } from '../keys/api-keys.js';
-import { userFold } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
 import type {
   MemberRecord,
   RemoveMemberQuery,
@@ -52,9 +52,6 @@ import { requireRevision, type ExpectedRevisions } from '../templates/answers.js
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
 export type { TeamChanges } from '../../domain/teams/decider.js';
-
-/** `plan` and `emailsPerMonth`: null removes the value, absent leaves it. */
-export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
 
 type Actor = TeamActivity['actor'];
 
@@ -180,15 +177,15 @@ export const changeBilling = async (
   cause: Cause,
   usedInMonth: UsedInMonth,
 ): Promise<Team> => {
-  const command = { at: cause.at, changes };
-  const { state: before } = await loadState(deps.eventLog, teamStream(teamId), billingDecider);
-  const terms = termsWhenMetered(before, billingDecider.decide(command, before));
+  const command = { type: 'ChangeBilling', at: cause.at, changes } as const;
+  const { state: before } = await loadState(deps.eventLog, teamStream(teamId), teamDecider);
+  const terms = termsWhenMetered(before, teamDecider.decide(command, before));
   const countUse = async (): Promise<void> => {
     if (terms !== undefined) await deps.credits.countUse(teamId, await usedInMonth(monthOf(cause.at)), terms, cause);
   };
   // First, so that no send is measured against a month that begins at zero, even if this process dies in between.
   await countUse();
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, command, cause);
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
   // Until its cached state expires, another process may bill the team as before.
   if (events.length > 0) {
     await deps.whenHeldEverywhere();
@@ -292,28 +289,11 @@ export const byOf = ({ user, key, app }: Caller): By => {
   throw new DomainError('FORBIDDEN', 'Teams are changed by their members, not by keys and apps.');
 };
 
-const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>, TeamEvent, TeamState> = {
-  decide: ({ at, changes }, team) => {
-    if (team === undefined) throw new Error('the team does not exist');
-    const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
-    const after = { ...before, ...changes };
-    if (after.billing === 'plan' && after.plan === null) throw noPlan();
-    return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
 /** The terms of a team that these events make metered; undefined: it was so before, or will not be. */
 const termsWhenMetered = (before: TeamState, events: readonly TeamEvent[]): Terms | undefined => {
   if (before?.billing !== 'unmetered') return undefined;
   const after = events.reduce<TeamState>(evolveTeam, before);
   return after && termsOf(after);
-};
-
-const noPlan = (): DomainError => {
-  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
-  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
 };
 
 const changeMembers = async (deps: TeamNeeds, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
@@ -325,7 +305,7 @@ const changeMembers = async (deps: TeamNeeds, teamId: TeamId, command: MemberCom
 
 /** A member with their current name and address; without them once the user is erased. */
 const memberRecordOf = async (deps: TeamNeeds, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
 };
 
@@ -333,7 +313,7 @@ const namesOfPeople = (deps: TeamNeeds): NameOf => {
   const known = new Map<string, Promise<string | null>>();
   const read = async (text: string): Promise<string | null> => {
     const id = parseUserId(text);
-    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userFold)).state?.name ?? null);
+    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userDecider)).state?.name ?? null);
   };
   return (userId) => {
     const name = known.get(userId) ?? read(userId);

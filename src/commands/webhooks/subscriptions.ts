@@ -4,7 +4,7 @@ import type { Answer, Idempotency } from '../core/idempotency.js';
 import { loadState, handle, handleKeyed } from '../core/handle.js';
 import type { WebhookNeeds } from './needs.js';
 import type { Loaded } from '../core/ports.js';
-import { userFold } from '../access/users.js';
+import { userDecider } from '../../domain/people/decider.js';
 import {
   assertDefined,
   emailIdOfFingerprint,
@@ -232,7 +232,7 @@ const ownersOf = ({ members }: Team): readonly UserId[] =>
 
 /** undefined for an erased user. */
 const recipientOf = async ({ eventLog }: WebhookNeeds, userId: UserId): Promise<Recipient | undefined> => {
-  const { state: user } = await loadState(eventLog, userStream(userId), userFold);
+  const { state: user } = await loadState(eventLog, userStream(userId), userDecider);
   if (user?.email === undefined) return undefined;
   return user.name === undefined ? { email: user.email } : { email: user.email, name: user.name };
 };

@@ -1,6 +1,7 @@
 /** The ids, secrets, codes and tokens that apps get: their text, their hashes, how long they are good, and which tokens are in use. Only hashes are stored. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import { assertDefined, parseOAuthClientId, parseOAuthGrantId, type OAuthClientId, type OAuthGrantId } from '../core/ids.js';
+import type { Decider } from '../core/decider.js';
 import { DAY_MS } from '../core/time.js';
 import type { OAuthTokensEvent } from './events.js';
 
@@ -88,3 +89,10 @@ const newest = (entries: readonly Entry[], { at, grantId, number }: Counted, exp
 /** Whether a token is still among those in use. */
 export const isCounted = (entries: readonly Entry[], grantId: string, number: number): boolean =>
   entries.some((entry) => entry.grantId === grantId && entry.number === number);
+
+/** Tokens are counted where they are used up or made; each count is one event. */
+export const tokenListDecider: Decider<OAuthTokensEvent, OAuthTokensEvent, TokenList> = {
+  decide: (counted) => [counted],
+  evolve: evolveTokenList,
+  initialState: emptyTokenList,
+};

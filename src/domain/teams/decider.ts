@@ -3,9 +3,9 @@
  * its last owner, and an invitation is not both accepted and revoked.
  */
 import { isAllowed, permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
-import { planLimitExceeded, planLimitOf } from '../billing/plans.js';
+import { planLimitExceeded, planLimitOf, plans, type PlanName } from '../billing/plans.js';
 import type { Decider } from '../core/decider.js';
-import { DomainError } from '../core/errors.js';
+import { DomainError, type FieldError } from '../core/errors.js';
 import type { UserId, InvitationId } from '../core/ids.js';
 import type { TeamEvent, TeamSettings } from './events.js';
 import {
@@ -20,6 +20,7 @@ import {
 } from './state.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
+import { NO_TRACKING, type Tracking } from '../recipients/tracking.js';
 import { invitationNotFound } from './invitation.js';
 
 /** The actor of a change: a member, with the role they have at that moment, or the operator. */
@@ -35,6 +36,9 @@ export type MemberCommand =
 
 export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
 
+/** `plan` and `emailsPerMonth`: null removes the value, absent leaves it. */
+export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
+
 export type TeamCommand =
   | Readonly<{ type: 'FoundTeam'; at: string; owner: UserId; billing: Billing; settings: TeamSettings }>
   | Readonly<{ type: 'ChangeTeam'; at: string; by: By; changes: TeamChanges; requiresSecondFactor?: boolean }>
@@ -42,7 +46,13 @@ export type TeamCommand =
   /** A team that was deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreTeam'; at: string; by: By; deletedSince: string }>
   | Readonly<{ type: 'RemoveTeam'; at: string; deletedSince: string }>
-  | Readonly<{ type: 'NoteErased'; at: string }>;
+  | Readonly<{ type: 'NoteErased'; at: string }>
+  /** The first user becomes the owner of a team that never had a member. */
+  | Readonly<{ type: 'TakeOver'; at: string; userId: UserId }>
+  | Readonly<{ type: 'ChangeBilling'; at: string; changes: BillingChanges }>
+  | Readonly<{ type: 'ChangeTracking'; at: string; tracking: Tracking }>
+  /** Before the first suppression of an address, or of an address of that list. */
+  | Readonly<{ type: 'BeginSuppressions'; at: string; list: string | undefined }>;
 
 type InvitationBounds = Readonly<{ membersMax: number; invitationsMax: number }>;
 
@@ -70,6 +80,28 @@ export const teamNotFound = (): DomainError =>
 
 export const memberNotFound = (): DomainError =>
   new DomainError('MEMBER_NOT_FOUND', 'Nobody with this id is in this team. GET /api/teams/:teamId/members lists who is.');
+
+/** Whether the team may have suppressed addresses, of all mail or of that list. */
+export const hasBegunSuppressions = (team: TeamState, list: string | undefined): boolean =>
+  team?.hasSuppressions === true && (list === undefined || team.suppressionLists?.includes(list) === true);
+
+/** A team whose stream the caller found; anything else is a fault of ours. */
+const knownTeam = (team: TeamState): Team => {
+  if (team === undefined) throw new Error('the team does not exist');
+  return team;
+};
+
+const changeBilling = (team: Team, { at, changes }: Readonly<{ at: string; changes: BillingChanges }>): readonly TeamEvent[] => {
+  const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
+  const after = { ...before, ...changes };
+  if (after.billing === 'plan' && after.plan === null) throw noPlan();
+  return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
+};
+
+const noPlan = (): DomainError => {
+  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
+  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
+};
 
 export const memberDecider: Decider<MemberCommand, TeamEvent, TeamState> = {
   decide: (command, state) => {
@@ -114,6 +146,21 @@ export const teamDecider: Decider<TeamCommand, TeamEvent, TeamState> = {
       }
       case 'NoteErased':
         return team?.removedAt === undefined || team.erasedAt !== undefined ? [] : [{ type: 'TeamErased', data: { at } }];
+      case 'TakeOver':
+        if (team?.members !== undefined) throw new DomainError('REGISTRATION_CLOSED', 'Somebody else became the first user just now.');
+        return [{ type: 'MemberAdded', data: { at, userId: command.userId, role: 'owner' } }];
+      case 'ChangeBilling':
+        return changeBilling(knownTeam(team), command);
+      case 'ChangeTracking': {
+        const { opens, clicks } = command.tracking;
+        const now = knownTeam(team).tracking ?? NO_TRACKING;
+        return now.opens === opens && now.clicks === clicks ? [] : [{ type: 'TeamTrackingChanged', data: { at, opens, clicks } }];
+      }
+      case 'BeginSuppressions': {
+        const { list } = command;
+        if (team === undefined || hasBegunSuppressions(team, list)) return [];
+        return [{ type: 'TeamSuppressionsBegan', data: list === undefined ? { at } : { at, list } }];
+      }
     }
   },
   evolve: evolveTeam,
