@@ -1,22 +1,17 @@
 /** `sealpost template …`: saves templates of JSON files, and lists, writes and previews those that are there; of emails and of attachments. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
-import type { TObject } from '@sinclair/typebox';
-import { findAttachmentTemplate, getAttachmentTemplate, importAttachmentTemplate } from '../commands/templates/attachment-templates.js';
+import type { Static, TObject } from '@sinclair/typebox';
+import { attachmentTemplates } from '../commands/templates/attachment-templates.js';
 import { type Caller, systemCaller } from '../commands/core/caller.js';
 import type { CommandNeeds } from '../commands/needs.js';
-import { findTemplate, getTemplate, importTemplate as importTemplateOfEmail } from '../commands/templates/templates.js';
+import { emailTemplates } from '../commands/templates/email-templates.js';
 import { previewTemplate } from '../commands/templates/preview.js';
 import { previewAttachmentTemplate } from '../commands/documents/preview.js';
 import { outputFormats } from '../domain/rendering/content.js';
 import type { JsonObject } from '../domain/core/json.js';
 import { makeQueries } from '../projections/queries.js';
-import {
-  ImportAttachmentTemplateRequestSchema,
-  type ImportAttachmentTemplateRequest,
-  ImportTemplateRequestSchema,
-  type ImportTemplateRequest,
-} from '../api/templates/templates.js';
+import { ImportAttachmentTemplateRequestSchema, ImportTemplateRequestSchema } from '../api/templates/templates.js';
 import { print, printFault } from './core/output.js';
 import type { FieldError } from '../domain/core/errors.js';
 import { withTeam } from './core/engine.js';
@@ -41,9 +36,8 @@ export const listTemplates = ({ json = false }: Readonly<{ json?: boolean }>): P
 export const pullTemplate = (reference: string, file: string | undefined, { attachment, force = false }: PullOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const caller = systemCaller(teamId, 'cli', 'cli');
-    const record = (await isOfEmail(engine, caller, reference, attachment))
-      ? await getTemplate(engine, caller, reference)
-      : await getAttachmentTemplate(engine, caller, reference);
+    const kind = (await isOfEmail(engine, caller, reference, attachment)) ? emailTemplates : attachmentTemplates;
+    const record = await kind.get(engine, caller, reference);
     write(`${JSON.stringify(record, undefined, 2)}\n`, file, force);
   });
 
@@ -69,7 +63,8 @@ export const previewFile = (reference: string, file: string | undefined, options
 /** Whether the template of that name is one of emails; where both kinds have the name it is, unless that of attachments is asked for. */
 const isOfEmail = async (deps: CommandNeeds, { teamId }: Caller, reference: string, wantsAttachment = false): Promise<boolean> =>
   !wantsAttachment &&
-  ((await findTemplate(deps, teamId, reference)) !== undefined || (await findAttachmentTemplate(deps, teamId, reference)) === undefined);
+  ((await emailTemplates.find(deps, teamId, reference)) !== undefined ||
+    (await attachmentTemplates.find(deps, teamId, reference)) === undefined);
 
 const tell = (warnings: readonly FieldError[], emptyPaths: readonly string[]): void => {
   for (const { field, message } of warnings) printFault(`${field} ${message}`);
@@ -97,25 +92,13 @@ export const importTemplate = (file: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const given = read(file);
     const caller = systemCaller(teamId, 'cli', 'cli');
-    if (isAttachment(given))
-      await importAttachment(
-        engine,
-        caller,
-        checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
-      );
-    else await importEmail(engine, caller, checked<ImportTemplateRequest>(ImportTemplateRequestSchema, withoutPublish(given), file));
+    const { template, created } = isAttachment(given)
+      ? await attachmentTemplates.import(engine, caller, checked(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file))
+      : await emailTemplates.import(engine, caller, checked(ImportTemplateRequestSchema, withoutPublish(given), file));
+    const name =
+      'shortId' in template ? `Attachment template ${template.slug} (${template.shortId})` : `Template ${template.slug} (${template.id})`;
+    print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
   });
-
-const importEmail = async (deps: CommandNeeds, caller: Caller, request: ImportTemplateRequest): Promise<void> => {
-  const { template, created } = await importTemplateOfEmail(deps, caller, request);
-  print(`Template ${template.slug} (${template.id}) is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
-};
-
-const importAttachment = async (deps: CommandNeeds, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
-  const { template, created } = await importAttachmentTemplate(deps, caller, request);
-  const name = `Attachment template ${template.slug} (${template.shortId})`;
-  print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
-};
 
 const read = (file: string): unknown => {
   const text = readFileSync(file, 'utf8');
@@ -143,8 +126,8 @@ const withoutPublish = (template: unknown): unknown => {
   return rest;
 };
 
-const checked = <Request>(schema: TObject, template: unknown, file: string): Request => {
-  if (Value.Check(schema, template)) return template as Request;
+const checked = <Schema extends TObject>(schema: Schema, template: unknown, file: string): Static<Schema> => {
+  if (Value.Check(schema, template)) return template;
   const faults = [...Value.Errors(schema, template)].slice(0, 20).map(({ path, message }) => `  ${path || '/'}: ${message}`);
   throw new Error(`${file} is not a template:\n${faults.join('\n')}`);
 };

@@ -3,6 +3,7 @@ import type { OAuthAppListing } from '../domain/apps/app.js';
 import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument, listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './apps/apps.js';
 import { dayOf, isoTime, DAY_MS } from '../domain/core/time.js';
 import type { AssetUsage } from '../domain/templates/asset.js';
+import type { TemplateListing } from '../domain/templates/decider.js';
 import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
@@ -34,7 +35,6 @@ import {
   type AssetUsageDocument,
   ATTACHMENT_TEMPLATES,
   TEMPLATES,
-  type AttachmentTemplateDocument,
   type TemplateDocument,
 } from './templates/templates.js';
 import { metadataTerm, recipientTerm, tagTerm, withRecipientStatus } from './email/documents.js';
@@ -68,14 +68,14 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   },
   batch: (teamId, id) => batchOf(deps, teamId, id),
   listTemplates: (teamId, filter, paging) =>
-    readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
+    readPage<TemplateDocument<'email'>, Listed<TemplateListing<'email'>>>(
       deps.readModels,
       deletableOf(deps, TEMPLATES, teamId, filter),
       paging,
       listedItem,
     ),
   listAttachmentTemplates: (teamId, filter, paging) =>
-    readPage<AttachmentTemplateDocument, Listed<AttachmentTemplateDocument['item']>>(
+    readPage<TemplateDocument<'attachment'>, Listed<TemplateListing<'attachment'>>>(
       deps.readModels,
       deletableOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
       paging,

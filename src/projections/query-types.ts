@@ -6,9 +6,8 @@ import type { WebhookListing } from '../domain/webhooks/decider.js';
 import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/core/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
 import type { ApiKeyListing } from '../domain/keys/decider.js';
-import type { AttachmentTemplateListing } from '../domain/templates/attachment-template.js';
 import type { ActivityListing } from '../domain/teams/activity.js';
-import type { TemplateListing } from '../domain/templates/email-template.js';
+import type { TemplateListing } from '../domain/templates/decider.js';
 import type { OAuthAppListing } from '../domain/apps/app.js';
 import type { OAuthGrantListing } from './apps/apps.js';
 import type { AnalyticsQueries } from './analytics/analytics.js';
@@ -43,8 +42,12 @@ export type Queries = Readonly<{
   listBatches: (teamId: TeamId, paging: Paging) => Promise<Page<BatchListing>>;
   /** undefined where the team has no such bulk send. */
   batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
-  listTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
-  listAttachmentTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
+  listTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<TemplateListing<'email'>>>>;
+  listAttachmentTemplates: (
+    teamId: TeamId,
+    filter: DeletableFilter,
+    paging: Paging,
+  ) => Promise<Page<Listed<TemplateListing<'attachment'>>>>;
   listAssets: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AssetListing>>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   /** Bytes of attachments that the team has stored, and the position of the newest event that is counted in them. */

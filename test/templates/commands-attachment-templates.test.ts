@@ -1,6 +1,6 @@
 /** Commands on attachment templates: what is saved, by which names it is found, what an import does, and what a preview is made of. */
 import t from 'tap';
-import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../../src/commands/templates/attachment-templates.js';
+import { attachmentCacheKey, attachmentContentAt, attachmentTemplates } from '../../src/commands/templates/attachment-templates.js';
 import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import {
   attachmentTemplateSlugStream,
@@ -55,7 +55,7 @@ void t.test('created with its defaults; found by id, short id and slug', async (
   });
   for (const reference of ['invoice', template.id, template.id.toUpperCase(), template.shortId, template.shortId.toUpperCase()]) {
     t.strictSame(await commands.getAttachmentTemplate(caller, reference), template, reference);
-    t.equal((await findAttachmentTemplate(deps, TEAM, reference))?.id, template.id);
+    t.equal((await attachmentTemplates.find(deps, TEAM, reference))?.id, template.id);
   }
   const draft = await commands.createAttachmentTemplate(caller, { name: 'Grüße', schema: invoice.schema });
   t.match(draft, { status: 'draft', publishedVersion: null, slug: /^gru-e-[0-9a-f]{8}$/, variables: [] });

@@ -1,17 +1,11 @@
 /** Templates: create, draft, publish, versions, delete; and who owns a slug. */
 import fc from 'fast-check';
 import t from 'tap';
-import { templateRecord, versionsOfTemplate } from '../../src/commands/templates/answers.js';
+import { templateRecord, templateVersions } from '../../src/commands/templates/answers.js';
 import { assertDefined, parseTemplateId } from '../../src/domain/core/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
-import { evolveSlug } from '../../src/domain/templates/decider.js';
-import {
-  resolveVersion,
-  templateDecider,
-  templateRules,
-  type TemplateCommand,
-  type TemplateState,
-} from '../../src/domain/templates/email-template.js';
+import { evolveSlug, findVersion, type TemplateCommandOf, type TemplateStateOf } from '../../src/domain/templates/decider.js';
+import { templateDecider, templateRules } from '../../src/domain/templates/email-template.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';
 import { at, T0, TEMPLATE_ID } from '../support/email-facts.js';
@@ -42,11 +36,11 @@ const published = (version: number, revision: number, when: string): TemplateEve
 
 void t.test('created, as a draft or published at once; a second time nothing', async (t) => {
   const { given } = template(t);
-  const create = (publish: boolean): TemplateCommand => ({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish });
+  const create = (publish: boolean): TemplateCommandOf<'email'> => ({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish });
   const state = given()
     .when(create(false))
     .then(created, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft } });
-  t.strictSame(templateRecord({ id, template: state.template!, revision: 1 }), {
+  t.strictSame(templateRecord(templateRules, { id, template: state.template!, revision: 1 }), {
     id,
     slug: 'welcome',
     name: 'Welcome',
@@ -72,7 +66,11 @@ void t.test('created, as a draft or published at once; a second time nothing', a
   const live = given()
     .when(create(true))
     .then(created, saved(1, draft), { type: 'TemplatePublished', data: { at: T0, version: 1, revision: 1 } });
-  t.match(templateRecord({ id, template: live.template!, revision: 1 }), { status: 'published', version: 1, publishedVersion: 1 });
+  t.match(templateRecord(templateRules, { id, template: live.template!, revision: 1 }), {
+    status: 'published',
+    version: 1,
+    publishedVersion: 1,
+  });
   given(created, saved(1, draft)).when(create(true)).nothing();
 });
 
@@ -96,11 +94,19 @@ void t.test('publish makes the draft the next version, once for each revision', 
     .when({ type: 'PublishTemplate', at: at(2) })
     .nothing();
   const ahead = given(created, saved(1, draft), published(1, 1, at(1)), saved(2, second, at(2)), saved(3, draft, at(3)));
-  t.match(templateRecord({ id, template: ahead.state.template!, revision: 1 }), { status: 'draft', version: 2, publishedVersion: 1 });
+  t.match(templateRecord(templateRules, { id, template: ahead.state.template!, revision: 1 }), {
+    status: 'draft',
+    version: 2,
+    publishedVersion: 1,
+  });
   const state = ahead
     .when({ type: 'PublishTemplate', at: at(4) })
     .then({ type: 'TemplatePublished', data: { at: at(4), version: 2, revision: 3 } });
-  t.match(templateRecord({ id, template: state.template!, revision: 1 }), { status: 'published', version: 2, publishedVersion: 2 });
+  t.match(templateRecord(templateRules, { id, template: state.template!, revision: 1 }), {
+    status: 'published',
+    version: 2,
+    publishedVersion: 2,
+  });
 });
 
 void t.test('versions: newest first, and each keeps its own name, subject and sender', async (t) => {
@@ -113,27 +119,19 @@ void t.test('versions: newest first, and each keeps its own name, subject and se
     published(2, 2, at(3)),
     saved(3, { ...draft, name: 'Third' }, at(4)),
   );
-  t.strictSame(versionsOfTemplate(state.template!), [
+  t.strictSame(templateVersions(templateRules, state.template!), [
     { version: 2, name: 'Welcome back', subject: 'Again {{name}}', publishedAt: at(3), current: true },
     { version: 1, name: 'Welcome', subject: 'Hello {{name}}', publishedAt: at(1), current: false },
   ]);
-  const unset = { unsubscribeList: undefined, tracking: undefined };
-  t.strictSame(resolveVersion(state.template!, 'published'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
-  t.strictSame(resolveVersion(state.template!, 1), {
-    revision: 1,
-    version: 1,
-    name: 'Welcome',
-    from: { email: 'hi@example.com', name: 'Hi' },
-    ...unset,
-  });
-  t.strictSame(resolveVersion(state.template!, '2'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
-  t.strictSame(resolveVersion(state.template!, 'draft'), {
-    revision: 3,
-    version: null,
-    name: 'Third',
-    from: { email: 'hi@example.com', name: 'Hi' },
-    ...unset,
-  });
+  const found = (version: string | number) => {
+    const { shown, ...rest } = findVersion(templateRules, state.template!, version);
+    return { ...rest, name: shown.name, from: shown.from };
+  };
+  const from = { email: 'hi@example.com', name: 'Hi' };
+  t.strictSame(found('published'), { revision: 2, version: 2, name: 'Welcome back', from: null });
+  t.strictSame(found(1), { revision: 1, version: 1, name: 'Welcome', from });
+  t.strictSame(found('2'), found('published'));
+  t.strictSame(found('draft'), { revision: 3, version: null, name: 'Third', from });
 });
 
 const refusal = (act: () => unknown): ErrorCode | undefined => {
@@ -149,13 +147,13 @@ void t.test('a version that is not there is refused', async (t) => {
   const { given } = template(t);
   const unpublished = given(created, saved(1, draft)).state.template!;
   t.equal(
-    refusal(() => resolveVersion(unpublished, 'published')),
+    refusal(() => findVersion(templateRules, unpublished, 'published')),
     'TEMPLATE_NOT_PUBLISHED',
   );
   const live = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
   for (const version of [0, 2, '2', '01', 'latest', '', '__proto__', 1.5])
     t.equal(
-      refusal(() => resolveVersion(live, version)),
+      refusal(() => findVersion(templateRules, live, version)),
       'TEMPLATE_VERSION_NOT_FOUND',
       String(version),
     );
@@ -178,7 +176,7 @@ void t.test('a deleted template, and one that never was, are not found', async (
   given(created, saved(1, draft))
     .when({ type: 'DeleteTemplate', at: at(1) })
     .then(deleted);
-  const commands: TemplateCommand[] = [
+  const commands: TemplateCommandOf<'email'>[] = [
     { type: 'SaveDraft', at: T0, draft: second },
     { type: 'ChangeSlug', at: T0, slug: 'x' },
     { type: 'PublishTemplate', at: T0 },
@@ -193,7 +191,7 @@ void t.test('a deleted template, and one that never was, are not found', async (
 });
 
 void t.test('a fold is total: events without their first one change nothing', async (t) => {
-  const nothing: TemplateState = { created: undefined, template: undefined };
+  const nothing: TemplateStateOf<'email'> = { created: undefined, template: undefined };
   const later: TemplateEvent[] = [
     published(1, 1, T0),
     { type: 'TemplateSlugChanged', data: { at: T0, slug: 'x' } },
@@ -207,7 +205,7 @@ void t.test('a fold is total: events without their first one change nothing', as
 void t.test('a deleted template is restored as it was, under its slug or another; a living one is left alone', async (t) => {
   const { given } = template(t);
   const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
-  const restore = (slug: string): TemplateCommand => ({ type: 'RestoreTemplate', at: at(2), slug, deletedSince: at(1) });
+  const restore = (slug: string): TemplateCommandOf<'email'> => ({ type: 'RestoreTemplate', at: at(2), slug, deletedSince: at(1) });
   const restored: TemplateEvent = { type: 'TemplateRestored', data: { at: at(2) } };
   const before = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
   const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
@@ -225,7 +223,7 @@ void t.test('a template that was deleted long enough ago is removed, once, and n
   const { given } = template(t);
   const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
   const removed: TemplateEvent = { type: 'TemplateRemoved', data: { at: at(9) } };
-  const remove = (deletedSince: string): TemplateCommand => ({ type: 'RemoveTemplate', at: at(9), deletedSince });
+  const remove = (deletedSince: string): TemplateCommandOf<'email'> => ({ type: 'RemoveTemplate', at: at(9), deletedSince });
   const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
     .when(remove(at(2)))
     .then(removed);
@@ -245,7 +243,7 @@ void t.test('a template that was deleted long enough ago is removed, once, and n
   given()
     .when(remove(at(2)))
     .nothing();
-  const commands: TemplateCommand[] = [
+  const commands: TemplateCommandOf<'email'>[] = [
     { type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true },
     { type: 'SaveDraft', at: T0, draft: second },
     { type: 'PublishTemplate', at: T0 },

@@ -1,17 +1,17 @@
 /** Attachment templates: what their events add up to, their short ids, and where in them a picture stands. */
 import fc from 'fast-check';
 import t from 'tap';
-import { attachmentTemplateRecord, versionsOfAttachmentTemplate } from '../../src/commands/templates/answers.js';
+import { templateRecord, templateVersions } from '../../src/commands/templates/answers.js';
 import {
   imageFieldOf,
   parseShortId,
   SHORT_ID_SIZE_BYTES,
   shortIdOf,
   attachmentTemplateDecider,
-  resolveAttachmentVersion,
-  type AttachmentTemplateCommand,
+  attachmentTemplateRules,
 } from '../../src/domain/templates/attachment-template.js';
 import type { AttachmentTemplateContent, DocumentComponent } from '../../src/domain/rendering/content.js';
+import { findVersion, type TemplateCommandOf } from '../../src/domain/templates/decider.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { attachmentTemplateIdOf, assertDefined, parseAttachmentTemplateId, parseTeamId, type TeamId } from '../../src/domain/core/ids.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
@@ -42,9 +42,16 @@ const published = (version: number, revision: number, when: string): TemplateEve
 
 void t.test('created with its short id; changed, published and resolved as every template is, without subject and sender', async (t) => {
   const { given } = template(t);
-  const create: AttachmentTemplateCommand = { type: 'CreateTemplate', at: T0, slug: 'invoice', shortId: SHORT_ID, draft, publish: false };
+  const create: TemplateCommandOf<'attachment'> = {
+    type: 'CreateTemplate',
+    at: T0,
+    slug: 'invoice',
+    shortId: SHORT_ID,
+    draft,
+    publish: false,
+  };
   const state = given().when(create).then(created, saved(1));
-  t.strictSame(attachmentTemplateRecord({ id, template: state.template!, revision: 1 }), {
+  t.strictSame(templateRecord(attachmentTemplateRules, { id, template: state.template!, revision: 1 }), {
     id,
     shortId: SHORT_ID,
     slug: 'invoice',
@@ -74,14 +81,15 @@ void t.test('created with its short id; changed, published and resolved as every
     published(2, 2, at(3)),
     saved(3, { ...draft, name: 'Third' }, at(4)),
   );
+  const found = (version: string) => findVersion(attachmentTemplateRules, live.state.template!, version);
   t.equal(live.state.template!.shortId, SHORT_ID);
-  t.strictSame(versionsOfAttachmentTemplate(live.state.template!), [
+  t.strictSame(templateVersions(attachmentTemplateRules, live.state.template!), [
     { version: 2, name: 'Bill', publishedAt: at(3), current: true },
     { version: 1, name: 'Invoice', publishedAt: at(1), current: false },
   ]);
-  t.strictSame(resolveAttachmentVersion(live.state.template!, 'published'), { revision: 2, version: 2, name: 'Bill' });
-  t.strictSame(resolveAttachmentVersion(live.state.template!, 'draft'), { revision: 3, version: null, name: 'Third' });
-  t.throws(() => resolveAttachmentVersion(live.state.template!, '3'), { code: 'TEMPLATE_VERSION_NOT_FOUND' });
+  t.strictSame(found('published'), { revision: 2, version: 2, shown: { version: 2, revision: 2, name: 'Bill', publishedAt: at(3) } });
+  t.strictSame(found('draft'), { revision: 3, version: null, shown: { name: 'Third' } });
+  t.throws(() => found('3'), { code: 'TEMPLATE_VERSION_NOT_FOUND' });
   given(created, saved(1))
     .when({ type: 'SaveDraft', at: at(1), draft: { ...draft } })
     .nothing();

@@ -44,7 +44,7 @@ void t.test('a crash between the document and the checkpoint: two versions stay 
   const whole = openDocuments(t);
   await projectIn(whole, emails, events);
   const expected = await documentsOf(whole, emails);
-  t.equal((expected[TEMPLATES]![0] as TemplateDocument).state.template!.published.length, 2);
+  t.equal((expected[TEMPLATES]![0] as TemplateDocument<'email'>).state.template!.published.length, 2);
   for (const sizes of [[1_000], [1], [2]]) {
     const readModels = openDocuments(t);
     t.equal(await tearWrite(readModels, emails, events, 1), 1);

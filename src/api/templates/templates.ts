@@ -7,6 +7,7 @@ import { NAME, TEXT } from '../../shared/text.js';
 import { TrackingSchema } from '../recipients.js';
 import { outputFormats } from '../../domain/rendering/content.js';
 import { assetTypes } from '../../domain/templates/asset.js';
+import type { TemplateKind } from '../../domain/templates/events.js';
 
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
@@ -452,3 +453,8 @@ export const AssetRecordSchema = Type.Object(
   closed,
 );
 export type AssetRecord = Static<typeof AssetRecordSchema>;
+
+/** The requests of each kind of template. */
+export type CreateRequestOf<K extends TemplateKind> = { email: CreateTemplateRequest; attachment: CreateAttachmentTemplateRequest }[K];
+export type ImportRequestOf<K extends TemplateKind> = { email: ImportTemplateRequest; attachment: ImportAttachmentTemplateRequest }[K];
+export type UpdateRequestOf<K extends TemplateKind> = { email: UpdateTemplateRequest; attachment: UpdateAttachmentTemplateRequest }[K];

@@ -3,7 +3,7 @@ import { attachmentContentAt } from '../templates/attachment-templates.js';
 import { isRecipientFault, orderOf, suppressedBelow, type OpenBatch } from './emails.js';
 import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from './request.js';
 import { type Caller, isTest } from '../core/caller.js';
-import { compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
+import { compiledTemplate, contentOf, draftAt } from '../templates/email-templates.js';
 import { measuringBudget, sizeWarnings } from '../templates/warnings.js';
 import type { EmailNeeds } from '../email/needs.js';
 import type { KnownCharacters } from '../documents/documents.js';

@@ -4,7 +4,7 @@ import { type Caller, testPart } from '../core/caller.js';
 import type { EmailNeeds } from '../email/needs.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
 import { templateOf } from '../email/send.js';
-import { draftAt } from '../templates/templates.js';
+import { draftAt } from '../templates/email-templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { SendBulkRequest, BulkAttachment, BulkRecipient } from '../../api/bulk.js';
 import type { Cost } from '../../domain/billing/credits.js';

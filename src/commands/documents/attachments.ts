@@ -19,7 +19,7 @@ import type { Caller } from '../core/caller.js';
 import { loadAsset } from '../templates/assets.js';
 import type { DocumentNeeds } from './needs.js';
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
-import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../templates/attachment-templates.js';
+import { attachmentCacheKey, attachmentContentAt, attachmentTemplates } from '../templates/attachment-templates.js';
 import { checkDocument, makeDocument, type KnownCharacters } from './documents.js';
 import { temporaryUntil } from './storage.js';
 import { withoutSvg } from '../templates/drawings.js';
@@ -28,7 +28,8 @@ import type { Files } from '../../domain/ports/files.js';
 import type { SealingKey } from '../../domain/ports/keys.js';
 import { assetContentId } from '../../domain/ports/renderer.js';
 import { documentInLanguage, textInLanguage } from '../../domain/rendering/languages.js';
-import { resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
+import { attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
+import { findVersion } from '../../domain/templates/decider.js';
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
 
@@ -215,7 +216,7 @@ export const publishedDocument = async (
   reference: string,
   field: string,
 ): Promise<PinnedDocument> => {
-  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
+  const known = await attachmentTemplates.find(deps, caller.teamId, reference);
   if (known === undefined) {
     throw new DomainError(
       'ERR_ATTACH_001',
@@ -225,8 +226,8 @@ export const publishedDocument = async (
       },
     );
   }
-  const { revision, name } = resolveAttachmentVersion(known.template, 'published');
-  return { id: known.id, name, revision };
+  const { revision, shown } = findVersion(attachmentTemplateRules, known.template, 'published');
+  return { id: known.id, name: shown.name, revision };
 };
 
 /** Loads a picture of the gallery that the template shows. */

@@ -1,6 +1,6 @@
 /** Previews of an attachment template: the file itself, and which paths of the template stayed empty. */
 import { causeOf, type Caller } from '../core/caller.js';
-import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../templates/attachment-templates.js';
+import { attachmentCacheKey, attachmentContentAt, attachmentTemplates } from '../templates/attachment-templates.js';
 import { requireLanguage } from '../templates/language.js';
 import { generatedTitle } from './attachments.js';
 import type { DocumentNeeds } from './needs.js';
@@ -8,7 +8,8 @@ import { makeDocument } from './documents.js';
 import { lossesIn, lossWarnings } from '../templates/preview.js';
 import { pathsOfLosses } from '../../domain/rendering/paths/losses.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
-import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
+import { attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
+import { findVersion } from '../../domain/templates/decider.js';
 import type { MadeDocument } from '../../domain/ports/generator.js';
 import { openBudget } from '../../domain/rendering/budget.js';
 import { invalidAt } from '../../domain/core/errors.js';
@@ -38,10 +39,8 @@ export const previewAttachmentTemplate = async (
   { variables, format, version, ...spoken }: DocumentPreviewRequest,
   signal: AbortSignal,
 ): Promise<DocumentPreview> => {
-  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
-  if (known === undefined) throw attachmentTemplateNotFound();
-  const { id, template } = known;
-  const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
+  const { id, template } = await attachmentTemplates.mustFind(deps, caller, reference);
+  const { revision, shown } = findVersion(attachmentTemplateRules, template, version ?? 'draft');
   // A preview shows what there is, and lists what is missing.
   const { strictVariables: _, ...inLanguages } = await attachmentContentAt(deps, id, revision);
   const language = requireLanguage(spoken);
@@ -54,7 +53,7 @@ export const previewAttachmentTemplate = async (
   const given = previewVariables(content.variables, variables);
   const environment = { at: causeOf(deps, caller).at, company };
   const { limits } = deps;
-  const title = generatedTitle(textInLanguage(name, inLanguages, language), 'name', content, {
+  const title = generatedTitle(textInLanguage(shown.name, inLanguages, language), 'name', content, {
     variables: given,
     environment,
     budget: openBudget(limits),

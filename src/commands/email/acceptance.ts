@@ -5,7 +5,7 @@ import type { EmailNeeds } from './needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
 import { invalidAttachments, type RequestedAttachment } from '../documents/request.js';
-import { compiledTemplate } from '../templates/templates.js';
+import { compiledTemplate } from '../templates/email-templates.js';
 import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
 import type { Charged } from '../../domain/billing/decider.js';

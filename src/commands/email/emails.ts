@@ -36,7 +36,7 @@ import type { EmailNeeds } from './needs.js';
 import { cancelResponse, rescheduleResponse, emailRecord, retryResponse } from './answers.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
 import { refuseEmpty } from './acceptance.js';
-import { compiledTemplate } from '../templates/templates.js';
+import { compiledTemplate } from '../templates/email-templates.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { suppressionIdOf } from '../recipients/suppression-check.js';
 import { withoutErased, eventsAsOf, type AsOf } from '../../domain/audit/as-of.js';

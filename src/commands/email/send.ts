@@ -7,7 +7,7 @@ import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } f
 import { isoMoment } from '../core/memo.js';
 import { checkRequest } from './request.js';
 import { readAttachments } from '../documents/request.js';
-import { findTemplate } from '../templates/templates.js';
+import { emailTemplates } from '../templates/email-templates.js';
 import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
@@ -29,7 +29,8 @@ import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStr
 import type { Recipient } from '../../domain/mime/address.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
-import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
+import { findVersion, type ShownOf } from '../../domain/templates/decider.js';
+import { templateRules } from '../../domain/templates/email-template.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
@@ -196,13 +197,14 @@ export const templateOf = async (
   deps: EmailNeeds,
   { teamId }: Pick<Caller, 'teamId'>,
   { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
-): Promise<PinnedTemplate & Pick<ResolvedVersion, 'from' | 'tracking'>> => {
-  const known = await findTemplate(deps, teamId, templateId);
+): Promise<PinnedTemplate & Readonly<{ from: ShownOf<'email'>['from']; tracking: ShownOf<'email'>['tracking'] | undefined }>> => {
+  const known = await emailTemplates.find(deps, teamId, templateId);
   if (known === undefined) {
     throw new DomainError('ERR_TMPL_002', `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`, {
       relatedInfo: { templateId },
     });
   }
-  const { revision, version, name, from, unsubscribeList, tracking } = resolveVersion(known.template, wanted);
+  const { revision, version, shown } = findVersion(templateRules, known.template, wanted);
+  const { name, from, unsubscribeList, tracking } = shown;
   return { id: known.id, name, revision, version, from, unsubscribeList, tracking };
 };

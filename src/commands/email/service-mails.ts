@@ -1,7 +1,7 @@
 /** Mails to people about their account: sent from templates that the first team may edit, and erased with the person. */
 import type { EmailNeeds } from './needs.js';
 import { firstTeam, systemCaller, ownedBy } from '../core/caller.js';
-import { createTemplate, findTemplate } from '../templates/templates.js';
+import { emailTemplates } from '../templates/email-templates.js';
 import type { CreateTemplateRequest } from '../../api/templates/templates.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -135,7 +135,7 @@ export const makeAccountTemplates = async (deps: EmailNeeds, samples: Samples): 
   if (teamId === undefined) return;
   for (const sample of await missingOf(deps, teamId, samples)) {
     try {
-      await createTemplate(deps, systemCaller(teamId, 'system', 'account-templates'), { ...sample, publish: true });
+      await emailTemplates.create(deps, systemCaller(teamId, 'system', 'account-templates'), { ...sample, publish: true });
     } catch (fault) {
       if (!(fault instanceof DomainError) || fault.code !== 'TEMPLATE_SLUG_TAKEN') throw fault;
     }
@@ -144,7 +144,7 @@ export const makeAccountTemplates = async (deps: EmailNeeds, samples: Samples): 
 
 const missingOf = async (deps: EmailNeeds, teamId: TeamId, samples: Samples): Promise<Samples> => {
   const missing: CreateTemplateRequest[] = [];
-  for (const sample of samples) if ((await findTemplate(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
+  for (const sample of samples) if ((await emailTemplates.find(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
   return missing;
 };
 

@@ -1,9 +1,9 @@
 /** The first start, done once: makes the first team and its sample templates, and the first key when somebody can see it. */
 import { createApiKey } from '../keys/api-keys.js';
-import { createAttachmentTemplate, findAttachmentTemplate } from '../templates/attachment-templates.js';
+import { attachmentTemplates } from '../templates/attachment-templates.js';
 import type { CommandNeeds } from '../needs.js';
 import { loadState } from '../core/handle.js';
-import { createTemplate, findTemplate } from '../templates/templates.js';
+import { emailTemplates } from '../templates/email-templates.js';
 import { firstPermissions } from '../../domain/access/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../../domain/keys/decider.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
@@ -46,12 +46,12 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
   }
   const caller = systemCaller(teamId, 'system', 'first-start');
   for (const sample of samples.emails) {
-    const known = await findTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createTemplate(deps, caller, { ...sample, publish: true });
+    const known = await emailTemplates.find(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await emailTemplates.create(deps, caller, { ...sample, publish: true });
   }
   for (const sample of samples.attachments) {
-    const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
+    const known = await attachmentTemplates.find(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await attachmentTemplates.create(deps, caller, { ...sample, publish: true });
   }
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {

@@ -16,7 +16,7 @@ import { eraseStream } from '../core/erase.js';
 import { closeInvitation } from './invitations.js';
 import { endWebhook } from '../webhooks/subscriptions.js';
 import { apiKeyDecider } from '../../domain/keys/decider.js';
-import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
+import { attachmentTemplateDecider, attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
 import { batchDecider } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import { erasureDecider } from '../../domain/privacy/decider.js';
@@ -25,7 +25,6 @@ import type { EventOfKind, StreamKind, EventType, Recorded } from '../../domain/
 import {
   apiKeyStream,
   assertDefined,
-  attachmentTemplateStream,
   auditOriginsStreamOf,
   batchStream,
   emailStream,
@@ -34,7 +33,6 @@ import {
   oauthGrantStream,
   parseApiKeyId,
   parseAssetId,
-  parseAttachmentTemplateId,
   parseBatchId,
   parseEmailId,
   parseErasureId,
@@ -44,11 +42,9 @@ import {
   parseSenderDomainId,
   parseSuppressionId,
   parseTeamId,
-  parseTemplateId,
   parseWebhookId,
   senderDomainsStream,
   suppressionStream,
-  templateStream,
   type StreamName,
   splitStream,
   teamStream,
@@ -59,9 +55,9 @@ import { grantDecider } from '../../domain/apps/grant.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { senderDomainDecider } from '../../domain/domains/decider.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
-import type { TemplateDraft } from '../../domain/templates/events.js';
-import type { TemplateDecider } from '../../domain/templates/decider.js';
-import { templateDecider } from '../../domain/templates/email-template.js';
+import type { TemplateKind } from '../../domain/templates/events.js';
+import type { TemplateDecider, TemplateRules, TemplateStateOf } from '../../domain/templates/decider.js';
+import { templateDecider, templateRules } from '../../domain/templates/email-template.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { teamDecider } from '../../domain/teams/decider.js';
@@ -238,23 +234,21 @@ const closeBatch: Close = always(async (deps, text, { cause, signal }) => {
   await eraseStream(deps, batchStream(id));
 });
 
-const closeTemplate = async <Draft extends TemplateDraft, Shown>(
-  deps: RemovalDeps,
-  stream: StreamName,
-  decider: TemplateDecider<Draft, Shown>,
-  { at, ...cause }: Cause,
-): Promise<void> => {
-  const removing = {
-    ...decider,
-    decide: (_: null, state: typeof decider.initialState) => {
-      if (state.template === undefined) return [];
-      const deleted = state.template.deletedAt === null ? decider.decide({ type: 'DeleteTemplate', at }, state) : [];
-      const after = deleted.reduce(decider.evolve, state);
-      return [...deleted, ...decider.decide({ type: 'RemoveTemplate', at, deletedSince: NEVER }, after)];
-    },
-  };
-  await handle(deps.eventLog, stream, removing, null, { ...cause, at });
-};
+const closingOfTemplates = <K extends TemplateKind>({ parseId, stream }: TemplateRules<K>, decider: TemplateDecider<K>): Closing => ({
+  begunBy: ['TemplateCreated'],
+  close: always((deps, id, { cause: { at, ...cause } }) => {
+    const removing = {
+      ...decider,
+      decide: (_: null, state: TemplateStateOf<K>) => {
+        if (state.template === undefined) return [];
+        const deleted = state.template.deletedAt === null ? decider.decide({ type: 'DeleteTemplate', at }, state) : [];
+        const after = deleted.reduce(decider.evolve, state);
+        return [...deleted, ...decider.decide({ type: 'RemoveTemplate', at, deletedSince: NEVER }, after)];
+      },
+    };
+    return handle(deps.eventLog, stream(assertDefined(parseId(id), 'template id')), removing, null, { ...cause, at });
+  }),
+});
 
 const closeDomains: Close = always(async (deps, text, { cause }) => {
   const stream = senderDomainsStream(assertDefined(parseTeamId(text), 'team id'));
@@ -301,23 +295,8 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
   },
   batch: { begunBy: ['BatchQueued', 'BatchScheduled'], close: closeBatch },
   email: { begunBy: ['EmailQueued', 'EmailScheduled'], close: closeEmail },
-  template: {
-    begunBy: ['TemplateCreated'],
-    close: always((deps, id, { cause }) =>
-      closeTemplate(deps, templateStream(assertDefined(parseTemplateId(id), 'template id')), templateDecider, cause),
-    ),
-  },
-  attachmentTemplate: {
-    begunBy: ['TemplateCreated'],
-    close: always((deps, id, { cause }) =>
-      closeTemplate(
-        deps,
-        attachmentTemplateStream(assertDefined(parseAttachmentTemplateId(id), 'template id')),
-        attachmentTemplateDecider,
-        cause,
-      ),
-    ),
-  },
+  template: closingOfTemplates(templateRules, templateDecider),
+  attachmentTemplate: closingOfTemplates(attachmentTemplateRules, attachmentTemplateDecider),
   asset: {
     begunBy: ['AssetUploaded'],
     close: always((deps, id, { cause }) => removeAssetNow(deps, assertDefined(parseAssetId(id), 'asset id'), cause)),

@@ -3,39 +3,25 @@
  * calls answer.
  */
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
-import type { Known } from './lifecycle.js';
-import type { KnownVersion } from './versions.js';
-import type {
-  AttachmentTemplateRecord,
-  AttachmentTemplateVersion,
-  AttachmentTemplateVersionRecord,
-  TemplateRecord,
-  TemplateVersion,
-  TemplateVersionRecord,
-} from '../../api/templates/templates.js';
-import { attachmentTemplateListing, type AttachmentTemplate } from '../../domain/templates/attachment-template.js';
-import type { AttachmentTemplateId, TemplateId } from '../../domain/core/ids.js';
-import type { AttachmentDraft, EmailDraft } from '../../domain/templates/events.js';
+import {
+  templateListing,
+  type DraftOf,
+  type PublishedVersion,
+  type TemplateIdOf,
+  type TemplateOf,
+  type TemplateRules,
+} from '../../domain/templates/decider.js';
+import type { EmailDraft, TemplateKind } from '../../domain/templates/events.js';
 import type { Translations } from '../../domain/rendering/translations.js';
-import type { PublishedVersion } from '../../domain/templates/decider.js';
-import { templateListing, type Template } from '../../domain/templates/email-template.js';
 
-export const templateRecord = ({ id, template, revision }: Known<TemplateId, Template>): TemplateRecord => ({
-  ...templateListing(id, template),
-  tracking: template.draft.tracking ?? null,
-  strictVariables: template.draft.strictVariables === true,
-  translations: template.draft.translations ?? {},
-  revision,
-  variables: template.draft.variables,
-  schema: template.draft.schema,
-});
+/** `revision`: that of the last event of its stream, which rises with every change. */
+export type Known<K extends TemplateKind> = Readonly<{ id: TemplateIdOf<K>; template: TemplateOf<K>; revision: number }>;
 
-export const attachmentTemplateRecord = ({
-  id,
-  template,
-  revision,
-}: Known<AttachmentTemplateId, AttachmentTemplate>): AttachmentTemplateRecord => ({
-  ...attachmentTemplateListing(id, template),
+export type KnownVersion<K extends TemplateKind> = Readonly<{ published: PublishedVersion<K>; draft: DraftOf<K>; current: boolean }>;
+
+export const templateRecord = <K extends TemplateKind>(rules: TemplateRules<K>, { id, template, revision }: Known<K>) => ({
+  ...templateListing(rules, id, template),
+  ...rules.recorded(template.draft),
   strictVariables: template.draft.strictVariables === true,
   translations: template.draft.translations ?? {},
   revision,
@@ -44,71 +30,32 @@ export const attachmentTemplateRecord = ({
 });
 
 /** The published versions, the newest first; the newest is the current one. */
-const versionsOf = <Shown, Answer>(
-  { published }: Readonly<{ published: readonly PublishedVersion<Shown>[] }>,
-  answer: (version: PublishedVersion<Shown>, current: boolean) => Answer,
-): Answer[] => published.map((version) => answer(version, version.version === published.at(-1)?.version)).reverse();
+export const templateVersions = <K extends TemplateKind>({ named }: TemplateRules<K>, { published }: TemplateOf<K>) =>
+  published
+    .map((one) => {
+      const { version, publishedAt } = one;
+      return { version, ...named(one), publishedAt, current: version === published.at(-1)?.version };
+    })
+    .reverse();
 
-export const versionsOfTemplate = (template: Template): TemplateVersion[] =>
-  versionsOf(template, ({ version, name, subject, publishedAt }, current) => ({ version, name, subject, publishedAt, current }));
-
-export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): AttachmentTemplateVersion[] =>
-  versionsOf(template, ({ version, name, publishedAt }, current) => ({ version, name, publishedAt, current }));
-
-export const templateVersionRecord = ({
-  published: { version, publishedAt },
-  current,
-  draft: {
-    name,
-    subject,
-    description,
-    from,
-    unsubscribeList,
-    tracking,
-    locale,
-    timeZone,
-    strictVariables,
-    translations,
-    variables,
-    schema,
-  },
-}: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
+export const templateVersionRecord = <K extends TemplateKind>(
+  { kind, named, shown, listed, recorded }: TemplateRules<K>,
+  { published: { version, publishedAt }, current, draft }: KnownVersion<K>,
+) => ({
   version,
-  name,
-  subject,
+  ...named(shown(draft)),
   publishedAt,
   current,
-  description,
-  type: 'email',
-  from,
-  unsubscribeList: unsubscribeList ?? null,
-  tracking: tracking ?? null,
-  locale,
-  timeZone,
-  strictVariables: strictVariables === true,
-  translations: translations ?? {},
-  variables,
-  schema,
-});
-
-export const attachmentTemplateVersionRecord = ({
-  published: { version, publishedAt },
-  current,
-  draft: { name, description, locale, timeZone, strictVariables, translations, variables, schema },
-}: KnownVersion<AttachmentDraft, unknown>): AttachmentTemplateVersionRecord => ({
-  version,
-  name,
-  publishedAt,
-  current,
-  description,
-  type: 'attachment',
-  outputFormats: [...schema.outputFormats],
-  locale,
-  timeZone,
-  strictVariables: strictVariables === true,
-  translations: translations ?? {},
-  variables,
-  schema,
+  description: draft.description,
+  type: kind,
+  ...listed(draft),
+  ...recorded(draft),
+  locale: draft.locale,
+  timeZone: draft.timeZone,
+  strictVariables: draft.strictVariables === true,
+  translations: draft.translations ?? {},
+  variables: draft.variables,
+  schema: draft.schema,
 });
 
 /** Revisions that a caller takes a template to be at, any one of them; undefined: whichever it is. */
@@ -148,11 +95,14 @@ type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField | (typeof ofVersions)
 
 const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions, ...notKept]);
 
-type NotWritten = ReadOnlyField | (typeof ofVersions)[number] | (typeof notKept)[number];
+export type NotWritten = 'slug' | 'publish' | ReadOnlyField | (typeof ofVersions)[number] | (typeof notKept)[number];
 
-/** What the author writes of a body: all but the read-only fields. */
-export const writtenOf = <Request extends object>(request: Request): Omit<Request, NotWritten> =>
-  Object.fromEntries(Object.entries(request).filter(([name]) => !names.has(name))) as Omit<Request, NotWritten>;
+/** What the author writes of a body: all but the read-only fields, and apart from it what is no part of a draft. */
+export const writtenOf = <Written>({ slug, publish = false, ...fields }: Readonly<{ slug?: string; publish?: boolean }>) => ({
+  slug,
+  publish,
+  written: Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name))) as Written,
+});
 
 type PublishedTimes = readonly Readonly<{ version: number; publishedAt: string }>[];
 
@@ -191,7 +141,8 @@ const hints: Readonly<Partial<Record<ReadOnlyField, string>>> = {
   version: ' (POST …/publish makes the next)',
 };
 
-type Checked<Draft> = Readonly<{ draft: Draft; warnings: readonly FieldError[] }>;
+/** `warnings`: what the author should know, such as paths that no variable declares. */
+export type Checked<Draft> = Readonly<{ draft: Draft; warnings: readonly FieldError[] }>;
 
 /** In: a change with the check of its result. Out: the change, which may be decided more than once, and the warnings of its last check. */
 export const tellingChange = <Draft>(change: (draft: Draft) => Checked<Draft>) => {

@@ -2,31 +2,9 @@
 import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import type { TemplateNeeds } from './needs.js';
 import { uploadAsset, getAsset, assetContent, deleteAsset, restoreAsset } from './assets.js';
-import {
-  createAttachmentTemplate,
-  importAttachmentTemplate,
-  getAttachmentTemplate,
-  updateAttachmentTemplate,
-  deleteAttachmentTemplate,
-  publishAttachmentTemplate,
-  attachmentTemplateVersions,
-  attachmentTemplateVersion,
-  restoreAttachmentTemplateVersion,
-  restoreAttachmentTemplate,
-} from './attachment-templates.js';
+import { attachmentTemplates } from './attachment-templates.js';
+import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
-import {
-  createTemplate,
-  importTemplate,
-  getTemplate,
-  updateTemplate,
-  deleteTemplate,
-  publishTemplate,
-  templateVersions,
-  templateVersion,
-  restoreTemplateVersion,
-  restoreTemplate,
-} from './templates.js';
 
 /** Rendering of a mail. */
 export const renderEmailCodes: Codes = [
@@ -76,32 +54,32 @@ export const findTemplateCodes: Codes = ['TEMPLATE_NOT_FOUND'];
 const changeTemplateCodes: Codes = [...findTemplateCodes, ...writeCodes, 'REVISION_MISMATCH'];
 
 export const templateCommands = {
-  createTemplate: { run: createTemplate, codes: saveTemplateCodes },
-  importTemplate: { run: importTemplate, codes: saveTemplateCodes },
-  getTemplate: { run: getTemplate, codes: findTemplateCodes },
-  updateTemplate: { run: updateTemplate, codes: [...changeTemplateCodes, ...saveTemplateCodes] },
-  deleteTemplate: { run: deleteTemplate, codes: changeTemplateCodes },
-  publishTemplate: { run: publishTemplate, codes: changeTemplateCodes },
-  templateVersions: { run: templateVersions, codes: findTemplateCodes },
-  templateVersion: { run: templateVersion, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
-  restoreTemplateVersion: { run: restoreTemplateVersion, codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
-  restoreTemplate: { run: restoreTemplate, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
+  createTemplate: { run: emailTemplates.create, codes: saveTemplateCodes },
+  importTemplate: { run: emailTemplates.import, codes: saveTemplateCodes },
+  getTemplate: { run: emailTemplates.get, codes: findTemplateCodes },
+  updateTemplate: { run: emailTemplates.update, codes: [...changeTemplateCodes, ...saveTemplateCodes] },
+  deleteTemplate: { run: emailTemplates.delete, codes: changeTemplateCodes },
+  publishTemplate: { run: emailTemplates.publish, codes: changeTemplateCodes },
+  templateVersions: { run: emailTemplates.versions, codes: findTemplateCodes },
+  templateVersion: { run: emailTemplates.version, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  restoreTemplateVersion: { run: emailTemplates.restoreVersion, codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  restoreTemplate: { run: emailTemplates.restore, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
   previewTemplate: { run: previewTemplate, codes: [...findTemplateCodes, ...findVersionCodes, ...renderEmailCodes, ...makeApartCodes] },
   makePreviewLink: { run: makePreviewLink, codes: [...findTemplateCodes, 'VALIDATION_ERROR'] },
   openPreviewLink: { run: openPreviewLink, codes: [] },
-  createAttachmentTemplate: { run: createAttachmentTemplate, codes: saveAttachmentTemplateCodes },
-  importAttachmentTemplate: { run: importAttachmentTemplate, codes: saveAttachmentTemplateCodes },
-  getAttachmentTemplate: { run: getAttachmentTemplate, codes: findTemplateCodes },
-  updateAttachmentTemplate: { run: updateAttachmentTemplate, codes: [...changeTemplateCodes, ...saveAttachmentTemplateCodes] },
-  deleteAttachmentTemplate: { run: deleteAttachmentTemplate, codes: changeTemplateCodes },
-  publishAttachmentTemplate: { run: publishAttachmentTemplate, codes: changeTemplateCodes },
-  attachmentTemplateVersions: { run: attachmentTemplateVersions, codes: findTemplateCodes },
-  attachmentTemplateVersion: { run: attachmentTemplateVersion, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  createAttachmentTemplate: { run: attachmentTemplates.create, codes: saveAttachmentTemplateCodes },
+  importAttachmentTemplate: { run: attachmentTemplates.import, codes: saveAttachmentTemplateCodes },
+  getAttachmentTemplate: { run: attachmentTemplates.get, codes: findTemplateCodes },
+  updateAttachmentTemplate: { run: attachmentTemplates.update, codes: [...changeTemplateCodes, ...saveAttachmentTemplateCodes] },
+  deleteAttachmentTemplate: { run: attachmentTemplates.delete, codes: changeTemplateCodes },
+  publishAttachmentTemplate: { run: attachmentTemplates.publish, codes: changeTemplateCodes },
+  attachmentTemplateVersions: { run: attachmentTemplates.versions, codes: findTemplateCodes },
+  attachmentTemplateVersion: { run: attachmentTemplates.version, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
   restoreAttachmentTemplateVersion: {
-    run: restoreAttachmentTemplateVersion,
+    run: attachmentTemplates.restoreVersion,
     codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'],
   },
-  restoreAttachmentTemplate: { run: restoreAttachmentTemplate, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
+  restoreAttachmentTemplate: { run: attachmentTemplates.restore, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
   uploadAsset: {
     run: uploadAsset,
     codes: [

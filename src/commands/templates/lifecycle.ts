@@ -3,55 +3,78 @@
  * and gives up.
  */
 import { causeOf, type Caller } from '../core/caller.js';
-import type { Loaded } from '../core/ports.js';
 import type { TemplateNeeds } from './needs.js';
+import type { Loaded } from '../core/ports.js';
 import { handle, loadState } from '../core/handle.js';
-import { DomainError, invalid, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { parseTemplateId, type StreamName, assertDefined, splitStream, type TeamId } from '../../domain/core/ids.js';
+import { DomainError, invalid, type FieldError, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { parseTemplateId, type StreamName, assertDefined, type TeamId } from '../../domain/core/ids.js';
 import {
   evolveSlug,
+  type DraftOf,
   type SlugState,
   type TemplateDecider,
+  type TemplateIdOf,
   type TemplateOf,
   type TemplateRules,
   type TemplateStateOf,
 } from '../../domain/templates/decider.js';
 import { idsOfKind, withPlace, type Place, type Standing } from '../billing/plan-limits.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
-import type { TemplateDraft } from '../../domain/templates/events.js';
+import type { TemplateKind } from '../../domain/templates/events.js';
+import type { UpdateAttachmentTemplateRequest, UpdateTemplateRequest } from '../../api/templates/templates.js';
+import type { Checked, Known, NotWritten } from './answers.js';
 
-/** One kind of templates: its rules, its ids, its streams. */
-export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown> = Readonly<{
-  rules: TemplateRules<Draft, Shown>;
-  decider: TemplateDecider<Draft, Shown>;
-  parseId: (text: string) => Id | undefined;
+/** One kind of templates, as the commands on it are told apart. */
+export type TemplateKindOf<K extends TemplateKind> = Readonly<{
+  rules: TemplateRules<K>;
+  decider: TemplateDecider<K>;
   /** The id that a reference holds by itself, beside a slug, which has to be looked up. */
-  idOf: (teamId: TeamId, reference: string) => Id | undefined;
-  stream: (id: Id) => StreamName;
+  idOf: (teamId: TeamId, reference: string) => TemplateIdOf<K> | undefined;
   slugStream: (teamId: TeamId, slug: string) => StreamName;
-  load: (deps: TemplateNeeds, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
+  load: (deps: TemplateNeeds, id: TemplateIdOf<K>) => MaybePromise<Loaded<TemplateStateOf<K>>>;
+  /** A route beside those of single templates, so a template with this slug could not be asked for. */
+  reservedSlug?: string;
+  /** An id that no template has, drawn for a new one. */
+  fresh: (deps: TemplateNeeds, teamId: TeamId) => MaybePromise<Readonly<{ id: TemplateIdOf<K>; shortId?: string }>>;
+  /** What is done to what an author writes before it is checked. */
+  prepared: (deps: TemplateNeeds, teamId: TeamId, written: WrittenOf<K>) => MaybePromise<WrittenOf<K>>;
+  /** The draft (undefined: that of a new template) with what an author writes. Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
+  checked: (deps: TemplateNeeds, draft: DraftOf<K> | undefined, written: WrittenOf<K>) => Checked<DraftOf<K>>;
+  compiling: (deps: TemplateNeeds, caller: Caller) => Compiling<K>;
 }>;
 
-/** `revision`: that of the last event of its stream, which rises with every change. */
-export type Known<Id, Template> = Readonly<{ id: Id; template: Template; revision: number }>;
+/** What an author writes of the body of a request, but for the slug. */
+export type WrittenOf<K extends TemplateKind> = {
+  email: Omit<UpdateTemplateRequest, NotWritten>;
+  attachment: Omit<UpdateAttachmentTemplateRequest, NotWritten>;
+}[K];
+
+/**
+ * `compiled`: refuses a draft that cannot be rendered, in turns of the event loop, or at once where another call has changed the template
+ * meanwhile; absent where there is nothing to compile. `warnings`: those about the last draft.
+ */
+export type Compiling<K extends TemplateKind> = Readonly<{
+  compiled?: Readonly<{ inTurns: (draft: DraftOf<K>) => Promise<void>; atOnce: (draft: DraftOf<K>) => void }>;
+  warnings: () => readonly FieldError[];
+}>;
 
 /** What an import made: a new template, or the next version of a known one. */
 export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
 
 /** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */
-export type Expects<Draft extends TemplateDraft, Shown> = (template: TemplateOf<Draft, Shown>, revision: number) => void;
+export type Expects<K extends TemplateKind> = (known: Known<K>) => void;
 
 /** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
-export const findTemplateOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const findTemplateOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   teamId: TeamId,
   reference: string,
-): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
-  const living = (id: Id, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<Draft, Shown>>) =>
+): Promise<Known<K> | undefined> => {
+  const living = (id: TemplateIdOf<K>, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<K>>) =>
     template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
   // Runs for every email: a value that is in memory is not awaited.
-  const load = (id: Id) => {
+  const load = (id: TemplateIdOf<K>) => {
     const loaded = kind.load(deps, id);
     return loaded instanceof Promise ? loaded.then((later) => living(id, later)) : living(id, loaded);
   };
@@ -61,7 +84,7 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
   if (known !== undefined) return known;
   const slug = deps.slug(kind.slugStream(teamId, reference));
   const owner = (slug instanceof Promise ? await slug : slug).state;
-  const ownerId = owner === undefined ? undefined : kind.parseId(owner);
+  const ownerId = owner === undefined ? undefined : kind.rules.parseId(owner);
   const byName = ownerId && load(ownerId);
   const named = byName instanceof Promise ? await byName : byName;
   // A claim that its template does not use (any more) names nothing.
@@ -69,140 +92,141 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
 };
 
 /** Finds a template as `findTemplateOf` does; throws the kind's own "not found". */
-export const mustFindOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const mustFindOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+): Promise<Known<K>> => {
   const known = await findTemplateOf(kind, deps, caller.teamId, reference);
   if (known === undefined) throw kind.rules.notFound();
   return known;
 };
 
 /** The draft as it was at that revision, from the template's stream. */
-export const draftOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const draftOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: Pick<TemplateNeeds, 'eventLog'>,
-  id: Id,
+  id: TemplateIdOf<K>,
   revision: number,
-): Promise<Draft> => {
-  for (const { event } of await deps.eventLog.load(kind.stream(id))) {
+): Promise<DraftOf<K>> => {
+  for (const { event } of await deps.eventLog.load(kind.rules.stream(id))) {
     if (event.type === 'TemplateDraftSaved' && event.data.revision === revision && kind.rules.isDraft(event.data.draft))
       return event.data.draft;
   }
-  throw new Error(`the stream ${kind.stream(id)} has no revision ${revision}`);
+  throw new Error(`the stream ${kind.rules.stream(id)} has no revision ${revision}`);
 };
 
-export const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+/** Throws VALIDATION_ERROR for a slug that no template of the kind can have. */
+export const wishOf = <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   { teamId }: Caller,
-  { id, slug }: Readonly<{ id: Id; slug: string }>,
-): SlugWish => ({
-  slug,
-  stream: kind.slugStream(teamId, slug),
-  templateId: id,
-  usedBy: async (owner) => {
-    const ownerId = kind.parseId(owner);
-    const template = ownerId && (await kind.load(deps, ownerId)).state.template;
-    return template !== undefined && template.deletedAt === null && template.slug === slug;
-  },
-});
+  { id, slug }: Readonly<{ id: TemplateIdOf<K>; slug: string }>,
+): SlugWish => {
+  if (slug === kind.reservedSlug) throw invalid('request body', 'slug', `must not be "${slug}", which is an address of its own`);
+  return {
+    slug,
+    stream: kind.slugStream(teamId, slug),
+    templateId: id,
+    usedBy: async (owner) => {
+      const ownerId = kind.rules.parseId(owner);
+      const template = ownerId && (await kind.load(deps, ownerId)).state.template;
+      return template !== undefined && template.deletedAt === null && template.slug === slug;
+    },
+  };
+};
 
-type NewTemplate<Id, Draft> = Readonly<{ id: Id; slug: string; shortId?: string; draft: Draft; publish: boolean }>;
+type NewTemplate<K extends TemplateKind> = Readonly<{
+  id: TemplateIdOf<K>;
+  slug: string;
+  shortId?: string;
+  draft: DraftOf<K>;
+  publish: boolean;
+}>;
 
 /** Asks `expects` of living templates; for others the decider answers that they are not found. */
 const guardOf =
-  <Draft extends TemplateDraft, Shown>(expects: Expects<Draft, Shown> | undefined) =>
-  ({ state: { template }, version }: Loaded<TemplateStateOf<Draft, Shown>>): void => {
-    if (template !== undefined && template.deletedAt === null) expects?.(template, version.revision);
+  <K extends TemplateKind>(id: TemplateIdOf<K>, expects: Expects<K> | undefined) =>
+  ({ state: { template }, version }: Loaded<TemplateStateOf<K>>): void => {
+    if (template !== undefined && template.deletedAt === null) expects?.({ id, template, revision: version.revision });
   };
 
-export const knownOf = <Id, Draft extends TemplateDraft, Shown>(
-  id: Id,
-  { state, version }: Pick<Loaded<TemplateStateOf<Draft, Shown>>, 'state' | 'version'>,
-): Known<Id, TemplateOf<Draft, Shown>> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
+export const knownOf = <K extends TemplateKind>(
+  id: TemplateIdOf<K>,
+  { state, version }: Pick<Loaded<TemplateStateOf<K>>, 'state' | 'version'>,
+): Known<K> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
 
 /** The place of a template within the plan of its team. */
-export const placeOf = <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const placeOf = <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   { teamId }: Caller,
-  id: Id,
+  id: TemplateIdOf<K>,
 ): Place => {
-  const isEmail = splitStream(kind.stream(id)).kind === 'template';
   const standingOf = async (key: string): Promise<Standing> => {
-    const { state } = await loadState(deps.eventLog, kind.stream(key as Id), kind.decider);
+    const { state } = await loadState(deps.eventLog, kind.rules.stream(key as TemplateIdOf<K>), kind.decider);
     if (state.template === undefined) return 'absent';
     return state.template.deletedAt === null ? 'living' : 'gone';
   };
-  return {
-    resource: isEmail ? 'emailTemplates' : 'attachmentTemplates',
-    key: id,
-    standingOf,
-    all: idsOfKind(deps, teamId, isEmail ? 'template' : 'attachmentTemplate', 'TemplateCreated'),
-  };
+  const { resource, streamKind } = kind.rules;
+  return { resource, key: id, standingOf, all: idsOfKind(deps, teamId, streamKind, 'TemplateCreated') };
 };
 
 /** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
-export const createOf = <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const createOf = <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
-  { id, ...parts }: NewTemplate<Id, Draft>,
-): Promise<Known<Id, TemplateOf<Draft, Shown>>> =>
-  withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
+  { id, ...parts }: NewTemplate<K>,
+): Promise<Known<K>> => withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
 
-const createIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+const createIn = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
-  { id, ...parts }: NewTemplate<Id, Draft>,
-): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  { id, ...parts }: NewTemplate<K>,
+): Promise<Known<K>> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
   const cause = causeOf(deps, caller);
-  const made = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  const made = await handle(deps.eventLog, kind.rules.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
   if (!(await confirmSlug(deps, caller, claim))) {
-    await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    await handle(deps.eventLog, kind.rules.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
     throw slugTaken(parts.slug);
   }
   return knownOf(id, made);
 };
 
-/**
- * `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. `compiled`: refuses a draft that
- * cannot be rendered, in turns of the event loop, or at once where another call has changed the template meanwhile.
- */
-type TemplateChange<Draft extends TemplateDraft, Shown> = Readonly<{
+/** `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. */
+type TemplateChange<K extends TemplateKind> = Readonly<{
   slug: string | undefined;
-  changed: (draft: Draft) => Draft;
-  compiled?: Readonly<{ inTurns: (draft: Draft) => Promise<void>; atOnce: (draft: Draft) => void }>;
-  expects?: Expects<Draft, Shown>;
+  changed: (draft: DraftOf<K>) => DraftOf<K>;
+  compiled?: Compiling<K>['compiled'];
+  expects?: Expects<K>;
 }>;
 
-export const changeOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const changeOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-  change: TemplateChange<Draft, Shown>,
-): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  change: TemplateChange<K>,
+): Promise<Known<K>> => {
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
   const { changed, compiled } = change;
   const draft = changed(template.draft);
   await compiled?.inTurns(draft);
   const slug = change.slug === template.slug ? undefined : change.slug;
-  const guard = guardOf(change.expects);
+  const guard = guardOf(id, change.expects);
   // A slug is not claimed for a change that will be refused.
-  if (slug !== undefined && change.expects !== undefined) guard(await loadState(deps.eventLog, kind.stream(id), kind.decider));
+  if (slug !== undefined && change.expects !== undefined) guard(await loadState(deps.eventLog, kind.rules.stream(id), kind.decider));
   const claim = slug === undefined ? undefined : await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
   let before = template;
   const decider = {
     ...kind.decider,
     // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
-    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => {
+    decide: (_: null, state: TemplateStateOf<K>) => {
       before = state.template ?? template;
       const isSame = before.revision === template.revision;
       const saved = isSame ? draft : changed(before.draft);
@@ -213,7 +237,7 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
       ];
     },
   };
-  const after = knownOf(id, await handle(deps.eventLog, kind.stream(id), decider, null, cause, guard));
+  const after = knownOf(id, await handle(deps.eventLog, kind.rules.stream(id), decider, null, cause, guard));
   if (claim === undefined || slug === undefined) return after;
   if (!(await confirmSlug(deps, caller, claim))) {
     await takeBack(kind, deps, caller, { id, before, after: after.template });
@@ -225,49 +249,49 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
 };
 
 /** Another template has the slug: undoes what the call changed, except a draft that was changed again meanwhile. */
-const takeBack = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+const takeBack = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
-  { id, before, after }: Readonly<{ id: Id; before: TemplateOf<Draft, Shown>; after: TemplateOf<Draft, Shown> }>,
+  { id, before, after }: Readonly<{ id: TemplateIdOf<K>; before: TemplateOf<K>; after: TemplateOf<K> }>,
 ): Promise<void> => {
   const cause = causeOf(deps, caller);
   const decider = {
     ...kind.decider,
-    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => [
+    decide: (_: null, state: TemplateStateOf<K>) => [
       ...kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug: before.slug }, state),
       ...(state.template?.revision === after.revision
         ? kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: before.draft }, state)
         : []),
     ],
   };
-  await handle(deps.eventLog, kind.stream(id), decider, null, cause);
+  await handle(deps.eventLog, kind.rules.stream(id), decider, null, cause);
 };
 
-export const publishOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const publishOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-  expects?: Expects<Draft, Shown>,
-): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  expects?: Expects<K>,
+): Promise<Known<K>> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
   const command = { type: 'PublishTemplate' as const, at: cause.at };
-  return knownOf(id, await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects)));
+  return knownOf(id, await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects)));
 };
 
-export const deleteOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
-  kind: TemplateKindOf<Id, Draft, Shown>,
+export const deleteOf = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-  expects?: Expects<Draft, Shown>,
-): Promise<Id> => {
+  expects?: Expects<K>,
+): Promise<TemplateIdOf<K>> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
   const command = { type: 'DeleteTemplate' as const, at: cause.at };
-  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects));
+  const { state } = await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects));
   await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
   return id;
 };
@@ -351,13 +375,4 @@ export const slugOf = (name: string, id: string): string => {
     .slice(0, 80)
     .replace(/-+$/, '');
   return `${words === '' ? 'template' : words}-${id.slice(-8)}`;
-};
-
-/** A route under /api/templates/, so a template with this slug could not be asked for. */
-const RESERVED_SLUG = 'attachment';
-
-/** Throws VALIDATION_ERROR. */
-export const refuseReserved = (slug: string | undefined): void => {
-  if (slug !== RESERVED_SLUG) return;
-  throw invalid('request body', 'slug', `must not be "${RESERVED_SLUG}", which is an address of its own`);
 };

@@ -19,8 +19,8 @@ import { causeOf, type Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
 import type { TemplateNeeds } from './needs.js';
-import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
-import { findAttachmentTemplate } from './attachment-templates.js';
+import { compiledTemplate, contentOf, draftAt, emailTemplates, templateCacheKey } from './email-templates.js';
+import { attachmentTemplates } from './attachment-templates.js';
 import { isoMoment } from '../core/memo.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { assetWarnings, clippingWarnings } from './warnings.js';
@@ -33,8 +33,8 @@ import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { mailWarnings } from '../../domain/rendering/check/email.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../../domain/teams/state.js';
-import { attachmentTemplateNotFound } from '../../domain/templates/attachment-template.js';
-import { resolveVersion } from '../../domain/templates/email-template.js';
+import { findVersion } from '../../domain/templates/decider.js';
+import { templateRules } from '../../domain/templates/email-template.js';
 
 /** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
 export const previewTemplate = async (
@@ -44,8 +44,8 @@ export const previewTemplate = async (
   { variables, version, ...spoken }: PreviewRequest,
   signal: AbortSignal,
 ): Promise<PreviewResponse> => {
-  const { id, template } = await mustFindTemplate(deps, caller, reference);
-  const { revision } = resolveVersion(template, version ?? 'draft');
+  const { id, template } = await emailTemplates.mustFind(deps, caller, reference);
+  const { revision } = findVersion(templateRules, template, version ?? 'draft');
   const draft = await draftAt(deps, id, revision);
   const language = requireLanguage(spoken);
   const content = emailInLanguage(contentOf(draft), language);
@@ -109,13 +109,10 @@ export const makePreviewLink = async (
   caller: Caller,
   { kind, reference, request }: Readonly<{ kind: PreviewLink['kind']; reference: string; request: JsonObject }>,
 ): Promise<Readonly<{ token: string; expiresAt: string }>> => {
-  const found = await (kind === 'email'
-    ? mustFindTemplate(deps, caller, reference)
-    : findAttachmentTemplate(deps, caller.teamId, reference));
-  if (found === undefined) throw attachmentTemplateNotFound();
+  const { id } = await (kind === 'email' ? emailTemplates : attachmentTemplates).mustFind(deps, caller, reference);
   requireLanguage(request as CallLanguage);
   const expiresAt = deps.clock.now() + LINK_MS;
-  const sealed = JSON.stringify([expiresAt, { teamId: caller.teamId, kind, id: found.id, request } satisfies PreviewLink]);
+  const sealed = JSON.stringify([expiresAt, { teamId: caller.teamId, kind, id, request } satisfies PreviewLink]);
   return { token: tokensOf(deps.keys).seal(Buffer.from(sealed)), expiresAt: isoMoment(expiresAt) };
 };
 

@@ -1,49 +1,31 @@
-/** Attachment templates: their state, the decisions about them, what lists show of them, and their short ids. */
-import type { AttachmentTemplateContent, DocumentComponent, OutputFormat } from '../rendering/content.js';
+/** Attachment templates: the rules of their kind, the decisions about them, and their short ids. */
+import type { AttachmentTemplateContent, DocumentComponent } from '../rendering/content.js';
 import { DomainError } from '../core/errors.js';
-import { assertDefined, type AttachmentTemplateId } from '../core/ids.js';
+import { attachmentTemplateSlugStream, attachmentTemplateStream, parseAttachmentTemplateId } from '../core/ids.js';
 import type { AttachmentDraft } from './events.js';
-import {
-  findVersion,
-  makeTemplateDecider,
-  publicationOf,
-  type Publication,
-  type TemplateCommandOf,
-  type TemplateOf,
-  type TemplateRules,
-  type TemplateStateOf,
-} from './decider.js';
+import { makeTemplateDecider, type TemplateRules } from './decider.js';
 
-type Shown = Pick<AttachmentDraft, 'name'>;
-export type AttachmentTemplate = TemplateOf<AttachmentDraft, Shown>;
-export type AttachmentTemplateState = TemplateStateOf<AttachmentDraft, Shown>;
-export type AttachmentTemplateCommand = TemplateCommandOf<AttachmentDraft>;
-
-export const attachmentTemplateNotFound = (): DomainError =>
-  new DomainError(
-    'TEMPLATE_NOT_FOUND',
-    'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.',
-  );
-
-export const attachmentTemplateRules: TemplateRules<AttachmentDraft, Shown> = {
+export const attachmentTemplateRules: TemplateRules<'attachment'> = {
   kind: 'attachment',
+  streamKind: 'attachmentTemplate',
+  resource: 'attachmentTemplates',
+  parseId: parseAttachmentTemplateId,
+  stream: attachmentTemplateStream,
+  slugStream: attachmentTemplateSlugStream,
   isDraft: (draft): draft is AttachmentDraft => !('subject' in draft),
   shown: ({ name }) => ({ name }),
-  notFound: attachmentTemplateNotFound,
+  named: ({ name }) => ({ name }),
+  listed: ({ schema }) => ({ outputFormats: [...schema.outputFormats] }),
+  recorded: () => ({}),
+  notFound: () =>
+    new DomainError(
+      'TEMPLATE_NOT_FOUND',
+      'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.',
+    ),
+  unpublished: 'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.',
 };
 
 export const attachmentTemplateDecider = makeTemplateDecider(attachmentTemplateRules);
-
-/** The revision that a call means by `version`, and its name. */
-type ResolvedAttachmentVersion = Readonly<{ revision: number; version: number | null; name: string }>;
-
-/** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
-export const resolveAttachmentVersion = (template: AttachmentTemplate, version: string | number): ResolvedAttachmentVersion => {
-  const unpublished =
-    'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.';
-  const { shown, ...found } = findVersion(template, version, unpublished);
-  return { ...found, name: shown.name };
-};
 
 /** The content that a document is made from. Drafts are checked before they are saved, so their parts have these types. */
 export const contentOfAttachment = ({
@@ -61,39 +43,6 @@ export const contentOfAttachment = ({
   ...(strictVariables === undefined ? {} : { strictVariables }),
   ...(translations === undefined ? {} : { translations }),
 });
-
-/** An attachment template as lists show it. */
-export type AttachmentTemplateListing = Publication & {
-  id: string;
-  shortId: string;
-  slug: string;
-  name: string;
-  description: string;
-  type: 'attachment';
-  outputFormats: OutputFormat[];
-  locale: string;
-  timeZone: string;
-  createdAt: string;
-  updatedAt: string;
-};
-
-export const attachmentTemplateListing = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateListing => {
-  const { name, description, schema, locale, timeZone } = template.draft;
-  return {
-    id,
-    shortId: assertDefined(template.shortId, 'short id'),
-    slug: template.slug,
-    name,
-    description,
-    type: 'attachment',
-    outputFormats: [...schema.outputFormats],
-    ...publicationOf(template),
-    locale,
-    timeZone,
-    createdAt: template.createdAt,
-    updatedAt: template.updatedAt,
-  };
-};
 
 /**
  * A short id of an attachment template: `atpl_` and ten characters that people can read to each other. In: ten random bytes, of which five

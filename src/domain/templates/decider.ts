@@ -1,19 +1,43 @@
 /** Rules for every kind of template: how its events fold to a state, the decisions about it, its versions, and who owns a slug. */
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-import type { TemplateDraft, TemplateEvent, TemplateKind, TemplateSlugEvent } from './events.js';
+import type { AttachmentTemplateId, StreamName, TeamId, TemplateId } from '../core/ids.js';
+import type { Tracking } from '../recipients/tracking.js';
+import type { OutputFormat } from '../rendering/content.js';
+import type { AttachmentDraft, EmailDraft, TemplateDraft, TemplateEvent, TemplateKind, TemplateSlugEvent } from './events.js';
 
-/** `Shown` is what is kept of a draft when it is published: what lists and send calls need without its content. */
-export type PublishedVersion<Shown> = Readonly<{ version: number; revision: number; publishedAt: string }> & Shown;
+export type TemplateIdOf<K extends TemplateKind> = { email: TemplateId; attachment: AttachmentTemplateId }[K];
 
-export type TemplateOf<Draft extends TemplateDraft, Shown> = Readonly<{
+export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: AttachmentDraft }[K];
+
+/** What is kept of a draft when it is published: what lists of versions and send calls need without its content. */
+export type ShownOf<K extends TemplateKind> = {
+  email: Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
+  attachment: Pick<AttachmentDraft, 'name'>;
+}[K];
+
+/** What a list of versions shows of one. */
+type NamedOf<K extends TemplateKind> = { email: { name: string; subject: string }; attachment: { name: string } }[K];
+
+/** What a list of templates shows beside what every template has. `unsubscribeList`: null for none. */
+type ListedOf<K extends TemplateKind> = {
+  email: { subject: string; from: EmailDraft['from']; unsubscribeList: string | null };
+  attachment: { outputFormats: OutputFormat[] };
+}[K];
+
+/** What a record shows beyond that. `tracking`: null where the setting of the team applies. */
+type RecordedOf<K extends TemplateKind> = { email: { tracking: Tracking | null }; attachment: object }[K];
+
+export type PublishedVersion<K extends TemplateKind> = Readonly<{ version: number; revision: number; publishedAt: string }> & ShownOf<K>;
+
+export type TemplateOf<K extends TemplateKind> = Readonly<{
   slug: string;
   /** Only attachment templates have one. */
   shortId?: string;
   /** The newest draft and its revision, which counts from 1. */
-  draft: Draft;
+  draft: DraftOf<K>;
   revision: number;
-  published: readonly PublishedVersion<Shown>[];
+  published: readonly PublishedVersion<K>[];
   createdAt: string;
   updatedAt: string;
   deletedAt: string | null;
@@ -22,14 +46,14 @@ export type TemplateOf<Draft extends TemplateDraft, Shown> = Readonly<{
 type Created = Readonly<{ slug: string; shortId?: string; at: string }>;
 
 /** Without a template: not created, created and no draft saved yet (both come in one append), or, where `created` stands, removed. */
-export type TemplateStateOf<Draft extends TemplateDraft, Shown> = Readonly<{
+export type TemplateStateOf<K extends TemplateKind> = Readonly<{
   created: Created | undefined;
-  template: TemplateOf<Draft, Shown> | undefined;
+  template: TemplateOf<K> | undefined;
 }>;
 
-export type TemplateCommandOf<Draft extends TemplateDraft> =
-  | Readonly<{ type: 'CreateTemplate'; at: string; slug: string; shortId?: string; draft: Draft; publish: boolean }>
-  | Readonly<{ type: 'SaveDraft'; at: string; draft: Draft }>
+export type TemplateCommandOf<K extends TemplateKind> =
+  | Readonly<{ type: 'CreateTemplate'; at: string; slug: string; shortId?: string; draft: DraftOf<K>; publish: boolean }>
+  | Readonly<{ type: 'SaveDraft'; at: string; draft: DraftOf<K> }>
   | Readonly<{ type: 'ChangeSlug'; at: string; slug: string }>
   | Readonly<{ type: 'PublishTemplate'; at: string }>
   | Readonly<{ type: 'DeleteTemplate'; at: string }>
@@ -40,24 +64,30 @@ export type TemplateCommandOf<Draft extends TemplateDraft> =
 /** Has no effect on a template that is not deleted, that was deleted at `deletedSince` or later, or that is removed. */
 export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; deletedSince: string }>;
 
-/** Rules of one kind of template. */
-export type TemplateRules<Draft extends TemplateDraft, Shown> = Readonly<{
-  kind: TemplateKind;
-  isDraft: (draft: TemplateDraft) => draft is Draft;
-  shown: (draft: Draft) => Shown;
+/**
+ * One kind of template: its streams, its place in a plan, what it keeps of a draft, and its words. `unpublished` says what to do where
+ * nothing is published.
+ */
+export type TemplateRules<K extends TemplateKind> = Readonly<{
+  kind: K;
+  streamKind: 'template' | 'attachmentTemplate';
+  resource: 'emailTemplates' | 'attachmentTemplates';
+  parseId: (text: string) => TemplateIdOf<K> | undefined;
+  stream: (id: TemplateIdOf<K>) => StreamName;
+  slugStream: (teamId: TeamId, slug: string) => StreamName;
+  isDraft: (draft: TemplateDraft) => draft is DraftOf<K>;
+  shown: (draft: DraftOf<K>) => ShownOf<K>;
+  named: (shown: ShownOf<K>) => NamedOf<K>;
+  listed: (draft: DraftOf<K>) => ListedOf<K>;
+  recorded: (draft: DraftOf<K>) => RecordedOf<K>;
   notFound: () => DomainError;
+  unpublished: string;
 }>;
 
-export type TemplateDecider<Draft extends TemplateDraft, Shown> = Decider<
-  TemplateCommandOf<Draft>,
-  TemplateEvent,
-  TemplateStateOf<Draft, Shown>
->;
+export type TemplateDecider<K extends TemplateKind> = Decider<TemplateCommandOf<K>, TemplateEvent, TemplateStateOf<K>>;
 
 /** A stream holds one kind of template, so a draft of another kind in it is a broken log: the fold throws then. */
-export const makeTemplateDecider = <Draft extends TemplateDraft, Shown>(
-  rules: TemplateRules<Draft, Shown>,
-): TemplateDecider<Draft, Shown> => ({
+export const makeTemplateDecider = <K extends TemplateKind>(rules: TemplateRules<K>): TemplateDecider<K> => ({
   decide: (command, state) => decide(rules, command, state),
   evolve: (state, event) => evolve(rules, state, event),
   initialState: { created: undefined, template: undefined },
@@ -65,10 +95,10 @@ export const makeTemplateDecider = <Draft extends TemplateDraft, Shown>(
 
 const same = (a: TemplateDraft, b: TemplateDraft): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-const decide = <Draft extends TemplateDraft, Shown>(
-  { kind, notFound }: TemplateRules<Draft, Shown>,
-  command: TemplateCommandOf<Draft>,
-  { created, template }: TemplateStateOf<Draft, Shown>,
+const decide = <K extends TemplateKind>(
+  { kind, notFound }: TemplateRules<K>,
+  command: TemplateCommandOf<K>,
+  { created, template }: TemplateStateOf<K>,
 ): readonly TemplateEvent[] => {
   if (command.type === 'RemoveTemplate') return remove(command, template);
   if (command.type === 'CreateTemplate' && created === undefined) return create(kind, command);
@@ -95,7 +125,7 @@ const decide = <Draft extends TemplateDraft, Shown>(
 
 const create = (
   kind: TemplateKind,
-  { at, slug, shortId, draft, publish }: Extract<TemplateCommandOf<TemplateDraft>, { type: 'CreateTemplate' }>,
+  { at, slug, shortId, draft, publish }: Extract<TemplateCommandOf<TemplateKind>, { type: 'CreateTemplate' }>,
 ): readonly TemplateEvent[] => [
   { type: 'TemplateCreated', data: { at, slug, kind, ...(shortId === undefined ? {} : { shortId }) } },
   { type: 'TemplateDraftSaved', data: { at, revision: 1, draft } },
@@ -104,7 +134,7 @@ const create = (
 
 const restore = (
   notFound: () => DomainError,
-  { at, slug, deletedSince }: Extract<TemplateCommandOf<TemplateDraft>, { type: 'RestoreTemplate' }>,
+  { at, slug, deletedSince }: Extract<TemplateCommandOf<TemplateKind>, { type: 'RestoreTemplate' }>,
   { slug: former, deletedAt }: Readonly<{ slug: string; deletedAt: string | null }>,
 ): readonly TemplateEvent[] => {
   if (deletedAt === null) return [];
@@ -123,11 +153,7 @@ const remove = (
     ? []
     : [{ type: 'TemplateRemoved', data: { at } }];
 
-const evolve = <Draft extends TemplateDraft, Shown>(
-  rules: TemplateRules<Draft, Shown>,
-  state: TemplateStateOf<Draft, Shown>,
-  event: TemplateEvent,
-): TemplateStateOf<Draft, Shown> => {
+const evolve = <K extends TemplateKind>(rules: TemplateRules<K>, state: TemplateStateOf<K>, event: TemplateEvent): TemplateStateOf<K> => {
   const { created, template } = state;
   switch (event.type) {
     case 'TemplateCreated':
@@ -137,7 +163,7 @@ const evolve = <Draft extends TemplateDraft, Shown>(
     case 'TemplatePublished': {
       if (template === undefined) return state;
       const { at: publishedAt, version, revision } = event.data;
-      const published = { version, revision, ...rules.shown(template.draft), publishedAt };
+      const published = { version, revision, ...rules.shown(template.draft), publishedAt } as PublishedVersion<K>;
       return { created, template: { ...template, updatedAt: publishedAt, published: [...template.published, published] } };
     }
     case 'TemplateSlugChanged':
@@ -153,11 +179,11 @@ const evolve = <Draft extends TemplateDraft, Shown>(
 
 const createdOf = ({ slug, shortId, at }: Created): Created => ({ slug, at, ...(shortId === undefined ? {} : { shortId }) });
 
-const drafted = <Draft extends TemplateDraft, Shown>(
-  { kind, isDraft }: TemplateRules<Draft, Shown>,
-  { created, template }: TemplateStateOf<Draft, Shown>,
+const drafted = <K extends TemplateKind>(
+  { kind, isDraft }: TemplateRules<K>,
+  { created, template }: TemplateStateOf<K>,
   { at, revision, draft }: Extract<TemplateEvent, { type: 'TemplateDraftSaved' }>['data'],
-): TemplateOf<Draft, Shown> => {
+): TemplateOf<K> => {
   if (!isDraft(draft)) throw new Error(`a stream of the kind "${kind}" holds the draft of another kind of template`);
   const shortId = template?.shortId ?? created?.shortId;
   return {
@@ -184,19 +210,21 @@ export const evolveSlug = (owner: SlugState, event: TemplateSlugEvent): SlugStat
   }
 };
 
-type Versions<Shown> = Readonly<{ draft: Shown; revision: number; published: readonly PublishedVersion<Shown>[] }>;
+type Versions<K extends TemplateKind> = Pick<TemplateOf<K>, 'draft' | 'revision' | 'published'>;
+
+/** `version`: null for a draft. */
+export type FoundVersion<K extends TemplateKind> = Readonly<{ revision: number; version: number | null; shown: ShownOf<K> }>;
 
 /**
- * Finds what a call means by `version`: a revision, its number (null for a draft), and what is shown of it; a draft that is not published
- * changes nothing of it. `unpublished` says what to do where nothing is published. Throws TEMPLATE_NOT_PUBLISHED,
- * TEMPLATE_VERSION_NOT_FOUND.
+ * Finds the revision that a call means by `version`, and what is shown of it: a draft that is not published changes nothing of it. Throws
+ * TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND.
  */
-export const findVersion = <Shown>(
-  { draft, revision, published }: Versions<Shown>,
+export const findVersion = <K extends TemplateKind>(
+  { shown, unpublished }: Pick<TemplateRules<K>, 'shown' | 'unpublished'>,
+  { draft, revision, published }: Versions<K>,
   version: string | number,
-  unpublished: string,
-): Readonly<{ revision: number; version: number | null; shown: Shown }> => {
-  if (version === 'draft') return { revision, version: null, shown: draft };
+): FoundVersion<K> => {
+  if (version === 'draft') return { revision, version: null, shown: shown(draft) };
   const latest = published.at(-1);
   if (version === 'published') {
     if (latest === undefined) throw new DomainError('TEMPLATE_NOT_PUBLISHED', unpublished);
@@ -207,11 +235,11 @@ export const findVersion = <Shown>(
 };
 
 /** The published version of that number; `hint` says what else would be right. Throws TEMPLATE_VERSION_NOT_FOUND. */
-export const findPublished = <Shown>(
-  { published }: Pick<Versions<Shown>, 'published'>,
+export const findPublished = <K extends TemplateKind>(
+  { published }: Pick<Versions<K>, 'published'>,
   version: string | number,
   hint: string,
-): PublishedVersion<Shown> => {
+): PublishedVersion<K> => {
   const known = published.find((one) => String(one.version) === String(version));
   if (known !== undefined) return known;
   const latest = published.at(-1);
@@ -221,20 +249,47 @@ export const findPublished = <Shown>(
   );
 };
 
-/** What is published of a template, and whether its draft is ahead. */
-export type Publication = {
+/** A template as lists show it. */
+export type TemplateListing<K extends TemplateKind> = {
+  id: string;
+  slug: string;
+  name: string;
+  description: string;
+  type: K;
   status: 'draft' | 'published';
   /** The number that the next publish gives, or gave where nothing changed since. */
   version: number;
   publishedVersion: number | null;
-};
+  locale: string;
+  timeZone: string;
+  createdAt: string;
+  updatedAt: string;
+} & { email: object; attachment: { shortId: string } }[K] &
+  ListedOf<K>;
 
-export const publicationOf = ({ revision, published }: Versions<unknown>): Publication => {
+export const templateListing = <K extends TemplateKind>(
+  { kind, listed }: Pick<TemplateRules<K>, 'kind' | 'listed'>,
+  id: TemplateIdOf<K>,
+  template: TemplateOf<K>,
+): TemplateListing<K> => {
+  const { slug, shortId, draft, revision, published, createdAt, updatedAt } = template;
+  const { name, description, locale, timeZone } = draft;
   const latest = published.at(-1);
   const upToDate = latest?.revision === revision;
   return {
+    id,
+    ...(shortId === undefined ? {} : { shortId }),
+    slug,
+    name,
+    description,
+    type: kind,
+    ...listed(draft),
     status: upToDate ? 'published' : 'draft',
     version: published.length + (upToDate ? 0 : 1),
     publishedVersion: latest?.version ?? null,
-  };
+    locale,
+    timeZone,
+    createdAt,
+    updatedAt,
+  } as TemplateListing<K>;
 };

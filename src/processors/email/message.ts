@@ -20,7 +20,7 @@ import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
 import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
 import { domainOfAddress } from '../../commands/domains/sender-domains.js';
 import { assertOwnSender } from '../../commands/email/sender.js';
-import { compiledTemplate } from '../../commands/templates/templates.js';
+import { compiledTemplate } from '../../commands/templates/email-templates.js';
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing, wholeText } from '../../domain/core/errors.js';
 import type { JsonObject } from '../../domain/core/json.js';

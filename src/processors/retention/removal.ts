@@ -55,26 +55,12 @@ const removal =
   };
 
 export const removeTemplate = (deps: RemovalDeps): Processor =>
-  makeProcessor({
-    name: 'remove-template',
-    kind: 'template',
-    decider: templateDecider,
-    startedBy: byTimeOnly,
-    timers,
-    deadlineMs: DEADLINE_MS,
-    act: removal(deps),
-  });
+  makeProcessor({ ...common(deps), name: 'remove-template', kind: 'template', decider: templateDecider });
 
 export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
-  makeProcessor({
-    name: 'remove-attachment-template',
-    kind: 'attachmentTemplate',
-    decider: attachmentTemplateDecider,
-    startedBy: byTimeOnly,
-    timers,
-    deadlineMs: DEADLINE_MS,
-    act: removal(deps),
-  });
+  makeProcessor({ ...common(deps), name: 'remove-attachment-template', kind: 'attachmentTemplate', decider: attachmentTemplateDecider });
+
+const common = (deps: RemovalDeps) => ({ startedBy: byTimeOnly, timers, deadlineMs: DEADLINE_MS, act: removal(deps) });
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 

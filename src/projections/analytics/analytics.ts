@@ -225,7 +225,7 @@ const listTags = async (deps: AnalyticsDeps, teamId: TeamId, asked: RowsAsked): 
 
 /** The current name of a template; null if the team does not have it, or not any more. */
 const templateName = async ({ readModels }: AnalyticsDeps, teamId: TeamId, id: string): Promise<string | null> => {
-  const found = (await readModels.get(TEMPLATES, id)) as TemplateDocument | undefined;
+  const found = (await readModels.get(TEMPLATES, id)) as TemplateDocument<'email'> | undefined;
   return found !== undefined && (found.team === teamId || found.deletedOf === teamId) ? found.item.name : null;
 };
 

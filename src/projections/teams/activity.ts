@@ -1,18 +1,12 @@
 /** What was changed in each team, and by whom: one document for each change, without names, so that it keeps none that is destroyed elsewhere. */
 import { activityOf, activityStreams, type Activity, type ActivityListing, type ActivityTarget } from '../../domain/teams/activity.js';
 import type { EventOfKind } from '../../domain/events.js';
+import type { TemplateKind } from '../../domain/templates/events.js';
 import { splitStream, type TeamId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { API_KEYS, type ApiKeyDocument } from '../keys/api-keys.js';
-import {
-  ASSETS,
-  type AssetDocument,
-  ATTACHMENT_TEMPLATES,
-  TEMPLATES,
-  type AttachmentTemplateDocument,
-  type TemplateDocument,
-} from '../templates/templates.js';
+import { ASSETS, type AssetDocument, ATTACHMENT_TEMPLATES, TEMPLATES, type TemplateDocument } from '../templates/templates.js';
 import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
 import { counted, readPage, type Page, type Paging } from '../core/paging.js';
 import { declareProjection, type Handler, type Handlers } from '../core/projection.js';
@@ -148,9 +142,10 @@ const nameOf = async ({ get }: Pick<ReadModels, 'get'>, teamId: TeamId, target: 
     case 'api-key':
       return ((await get(API_KEYS, id)) as ApiKeyDocument | undefined)?.key.name ?? null;
     case 'template':
-      return ((await get(TEMPLATES, id)) as TemplateDocument | undefined)?.item?.name ?? null;
-    case 'attachment-template':
-      return ((await get(ATTACHMENT_TEMPLATES, id)) as AttachmentTemplateDocument | undefined)?.item?.name ?? null;
+    case 'attachment-template': {
+      const found = await get(target === 'template' ? TEMPLATES : ATTACHMENT_TEMPLATES, id);
+      return (found as TemplateDocument<TemplateKind> | undefined)?.item?.name ?? null;
+    }
     case 'asset':
       return ((await get(ASSETS, id)) as AssetDocument | undefined)?.item.filename ?? null;
     case 'sender-domain': {

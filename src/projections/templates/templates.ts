@@ -2,17 +2,10 @@
  * Read models of templates and of the gallery: the lists of email templates, attachment templates and assets, what each team's gallery
  * holds, and when deleted ones are removed.
  */
-import type {
-  AssetEvent,
-  AssetUploaded,
-  AttachmentDraft,
-  EmailDraft,
-  TemplateDraft,
-  TemplateEvent,
-} from '../../domain/templates/events.js';
+import type { AssetEvent, AssetUploaded, TemplateEvent, TemplateKind } from '../../domain/templates/events.js';
 import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '../../domain/templates/asset.js';
 import type { Recorded } from '../../domain/events.js';
-import { splitStream, assertDefined, parseAttachmentTemplateId, parseTemplateId } from '../../domain/core/ids.js';
+import { splitStream, assertDefined } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
 import { foldForSearch } from '../../domain/core/search-text.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
@@ -26,45 +19,46 @@ import {
   timersSpec,
   type Handlers,
 } from '../core/projection.js';
+import { attachmentTemplateDecider, attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
 import {
-  attachmentTemplateDecider,
-  attachmentTemplateListing,
-  type AttachmentTemplateListing,
-  type AttachmentTemplateState,
-} from '../../domain/templates/attachment-template.js';
-import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../../domain/templates/decider.js';
-import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../../domain/templates/email-template.js';
+  templateListing,
+  type DraftOf,
+  type TemplateDecider,
+  type TemplateListing,
+  type TemplateRules,
+  type TemplateStateOf,
+} from '../../domain/templates/decider.js';
+import { templateDecider, templateRules } from '../../domain/templates/email-template.js';
 import { isoTime } from '../../domain/core/time.js';
 
 export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
 
-type ListItem = Readonly<{ name: string; slug: string; description: string }>;
-
 /**
  * `state` is the fold of the stream, without the parts of the draft that no list shows. `team` is absent of a deleted template, and
  * `deletedOf` and `deletedAt` of a living one: each list finds its own by one field.
  */
-type ListDocument<Item, State> = Document &
-  Readonly<{ team?: string; deletedOf?: string; deletedAt?: string; text?: string; item: Item; state: State }>;
-export type TemplateDocument = ListDocument<TemplateListing, TemplateState>;
-export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListing, AttachmentTemplateState>;
+export type TemplateDocument<K extends TemplateKind> = Document &
+  Readonly<{
+    team?: string;
+    deletedOf?: string;
+    deletedAt?: string;
+    text?: string;
+    item: TemplateListing<K>;
+    state: TemplateStateOf<K>;
+  }>;
 
 /** How the templates of one kind are listed. `slim` takes out of a draft what its list does not show. */
-type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Readonly<{
+type ListRules<K extends TemplateKind> = Readonly<{
   name: string;
-  kind: 'template' | 'attachmentTemplate';
-  decider: TemplateDecider<Draft, Shown>;
-  slim: (draft: Draft) => Draft;
-  item: (id: string, template: TemplateOf<Draft, Shown>) => Item;
+  rules: TemplateRules<K>;
+  decider: TemplateDecider<K>;
+  slim: (draft: DraftOf<K>) => DraftOf<K>;
 }>;
 
 /** `restoreMs`: for how long a deleted template can be restored. */
-const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(
-  rules: ListRules<Draft, Shown, Item>,
-  restoreMs: number,
-): Projection => {
-  type ListedDocument = ListDocument<Item, TemplateStateOf<Draft, Shown>>;
+const makeProjection = <K extends TemplateKind>(list: ListRules<K>, restoreMs: number): Projection => {
+  type ListedDocument = TemplateDocument<K>;
   const after = (
     { event, position, metadata }: Recorded<TemplateEvent>,
     id: string,
@@ -73,35 +67,35 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     // A torn write has removed the document already: the events before the removal are folded again.
     if (before === undefined && event.type !== 'TemplateCreated') return undefined;
     if (event.type === 'TemplateRemoved') return undefined;
-    const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));
+    const state = slimState(list, list.decider.evolve(before?.state ?? list.decider.initialState, event));
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
-    if (state.template === undefined) return common as Document;
-    const item = rules.item(id, state.template);
+    if (state.template === undefined) return common as ListedDocument;
+    const item = templateListing(list.rules, assertDefined(list.rules.parseId(id), 'template id'), state.template);
     const { deletedAt } = state.template;
     if (deletedAt !== null) return { ...common, item, deletedOf: metadata.teamId, deletedAt } as ListedDocument;
     return { ...common, item, team: metadata.teamId, text: textOf(item) } as ListedDocument;
   };
-  const timers = timersOf(rules.kind);
+  const timers = timersOf(list.rules.streamKind);
   const step: Handler<TemplateEvent> = (recorded, document) => {
     const { id } = splitStream(recorded.stream);
-    const listed: Step = { collection: rules.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) };
+    const listed: Step = { collection: list.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) };
     return [...timerSteps(timers, recorded, restoreMs), listed];
   };
   return declareProjection({
-    name: rules.name,
+    name: list.name,
     collections: [
       timersSpec(timers),
       {
-        name: rules.name,
+        name: list.name,
         version: 4,
         fields: ['team', 'deletedOf', 'deletedAt'],
         indexes: [['team'], ['deletedOf', 'deletedAt']],
         search: { field: 'text', within: 'team' },
       },
     ],
-    main: rules.name,
-    kinds: [rules.kind],
+    main: list.name,
+    kinds: [list.rules.streamKind],
     decrypts: [],
     on: templateHandlers(step),
   });
@@ -130,7 +124,8 @@ const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, resto
   }
 };
 
-const textOf = ({ name, slug, description }: ListItem): string => [name, slug, description].map(foldForSearch).join('\n');
+const textOf = ({ name, slug, description }: TemplateListing<TemplateKind>): string =>
+  [name, slug, description].map(foldForSearch).join('\n');
 
 const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate'> => ({
   TemplateCreated: step,
@@ -142,30 +137,25 @@ const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | '
   TemplateRemoved: step,
 });
 
-const slimState = <Draft extends TemplateDraft, Shown>(
-  { slim }: Pick<ListRules<Draft, Shown, ListItem>, 'slim'>,
-  state: TemplateStateOf<Draft, Shown>,
-): TemplateStateOf<Draft, Shown> =>
+const slimState = <K extends TemplateKind>({ slim }: Pick<ListRules<K>, 'slim'>, state: TemplateStateOf<K>): TemplateStateOf<K> =>
   state.template === undefined ? state : { ...state, template: { ...state.template, draft: slim(state.template.draft) } };
 
-const emailRules: ListRules<EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from'>, TemplateListing> = {
+const emails: ListRules<'email'> = {
   name: TEMPLATES,
-  kind: 'template',
+  rules: templateRules,
   decider: templateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: null }),
-  item: (id, template) => templateListing(assertDefined(parseTemplateId(id), 'template id'), template),
 };
 
-const attachmentRules: ListRules<AttachmentDraft, Pick<AttachmentDraft, 'name'>, AttachmentTemplateListing> = {
+const attachments: ListRules<'attachment'> = {
   name: ATTACHMENT_TEMPLATES,
-  kind: 'attachmentTemplate',
+  rules: attachmentTemplateRules,
   decider: attachmentTemplateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
-  item: (id, template) => attachmentTemplateListing(assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), template),
 };
 
-export const templatesProjection = (restoreMs: number): Projection => makeProjection(emailRules, restoreMs);
-export const attachmentTemplatesProjection = (restoreMs: number): Projection => makeProjection(attachmentRules, restoreMs);
+export const templatesProjection = (restoreMs: number): Projection => makeProjection(emails, restoreMs);
+export const attachmentTemplatesProjection = (restoreMs: number): Projection => makeProjection(attachments, restoreMs);
 
 export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';

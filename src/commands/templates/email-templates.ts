@@ -1,0 +1,156 @@
+/** Email templates: what their drafts are checked for, and their compiled content. */
+import type { TemplateNeeds } from './needs.js';
+import { type FieldError, invalid } from '../../domain/core/errors.js';
+import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TemplateId } from '../../domain/core/ids.js';
+import { previewVariables } from '../../domain/rendering/fill/variables.js';
+import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
+import { emptyCompany } from '../../domain/teams/state.js';
+import { type EmailTemplateContent, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
+import { nextTurn } from '../../shared/concurrency.js';
+import { causeOf, type Caller } from '../core/caller.js';
+import { withDrawnSvgs } from './drawings.js';
+import { memoized } from '../core/memo.js';
+import { requireAddress, type Recipient } from '../../domain/mime/address.js';
+import { translationsPart, withStrictness, type Checked } from './answers.js';
+import { draftOf, type Compiling, type TemplateKindOf } from './lifecycle.js';
+import { linkBaseOf } from '../recipients/unsubscribe.js';
+import { checkEmailTemplate } from '../../domain/rendering/check/email.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import { UNSUBSCRIBE_CONSTANT } from '../../domain/rendering/scope/constants.js';
+import type { EmailDraft } from '../../domain/templates/events.js';
+import { templateDecider, templateRules } from '../../domain/templates/email-template.js';
+import { commandsOf } from './templates.js';
+import type { Tracking } from '../../domain/recipients/tracking.js';
+import { measuringBudget, sizeWarnings } from './warnings.js';
+
+const kind: TemplateKindOf<'email'> = {
+  rules: templateRules,
+  decider: templateDecider,
+  idOf: (_, reference) => parseTemplateId(reference),
+  // Each email looks up a slug, and hashing one takes 10 µs.
+  slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
+  load: (deps, id) => deps.template(templateStream(id)),
+  reservedSlug: 'attachment',
+  fresh: (deps) => ({ id: assertDefined(parseTemplateId(deps.ids.uuid()), 'template id') }),
+  prepared: withDrawnSvgs,
+  checked: (deps, draft, written) => checkedDraft(deps, { ...(draft ?? blank), ...written }),
+  compiling: (deps, caller) => measuring(deps, caller),
+};
+
+export const emailTemplates = commandsOf(kind);
+
+/** The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts have these types. */
+export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
+  subject: draft.subject,
+  variables: draft.variables as EmailTemplateContent['variables'],
+  schema: draft.schema as EmailTemplateContent['schema'],
+  locale: draft.locale,
+  timeZone: draft.timeZone,
+  ...(draft.strictVariables === undefined ? {} : { strictVariables: draft.strictVariables }),
+  ...(draft.translations === undefined ? {} : { translations: draft.translations }),
+});
+
+/** The draft as it was at that revision, from the template's stream. */
+export const draftAt = (deps: Pick<TemplateNeeds, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
+  draftOf(kind, deps, id, revision);
+
+/** Names the content of a revision for ever, in one language. */
+export const templateCacheKey = (id: TemplateId, revision: number, language?: CallLanguage): string =>
+  `${id}:${revision}${languageKey(language)}`;
+
+/** The compiled template of that revision in the language of a call, or its own; compiled once and kept. */
+export const compiledTemplate = (
+  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer'>,
+  id: TemplateId,
+  revision: number,
+  language: CallLanguage | undefined,
+) =>
+  deps.renderer.email(templateCacheKey(id, revision, language), async () =>
+    emailInLanguage(contentOf(await draftAt(deps, id, revision)), language),
+  );
+
+/** Compiles a draft, refuses it where that fails, and keeps the warnings about its size. */
+const measuring = (deps: TemplateNeeds, caller: Caller): Compiling<'email'> => {
+  let told: readonly FieldError[] = [];
+  const inTurns = async (draft: EmailDraft): Promise<void> => {
+    told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
+  };
+  const atOnce = (draft: EmailDraft): void => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
+  return { compiled: { inTurns, atOnce }, warnings: () => told };
+};
+
+/**
+ * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size of its mail in each
+ * of them, with the defaults of its variables. Rejects where it cannot be compiled.
+ */
+const compileAndMeasure = async (
+  { renderer, limits }: Pick<TemplateNeeds, 'renderer' | 'limits'>,
+  content: EmailTemplateContent,
+  at: string,
+): Promise<readonly FieldError[]> => {
+  const { variables, translations = {} } = content;
+  const email = { variables: previewVariables(variables, {}), environment: { at, company: emptyCompany } };
+  const budget = measuringBudget({ limits });
+  const warnings: FieldError[] = [];
+  const told = new Set<string>();
+  for (const locale of [undefined, ...Object.keys(translations)]) {
+    const inLanguage = emailInLanguage(content, locale === undefined ? undefined : { locale });
+    const compiled = await renderer.compileEmailInTurns(inLanguage);
+    const dropped = renderer.dropped(inLanguage).filter(({ field, message }) => !told.has(`${field} ${message}`));
+    for (const { field, message } of dropped) told.add(`${field} ${message}`);
+    for (const { field, message } of [...dropped, ...(await sizeWarnings(compiled, email, budget))])
+      warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
+    await nextTurn();
+  }
+  return warnings;
+};
+
+/** A draft that may say null for nothing, and whose parts are not checked. */
+type UncheckedDraft = Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList' | 'tracking' | 'translations'> &
+  Readonly<{
+    variables: unknown;
+    schema?: unknown;
+    translations?: unknown;
+    unsubscribeList?: string | null;
+    tracking?: Tracking | null;
+  }>;
+
+const blank: UncheckedDraft = {
+  name: '',
+  description: '',
+  subject: '',
+  from: null,
+  variables: [],
+  schema: undefined,
+  locale: DEFAULT_LOCALE,
+  timeZone: DEFAULT_TIME_ZONE,
+};
+
+const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<EmailDraft> => {
+  const { translations: given, unsubscribeList, tracking, ...untranslated } = draft;
+  const { subject, variables, schema, locale, timeZone } = draft;
+  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone, translations: given }, deps.limits);
+  const from = draft.from === null ? null : checkedSender(draft.from);
+  const checked = {
+    ...withStrictness({ ...untranslated, ...(tracking === undefined || tracking === null ? {} : { tracking }) }),
+    from,
+    variables: [...content.variables],
+    schema: content.schema,
+    ...translationsPart(content),
+  };
+  assertUnsubscribing(deps, unsubscribeList ?? undefined, checked);
+  return { draft: unsubscribeList === undefined || unsubscribeList === null ? checked : { ...checked, unsubscribeList }, warnings };
+};
+
+/** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
+const assertUnsubscribing = (
+  deps: TemplateNeeds,
+  list: string | undefined,
+  { schema, subject }: Omit<EmailDraft, 'unsubscribeList'>,
+): void => {
+  if (list !== undefined) return void linkBaseOf(deps);
+  if (!JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT)) return;
+  throw invalid('request body', 'unsubscribeList', `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`);
+};
+
+const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
