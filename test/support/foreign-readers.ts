@@ -1,6 +1,7 @@
 /** Mails as other people's parsers read them: Python's email package and Perl's MIME::Parser. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { isPlain } from './server-names.js';
 
 export type ReadPart = Readonly<{
   /** The types of the part and of those around it, outermost first, e.g. `multipart/mixed>text/plain`. */
@@ -50,7 +51,7 @@ const readerOf = (name: string, program: string, probe: readonly string[], file:
   const read = (raw: Buffer): ReadMail => answerOf(name, program, file, raw) as ReadMail;
   return {
     name,
-    isHere: spawnSync(program, probe).status === 0,
+    isHere: !isPlain && spawnSync(program, probe).status === 0,
     read,
     fileNames: (raw) => read(raw).parts.flatMap(({ filename }) => (filename === '' ? [] : [filename])),
   };
@@ -63,7 +64,7 @@ export const foreignReaders: readonly ForeignReader[] = [
   readerOf('MIME::Parser of Perl', 'perl', ['-MMIME::Parser', '-MMail::Address', '-MJSON::PP', '-e', '1'], 'read-mail.pl'),
   {
     name: ruby,
-    isHere: spawnSync('ruby', ['-rmail', '-e', '1']).status === 0,
+    isHere: !isPlain && spawnSync('ruby', ['-rmail', '-e', '1']).status === 0,
     fileNames: (raw) => answerOf(ruby, 'ruby', 'file-names.rb', raw) as readonly string[],
   },
 ];

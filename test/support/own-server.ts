@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.js';
-import { folderVariable, type ServerName } from './server-names.js';
+import { folderVariable, isPlain, type ServerName } from './server-names.js';
 
 const run = promisify(execFile);
 
@@ -33,7 +33,7 @@ const programs: Readonly<Record<ServerName, string | undefined>> = {
 /** Whether one can be started here. */
 export const canStart = (name: ServerName): boolean => {
   const program = programs[name];
-  if (program === undefined) return false;
+  if (program === undefined || isPlain) return false;
   return folder() !== undefined || (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)));
 };
 

@@ -1,12 +1,15 @@
 /**
- * `npm test` after the build: runs the test files, each in a process of its own, and beside them the rules, one after the other. Prints TAP:
- * a line for each file and rule, before it the whole output of one that failed. Its arguments are parts of names (`e2e/kill`): only such
- * files are run. A file that failed beside others runs once more when all have ended, alone; the output of its first run is printed, and the
- * summary counts it. Ends with 1 where a file failed twice or a rule failed.
+ * `npm test` and, with `--all`, `npm run test:all` after the build: runs the test files, each in a process of its own, and beside them the
+ * rules, one after the other; split.ts says which files run only with `--all`. Prints TAP: a line for each file and rule, before it the whole
+ * output of one that failed. Other arguments are parts of names (`e2e/kill`): only such files are run, wherever they belong. A file that
+ * failed beside others runs once more when all have ended, alone; the output of its first run is printed, and the summary counts it. Ends
+ * with 1 where a file failed twice, a rule failed, or a file cost more CPU than it may.
  */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { forgetCpu, tellCpu } from './cpu-told.js';
+import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest } from './split.js';
 
 /** Scripts of package.json. */
 const RULES = ['check:imports', 'check:format', 'check:lint', 'check:env'] as const;
@@ -24,10 +27,22 @@ const PIPES_GRACE_MS = 3_000;
 
 type Ended = Readonly<{ name: string; isGood: boolean; output: string; seconds: number }>;
 
+const folder = fileURLToPath(new URL('../../../', import.meta.url));
+/** Compiled modules are kept for the many processes that the tests start. */
+const compiled = fileURLToPath(new URL('../../compiled', import.meta.url));
+const isAll = process.argv.includes('--all');
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--all');
+const isPlain = !isAll && wanted.length === 0;
+
 const run = (name: string, command: string, args: readonly string[]): Promise<Ended> =>
   new Promise((resolve) => {
     const begunMs = performance.now();
-    const env = { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_S) };
+    const env: NodeJS.ProcessEnv = {
+      NODE_COMPILE_CACHE: compiled,
+      ...process.env,
+      ...(isPlain ? { SEALPOST_TEST_PLAIN: '1' } : {}),
+      TAP_TIMEOUT: String(FILE_TIMEOUT_S),
+    };
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     const cutOff = setTimeout(() => {
       output += `\nnot ok - ${name} is killed after ${KILL_AFTER_MS / 1_000} s\n`;
@@ -63,10 +78,8 @@ const tell = ({ name, isGood, output, seconds }: Ended): void => {
   console.log(`${isGood ? 'ok' : 'not ok'} ${told} - ${name} # time=${(seconds * 1_000).toFixed(0)}ms`);
 };
 
-const folder = fileURLToPath(new URL('../../../', import.meta.url));
-const wanted = process.argv.slice(2);
 const files = globSync('build/test/**/*.test.js', { cwd: folder })
-  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .filter((file) => (wanted.length === 0 ? isAll || !isOnlyInAll(nameOfTest(file)) : wanted.some((part) => file.includes(part))))
   .sort();
 
 const runFile = (file: string): Promise<Ended> => run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]);
@@ -102,7 +115,21 @@ const runRules = async (): Promise<void> => {
   for (const rule of wanted.length === 0 ? RULES : []) tell(await run(rule, 'npm', ['run', '--silent', rule]));
 };
 
+const judgeCpu = (): void => {
+  for (const { name, cpu } of tellCpu())
+    if (cpu > CPU_SECONDS_MAX && dear[name] === undefined)
+      tell({
+        name: `CPU of ${name}`,
+        isGood: false,
+        output: `${cpu} s: make it cheaper, split it, or say in split.ts why not`,
+        seconds: 0,
+      });
+};
+
 process.chdir(folder);
+forgetCpu();
+// What earlier builds left there is read by nobody.
+if (isAll) rmSync(compiled, { recursive: true, force: true });
 if (files.length === 0) {
   console.error(`no test file has ${wanted.join(' or ')} in its name`);
   process.exitCode = 1;
@@ -110,6 +137,7 @@ if (files.length === 0) {
   await Promise.all([runFiles(), runRules()]);
   await runAgain();
   if (toRunAgain.length > 0) console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);
+  judgeCpu();
   console.log(`1..${told}\n# ${told - failed} passed, ${failed} failed; ${checks} checks`);
   if (failed > 0) process.exitCode = 1;
 }

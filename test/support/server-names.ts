@@ -2,6 +2,9 @@
 
 export type ServerName = 'nats' | 'redis' | 'mongodb' | 'eventstore';
 
+/** True in `npm test`: no test uses a server or a program of other people, whatever there is on the machine. */
+export const isPlain = process.env['SEALPOST_TEST_PLAIN'] === '1';
+
 /** The variable that holds the URL of a server that runs. */
 export const variableOf: Readonly<Record<ServerName, string>> = {
   nats: 'SEALPOST_TEST_NATS_URL',

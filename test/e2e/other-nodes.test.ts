@@ -1,0 +1,50 @@
+/** The oldest and the newest Node that are supported: the first start, a send, kills, a rebuild and the command line run on each. */
+import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { temporaryDirectory } from '../support/data-directory.js';
+
+t.setTimeout(900_000);
+
+const VERSIONS = ['22.23.3', '26.10.0'];
+const FILES = ['e2e/first-start', 'e2e/kill', 'cli/commands'];
+
+const folder = fileURLToPath(new URL('../../../', import.meta.url));
+const { NODE_OPTIONS: _loader, ...environment } = process.env;
+const OUTPUT_MAX = 64 * 1024 * 1024;
+
+type Ran = Readonly<{ code: number | null; output: string }>;
+
+const run = (command: string, args: readonly string[], path: string): Promise<Ran> =>
+  promisify(execFile)(command, args, { cwd: folder, env: { ...environment, PATH: path, TAP_TIMEOUT: '900' }, maxBuffer: OUTPUT_MAX }).then(
+    ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+    (fault: Readonly<{ code?: number; stdout?: string; stderr?: string }>) => ({
+      code: fault.code ?? null,
+      output: `${fault.stdout ?? ''}${fault.stderr ?? ''}`,
+    }),
+  );
+
+for (const version of VERSIONS) {
+  await t.test(`Node ${version}`, async (t) => {
+    const name = `node-${process.platform}-${process.arch}`;
+    const place = temporaryDirectory(t);
+    const install = ['install', '--prefix', place, '--no-audit', '--no-fund', '--no-save', '--silent', `${name}@${version}`];
+    if (spawnSync('npm', install, { cwd: place, env: environment }).status !== 0) {
+      if (process.env['CI'] === '1') return void t.fail('it is installed; in CI it must be');
+      return void t.pass('needs the registry', { skip: 'it could not be installed' });
+    }
+    const bin = join(place, 'node_modules', name, 'bin');
+    const path = `${bin}:${process.env['PATH'] ?? ''}`;
+    const wouldInstall = await run('npm', ['ci', '--dry-run'], path);
+    t.equal(wouldInstall.code, 0, 'npm ci runs on it');
+    t.notMatch(wouldInstall.output, /EBADENGINE/, 'every package runs on it');
+    t.equal((await run('node', ['--version'], path)).output.trim(), `v${version}`);
+    for (const file of FILES) {
+      const { code, output } = await run(join(bin, 'node'), [`build/test/${file}.test.js`], path);
+      if (code !== 0) t.comment(output);
+      t.equal(code, 0, file);
+    }
+  });
+}

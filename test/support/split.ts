@@ -1,0 +1,95 @@
+/**
+ * Which test files run only in `npm run test:all`, and which may cost more CPU than others. `npm test` runs every other file, on a plain
+ * machine. Names are those of files in test/ without `.test.ts`; one with a slash at its end is a folder.
+ */
+
+/** `why`: what the files need or do that `npm test` does not wait for. */
+export type Left = Readonly<{ why: string; files: readonly string[] }>;
+
+export const onlyInAll: readonly Left[] = [
+  {
+    why: 'real servers: NATS, Redis, MongoDB, EventStoreDB or its stand-in behind the real client',
+    files: [
+      'adapters/bus/nats',
+      'adapters/event-store/eventstoredb',
+      'adapters/files/gridfs',
+      'adapters/keys/mongodb',
+      'adapters/lease/mongodb',
+      'adapters/limiter/redis',
+      'adapters/mongodb/client',
+      'adapters/read-models/mongodb',
+      'adapters/read-models/mongodb-faults',
+      'adapters/read-models/mongodb-search',
+      'adapters/read-models/mongodb-writers',
+      'analytics/projections-mongodb',
+      'audit/projections-mongodb',
+      'bulk/projections-batches-mongodb',
+      'cli/parked',
+      'core/projections-queries-mongodb',
+      'core/projections-runner-mongodb',
+      'domains/projections-sender-domains-mongodb',
+      'e2e/bus-lost',
+      'e2e/engine-distributed',
+      'e2e/engine-mixes',
+      'e2e/people-engines',
+      'e2e/six-years',
+      'email/projections-emails-mongodb',
+      'email/projections-summaries-mongodb',
+      'people/projections-sessions-mongodb',
+      'support/servers',
+      'templates/projections-assets-mongodb',
+    ],
+  },
+  { why: 'kills of real processes', files: ['e2e/erasure-kill', 'e2e/kill', 'e2e/kill-bulk', 'e2e/kill-removal', 'e2e/stop-output'] },
+  { why: 'programs of faults, in their short form', files: ['faults/'] },
+  { why: 'random histories', files: ['hunt/'] },
+  {
+    why: 'whole data directories that are damaged, mixed, moved, restored or searched byte by byte',
+    files: [
+      'e2e/archive',
+      'e2e/backup',
+      'e2e/copies',
+      'e2e/damaged',
+      'e2e/disk',
+      'e2e/doctor',
+      'e2e/erased-recipients',
+      'e2e/erased-user',
+      'e2e/migrate',
+      'e2e/side-by-side',
+      'e2e/stop',
+      'e2e/stores',
+      'e2e/tampering',
+      'e2e/verify',
+    ],
+  },
+  {
+    why: "other people's programs: browsers, spreadsheets, a relay, parsers, receivers in other languages, other versions of Node",
+    files: [
+      'adapters/render/excel/libreoffice',
+      'adapters/render/excel/looks',
+      'adapters/render/golden-pictures',
+      'e2e/other-nodes',
+      'e2e/postfix',
+      'e2e/vps',
+      'e2e/webhook-receivers',
+    ],
+  },
+  { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },
+];
+
+/** More CPU seconds than these fail the run where a file is not among `dear`. */
+export const CPU_SECONDS_MAX = 60;
+
+/** Files that may cost more, and why they are worth it. */
+export const dear: Readonly<Record<string, string>> = {
+  'e2e/other-nodes': 'runs three files of tests on each of two other versions of Node',
+  'e2e/permissions': 'calls every endpoint with every key, role and scope, on what is its own, of others and deleted',
+  'e2e/stores': 'each case starts the program on a data directory whose stores do not belong together',
+  'hunt/plants': 'shows for each oracle of the hunt that it finds its planted fault',
+};
+
+export const isOnlyInAll = (name: string): boolean =>
+  onlyInAll.some(({ files }) => files.some((file) => (file.endsWith('/') ? name.startsWith(file) : name === file)));
+
+/** In: the path of a built test, `build/test/e2e/kill.test.js`. Out: its name. */
+export const nameOfTest = (file: string): string => file.replaceAll('\\', '/').replace(/^build\/test\/|\.test\.js$/g, '');
