@@ -43,7 +43,7 @@ export const TimeSeriesQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: `Which counts, with commas between them: ${emailMilestones.join(', ')}. Default: all`,
+        description: `Names of counts, separated by commas: ${emailMilestones.join(', ')}. Default: all`,
         examples: ['accepted,sent'],
       }),
     ),
@@ -80,7 +80,7 @@ export const EmailTotalsSchema = Type.Object(
     bounced: count('Refused for good by a receiving host'),
     opened: count('Opened by a person, as far as that is recorded'),
     clicked: count('A link of them was followed by a person, as far as that is recorded'),
-    complained: count('Of which a recipient has complained'),
+    complained: count('A recipient has complained about them'),
     failed: count('Ended as `failed`'),
     cancelled: count('Cancelled before they left'),
     suppressed: count('Not sent, for every recipient is on the suppression list'),

@@ -11,7 +11,12 @@ const time = Type.String({ format: 'date-time' });
 const ScopesSchema = Type.Array(enumOf(scopes), { minItems: 1, uniqueItems: true });
 
 const described = {
-  name: Type.String({ pattern: NAME, minLength: 1, maxLength: 100, description: 'What people read who are asked for their consent' }),
+  name: Type.String({
+    pattern: NAME,
+    minLength: 1,
+    maxLength: 100,
+    description: 'Name that people see when they are asked for their consent',
+  }),
   description: Type.Optional(Type.String({ pattern: TEXT, maxLength: 2_000 })),
   homepage: Type.Optional(Type.String({ maxLength: URL_CHARS_MAX, description: 'An https URL' })),
   redirectUris: Type.Array(Type.String({ maxLength: URL_CHARS_MAX }), {

@@ -34,7 +34,7 @@ export const AuditEntrySchema = Type.Object(
     category: enumOf(auditCategories),
     action: Type.String({ description: 'As `api_key.created`' }),
     actor: Type.Object(
-      { type: enumOf(auditActors), id: nullable(Type.String({ description: 'Of the user, the API key, or the grant of the app' })) },
+      { type: enumOf(auditActors), id: nullable(Type.String({ description: 'Id of the user, the API key, or the grant of the app' })) },
       closed,
     ),
     target: nullable(Type.Object({ type: Type.String(), id: Type.String() }, closed)),
@@ -43,7 +43,7 @@ export const AuditEntrySchema = Type.Object(
     count: Type.Integer({ description: 'How often within one minute; above 1 only of what is counted' }),
     detail: nullable(Type.String({ description: 'The role, the reason, the permissions, the endpoint' })),
     network: nullable(Type.String({ description: 'The address from which it was called; null where it is not kept, or forgotten' })),
-    agent: nullable(Type.String({ description: 'What the program of the caller said of itself' })),
+    agent: nullable(Type.String({ description: 'User agent of the caller' })),
     requestId: Type.String(),
   },
   closed,

@@ -8,7 +8,7 @@ import { closed, enumOf, Time } from './core/common.js';
 const Count = Type.Integer({ minimum: 0 });
 const Percent = Type.Number({
   minimum: 0,
-  description: 'Of the limit, to a tenth; 0 where there is none, above 100 where more is allowed',
+  description: 'Percentage of the limit, to a tenth; 0 if there is no limit, above 100 if more is allowed',
 });
 
 const UsageSchema = Type.Object(
@@ -21,7 +21,7 @@ export const UsageStatsSchema = Type.Object(
     email: UsageSchema,
     attachment: UsageSchema,
     billingPeriod: Type.String({ format: 'date', description: 'The first day of the month that is counted, in UTC' }),
-    period: Type.String({ description: 'The same month, as `2030-01`' }),
+    period: Type.String({ description: 'The month, as `2030-01`' }),
     emailsSent: Type.Integer({ minimum: 0, description: 'Emails accepted in the month, without those that were cancelled' }),
     creditsUsed: Type.Integer({ minimum: 0, description: 'One for each email, and one for each document that was made for it' }),
     creditsRemaining: nullable(Type.Integer({ minimum: 0, description: 'null where the team is not billed by credits' })),
@@ -94,7 +94,7 @@ export const AddedCreditsSchema = Type.Object(
   {
     credits: Type.Integer({ description: 'That were added' }),
     blocks: nullable(Type.Integer()),
-    priceCents: nullable(Type.Integer({ description: 'Of the blocks, in cents' })),
+    priceCents: nullable(Type.Integer({ description: 'Price of the blocks, in cents' })),
     currency: nullable(Type.String()),
     creditsRemaining: nullable(Type.Integer({ description: 'The balance; null where the team is billed by its plan' })),
     addedAt: Time,

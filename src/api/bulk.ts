@@ -30,7 +30,7 @@ const OverrideSchema = Type.Object(
     outputFormats: Type.Optional(formats),
     skip: Type.Optional(Type.Boolean({ description: 'This recipient does not get it' })),
   },
-  { ...closed, description: 'What is else for this recipient in the attachment of that template' },
+  { ...closed, description: 'Fields that differ for this recipient in the attachment of that template' },
 );
 
 const BulkRecipientSchema = Type.Object(
@@ -49,7 +49,7 @@ const BulkAttachmentSchema = Type.Object(
   {
     attachmentTemplateId: reference,
     filename: Type.Optional(filename),
-    baseVariables: Type.Optional(valuesSchema('The same for all recipients, over the variables of the email; at most 100 KB of JSON')),
+    baseVariables: Type.Optional(valuesSchema('Variables for all recipients, which override those of the email; at most 100 KB of JSON')),
     recipientVariableFields: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
         maxItems: limits.templateVariablesMax,
@@ -74,7 +74,7 @@ export const SendBulkRequestSchema = Type.Object(
     version,
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
-    baseVariables: Type.Optional(valuesSchema('The same for all recipients; at most 100 KB of JSON')),
+    baseVariables: Type.Optional(valuesSchema('Variables for all recipients; at most 100 KB of JSON')),
     ...languageFields,
     attachments: Type.Optional(
       Type.Array(BulkAttachmentSchema, { maxItems: limits.attachmentsMax, description: 'Made for each recipient' }),
@@ -116,7 +116,7 @@ export const DryRunResponseSchema = Type.Object(
     valid: Type.Boolean({ description: 'The call would be accepted, and no recipient fails' }),
     totalEmails: Type.Integer(),
     totalQuotaCost: Type.Integer({
-      description: 'What stays charged: nothing for recipients on the suppression list, no document that is left out',
+      description: 'Credits that remain charged; recipients on the suppression list and documents that are left out cost nothing',
     }),
     costBreakdown: Type.Object({ emails: Type.Integer(), attachments: Type.Integer() }, closed),
     quotaStatus: Type.Object({ emailQuota: quota, attachmentQuota: quota }, closed),
@@ -145,7 +145,7 @@ export const DryRunResponseSchema = Type.Object(
     ),
     warnings: Type.Array(Type.String(), {
       description:
-        'What the call would be refused for, who is left out, whose email fails and why, who is on the suppression list, optional documents that are left out and their price, mails that Gmail cuts off, and in whose documents names stand in the place of characters that no font has',
+        'Reasons for which the call would be refused, who is left out, whose email fails and why, who is on the suppression list, optional documents that are left out and their price, mails that Gmail cuts off, and in whose documents names stand in the place of characters that no font has',
     }),
   },
   closed,
@@ -164,9 +164,9 @@ export const BatchStatusSchema = Type.Object(
     queued: Type.Integer(),
     processing: Type.Integer(),
     sent: Type.Integer({ description: 'Left, whatever was heard of them since' }),
-    delivered: Type.Integer({ description: 'Of those sent' }),
+    delivered: Type.Integer({ description: 'Sent emails that were delivered' }),
     failed: Type.Integer({ description: 'Did not get through' }),
-    bounced: Type.Integer({ description: 'Of those failed' }),
+    bounced: Type.Integer({ description: 'Failed emails that bounced' }),
     cancelled: Type.Integer(),
     skipped: Type.Integer({ description: 'Recipients of the call that were left out for their address' }),
     duplicates: Type.Integer({ description: 'Recipients of the call that were left out for they stood there before' }),

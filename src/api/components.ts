@@ -56,7 +56,7 @@ export const components: Readonly<Record<string, Component>> = {
     description:
       'A file of an email, of one of four kinds: generated from an attachment template, given in base64, fetched from an address, or taken from the gallery.',
   },
-  PageMeta: { schema: PageMetaSchema, description: 'Where a page stands in its list, and where the next begins.' },
+  PageMeta: { schema: PageMetaSchema, description: 'Place of a page in its list, and the cursor of the next page.' },
   Error: { schema: ErrorBodySchema, description: 'Every error answer: what was wrong, where, and what would be right.' },
   Deleted: { schema: DeletedSchema, description: 'The answer of a DELETE.' },
   SendEmailRequest: { schema: SendEmailRequestSchema, description: 'One email: a template, its variables, and who gets it.' },
@@ -67,8 +67,8 @@ export const components: Readonly<Record<string, Component>> = {
   EmailTotals: { schema: EmailTotalsSchema, description: 'How many emails came to each point of their way for the first time.' },
   EmailRates: { schema: EmailRatesSchema, description: 'Parts of these totals, in percent.' },
   EmailTimes: { schema: EmailTimesSchema, description: 'How long emails took, on average.' },
-  AnalyticsPeriod: { schema: AnalyticsPeriodSchema, description: 'What became of emails in a range of days (UTC).' },
-  BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Which emails to delete.' },
+  AnalyticsPeriod: { schema: AnalyticsPeriodSchema, description: 'Numbers of emails by result in a range of days (UTC).' },
+  BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Ids of the emails to delete.' },
   BulkDeleteResponse: { schema: BulkDeleteResponseSchema, description: 'How many emails were deleted, and how many not.' },
   CreateTemplateRequest: {
     schema: CreateTemplateRequestSchema,
@@ -83,7 +83,7 @@ export const components: Readonly<Record<string, Component>> = {
   UpdateTemplateRequest: {
     schema: UpdateTemplateRequestSchema,
     template: 'email',
-    description: 'What to change of the draft of a template of an email.',
+    description: 'Changes to the draft of an email template.',
   },
   Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
   SavedTemplate: { schema: SavedTemplateSchema, description: 'A template of an email as it was saved, with what its author should know.' },
@@ -94,7 +94,7 @@ export const components: Readonly<Record<string, Component>> = {
     description: 'A published version of a template of an email, with its content.',
   },
   RestoreTemplateRequest: { schema: RestoreTemplateRequestSchema, description: 'How a deleted template is taken back.' },
-  PreviewRequest: { schema: PreviewRequestSchema, description: 'What to render of a template of an email, without sending it.' },
+  PreviewRequest: { schema: PreviewRequestSchema, description: 'Variables and language for the preview of an email template.' },
   PreviewLink: { schema: PreviewLinkSchema, description: 'A link that shows a preview in a browser for a while.' },
   PreviewResponse: { schema: PreviewResponseSchema, description: 'The mail as it would be sent.' },
   CreateAssetRequest: { schema: CreateAssetRequestSchema, description: 'A file for the gallery, in base64.' },
@@ -112,7 +112,7 @@ export const components: Readonly<Record<string, Component>> = {
   UpdateAttachmentTemplateRequest: {
     schema: UpdateAttachmentTemplateRequestSchema,
     template: 'attachment',
-    description: 'What to change of the draft of an attachment template.',
+    description: 'Changes to the draft of an attachment template.',
   },
   AttachmentTemplate: { schema: AttachmentTemplateRecordSchema, description: 'An attachment template, with its draft.' },
   SavedAttachmentTemplate: {

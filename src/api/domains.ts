@@ -31,13 +31,10 @@ const RecordSchema = Type.Object(
   {
     purpose: enumOf(['dkim', 'spf', 'dmarc', 'return-path']),
     type: enumOf(['TXT', 'MX']),
-    name: Type.String({ description: 'Where the record stands, in full' }),
-    value: Type.String({ description: 'What it says' }),
+    name: Type.String({ description: 'Full name of the record' }),
+    value: Type.String({ description: 'Content of the record' }),
     required: Type.Boolean({ description: 'False: advice; the domain is verified without it' }),
-    found: enumOf(
-      ['right', 'missing', 'wrong', 'unknown'],
-      'What the last look-up that was answered has found; `unknown` before there was one',
-    ),
+    found: enumOf(['right', 'missing', 'wrong', 'unknown'], 'Result of the last look-up that was answered; `unknown` before the first'),
     key: nullable(KeySchema),
   },
   closed,

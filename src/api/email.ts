@@ -75,7 +75,7 @@ export type GivenAttachment = Static<typeof AttachmentSchema>;
 const address = Type.String({ minLength: 1, maxLength: 512 });
 const replyTo = Type.Union(
   [address, RecipientSchema, Type.Array(Type.Union([address, RecipientSchema]), { minItems: 1, maxItems: limits.replyToMax })],
-  { description: 'Where answers go: an address, an object with `email` and `name`, or an array of up to ten of them' },
+  { description: 'Recipients of replies: an address, an object with `email` and `name`, or an array of up to ten of them' },
 );
 
 export const SendEmailRequestSchema = Type.Object(
@@ -253,7 +253,7 @@ const EntrySchema = Type.Object(
   {
     id: Type.String({ description: 'Id of the event; of an attempt of a webhook, that of the delivery and the number of the attempt' }),
     kind: Type.String({ description: 'Kind of the event, e.g. `EmailQueued`, `DeliveryAttempted`, `WebhookAttempted`' }),
-    stream: Type.String({ description: 'Where it is recorded' }),
+    stream: Type.String({ description: 'Event stream of the entry' }),
     at: Time,
     actor: Type.String({ description: '`apiKey:<id>`, `processor:<name>`, `cli`, `system`, …' }),
     cause: Type.Object(
@@ -263,12 +263,13 @@ const EntrySchema = Type.Object(
       },
       closed,
     ),
-    requestId: Type.String({ description: 'Of the call at the root of it' }),
+    requestId: Type.String({ description: 'Id of the request that caused the event' }),
     durationMs: nullable(Type.Number({ description: 'How long it took: the SMTP dialogue, or the answer of an endpoint' })),
     sinceMs: nullable(Type.Integer({ description: 'Since the entry before; null of the first' })),
     recipients: Type.Array(TimelineRecipientSchema, { description: 'Whom it is about; empty where it is about the email' }),
     details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]), {
-      description: 'What else the event says; of an attempt of a webhook `deliveryId`, `event`, `attempt`, `status`, `statusCode` and more',
+      description:
+        'Further fields of the event; of an attempt of a webhook `deliveryId`, `event`, `attempt`, `status`, `statusCode` and more',
     }),
   },
   closed,
@@ -357,7 +358,7 @@ export const RetryEmailsResponseSchema = Type.Object(
   {
     retried: Type.Integer({ description: 'Emails that are due now' }),
     held: Type.Integer({ description: 'Emails that leave as soon as the relay takes sessions; it is asked now' }),
-    nextCursor: nullable(Type.String({ description: 'Where more emails may match than one call looks at: call again with it' })),
+    nextCursor: nullable(Type.String({ description: 'Set if more emails may match than one call reads: pass it to the next call' })),
   },
   closed,
 );
@@ -440,7 +441,7 @@ export const EmailRecordSchema = Type.Object(
     clickedAt,
     cancelledAt: nullable(Time),
     complainedAt: Type.Optional(Time),
-    feedbackType: Type.Optional(Type.String({ description: 'What the first complaint called it (RFC 5965)' })),
+    feedbackType: Type.Optional(Type.String({ description: 'Feedback type of the first complaint (RFC 5965)' })),
     archivedAt: nullable(Time),
     createdAt: Time,
     updatedAt: Time,

@@ -139,7 +139,7 @@ export const sendExamples: Examples = {
     },
   },
   invitationInArabic: {
-    summary: 'The same in Arabic, from right to left',
+    summary: 'The email in Arabic, from right to left',
     value: {
       templateId: 'invitation',
       locale: 'ar',
@@ -167,7 +167,7 @@ export const rescheduleExamples: Examples = {
 export const retryManyExamples: Examples = {
   waiting: { summary: 'Everything that waits', value: {} },
   failed: {
-    summary: 'What has failed for one domain since the first of January 2030',
+    summary: 'Failed emails to one domain since 1 January 2030',
     value: { status: 'failed', domain: 'example.com', startDate: '2030-01-01T00:00:00Z' },
   },
 };
@@ -317,7 +317,7 @@ export const bulkExamples: Examples = {
     },
   },
   dryRun: {
-    summary: 'What such a call would do',
+    summary: 'Result of such a call, without sending',
     value: {
       templateId: 'order-confirmation',
       baseVariables: orderVariables,
@@ -340,13 +340,13 @@ export const addDomainExamples: Examples = { domain: { summary: 'A domain', valu
 
 export const createWebhookExamples: Examples = {
   deliveries: {
-    summary: 'What becomes of each mail',
+    summary: 'Events of each mail',
     value: { url: 'https://shop.example.com/hooks/mail', events: ['email.delivered', 'email.bounced', 'email.complained'] },
   },
 };
 
 export const updateWebhookExamples: Examples = {
-  pause: { summary: 'Nothing is sent until it is enabled again', value: { enabled: false } },
+  pause: { summary: 'Pause the subscription until it is enabled again', value: { enabled: false } },
 };
 
 export const rotateSecretExamples: Examples = { day: { summary: 'Both secrets sign for a day', value: { overlapHours: 24 } } };

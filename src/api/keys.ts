@@ -51,7 +51,7 @@ export const ChangeApiKeyRequestSchema = Type.Object(
       ),
     ),
   },
-  { ...closed, minProperties: 1, description: 'What is left out stays as it is' },
+  { ...closed, minProperties: 1, description: 'Fields to change; fields that are left out keep their value' },
 );
 export type ChangeApiKeyRequest = Static<typeof ChangeApiKeyRequestSchema>;
 
@@ -79,9 +79,9 @@ export const ApiKeyRecordSchema = Type.Object(
     lastUsedAt: nullable(Type.String({ format: 'date-time' })),
     revokedAt: nullable(Type.String({ format: 'date-time', description: 'Its own end, or that of a key that made it' })),
     madeBy: nullable(Type.String({ description: 'Id of the key that made it' })),
-    createdBy: Type.String({ description: 'Who made it: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key' }),
+    createdBy: Type.String({ description: 'Creator of the key: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key' }),
     networks: nullable(Type.Array(Type.String(), { description: 'Networks that it may be used from; null: anywhere' })),
-    test: Type.Boolean({ description: 'Nothing leaves of what it sends' }),
+    test: Type.Boolean({ description: 'True if the key only tests: its emails are not delivered' }),
   },
   closed,
 );

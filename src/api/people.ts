@@ -31,7 +31,7 @@ export const RegisterRequestSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'Of an invitation: what its link carries. For the first user: what the terminal showed at the start',
+        description: 'Token from the link of an invitation; for the first user, the token that the terminal showed at the start',
       }),
     ),
   },
@@ -125,7 +125,7 @@ export const PreparedSecondFactorSchema = Type.Object(
   {
     secret: Type.String({ description: 'In base32, for an app that takes no picture' }),
     url: Type.String({ description: '`otpauth://…`, which opens an app on the same device' }),
-    qrCode: Type.String({ description: 'The same as a picture: the address of an `<img>` (`data:image/png;base64,…`)' }),
+    qrCode: Type.String({ description: 'QR code of the address as a picture: the `src` of an `<img>` (`data:image/png;base64,…`)' }),
   },
   closed,
 );
@@ -167,7 +167,7 @@ export const SessionRecordSchema = Type.Object(
     expiresAt: Type.String({ format: 'date-time', description: 'When it ends where it is not refreshed before' }),
     secondFactor: Type.Boolean({ description: 'Whether a code was given in it' }),
     ipAddress: nullable(Type.String({ description: 'From where it was begun' })),
-    userAgent: nullable(Type.String({ description: 'What the program said of itself that began it' })),
+    userAgent: nullable(Type.String({ description: 'User agent of the program that began the session' })),
   },
   closed,
 );
@@ -243,9 +243,9 @@ export const authExamples = {
       value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
     },
   },
-  confirm: { token: { summary: 'What the link of the mail carries, and the password of now', value: { token: 'A'.repeat(65), password } } },
+  confirm: { token: { summary: 'Token from the link of the mail, and the current password', value: { token: 'A'.repeat(65), password } } },
   address: { address: { summary: 'The address of the user', value: { email } } },
-  reset: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65), password } } },
+  reset: { token: { summary: 'Token from the link of the mail', value: { token: 'A'.repeat(65), password } } },
   changeAddress: { address: { summary: 'Another address', value: { email: 'ada@example.org', password } } },
   updateUser: { name: { summary: 'Another name', value: { name: 'Ada E.' } satisfies UpdateUserRequest } },
 };

@@ -19,7 +19,7 @@ export type TrackingSettings = Static<typeof TrackingSchema>;
 /** The `tracking` field of a send request. */
 export const trackingField = Type.Object(TrackingSchema.properties, {
   ...closed,
-  description: 'What is recorded of readers; by default as the template says, else as the team does',
+  description: 'Whether opens and clicks are recorded. Default: the setting of the template, else that of the team',
 });
 
 export const openedAt = nullable(
@@ -37,7 +37,7 @@ const EngagementSchema = Type.Object(
     times: Type.Integer({ description: 'How often since the one before for the same thing' }),
     machine: Type.Boolean({ description: 'True where a proxy or a scanner did it, no person' }),
     rule: nullable(Type.String({ description: 'Why it is taken for a machine' })),
-    url: nullable(Type.String({ description: 'Of a click; null once archived' })),
+    url: nullable(Type.String({ description: 'Address of the clicked link; null for opens and once archived' })),
     userAgent: nullable(Type.String({ description: 'null once archived' })),
     ipAddress: nullable(Type.String({ description: 'null once archived' })),
   },
@@ -51,7 +51,7 @@ export const TrackingRecordSchema = Type.Object(
     clicks: Type.Boolean(),
     events: Type.Array(EngagementSchema, { description: 'The oldest first; what is repeated very often is not recorded each time' }),
   },
-  { ...closed, description: 'What is recorded of its readers' },
+  { ...closed, description: 'Whether opens and clicks are recorded' },
 );
 
 const feedbackKinds = ['delivery-status', 'complaint', 'other'] as const;
@@ -88,7 +88,7 @@ export const FeedbackResponseSchema = Type.Object(
         },
         closed,
       ),
-      { description: 'What the report says, one for each recipient that it names' },
+      { description: 'Results of the report, one for each recipient that it names' },
     ),
   },
   closed,
@@ -149,7 +149,7 @@ export const SuppressionsImportedSchema = Type.Object(
     existing: Type.Integer({ minimum: 0, description: 'Suppressed before, or earlier in the file; they stay as they are' }),
     invalid: Type.Integer({ minimum: 0, description: 'Rows without a valid address or list; they are passed over' }),
     errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }, closed), {
-      description: 'What is wrong with the invalid rows, the first hundred',
+      description: 'Faults of the first hundred invalid rows',
     }),
   },
   closed,

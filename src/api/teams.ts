@@ -25,7 +25,7 @@ const CompanySchema = Type.Object(
     postalCode: CompanyField,
     country: CompanyField,
   },
-  { ...closed, description: 'What the company constants of templates say; empty where not set' },
+  { ...closed, description: 'Values of the company constants in templates; empty if not set' },
 );
 
 const RoleSchema = enumOf(
@@ -67,7 +67,7 @@ export const TeamRecordSchema = Type.Object(
     billing: enumOf(['credits', 'plan', 'unmetered']),
     plan: nullable(enumOf(planNames)),
     memberCount: Type.Integer(),
-    revision: Type.Integer({ description: 'Of its settings, for `If-Match`' }),
+    revision: Type.Integer({ description: 'Revision of the settings, for `If-Match`' }),
     createdAt: Time,
   },
   closed,
@@ -81,7 +81,9 @@ export const TeamListItemSchema = Type.Object(
     role: RoleSchema,
     memberCount: Type.Integer(),
     createdAt: Time,
-    deletedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Of a deleted one; it can be restored for 30 days' })),
+    deletedAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Time of deletion; set if the team is deleted. It can be restored for 30 days' }),
+    ),
   },
   closed,
 );
@@ -167,7 +169,7 @@ export const TeamActivitySchema = Type.Object(
   {
     id: Type.String({ description: 'Id of the event' }),
     at: Time,
-    kind: Type.String({ description: 'What happened, such as `member.added` or `template.published`; more may come' }),
+    kind: Type.String({ description: 'Kind of the change, such as `member.added` or `template.published`; more may come' }),
     actor: Type.Object(
       {
         type: enumOf(actorTypes, '`operator`: by the command line; `service`: the service by itself'),
@@ -195,7 +197,7 @@ export const updateTeamExamples = {
     summary: 'Another name, and where the company is',
     value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
   },
-  secondFactor: { summary: 'Nobody without a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
+  secondFactor: { summary: 'Members need a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
 };
 
 export const changeMemberExamples = { role: { summary: 'From now on an admin', value: { role: 'admin' as const } } };

@@ -8,7 +8,7 @@ import { closed, DeletedAt, enumOf, Time } from './core/common.js';
 const Url = Type.String({
   minLength: 1,
   maxLength: defaultLimits.outboundUrlCharsMax,
-  description: 'Where events are posted to: https, with a valid certificate, on a public address',
+  description: 'Address to which events are posted: https, with a valid certificate, on a public address',
 });
 const Kinds = Type.Array(enumOf(webhookKinds), {
   minItems: 1,
@@ -74,7 +74,7 @@ const delivery = {
   event: Type.String({ description: 'Kind of event' }),
   status: enumOf(['success', 'failed']),
   attempt: Type.Integer(),
-  statusCode: Type.Optional(Type.Integer({ description: 'Of the answer, where there was one' })),
+  statusCode: Type.Optional(Type.Integer({ description: 'HTTP status of the answer, if there was one' })),
   responseTime: Type.Integer({ description: 'Milliseconds' }),
   attemptedAt: Time,
   error: Type.Optional(Type.String({ description: 'ERASED where what the event was about is deleted or archived' })),

@@ -43,7 +43,7 @@ await t.test('the operator lists teams and members, adds and removes people', as
   });
   t.match((await call(token, 'GET', `/api/teams/${market}/members`)).body, { data: [{ userId }, { email: bob.email, role: 'viewer' }] });
   t.match(await run('team', 'remove-member', bob.email, '--team', market), { code: 0, stdout: /is not in team .* any more/ });
-  t.match(await run('team', 'remove-member', bob.email, '--team', market), { code: 1, stderr: /Nobody with this id is in this team/ });
+  t.match(await run('team', 'remove-member', bob.email, '--team', market), { code: 1, stderr: /The team has no member with this id/ });
 
   const activity = await call(token, 'GET', `/api/teams/${market}/activity`);
   t.match(activity.body, {

@@ -161,7 +161,7 @@ const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefin
 const complaintOf = (feedback: string, returned: string, complainant: readonly string[]): Report['content'] => {
   const fields = fieldsOf(feedback);
   const type = (first(fields, 'feedback-type') ?? '').toLowerCase();
-  // Neither is a complaint of a recipient: `not-spam` takes one back, `auth-failure` is about the signature of the mail
+  // Not a complaint of a recipient: `not-spam` takes one back, `auth-failure` is about the signature of the mail.
   if (type === 'not-spam' || type === 'auth-failure') return { kind: 'other' };
   const named = [...(fields.get('original-rcpt-to') ?? []), ...(fields.get('removal-recipient') ?? [])];
   const to = named.length > 0 ? named : complainant.length > 0 ? complainant : (fieldsOf(headOf(returned)).get('to') ?? []);

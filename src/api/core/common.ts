@@ -31,11 +31,11 @@ export const valuesSchema = (description: string) =>
 export const ErrorBodySchema = Type.Object(
   {
     statusCode: Type.Integer({ description: 'The HTTP status' }),
-    code: Type.String({ description: 'What was wrong, for programs' }),
-    message: Type.String({ description: 'What was wrong and what would be right, for people' }),
+    code: Type.String({ description: 'Error code, for programs' }),
+    message: Type.String({ description: 'The fault and its fix, for people' }),
     timestamp: Type.String({ format: 'date-time' }),
     path: Type.String({ description: 'The path that was asked for, without its query' }),
-    requestId: Type.String({ description: 'The same as the X-Request-Id header' }),
+    requestId: Type.String({ description: 'Id of the request, as in the X-Request-Id header' }),
     errors: Type.Optional(
       Type.Array(
         Type.Object(
@@ -75,7 +75,7 @@ export const DeleteQuerySchema = Type.Object(
   {
     permanently: Type.Optional(
       Type.Boolean({
-        description: 'Nothing is left to be restored, also of what was deleted before. Default: it can be restored for 30 days',
+        description: 'Deletes for good, without a way to restore, also if it was deleted before. Default: it can be restored for 30 days',
       }),
     ),
   },
@@ -84,7 +84,9 @@ export const DeleteQuerySchema = Type.Object(
 export type DeleteQuery = Static<typeof DeleteQuerySchema>;
 
 /** When a listed thing was deleted. */
-export const DeletedAt = Type.Optional(Type.String({ format: 'date-time', description: 'Of what is deleted and can be restored' }));
+export const DeletedAt = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Time of deletion; set if it is deleted and can be restored' }),
+);
 
 /** The envelope of every list. `nextCursor` is null on the last page. */
 export const PageMetaSchema = Type.Object(

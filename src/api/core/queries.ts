@@ -6,7 +6,7 @@ import { closed, enumOf } from './common.js';
 
 export const paging = {
   page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Which page; for far pages `cursor` is the way' }),
+    Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Number of the page; use `cursor` for far pages' }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Rows per page' }),

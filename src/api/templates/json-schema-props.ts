@@ -123,7 +123,7 @@ const filters = described(
       anyOf: [words(filterNames), closedObject({ truncate: { type: 'integer', minimum: 1, maximum: TRUNCATE_MAX } }, ['truncate'])],
     },
   },
-  'What is done with text before it is shown, one after the other',
+  'Changes to a text before it is shown, applied in order',
 );
 
 const format: Readonly<Record<keyof ValueFormat, JsonObject>> = {
@@ -148,9 +148,12 @@ const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[num
   description: { type: 'string', maxLength: DESCRIPTION_CHARS_MAX },
   defaultValue: true,
   isCalculated: described(flag, 'Its value is that of expression'),
-  expression: described({ type: 'string', pattern: VISIBLE }, 'What a calculated variable comes to, from the others'),
+  expression: described(
+    { type: 'string', pattern: VISIBLE },
+    'Expression that computes the value of a calculated variable from the others',
+  ),
   schema: refer('VariableSchema'),
-  itemType: described(words(variableTypes), 'Of the items of an array'),
+  itemType: described(words(variableTypes), 'Type of the items of an array'),
   format: refer('ValueFormat'),
   fallback,
   filters,
@@ -161,8 +164,11 @@ const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], Js
   type: words(variableTypes),
   description: { type: 'string' },
   required: flag,
-  isCalculated: described(flag, 'Of a member of items: its value is that of expression'),
-  expression: described({ type: 'string', pattern: VISIBLE }, 'What the member comes to, from its item, its index and the variables'),
+  isCalculated: described(flag, 'True if the member of an item gets the value of its expression'),
+  expression: described(
+    { type: 'string', pattern: VISIBLE },
+    'Expression that computes the member from its item, its index and the variables',
+  ),
   format: refer('ValueFormat'),
   fallback,
   filters,
@@ -170,7 +176,7 @@ const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], Js
     { type: 'object', maxProperties: MEMBERS_MAX, propertyNames: key, additionalProperties: refer('VariableSchema') },
     'The members of an object',
   ),
-  itemType: described(words(variableTypes), 'Of the items of an array'),
+  itemType: described(words(variableTypes), 'Type of the items of an array'),
   itemSchema: refer('VariableSchema'),
 });
 
@@ -245,7 +251,7 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
   ),
   VariableSchema: described(
     { ...closedObject(member(refer)), allOf: [calculated, ...partsByType] },
-    'What a value consists of: the members of an object, the items of an array',
+    'Parts of a value: the members of an object, the items of an array',
   ),
   ValueFormat: described(
     { ...closedObject(format, ['style']), allOf: [given(where('style', words(['currency'])), { required: ['currency'] })] },
@@ -331,7 +337,7 @@ export const sharedKinds = (medium: Medium, refer: Refer): Readonly<Record<Exclu
   lineStyle: described(orTemplated(words(lineStyles)), `One of ${lineStyles.join(', ')}`),
   pageBreak: described(orTemplated(words(pageBreaks)), 'Where a PDF begins a new sheet: before the component or after it'),
   errorCorrection: described(orTemplated(words(errorCorrections)), 'How much of a QR code may be unreadable: 7, 15, 25 or 30 %'),
-  columnType: literal(words(columnTypes), 'What the column holds'),
+  columnType: literal(words(columnTypes), 'Type of the values of the column'),
   linkBase: literal(
     { type: 'string', maxLength: LINK_BASE_CHARS_MAX, pattern: LINK_BASE.source },
     'An https or http address without credentials, query and fragment, which completes relative addresses of links and pictures',
@@ -361,7 +367,7 @@ export const sharedKinds = (medium: Medium, refer: Refer): Readonly<Record<Exclu
     'The order of the groups: as their first items stand, by name in the language of the document, or as the values stand here',
   ),
   rules: described(upTo(RULES_MAX, refer('ColumnRule')), 'How the cells of a workbook look by what they hold'),
-  series: described(upTo(SERIES_MAX, propsOf(seriesSpecs, medium, refer)), 'What a chart shows for each item'),
+  series: described(upTo(SERIES_MAX, propsOf(seriesSpecs, medium, refer)), 'Values that a chart shows for each item'),
   timelineItems: described(upTo(TIMELINE_ITEMS_MAX, propsOf(timelineItemSpecs, medium, refer)), 'The steps of a timeline, written out'),
 });
 

@@ -152,11 +152,11 @@ const emailContent = (medium: Medium, refer: Refer): JsonObject =>
     closedObject(
       {
         sections: { type: 'array', minItems: 1, items: refer('EmailSection') },
-        props: described(propsOf(emailProps, medium, refer), 'What concerns the whole email'),
+        props: described(propsOf(emailProps, medium, refer), 'Settings of the whole email'),
       },
       ['sections'],
     ),
-    'What an email looks like',
+    'Layout of an email',
   );
 
 /** Props from a table, with members beside them that only take certain words. */
@@ -210,14 +210,14 @@ const documentContent = (medium: Medium, refer: Refer): JsonObject => {
   const members: Readonly<Record<(typeof schemaFields)[number], JsonObject>> = {
     outputFormats: { type: 'array', minItems: 1, maxItems: outputFormats.length, uniqueItems: true, items: words(outputFormats) },
     pages: { type: 'array', minItems: 1, items: refer('DocumentPage') },
-    missingCharacters: described(words(missingCharacterRules), 'What becomes of a character that no font of a PDF has'),
+    missingCharacters: described(words(missingCharacterRules), 'Handling of a character that no font of a PDF has'),
     fonts: described(
       { type: 'array', maxItems: FONTS_MAX, items: closedObject(font, ['family', 'regular']) },
       'Fonts of the gallery that fontFamily names in a PDF',
     ),
   };
   return {
-    DocumentContent: described(closedObject(members, ['outputFormats', 'pages']), 'What a document looks like'),
+    DocumentContent: described(closedObject(members, ['outputFormats', 'pages']), 'Layout of a document'),
     DocumentPage: described(
       closedObject(page, ['pageId', 'pageName', 'sections']),
       'Begins on a new sheet of paper; a sheet of a workbook',

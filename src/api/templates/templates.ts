@@ -50,7 +50,7 @@ const savedFields = {
 };
 
 const schemaOfEditor = Type.Optional(
-  Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Where an editor finds the JSON schema of the file; left aside' }),
+  Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Address of the JSON schema, for editors; ignored' }),
 );
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
 const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
@@ -66,11 +66,11 @@ const readOnlyTemplateFields = {
   updatedAt: readOnly,
   publishedAt: ofVersion,
   current: ofVersion,
-  warnings: Type.Optional(Type.Unknown({ description: 'Of the answer to a save; left aside' })),
+  warnings: Type.Optional(Type.Unknown({ description: 'Warnings of the answer to a save; ignored' })),
   $schema: schemaOfEditor,
 };
 
-const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
+const leftAside = Type.Optional(Type.Unknown({ description: 'Field of an export; ignored' }));
 
 /** Read-only fields in a body that makes a template: they speak of another template, and are left aside. */
 const leftAsideTemplateFields = {
@@ -273,7 +273,7 @@ export const PreviewResponseSchema = Type.Object(
     subject: Type.String(),
     html: Type.String(),
     text: Type.String(),
-    sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
+    sizeBytes: Type.Integer({ description: 'Size of the HTML in UTF-8' }),
     emptyPaths: emptyPathsField,
     warnings: warningsField(
       'Values that cannot be used where they stand, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Empty where there is nothing to tell',
@@ -442,9 +442,9 @@ export const AssetRecordSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     filename: Type.String(),
-    contentType: enumOf(assetTypes, 'Told from the bytes'),
+    contentType: enumOf(assetTypes, 'Media type, detected from the bytes'),
     sizeBytes: Type.Integer(),
-    sha256: Type.String({ description: 'Of the bytes, hexadecimal' }),
+    sha256: Type.String({ description: 'SHA-256 of the bytes, hexadecimal' }),
     width: pixels,
     height: pixels,
     createdAt: Type.String({ format: 'date-time' }),

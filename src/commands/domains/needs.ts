@@ -18,6 +18,6 @@ export type DomainNeeds = CorePorts &
     senderDomains: Load<SenderDomainsState>;
     /** The teams that have verified domains with the same last two labels. */
     domainClaims: Load<DomainClaims>;
-    /** Where the claims on a domain stand; undefined for a name of one label, which nobody claims. */
+    /** Place of the claims on a domain; undefined for a name of one label, which cannot be claimed. */
     claimPlaces: (domain: string) => ClaimPlaces | undefined;
   }>;

@@ -183,7 +183,7 @@ const originsMissing = (place: string, note: LogNote, count: number): StoreFindi
   message:
     `${place} is older than the log: it has seen it up to position ${note.position}. What is lost is from where ${atLeast(count, 'person or team', 'people or teams')} called in a month: ` +
     'the audit log shows those entries without network and agent, and keeps none for them in that month. Everything else is whole. ' +
-    'Where you have a newer copy, put it back before the service goes on.',
+    'If you have a newer copy, restore it before you start the service.',
 });
 
 const filesMissing = (place: string, note: LogNote | undefined, { files }: Missing): StoreFinding => ({

@@ -35,8 +35,7 @@ export const register = async (deps: TeamNeeds, request: RegisterRequest, from: 
   if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, from);
   const first = await teamWithoutOwner(deps);
   if (first !== undefined) return registerFirst(deps, { ...request, email }, first, from);
-  if (deps.people.registration !== 'open')
-    throw closed('Nobody registers here without an invitation. Ask an owner or admin of a team for one.');
+  if (deps.people.registration !== 'open') throw closed('Registration needs an invitation. Ask an owner or admin of a team for one.');
   return registerUnverified(deps, { ...request, email }, from);
 };
 
@@ -129,7 +128,7 @@ const registerFirst = async (deps: TeamNeeds, request: RegisterRequest, teamId: 
  */
 const registerInvited = async (deps: TeamNeeds, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
   if (deps.people.registration === 'closed')
-    throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
+    throw closed('Registration is closed. If you have an account, sign in and accept the invitation.');
   const invited = await readInvitation(deps, token);
   const { email } = request;
   if (invited.email !== email) throw invitationNotYours();

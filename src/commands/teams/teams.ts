@@ -246,7 +246,7 @@ export const removeMember = async (
 /** Removes the caller from the team. The answer lists the API keys that the caller created, and those that these keys created: they go on. */
 export const leaveTeam = async (deps: TeamNeeds, caller: Caller): Promise<RemovedMember> => {
   const by = byOf(caller);
-  if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
+  if (by === 'operator') throw new DomainError('FORBIDDEN', 'The operator is not a member of a team, so this change needs a user.');
   const cause = causeOf(deps, caller);
   await changeMembers(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
   return { userId: by, removed: true, keys: [...(await keysCreatedBy(deps, caller.teamId, by))] };

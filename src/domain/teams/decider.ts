@@ -79,7 +79,7 @@ export const teamNotFound = (): DomainError =>
   new DomainError('TEAM_NOT_FOUND', 'There is no team with this id. GET /api/teams lists yours.');
 
 export const memberNotFound = (): DomainError =>
-  new DomainError('MEMBER_NOT_FOUND', 'Nobody with this id is in this team. GET /api/teams/:teamId/members lists who is.');
+  new DomainError('MEMBER_NOT_FOUND', 'The team has no member with this id. GET /api/teams/:teamId/members lists its members.');
 
 /** Whether the team may have suppressed addresses, of all mail or of that list. */
 export const hasBegunSuppressions = (team: TeamState, list: string | undefined): boolean =>
@@ -220,7 +220,7 @@ const isAbove = (role: Role, other: Role): boolean => roles.indexOf(role) < role
 
 /** Throws FORBIDDEN if the given role is above the giver's own. */
 const assertGivable = (own: Role, given: Role): void => {
-  if (isAbove(given, own)) throw forbidden(`Nobody gives a role above their own: you are ${own}, and ${given} is above that.`);
+  if (isAbove(given, own)) throw forbidden(`You cannot give a role above your own: you are ${own}, and ${given} is above that.`);
 };
 
 const memberOf = (team: Team, userId: UserId): Member => {

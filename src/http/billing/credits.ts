@@ -127,7 +127,7 @@ const statsRoute = (app: App, deps: Deps): void => {
       config: { access, command: 'getAccount' },
       schema: {
         summary: 'Read the usage of this month',
-        description: 'What the team has used of its quota and credits in the calendar month, in UTC.',
+        description: 'Used quota and credits of the team in the calendar month, in UTC.',
         operationId: 'getUsageStats',
         tags,
         response: { 200: UsageStatsSchema },

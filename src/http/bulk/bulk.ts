@@ -170,7 +170,7 @@ const cancelRoute = (app: App, deps: Deps): void => {
       onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
       schema: {
         summary: 'Cancel a bulk send',
-        description: 'What has not left when the answer comes does not leave, but for emails that are in their SMTP dialogue.',
+        description: 'Emails that have not left when the answer comes are not sent, except those in their SMTP dialogue.',
         operationId: 'cancelBatch',
         tags: ['Bulk'],
         params,
@@ -201,7 +201,7 @@ const bulkResultsRoute = (app: App, deps: Deps): void => {
       },
       preValidation: coerceQuery(BatchResultsQuerySchema),
       schema: {
-        summary: 'What became of each recipient',
+        summary: 'Result for each recipient',
         description:
           'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`, `line`. In CSV a cell that begins like a formula has an apostrophe before it.',
         operationId: 'getBatchResults',

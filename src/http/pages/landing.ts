@@ -40,7 +40,7 @@ const page = (curl: string, cards: readonly Card[]): string => fill({ curl, card
 const cardsOf = (own: (path: string) => string, withMailbox: boolean): readonly Card[] => [
   { href: own('/docs'), title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
   { href: own('/mailbox'), title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
-  { href: own('/openapi.json'), title: 'OpenAPI 3.1', text: 'The same for programs', isShown: true },
+  { href: own('/openapi.json'), title: 'OpenAPI 3.1', text: 'Description of the API for programs', isShown: true },
   { href: own('/health/ready'), title: 'Health', text: 'State of every worker', isShown: true },
 ];
 

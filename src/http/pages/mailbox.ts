@@ -65,7 +65,7 @@ const isByLink = ({ caller }: Pick<FastifyRequest, 'caller'>): boolean => caller
 const notShown = (): DomainError =>
   new DomainError(
     'NOT_FOUND',
-    'What this mail says lets somebody in. It is shown to whoever opens the mailbox by its link, and to no key.',
+    'This mail contains a link or code that signs somebody in. Open the mailbox by its link to read it; API keys cannot read it.',
   );
 
 const messageOf = async (mailbox: Mailbox, id: string): Promise<MailboxMessage> => {

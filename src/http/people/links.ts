@@ -42,7 +42,7 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
       },
       async (request) => {
         await askForLink(deps, request, request.body.email, command);
-        return { message: 'Where a user has this address, a mail with a link goes to it.' };
+        return { message: 'If a user has this address, a mail with a link is sent to it.' };
       },
     );
   }

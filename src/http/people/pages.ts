@@ -137,7 +137,7 @@ const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: Fa
       await askForLink(deps, request, email, command);
       return {
         title: 'Look into your mails',
-        texts: ['Where a user has this address, a mail with a link is on its way to it.'],
+        texts: ['If a user has this address, a mail with a link is on its way to it.'],
         note: 'Only the newest link is good. If no mail comes, look at the address once more, and into the folder for spam.',
         leadsOn: true,
       };
@@ -363,7 +363,7 @@ const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLengt
 /** A new password is typed twice, for with a mistyped one nobody could sign in. */
 const passwordFieldsNamed = (name: string): readonly Field[] => [
   { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
-  { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
+  { label: 'Repeated call', name: 'again', autocomplete: 'new-password', ...passwordBounds },
 ];
 
 const newPasswordFields = passwordFieldsNamed('New password');

@@ -84,8 +84,8 @@ const settingRoutes = (app: App, { commands }: Deps): void => {
     {
       config: { access, command: 'getTracking' },
       schema: {
-        summary: 'What is recorded of readers',
-        description: 'Of mails for which neither the call nor the template says it.',
+        summary: 'Tracking of opens and clicks',
+        description: 'Default for mails if neither the call nor the template sets it.',
         operationId: 'getTracking',
         tags,
         response: { 200: TrackingSchema },

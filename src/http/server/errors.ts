@@ -211,11 +211,12 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
   }
   if (error instanceof EventUnreadable)
     return {
-      ...failure('EVENT_UNREADABLE', 'What is stored of this is damaged. Nothing was changed; the operator must repair it.'),
+      ...failure('EVENT_UNREADABLE', 'The stored data of this resource is damaged. Nothing was changed; the operator must repair it.'),
       cause: error,
     };
   if (error instanceof EventUnknown) {
-    const message = 'A newer version of the service wrote what is stored of this. Nothing was changed; send the request to that version.';
+    const message =
+      'A newer version of the service wrote the stored data of this resource. Nothing was changed; send the request to that version.';
     return { ...failure('EVENT_UNKNOWN', message), cause: error };
   }
   if (error instanceof StoreAway) return storeAway(error);

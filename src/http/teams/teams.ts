@@ -147,7 +147,7 @@ const endRoutes = (app: App, { commands, queries }: Deps): void => {
       config: { access: 'team:delete', command: 'deleteTeam', unknownId },
       schema: {
         summary: 'Delete a team',
-        description: 'Nobody is let in for it any more, and its mails that are due are cancelled. It can be restored for 30 days.',
+        description: 'Requests for the team are refused, and its queued mails are cancelled. It can be restored for 30 days.',
         operationId: 'deleteTeam',
         tags,
         params: teamParams,
@@ -216,7 +216,7 @@ const memberRoutes = (app: App, { commands, queries }: Deps): void => {
       schema: {
         summary: 'Give a member another role',
         description:
-          'Nobody gives a role above their own, or changes a member above them. It holds for every request that begins after the answer.',
+          'Members give no role above their own, and change no member above them. The change holds for every request that begins after the answer.',
         operationId: 'changeMember',
         tags,
         params: memberParams,

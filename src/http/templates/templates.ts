@@ -221,7 +221,7 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
       config: { ...write, command: names.update, etag: true, conditional: true, examples: kind.examples.update },
       schema: {
         summary: `Change the draft of ${one}`,
-        description: 'What is published stays as it is until the next publish.',
+        description: 'The published version does not change until the next publish.',
         operationId: names.update,
         tags,
         params,

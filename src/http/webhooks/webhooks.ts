@@ -71,7 +71,7 @@ const deletionRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Delete a webhook subscription',
         description:
-          'Nothing more is posted. For 30 days `POST …/{id}/restore` takes it back; then its URL, its secret and the records of its deliveries are destroyed.',
+          'Posting stops at once. For 30 days `POST …/{id}/restore` takes it back; then its URL, its secret and the records of its deliveries are destroyed.',
         operationId: 'deleteWebhook',
         tags,
         params,

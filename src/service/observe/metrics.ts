@@ -274,7 +274,9 @@ const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => 
   meter.gauge({ name: 'sealpost_projection_position', help: 'Up to where a read model has the log.', labels: ['projection'] }, () =>
     [...runners].map(([projection, { position }]) => ({ value: position(), labels: { projection } })),
   );
-  meter.gauge({ name: 'sealpost_log_head_position', help: 'Where the log ends.' }, async () => [{ value: await eventLog.head() }]);
+  meter.gauge({ name: 'sealpost_log_head_position', help: 'Position of the last event of the log.' }, async () => [
+    { value: await eventLog.head() },
+  ]);
   return {
     name: 'watch-lag',
     run: async (signal) => {

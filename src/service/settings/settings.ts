@@ -20,7 +20,11 @@ const setting = (group: string, standard: string | undefined, description: strin
 
 const named = {
   PORT: setting('Serving', '3000', 'TCP port of the HTTP server.'),
-  HOST: setting('Serving', '127.0.0.1', 'Address to listen on. Outside loopback, HTTPS is required unless said otherwise.'),
+  HOST: setting(
+    'Serving',
+    '127.0.0.1',
+    'Address to listen on. Outside loopback, HTTPS is required unless SEALPOST_REQUIRE_HTTPS is false.',
+  ),
   SEALPOST_PUBLIC_URL: setting(
     'Serving',
     undefined,
@@ -49,12 +53,12 @@ const named = {
   SEALPOST_REGISTRATION: setting(
     'Serving',
     'invited',
-    'Who may become a user beside the first: open (everybody who verifies an address), invited (who was invited into a team) or closed (nobody).',
+    'People who may become users beside the first: open (everybody who verifies an address), invited (people invited into a team) or closed (none).',
   ),
   SEALPOST_ROLES: setting(
     'Serving',
     'http,process,project',
-    'What this process does: http (the API), process (delivery, timers), project (read models).',
+    'Roles of this process, separated by commas: http (the API), process (delivery, timers), project (read models).',
   ),
   SEALPOST_METRICS_PORT: setting(
     'Serving',
@@ -62,8 +66,8 @@ const named = {
     'TCP port on which GET /metrics answers figures for Prometheus, without a key. Default: no figures.',
     '9464',
   ),
-  SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address that the port of the figures listens on.'),
-  SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'debug, info, warn, error or silent.'),
+  SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address on which SEALPOST_METRICS_PORT listens.'),
+  SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'Least level of the log lines that are written: debug, info, warn, error or silent.'),
 
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     'Traces',
@@ -77,8 +81,13 @@ const named = {
     'The whole address for spans, in place of OTEL_EXPORTER_OTLP_ENDPOINT; nothing is added to it.',
     'http://127.0.0.1:4318/v1/traces',
   ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'The only one that is spoken.'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: setting('Traces', undefined, 'In place of OTEL_EXPORTER_OTLP_PROTOCOL.', 'http/protobuf'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'Protocol of the collector. Only http/protobuf is supported.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: setting(
+    'Traces',
+    undefined,
+    'Protocol for spans, in place of OTEL_EXPORTER_OTLP_PROTOCOL.',
+    'http/protobuf',
+  ),
   OTEL_EXPORTER_OTLP_HEADERS: setting(
     'Traces',
     undefined,
@@ -88,12 +97,16 @@ const named = {
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: setting(
     'Traces',
     undefined,
-    'In place of OTEL_EXPORTER_OTLP_HEADERS.',
+    'Headers for spans, in place of OTEL_EXPORTER_OTLP_HEADERS.',
     'authorization=Bearer%20token',
   ),
-  OTEL_SDK_DISABLED: setting('Traces', 'false', 'true: no traces, whatever else is set.'),
-  OTEL_TRACES_EXPORTER: setting('Traces', 'otlp', 'otlp, or none: no traces, whatever else is set.'),
-  OTEL_SERVICE_NAME: setting('Traces', 'sealpost', 'service.name of the spans.'),
+  OTEL_SDK_DISABLED: setting('Traces', 'false', 'true: no traces are sent, even if an endpoint is set.'),
+  OTEL_TRACES_EXPORTER: setting(
+    'Traces',
+    'otlp',
+    'Exporter of the spans: otlp, or none, which sends no traces even if an endpoint is set.',
+  ),
+  OTEL_SERVICE_NAME: setting('Traces', 'sealpost', 'Name of the service in its spans (service.name).'),
   OTEL_RESOURCE_ATTRIBUTES: setting(
     'Traces',
     undefined,
@@ -163,14 +176,22 @@ const named = {
     '30',
     'For how many days templates, assets, webhook subscriptions and sender domains that were deleted can be restored; then they are gone.',
   ),
-  SEALPOST_RETENTION_AUDIT_DAYS: setting('Data', '731', 'For how many days the audit log is kept; the default is two years. At least 1.'),
-  SEALPOST_RETENTION_WEBHOOK_DAYS: setting('Data', '30', 'For how many days the records of webhook deliveries are kept; at least 1.'),
+  SEALPOST_RETENTION_AUDIT_DAYS: setting(
+    'Data',
+    '731',
+    'Days for which the audit log is kept, at least 1. Older entries are destroyed. The default is two years.',
+  ),
+  SEALPOST_RETENTION_WEBHOOK_DAYS: setting(
+    'Data',
+    '30',
+    'Days for which the records of webhook deliveries are kept, at least 1. Older ones are removed.',
+  ),
   SEALPOST_RETENTION_GENERATED_FILE_DAYS: setting(
     'Data',
     '7',
     'For how many days generated PDF and Excel files are kept, counted from when their email is due; no longer than SEALPOST_RETENTION_DAYS.',
   ),
-  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'After how many hours files are removed whose writing was cut off.'),
+  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'Hours after which files are removed whose writing was cut off.'),
   SEALPOST_EVENT_STORE_URL: setting(
     'Data',
     undefined,
@@ -310,7 +331,7 @@ const named = {
   SEALPOST_SPF_MECHANISMS: setting(
     'Delivery',
     'mx',
-    'What of SPF lets the relay send, as the records of sender domains are to say; several are separated by spaces.',
+    'SPF mechanisms that allow the relay to send, separated by spaces. The SPF records that sender domains must publish contain them.',
   ),
   SEALPOST_WEBHOOK_INSECURE_HOSTS: setting(
     'Delivery',
@@ -327,10 +348,119 @@ const named = {
 export const limitSetting = (name: keyof Limits): `SEALPOST_LIMIT_${string}` =>
   `SEALPOST_LIMIT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
-const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+/** Help text of each limit: the thing that is limited, its unit, and the effect. */
+const limitTexts: Readonly<Record<(typeof configurableLimits)[number], string>> = {
+  bodySizeBytesMax: 'Bytes of a request body. A larger body is refused.',
+  urlSizeBytesMax: 'Bytes of the URL of a request. A longer URL is refused.',
+  headerSizeBytesMax: 'Bytes of all headers of a request. A request with more is refused.',
+  connectionsMax: 'Connections of all clients to one process. One more is refused.',
+  networkConnectionsMax:
+    'Connections of one network (an IPv4 address, or the /64 of an IPv6 address) to one process. One more is refused. Trusted proxies have no such limit.',
+  networkUnsentBytesMax: 'Bytes of answers that one network has not read yet. Beyond that its requests get 429.',
+  unsentBytesMax:
+    'Bytes of answers that all clients together have not read yet. Beyond that connections whose network has read least are closed.',
+  answerSilenceMs: 'Milliseconds for which a client may read nothing of an answer. Then its connection is closed.',
+  jsonMembersMax: 'Members and items in the JSON of a body. A body with more is refused.',
+  jsonNamesMax: 'Distinct names of members in the JSON of a body. A body with more is refused.',
+  jsonMembersInlineMax:
+    'Members in the JSON of a body that the server checks in its own process. A body with more is checked in a separate process.',
+  jsonNameBytesInlineMax:
+    'Bytes of all names in the JSON of a body that the server checks in its own process. A body with more is checked in a separate process.',
+  jsonDepthMax: 'Nesting of objects and arrays in the JSON of a body. A deeper body is refused.',
+  recipientsMax: 'Recipients of one email: to, cc and bcc together. An email with more is refused.',
+  attachmentsMax: 'Attachments of one email. An email with more is refused.',
+  attachmentSizeBytesMax: 'Bytes of one attachment. A larger attachment is refused.',
+  attachmentsTotalSizeBytesMax: 'Bytes of all attachments of one email. An email with more is refused.',
+  teamAttachmentBytesMax:
+    'Bytes of all attachments that one team stores. A send that would exceed it is refused until older emails are deleted or archived.',
+  htmlSizeBytesMax: 'Bytes of the HTML of an email, also after rendering. A larger one is refused.',
+  inlineImagesMax: 'Pictures and QR codes inside one mail. An email with more is refused.',
+  assetSizeBytesMax: 'Bytes of one file of the gallery. A larger upload is refused.',
+  assetStorageBytesMax: 'Bytes of all files in the gallery of a team. An upload that would exceed it is refused.',
+  assetsMax: 'Files in the gallery of a team. One more upload is refused.',
+  uploadsAtOnceMax: 'Uploads of all teams that one process accepts at once. One more is refused. Each may hold a whole file in memory.',
+  teamUploadsAtOnceMax: 'Uploads of one team that one process accepts at once. One more is refused.',
+  reportsAtOnceMax: 'Piped-in reports that one process reads at once. Further reports wait.',
+  reportsWaitingMax: 'Piped-in reports of all teams that wait in one process. One more is refused.',
+  teamReportsWaitingMax: 'Piped-in reports of one team that wait in one process. One more is refused.',
+  metadataSizeBytesMax: 'Bytes of the metadata of one email, as JSON. An email with more is refused.',
+  scheduledAheadDaysMax: 'Days for which an email can be scheduled ahead. A later time is refused.',
+  customHeadersMax: 'Custom headers of one email. An email with more is refused.',
+  templateVariablesMax: 'Variables that one template declares. A template with more is refused on save.',
+  templateLanguagesMax: 'Languages of one template beside its own. A template with more is refused on save.',
+  templateTextsMax: 'Translated texts of one template in each language. A template with more is refused on save.',
+  templateNamesMax: 'Members of one object in a template. A template with a larger object is refused on save.',
+  bulkLanguagesMax:
+    'Pairs of locale and time zone in one bulk send. A bulk send with more is refused. The template is compiled for each pair.',
+  componentsSavedMax: 'Components of one template as it is saved. A template with more is refused on save.',
+  componentsExpandedMax: 'Components of one mail or document after loops are expanded. A send with more is refused.',
+  nestingDepthMax: 'Nesting of components in a template. A deeper template is refused on save.',
+  loopIterationsMax: 'Iterations of one loop of a template. A send with more is refused.',
+  nestedLoopsMax: 'Nesting of loops in a template. A deeper template is refused on save.',
+  nestedConditionsMax: 'Nesting of conditional components in a template. A deeper template is refused on save.',
+  workCharsMax: 'Characters of values that one call may write out while its mails are rendered. A call that needs more is refused.',
+  workElementsMax:
+    'Tags, placeholders and cells that one call may write out while its mails are rendered. A call that needs more is refused.',
+  workOperationsMax: 'Operations of calculated variables in one call. A call that needs more is refused.',
+  workModulesMax: 'Modules of all QR codes in one mail. A mail with more is refused.',
+  pdfPagesMax: 'Pages of one PDF. A document with more is refused.',
+  pdfImagesMax: 'Pictures of one PDF. A document with more is refused.',
+  excelRowsMax: 'Data rows of one workbook. A workbook with more is refused. Headers and footers do not count.',
+  excelSheetsMax: 'Sheets of one workbook. A workbook with more is refused.',
+  excelColumnsMax: 'Columns of one sheet. A workbook with more is refused.',
+  documentSizeBytesMax: 'Bytes of one generated document. A larger document is refused.',
+  documentTextCharsMax: 'Characters of all texts of one document. A document with more is refused.',
+  documentItemsMax: 'Rows, items and points that the data sources of one document give together. A document with more is refused.',
+  documentImagesSizeBytesMax: 'Bytes of all pictures of one document. A document with more is refused.',
+  documentImagesTimeoutMs:
+    'Milliseconds within which all pictures of a document must be fetched. A document whose pictures take longer is refused.',
+  pdfTimeoutMs: 'Milliseconds for making one PDF. A document that takes longer is refused.',
+  excelTimeoutMs: 'Milliseconds for making one workbook. A document that takes longer is refused.',
+  previewInlineCharsMax:
+    "Characters of template and variables that a preview may have to be rendered in the server's own process. A larger preview is rendered in a document process.",
+  previewTimeoutMs: 'Milliseconds for rendering one preview. A preview that takes longer is refused.',
+  generatorProcessesMax:
+    'Documents made at once, each in its own process; at least 2. Further documents wait. Machines with few cores use fewer processes.',
+  generatorQueueMax: 'Documents of all teams that wait for a process. One more is refused.',
+  generatorQueueWaitMs: 'Milliseconds for which a document waits for a process. Then it is refused.',
+  generatorMemoryMbMax: 'Megabytes that one document process may use beyond the program itself. A document that needs more is refused.',
+  generatorIdleMs: 'Milliseconds after which an idle document process ends.',
+  generatorReadyMs:
+    'Milliseconds for which one document process stays ready after the last document or change of an attachment template. 0: none stays.',
+  searchTotalMax: 'Hits of a search that are counted for the total of its list. Beyond that the total is a lower bound.',
+  listTotalMax: 'Entries of a filtered list that are counted for its total. Beyond that the total is a lower bound.',
+  ledgerSealEveryEvents: 'Events of the log after which it is sealed again, even before the time is over.',
+  ledgerSealEveryMs: 'Milliseconds after which the log is sealed again if it has new events.',
+  stateFreshnessMs:
+    'Milliseconds for which a key, team, template or slug may be used from memory. A change at another process takes effect within this time.',
+  lanes: 'Work items that each processor of one process has in work at once. More lanes use more memory and connections.',
+  busPointersMax:
+    'Work items of one processor, priority and source that the bus inside a process holds. Further work is read from the log later.',
+  deliveryDeadlineMs: 'Milliseconds for one delivery attempt. An attempt that takes longer is cut off.',
+  hostAwayHoursMax: 'Hours for which a host may refuse sessions. Then mails to it fail.',
+  queueWaitingMax: 'Emails of one team that are queued or in delivery. A send beyond that is refused.',
+  webhooksMax: 'Webhook subscriptions of one team, at most 1000. One more is refused. A plan may allow fewer.',
+  mailboxMessagesMax: 'Mails that the development mailbox keeps. The oldest is removed for a new one.',
+  shutdownDeadlineMs: 'Milliseconds within which work under way may end after a stop signal. Then it is cut off.',
+  stopNoticeMs:
+    'Milliseconds for which the service goes on serving after a stop signal while health says stopping, so that load balancers notice. 0: none.',
+  inboundSmtpSizeBytesMax: 'Bytes of one message to the SMTP server of the return path. A larger message is refused.',
+  inboundSmtpConnectionsMax: 'Connections to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpNetworkConnectionsMax:
+    'Connections of one network to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpNetworkConnectionsPerMinuteMax:
+    'Connections of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpNetworkCommandsPerMinuteMax:
+    'Commands of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpNetworkMessagesPerMinuteMax:
+    'Messages of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpSilenceMs:
+    'Milliseconds for which a client of the SMTP server of the return path may be silent. Then its connection is closed.',
+  inboundSmtpSessionMs: 'Milliseconds that one session with the SMTP server of the return path may last. Then it is closed.',
+};
 
 const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
-  configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), `Bound: ${words(name)}.`)]),
+  configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), limitTexts[name])]),
 );
 
 /** Settings that are secrets, or addresses that may hold a password. Each may be given in a file, which `<name>_FILE` names. */

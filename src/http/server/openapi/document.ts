@@ -229,7 +229,7 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
       in: 'header',
       required: false,
       description:
-        'What an earlier answer gave in the same header. The request then waits, at most 250 ms, until the process that answers it shows everything up to there.',
+        'Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.',
       schema: { type: 'string', pattern: '^[0-9]{1,16}$' },
     },
     IfMatch: {
