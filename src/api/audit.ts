@@ -1,7 +1,7 @@
 /** Requests and answers of the audit log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { auditActors, auditResults } from '../domain/audit/entry.js';
-import { auditCategories } from '../domain/audit/table.js';
+import { auditCategories } from '../domain/core/event.js';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';
 import { moment, paging } from './core/queries.js';

@@ -7,7 +7,7 @@ import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
 import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
 import { ApiKeyRecordSchema } from './keys.js';
-import { activityTargets } from '../domain/teams/activity.js';
+import { activityTargets } from '../domain/core/event.js';
 
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.teamNameCharsMax });
 const CompanyField = Type.String({ pattern: NAME, maxLength: limits.companyFieldCharsMax });

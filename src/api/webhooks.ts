@@ -1,6 +1,6 @@
 /** Requests and answers of webhook subscriptions, their deliveries, events and replays. */
 import { Type, type Static } from '@sinclair/typebox';
-import { webhookKinds } from '../domain/webhooks/kinds.js';
+import { webhookKinds } from '../domain/core/event.js';
 import { defaultLimits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
 import { closed, DeletedAt, enumOf, Time } from './core/common.js';

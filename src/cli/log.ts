@@ -9,10 +9,10 @@ import { print, printFault, progressBar, unreadableLine, exitCodes } from './cor
 import { assertFounded, withTeam, withEngine } from './core/engine.js';
 import { unreadableEvents } from '../event-log/verification.js';
 import { streamState } from '../commands/ops/stream-states.js';
-import { parseAsOf, type AsOf } from '../domain/audit/as-of.js';
+import { parseAsOf, type AsOf } from '../domain/core/time.js';
 import { readConfig } from '../service/settings/config.js';
 import { readRetentionLines, retentionTable } from '../projections/retention/retention.js';
-import { eventSchemas, type Recorded } from '../domain/events.js';
+import { eventDefinitions, type Recorded } from '../domain/events.js';
 import { isReadable, type Unreadable } from '../event-log/decoding.js';
 
 export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
@@ -97,7 +97,7 @@ const showJson = (recorded: Recorded): void => {
 };
 
 const sealedPart = ({ event }: Recorded): unknown => {
-  if (!('sealed' in eventSchemas[event.type])) return undefined;
+  if (!('sealed' in eventDefinitions[event.type])) return undefined;
   if (!('sealed' in event) || event.sealed === undefined) return DESTROYED;
   const sealed = withoutSecrets(event.sealed);
   // Mails of the service about an account: their links let somebody in.

@@ -8,7 +8,7 @@ import type { Clock } from '../domain/ports/clock.js';
 import { type Caller, systemCaller } from '../commands/core/caller.js';
 import { createWebhook, deleteWebhook } from '../commands/webhooks/subscriptions.js';
 import type { WebhookId } from '../domain/core/ids.js';
-import { webhookKinds, type WebhookKind } from '../domain/webhooks/kinds.js';
+import { webhookKinds, type WebhookKind } from '../domain/core/event.js';
 import type { Engine } from '../service/engine.js';
 import { WEBHOOKS, type WebhookDocument } from '../projections/webhooks/webhooks.js';
 import { keptWebhooks } from '../projections/webhooks/reads.js';

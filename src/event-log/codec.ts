@@ -3,12 +3,10 @@
  * older shapes are upcast on read. Structure is checked on read, business rules are not.
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
-import type { TObject, TSchema } from '@sinclair/typebox';
-import { eventSchemas, type EventType, type DomainEvent } from '../domain/events.js';
+import type { TSchema } from '@sinclair/typebox';
+import type { EventDefinition } from '../domain/core/event.js';
+import { eventDefinitions, eventTypes, type EventType, type DomainEvent } from '../domain/events.js';
 import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
-import { current } from './stored-names.js';
-
-export { current } from './stored-names.js';
 
 /** The stored event is not what its name promises: it was changed, or a part of it is missing. */
 export class UnreadableEvent extends Error {
@@ -35,6 +33,11 @@ export type EventVersions = Readonly<{
   /** By stored name. A name is never taken away. */
   earlier: Readonly<Record<string, EarlierVersion>>;
 }>;
+
+/** The stored name of each type: the type, and the version of its newest shape. */
+export const current = Object.fromEntries(
+  eventTypes.map((type) => [type, `${type}.v${eventDefinitions[type].version ?? 1}`]),
+) as EventVersions['current'];
 
 export const eventVersions: EventVersions = { current, earlier: {} };
 
@@ -107,7 +110,7 @@ const compiled = new Map<EventType, Checks>();
 const checksOf = (type: EventType): Checks => {
   const known = compiled.get(type);
   if (known !== undefined) return known;
-  const { data, sealed, envelope }: { data: TSchema; sealed?: TSchema; envelope?: TObject } = eventSchemas[type];
+  const { data, sealed, envelope }: EventDefinition = eventDefinitions[type];
   const checks = {
     data: TypeCompiler.Compile(data),
     sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),

@@ -3,7 +3,8 @@
  * reader does at an event that a newer program wrote.
  */
 import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
-import { eventSchemas, type DomainEvent, type EventType, erasingEvents, type EventMetadata, type Recorded } from '../domain/events.js';
+import { eventDefinitions, type DomainEvent, type EventType, erasingEvents, type Recorded } from '../domain/events.js';
+import type { EventMetadata } from '../domain/core/event.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
 import { openApart, openSealed } from './encoding.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
@@ -224,7 +225,10 @@ class RecordedWithLazyMetadata implements Recorded {
 const isTimeName = (name: string): boolean => name === 'at' || name.endsWith('At');
 
 const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
-  (Object.keys(eventSchemas) as EventType[]).map((type) => [type, Object.keys(eventSchemas[type].data.properties).filter(isTimeName)]),
+  (Object.keys(eventDefinitions) as EventType[]).map((type) => [
+    type,
+    Object.keys(eventDefinitions[type].data.properties).filter(isTimeName),
+  ]),
 );
 
 /** Throws UnreadableEvent if a time of the event is no time: folds compute with times, so the fault is found when the event is read. */

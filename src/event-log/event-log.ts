@@ -13,7 +13,8 @@ import type {
   EventBatch,
   ReadAllOptions,
 } from '../domain/ports/event-store.js';
-import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, type EventType } from '../domain/events.js';
+import { type DomainEvent, type Recorded, erasingEvents, type EventType } from '../domain/events.js';
+import type { EventMetadata } from '../domain/core/event.js';
 import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decoding.js';

@@ -5,7 +5,7 @@
  */
 import * as crypto from 'node:crypto';
 import { UnreadableEvent } from './codec.js';
-import type { EventMetadata } from '../domain/events.js';
+import type { EventMetadata } from '../domain/core/event.js';
 
 /** `sealed`: the bytes, or their hash as text if only that is known. */
 type Hashable = Readonly<{ type: string; data: string; metadata: string; sealed: Uint8Array | string | undefined }>;

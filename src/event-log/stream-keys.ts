@@ -1,6 +1,7 @@
 /** The version of a stream that an append continues, and its keys: one for the stream, and one for each recipient of an email with several. */
 import { chainStart, readableMetadata } from './hash-chain.js';
-import type { Recorded, DomainEvent, EventMetadata } from '../domain/events.js';
+import type { Recorded, DomainEvent } from '../domain/events.js';
+import type { EventMetadata } from '../domain/core/event.js';
 import { decodeEvent, namesOf } from './codec.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import { recipientCountOf } from '../domain/email/recipient-parts.js';

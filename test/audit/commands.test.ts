@@ -7,7 +7,8 @@ import { openAuditRecorder, type AuditedCall } from '../../src/commands/audit/re
 import { verifyAddress } from '../../src/commands/people/links.js';
 import { makeUser, makeVerifyLink } from '../../src/commands/people/registration.js';
 import { login, personalCause } from '../../src/commands/people/sessions.js';
-import { auditEntryOf, type AuditEntry } from '../../src/domain/audit/entry.js';
+import type { AuditEntry } from '../../src/domain/audit/entry.js';
+import { auditEntryOf } from '../../src/domain/events.js';
 import { callOrigin } from '../../src/domain/access/origins.js';
 import { AppendUnknown, StoreAway } from '../../src/domain/core/errors.js';
 import type { Recorded } from '../../src/domain/events.js';

@@ -31,9 +31,9 @@ const withNewEvents = (schemasOf: readonly (readonly [file: string, schemas: str
 
 const program = withNewEvents(
   [
-    ['domain/email/events.ts', 'emailEventSchemas'],
-    ['domain/templates/events.ts', 'assetEventSchemas'],
-    ['domain/templates/events.ts', 'templateEventSchemas'],
+    ['domain/email/events.ts', 'emailEvents'],
+    ['domain/templates/events.ts', 'assetEvents'],
+    ['domain/templates/events.ts', 'templateEvents'],
   ],
   ['event-log', 'projections', 'processors'],
 );
@@ -50,7 +50,6 @@ const asked = [
   'domain/email/status.ts',
   'domain/templates/asset.ts',
   'domain/templates/decider.ts',
-  'event-log/stored-names.ts',
   'projections/email/fold.ts',
   'projections/templates/templates.ts',
   'projections/templates/templates.ts',

@@ -5,7 +5,7 @@ import { causeOf } from '../../src/commands/core/caller.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { versionOf } from '../../src/event-log/event-log.js';
-import { parseAsOf } from '../../src/domain/audit/as-of.js';
+import { parseAsOf } from '../../src/domain/core/time.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailAccepted } from '../../src/domain/email/events.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';

@@ -6,7 +6,7 @@ import { changeBilling } from '../../src/commands/teams/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
-import { webhookKinds } from '../../src/domain/webhooks/kinds.js';
+import { webhookKinds } from '../../src/domain/core/event.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { mailSeal } from '../../src/processors/audit/ledger.js';
 import { makeProcessors } from '../../src/processors/index.js';

@@ -9,7 +9,7 @@ import { makeProcessors } from '../../src/processors/index.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
-import { noticesOfEvent, type NotifyingEvent } from '../../src/domain/webhooks/kinds.js';
+import { noticesOf } from '../../src/domain/events.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { HOST, PERIODS } from '../support/email-facts.js';
 import { answers, deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
@@ -26,7 +26,7 @@ const told = async (world: ProcessorWorld, id: EmailId) => {
   const recorded = await world.deps.eventLog.load(stream);
   const events = recorded.map(({ event }) => event);
   return recorded.flatMap(({ event, revision, metadata }) =>
-    noticesOfEvent(event as NotifyingEvent).map((notice) => {
+    noticesOf(event).map((notice) => {
       const body = bodyOf({ stream, at: metadata.occurredAt, ...notice }, events.slice(0, revision + 1));
       return JSON.parse(body!) as { event: string; data: Record<string, unknown> };
     }),

@@ -15,7 +15,8 @@ import {
   UnreadableEvent,
 } from '../../src/event-log/codec.js';
 import { decodeMetadata, encodeMetadata } from '../../src/event-log/hash-chain.js';
-import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/domain/events.js';
+import { eventDefinitions, type DomainEvent } from '../../src/domain/events.js';
+import type { EventMetadata } from '../../src/domain/core/event.js';
 
 /** What stood in the log, and the event that it is today. */
 type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?: unknown }>; event: DomainEvent }>;
@@ -32,7 +33,7 @@ const sealedText = ({ sealed }: Golden['stored']): string | undefined =>
 const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSON.stringify(stored.data), sealedText(stored));
 
 void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
-  t.same(Object.keys(current).sort(), Object.keys(eventSchemas).sort());
+  t.same(Object.keys(current).sort(), Object.keys(eventDefinitions).sort());
   const names = [...new Set([...Object.values(current), ...Object.keys(eventVersions.earlier)])].sort();
   t.same([...goldens.keys()].sort(), names);
   for (const [name, { stored }] of goldens) t.equal(stored.type, name, 'the file is called as the event is');
@@ -45,7 +46,7 @@ void t.test('a golden event is decoded to the event that it is today', async (t)
 void t.test('an event of before, without the fields that came since, is read', async (t) => {
   let read = 0;
   for (const [name, { stored, event }] of goldens) {
-    const { properties }: { properties: Readonly<Record<string, object>> } = eventSchemas[event.type].data;
+    const { properties }: { properties: Readonly<Record<string, object>> } = eventDefinitions[event.type].data;
     const required = Object.entries(stored.data as object).filter(([field]) => !(OptionalKind in properties[field]!));
     if (required.length === Object.keys(stored.data as object).length) continue;
     read += 1;
@@ -83,7 +84,7 @@ void t.test('what is written now is, byte for byte, what is in the golden file',
 
 void t.test('the golden events hold every field that the schemas know', async (t) => {
   for (const { stored, event } of goldens.values()) {
-    const schemas: { data: { properties: object }; sealed?: { properties: object } } = eventSchemas[event.type];
+    const schemas = eventDefinitions[event.type];
     t.same(Object.keys(stored.data as object).sort(), Object.keys(schemas.data.properties).sort(), stored.type);
     t.equal(stored.sealed !== undefined, schemas.sealed !== undefined, stored.type);
   }
@@ -152,7 +153,7 @@ void t.test('wrong shapes are refused, with the place of the fault', async (t) =
 
   // Taking any one required field away, or giving it another type, never passes.
   for (const [name, { stored, event }] of goldens) {
-    const schemas: { data: { required?: string[] } } = eventSchemas[event.type];
+    const schemas = eventDefinitions[event.type];
     for (const field of schemas.data.required ?? []) {
       const { [field]: _, ...less } = stored.data as Record<string, unknown>;
       t.throws(() => decodeEvent(name, JSON.stringify(less), undefined), UnreadableEvent, `${name} without ${field}`);

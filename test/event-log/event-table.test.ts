@@ -1,10 +1,8 @@
 /** What is true of each type of event, as one table: how it is stored and sealed, and what the audit log, webhooks and a team's list make of it. */
 import t from 'tap';
-import { auditEntryOf, auditLineOf } from '../../src/domain/audit/entry.js';
 import { recipientPartsOf } from '../../src/domain/email/recipient-parts.js';
-import { erasingEvents, eventSchemas, type EventOfKind, type EventType } from '../../src/domain/events.js';
-import { activityOf, type activityStreams, isActivity } from '../../src/domain/teams/activity.js';
-import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../src/domain/webhooks/kinds.js';
+import { auditEntryOf, eventDefinitions, eventTypes, noticesOf, type EventType } from '../../src/domain/events.js';
+import { activityOf } from '../../src/domain/teams/activity.js';
 import { current } from '../../src/event-log/codec.js';
 import { matchesGolden } from '../support/golden.js';
 import { goldenEvent } from '../support/golden-events.js';
@@ -28,7 +26,7 @@ const fieldsOf = (schema: object | undefined): readonly string[] =>
 
 /** The fields that lists read stand before the bar. */
 const sealedOf = (type: EventType): string | undefined => {
-  const { sealed, envelope }: { data: object; sealed?: object; envelope?: object } = eventSchemas[type];
+  const { sealed, envelope } = eventDefinitions[type];
   if (sealed === undefined) return undefined;
   const first = fieldsOf(envelope);
   const rest = fieldsOf(sealed).filter((field) => !first.includes(field));
@@ -49,21 +47,22 @@ const auditOf = (type: EventType): string | undefined => {
   const { category, action, target, code, count, detail } = entry;
   const ofAll = auditEntryOf({ ...source, metadata: metadata('processor:p') }) === undefined ? ' (of callers)' : '';
   const facts = [target && `${target.type} ${target.id}`, code, count === 1 ? null : `${count} times`, detail].map((one) => one ?? '–');
-  const line = auditLineOf(type)!;
+  const line = eventDefinitions[type].audit!;
   const made = Object.entries(line).flatMap(([name, part]) => (typeof part === 'function' ? [name] : []));
   return `${category} ${action}${ofAll}: ${facts.join(', ')}${made.length === 0 ? '' : ` [from the data: ${made.join(', ')}]`}`;
 };
 
 const webhooksOf = (type: EventType): string | undefined => {
-  if (!notifyingTypes.includes(type)) return undefined;
-  const notices = noticesOfEvent(goldenEvent(current[type]) as NotifyingEvent);
+  if (eventDefinitions[type].webhooks === undefined) return undefined;
+  const notices = noticesOf(goldenEvent(current[type]));
   return notices.map(({ kind, recipient }) => (recipient === undefined ? kind : `${kind} of recipient ${recipient}`)).join(', ');
 };
 
 const activityTold = (type: EventType): string | undefined => {
-  const event = goldenEvent(current[type]) as EventOfKind<(typeof activityStreams)[number]>;
-  if (!isActivity({ event })) return undefined;
-  const { kind, id, role } = activityOf({ event, stream, revision: 0, position: 0, hash: '', metadata: metadata('cli') })!;
+  const line = eventDefinitions[type].activity;
+  if (line === undefined) return undefined;
+  const recorded = { event: goldenEvent(current[type]), stream, revision: 0, position: 0, hash: '', metadata: metadata('cli') };
+  const { kind, id, role } = activityOf(line, recorded);
   return [kind, id, ...(role === undefined ? [] : [role])].join(' ');
 };
 
@@ -72,7 +71,7 @@ const told = (type: EventType): string => {
   const facts = [
     ['sealed', sealed],
     ['key', sealed === undefined ? undefined : keyOf(type)],
-    ['erases', erasingEvents.includes(type) ? 'what is sealed in the stream' : undefined],
+    ['erases', eventDefinitions[type].erases ? 'what is sealed in the stream' : undefined],
     ['audit', auditOf(type)],
     ['webhooks', webhooksOf(type)],
     ['activity', activityTold(type)],
@@ -81,7 +80,6 @@ const told = (type: EventType): string => {
 };
 
 void t.test('what is true of each event is what was looked at', async (t) => {
-  const types = (Object.keys(eventSchemas) as EventType[]).toSorted();
-  t.ok(types.length > 150);
-  matchesGolden(t, 'events.txt', `${types.map(told).join('\n')}\n`);
+  t.ok(eventTypes.length > 150);
+  matchesGolden(t, 'events.txt', `${eventTypes.toSorted().map(told).join('\n')}\n`);
 });

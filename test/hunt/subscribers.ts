@@ -3,7 +3,7 @@ import type { SendEmailRequest } from '../../src/api/email.js';
 import type { Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { assertDefined, parseWebhookId, type TeamId, type WebhookId } from '../../src/domain/core/ids.js';
-import { webhookKinds, type WebhookKind } from '../../src/domain/webhooks/kinds.js';
+import { webhookKinds, type WebhookKind } from '../../src/domain/core/event.js';
 import { manners, urlOf, type Manner } from './endpoints.js';
 import type { Node } from './node.js';
 import { callerOf, OTHER_TEAM, START_MS, TEAM, type World } from './world.js';

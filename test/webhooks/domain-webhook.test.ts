@@ -13,7 +13,7 @@ import {
   retryAfterMs,
 } from '../../src/domain/webhooks/delivery.js';
 import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
-import { noticesOfEvent } from '../../src/domain/webhooks/kinds.js';
+import { noticesOf } from '../../src/domain/events.js';
 import { goldenEvent } from '../support/golden-events.js';
 
 const WEBHOOK = assertDefined(parseWebhookId('wh_AAAAAAAAAAAAAAAAAAAAAA'), 'webhook');
@@ -41,7 +41,7 @@ const complained = (...recipients: readonly number[]): EmailEvent => ({
 });
 
 void t.test('each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried', async (t) => {
-  t.same(noticesOfEvent(sent), [
+  t.same(noticesOf(sent), [
     { kind: 'email.sent', recipient: 0 },
     { kind: 'email.bounced', recipient: 1 },
     { kind: 'email.failed', recipient: 2 },
@@ -51,20 +51,20 @@ void t.test('each recipient of an attempt is told of, and who was deferred has f
     data: { ...attempt, outcomes: [outcome(2, 'deferred')], nextAttemptAt: AT },
     sealed: undefined,
   };
-  t.same(noticesOfEvent(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
-  t.same(noticesOfEvent({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
-  t.same(noticesOfEvent(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
+  t.same(noticesOf(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
+  t.same(noticesOf({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
+  t.same(noticesOf(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
     { kind: 'email.bounced', recipient: 0 },
     { kind: 'email.bounced', recipient: 2 },
   ]);
-  t.same(noticesOfEvent(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
-  t.same(noticesOfEvent(complained()), [{ kind: 'email.complained' }]);
-  t.same(noticesOfEvent(queued), [{ kind: 'email.queued' }]);
+  t.same(noticesOf(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
+  t.same(noticesOf(complained()), [{ kind: 'email.complained' }]);
+  t.same(noticesOf(queued), [{ kind: 'email.queued' }]);
   t.same(
-    noticesOfEvent({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
+    noticesOf({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
     [0, 2].map((recipient) => ({ kind: 'email.suppressed', recipient })),
   );
-  t.same(noticesOfEvent({ type: 'EmailDeleted', data: { at: AT } }), []);
+  t.same(noticesOf({ type: 'EmailDeleted', data: { at: AT } }), []);
 });
 
 void t.test('an id is derived, says its number, and is read again', async (t) => {
@@ -108,11 +108,11 @@ void t.test('who leaves a list by the link of a mail is told of, and no other en
     data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length), list: 'offers' },
     sealed: { address: 'ann@example.org' },
   };
-  t.same(noticesOfEvent(left), [{ kind: 'email.unsubscribed' }]);
+  t.same(noticesOf(left), [{ kind: 'email.unsubscribed' }]);
   const { emailId: _absent, ...imported } = left.data;
-  t.same(noticesOfEvent({ ...left, data: imported }), []);
-  t.same(noticesOfEvent({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
-  t.same(noticesOfEvent({ type: 'SuppressionRemoved', data: { at: AT } }), []);
+  t.same(noticesOf({ ...left, data: imported }), []);
+  t.same(noticesOf({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
+  t.same(noticesOf({ type: 'SuppressionRemoved', data: { at: AT } }), []);
   const entry = { stream, at: AT, kind: 'email.unsubscribed' };
   const data = { emailLogId: left.data.emailId, recipient: 'ann@example.org', list: 'offers', unsubscribedAt: AT };
   t.same(JSON.parse(bodyOf(entry, [left])!), { event: 'email.unsubscribed', timestamp: AT, data });
@@ -157,7 +157,7 @@ void t.test('of a recipient who is erased no body is left; of the others, and of
   const whole = JSON.parse(bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [first])!) as { data: unknown };
   const [one, , other] = queued.sealed!.recipients.map((recipient) => recipient!.email);
   t.match(whole.data, { recipients: [one, null, other], subject: queued.sealed!.subject });
-  t.same(noticesOfEvent({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
+  t.same(noticesOf({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
 });
 
 void t.test('a body has 256 KB at most, and says what was left out', async (t) => {
@@ -218,8 +218,8 @@ void t.test('an open and a click say who, when, with what, and whether it was a 
     data: { at: AT, recipient: 0, machine: true, rule: 'burst', link: 1, times: 10 },
     sealed: { ...visitor, url },
   };
-  t.same(noticesOfEvent(open), [{ kind: 'email.opened', recipient: 0 }]);
-  t.same(noticesOfEvent(click), [{ kind: 'email.clicked', recipient: 0 }]);
+  t.same(noticesOf(open), [{ kind: 'email.opened', recipient: 0 }]);
+  t.same(noticesOf(click), [{ kind: 'email.clicked', recipient: 0 }]);
   const dataOf = (kind: string, last: EmailEvent): unknown =>
     (JSON.parse(bodyOf({ kind, recipient: 0, stream: STREAM, at: AT }, [queued, last])!) as { data: unknown }).data;
   t.match(dataOf('email.opened', open), { status: 'opened', openedAt: AT, ...visitor, machine: false });

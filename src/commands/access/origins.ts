@@ -3,11 +3,11 @@
  * that month.
  */
 import { hash as digestOf } from 'node:crypto';
-import { auditActorOf, isAudited } from '../../domain/audit/entry.js';
+import { auditActorOf } from '../../domain/audit/entry.js';
 import type { AuditOriginEvent } from '../../domain/audit/events.js';
 import { monthOf, monthsUpTo, readOrigin, streamOfOrigin, writeOrigin, type CallOrigin } from '../../domain/access/origins.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
-import type { DomainEvent, Recorded } from '../../domain/events.js';
+import { type DomainEvent, eventDefinitions, type Recorded } from '../../domain/events.js';
 import { NO_TEAM, parseTeamId, type StreamName } from '../../domain/core/ids.js';
 import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
@@ -134,7 +134,10 @@ export const keepingOrigins = (eventLog: EventLog, origins: CallOrigins): EventL
     return eventLog.append(stream, version, events, origin === undefined ? cause : { ...cause, origin });
   };
   return (stream, version, events, cause) =>
-    'calledFrom' in cause && cause.calledFrom !== undefined && cause.origin === undefined && events.some(({ type }) => isAudited(type))
+    'calledFrom' in cause &&
+    cause.calledFrom !== undefined &&
+    cause.origin === undefined &&
+    events.some(({ type }) => eventDefinitions[type].audit !== undefined)
       ? keepThenAppend(stream, version, events, cause)
       : eventLog.append(stream, version, events, cause);
 };

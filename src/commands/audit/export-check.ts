@@ -1,7 +1,7 @@
 /** Checks an export of the audit log line by line: against its own proof, and so against the seals of the ledger. */
 import { auditRecordOf } from './entries.js';
 import { CHAIN_START, chainAfter, type EntryLine, type ExportLine, type ReadLine, type SegmentLine } from './export.js';
-import { auditEntryOf } from '../../domain/audit/entry.js';
+import { auditEntryOf } from '../../domain/events.js';
 import { decodeEvent } from '../../event-log/codec.js';
 import { chainHash, sealRoot, decodeMetadata } from '../../event-log/hash-chain.js';
 import { rootByProof, type ProvenLeaf } from '../../event-log/ledger.js';

@@ -8,17 +8,14 @@ import { type ProvenLeaf, sealOf, type Seal, merkleProof } from '../../event-log
 import { auditRecordOf } from './entries.js';
 import type { AccessNeeds } from '../access/needs.js';
 import {
-  auditEntryOf,
-  isAudited,
   type AuditEntry,
   isWithinMembership,
   changesMemberships,
   membershipsAfter,
   type AuditMembership,
 } from '../../domain/audit/entry.js';
-import { auditTable } from '../../domain/audit/table.js';
 import { DomainError } from '../../domain/core/errors.js';
-import type { EventType } from '../../domain/events.js';
+import { auditedTypes, auditEntryOf } from '../../domain/events.js';
 import { LEDGER_STREAM, teamStream, type TeamId } from '../../domain/core/ids.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
@@ -346,7 +343,7 @@ async function* linesOf(
 
 type Told = Readonly<{ entry: AuditEntry; place: number; stored: StoredEvent }>;
 
-const audited: ReadonlySet<string> = namesOf((Object.keys(auditTable) as EventType[]).filter(isAudited));
+const audited: ReadonlySet<string> = namesOf(auditedTypes);
 
 const entryOf = (stored: StoredEvent, place: number, isTold: (entry: AuditEntry) => boolean): Told | undefined => {
   if (!audited.has(stored.type)) return undefined;

@@ -39,16 +39,15 @@ import { refuseEmpty } from './acceptance.js';
 import { compiledTemplate } from '../templates/email-templates.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { suppressionIdOf } from '../recipients/suppression-check.js';
-import { withoutErased, eventsAsOf, type AsOf } from '../../domain/audit/as-of.js';
+import { withoutErased, eventsAsOf } from '../../event-log/as-of.js';
 import type { BatchEvent } from '../../domain/bulk/events.js';
 import { entryOf, type Placed } from '../../domain/email/timeline.js';
-import type { Recorded } from '../../domain/events.js';
-import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
+import { noticesOf, type Recorded } from '../../domain/events.js';
 import type { WebhookCause } from '../../domain/webhooks/delivery.js';
 import { eraseStream, type EraseDeps } from '../core/erase.js';
 import type { Deleted } from '../../api/core/common.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { DAY_MS, latestNow } from '../../domain/core/time.js';
+import { type AsOf, DAY_MS, latestNow } from '../../domain/core/time.js';
 
 /** Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since stays destroyed. */
 export const getEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
@@ -354,20 +353,16 @@ export const emailTrace = async (deps: EmailNeeds, caller: Caller, id: EmailId):
   return { placed, told: own.flatMap((one) => toldOf(one, readers)) };
 };
 
-const notifying: ReadonlySet<string> = new Set(notifyingTypes);
-
 const toldOf = ({ event, metadata }: Recorded, { roles, content }: Parameters<typeof entryOf>[1]): readonly WebhookCause[] =>
-  notifying.has(event.type)
-    ? noticesOfEvent(event as NotifyingEvent).map(({ recipient }) => ({
-        eventId: metadata.eventId,
-        requestId: metadata.correlationId,
-        at: metadata.occurredAt,
-        recipients:
-          recipient === undefined || roles[recipient] === undefined
-            ? []
-            : [{ place: recipient, role: roles[recipient], email: content?.recipients[recipient]?.email ?? null }],
-      }))
-    : [];
+  noticesOf(event).map(({ recipient }) => ({
+    eventId: metadata.eventId,
+    requestId: metadata.correlationId,
+    at: metadata.occurredAt,
+    recipients:
+      recipient === undefined || roles[recipient] === undefined
+        ? []
+        : [{ place: recipient, role: roles[recipient], email: content?.recipients[recipient]?.email ?? null }],
+  }));
 
 /** Events of the bulk send as a whole that the timeline of each of its emails shows. */
 const BATCH_EVENTS_SHOWN: readonly BatchEvent['type'][] = [

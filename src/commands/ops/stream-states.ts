@@ -2,7 +2,8 @@
 import { emailRecord } from '../email/answers.js';
 import { evolveActivity } from '../../domain/billing/inactivity.js';
 import { apiKeyDecider } from '../../domain/keys/decider.js';
-import { eventsAsOf, type AsOf } from '../../domain/audit/as-of.js';
+import { eventsAsOf } from '../../event-log/as-of.js';
+import type { AsOf } from '../../domain/core/time.js';
 import { assetDecider } from '../../domain/templates/asset.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
 import { evolveBatch } from '../../domain/bulk/decider.js';

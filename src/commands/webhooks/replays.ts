@@ -13,7 +13,7 @@ import { webhookStream, type WebhookId } from '../../domain/core/ids.js';
 import { isoTime, requireTime, DAY_MS } from '../../domain/core/time.js';
 import { readWebhookEventId, webhookEventId } from '../../domain/webhooks/delivery.js';
 import type { WebhookEvent } from '../../domain/webhooks/events.js';
-import type { WebhookKind } from '../../domain/webhooks/kinds.js';
+import type { WebhookKind } from '../../domain/core/event.js';
 import {
   mayHaveMissed,
   evolveWebhook,

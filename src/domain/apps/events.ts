@@ -1,7 +1,8 @@
 /** The events of apps, of what people grant them, and of the tokens in use. Secrets, codes and tokens are stored as their SHA-256 only. */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { text, type EventsOf } from '../core/stored.js';
+import { text } from '../core/stored.js';
+import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 const described = {
   name: text,
@@ -12,20 +13,33 @@ const described = {
   scopes: Type.Array(text),
 };
 
-export const oauthClientEventSchemas = {
+export const oauthClientEvents = {
   /** `secretHash`: hex; null for a public app, which has no secret. */
-  OAuthAppRegistered: {
+  OAuthAppRegistered: event({
     data: Type.Object({ at: text, kind: oneOf(['confidential', 'public']), secretHash: nullable(text), ...described }),
-  },
-  OAuthAppChanged: { data: Type.Object({ at: text, ...described }) },
+    audit: { category: 'oauth', action: 'app.registered', detail: ({ scopes }) => scopes.join(' ') },
+    activity: 'app.created',
+  }),
+  OAuthAppChanged: event({
+    data: Type.Object({ at: text, ...described }),
+    audit: { category: 'oauth', action: 'app.changed', detail: ({ scopes }) => scopes.join(' ') },
+    activity: 'app.changed',
+  }),
   /** `oldUntil`: until when the secret before is good as well. */
-  OAuthAppSecretRotated: { data: Type.Object({ at: text, secretHash: text, oldUntil: text }) },
-  OAuthAppDeleted: { data: Type.Object({ at: text }) },
-} as const;
+  OAuthAppSecretRotated: {
+    data: Type.Object({ at: text, secretHash: text, oldUntil: text }),
+    audit: { category: 'oauth', action: 'app.secret_rotated' },
+    activity: 'app.secret-rotated',
+  },
+  OAuthAppDeleted: { data: Type.Object({ at: text }), audit: { category: 'oauth', action: 'app.deleted' }, activity: 'app.deleted' },
+} as const satisfies EventDefinitions;
 
-export const oauthGrantEventSchemas = {
+export const oauthGrantEvents = {
   /** A person granted an app scopes in the team of the event; with `userId` null, the app granted them to itself in its own team. */
-  OAuthGrantGiven: { data: Type.Object({ at: text, clientId: text, userId: nullable(text), scopes: Type.Array(text) }) },
+  OAuthGrantGiven: event({
+    data: Type.Object({ at: text, clientId: text, userId: nullable(text), scopes: Type.Array(text) }),
+    audit: { category: 'oauth', action: 'grant.given', detail: ({ clientId, scopes }) => [clientId, ...scopes].join(' ') },
+  }),
   /** `challenge`: S256 of RFC 7636, base64url. */
   OAuthCodeIssued: { data: Type.Object({ at: text, hash: text, challenge: text, redirectUri: text, expiresAt: text }) },
   /** A used code is refused from now on, even if no tokens came of it. */
@@ -42,26 +56,33 @@ export const oauthGrantEventSchemas = {
       refreshExpiresAt: nullable(text),
     }),
   },
-  OAuthAccessTokenRevoked: { data: Type.Object({ at: text, number: Type.Integer() }) },
+  OAuthAccessTokenRevoked: {
+    data: Type.Object({ at: text, number: Type.Integer() }),
+    audit: { category: 'oauth', action: 'access_token.revoked' },
+  },
   /**
    * `code-reused`, `refresh-token-reused`: somebody else may have it. `by-person`: on the page of their grants. `by-app`: RFC 7009.
    * `too-many`: a newer grant took its place. `team-removed`: the team that it was for is gone.
    */
-  OAuthGrantEnded: {
+  OAuthGrantEnded: event({
     data: Type.Object({
       at: text,
       reason: oneOf(['code-reused', 'refresh-token-reused', 'by-person', 'by-app', 'too-many', 'team-removed']),
     }),
-  },
-} as const;
+    audit: { category: 'oauth', action: 'grant.ended', detail: ({ reason }) => reason },
+  }),
+} as const satisfies EventDefinitions;
 
 /** The tokens in use of one person, or of one app that acts for itself: one stream for each. */
-export const oauthTokensEventSchemas = {
+export const oauthTokensEvents = {
   OAuthTokensCounted: {
     data: Type.Object({ at: text, grantId: text, number: Type.Integer(), accessExpiresAt: text, refreshExpiresAt: nullable(text) }),
   },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type OAuthClientEvent = EventsOf<typeof oauthClientEventSchemas>;
-export type OAuthGrantEvent = EventsOf<typeof oauthGrantEventSchemas>;
-export type OAuthTokensEvent = EventsOf<typeof oauthTokensEventSchemas>;
+export type OAuthClientEvent = EventsOf<typeof oauthClientEvents>;
+export type OAuthGrantEvent = EventsOf<typeof oauthGrantEvents>;
+export type OAuthTokensEvent = EventsOf<typeof oauthTokensEvents>;
+
+/** The events of each kind of stream. */
+export const appStreams = { oauthClient: oauthClientEvents, oauthGrant: oauthGrantEvents, oauthTokens: oauthTokensEvents } as const;

@@ -1,11 +1,10 @@
 /**
- * Audit entries: one for each event that the table lists, made from the recorded event alone; and the memberships by which a team is told what
+ * Audit entries: one for each event whose definition has a line for it, made from the recorded event alone; and the memberships by which a team is told what
  * its members did to their own accounts.
  */
-import type { DomainEvent, EventMetadata, EventType } from '../events.js';
 import type { TeamEvent } from '../teams/events.js';
 import { NO_TEAM, splitStream } from '../core/ids.js';
-import { type AuditCategory, type AuditLine, type AuditTarget, auditTable } from './table.js';
+import type { AnyEvent, AuditCategory, AuditLine, AuditTarget, EventMetadata } from '../core/event.js';
 
 export const auditActors = ['user', 'api_key', 'app', 'operator', 'system'] as const;
 export type AuditActorType = (typeof auditActors)[number];
@@ -35,7 +34,7 @@ export type AuditEntry = Readonly<{
 }>;
 
 /** The parts of a recorded event that an entry is made of. */
-type AuditSource = Readonly<{ event: DomainEvent; stream: string; metadata: EventMetadata }>;
+export type AuditSource = Readonly<{ event: AnyEvent; stream: string; metadata: EventMetadata }>;
 
 /** The names of things in the API, by kind of stream, if they differ. */
 const targetTypes: Readonly<Record<string, string>> = {
@@ -68,23 +67,14 @@ export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetada
   return type === 'user' && person !== null ? person : undefined;
 };
 
-/** The line of the table for a type; undefined if it is not listed. */
-export const auditLineOf = <Name extends EventType>(type: Name): AuditLine<Name> | undefined => {
-  const line = auditTable[type] as AuditLine<Name> | Readonly<{ not: string }>;
-  return 'not' in line ? undefined : line;
-};
-
-/** True if events of the type may be listed. */
-export const isAudited = (type: EventType): boolean => !('not' in auditTable[type]);
-
-/** The audit entry of an event; undefined if it is not listed. */
-export const auditEntryOf = ({ event, stream, metadata }: AuditSource): AuditEntry | undefined => {
-  const line = auditLineOf(event.type) as AnyLine | undefined;
+/** In: the line of the event's definition. Out: the audit entry; undefined if the event is not listed. */
+export const auditEntryBy = (line: AuditLine<never> | undefined, { event, stream, metadata }: AuditSource): AuditEntry | undefined => {
   const scope = line && auditScopeOf(stream, metadata);
   if (line === undefined || scope === undefined) return undefined;
   const actor = auditActorOf(metadata.actor);
   if (line.ofCallers === true && actor.type === 'system') return undefined;
-  const { data } = event;
+  // A line takes the data of an event of its own type.
+  const data = event.data as never;
   const { kind, id } = splitStream(stream);
   const code = line.code?.(data) ?? null;
   const detail = line.detail?.(data) ?? null;
@@ -105,17 +95,6 @@ export const auditEntryOf = ({ event, stream, metadata }: AuditSource): AuditEnt
   };
 };
 
-/** A line and its event have the same type; a method is compared by its parameters in both directions. */
-type AnyLine = Readonly<{
-  category: AuditCategory | { of(data: unknown): AuditCategory }['of'];
-  action: string | { of(data: unknown): string }['of'];
-  target?: { of(data: unknown, streamId: string): AuditTarget | null }['of'];
-  detail?: { of(data: unknown): string | null }['of'];
-  code?: { of(data: unknown): string | null }['of'];
-  count?: { of(data: unknown): number }['of'];
-  ofCallers?: true;
-}>;
-
 /** When a person was in a team; `until` is absent while the person is in it. */
 export type AuditMembership = Readonly<{ user: string; from: string; until?: string }>;
 
@@ -124,7 +103,7 @@ const MEMBERSHIPS_MAX = 200;
 
 type Change = Extract<TeamEvent, { type: 'MemberAdded' | 'MemberRemoved' }>;
 
-export const changesMemberships = (event: DomainEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
+export const changesMemberships = (event: AnyEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
 
 export const membershipsAfter = (
   spells: readonly AuditMembership[],

@@ -1,39 +1,43 @@
 /** Events of a team's credits, of the use of its account, and of the places its plan limits. Money is whole cents; a month is `2026-11`, in UTC. */
 import { Type, type Static } from '@sinclair/typebox';
-import { text, type EventsOf } from '../core/stored.js';
+import { text } from '../core/stored.js';
 import { nullable, oneOf } from '../core/schema.js';
+import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 /** Whether the account of a metered team is in use. */
-export const activityEventSchemas = {
+export const activityEvents = {
   /** A login, a call or an integration; recorded at most once a day. Inactivity is counted from the first on. */
   AccountUsed: { data: Type.Object({ at: text }) },
   /** The account has not been used for a year, since `usedAt`: its API keys are refused, and its credits are removed. */
-  AccountDisabled: { data: Type.Object({ at: text, usedAt: text }) },
+  AccountDisabled: {
+    data: Type.Object({ at: text, usedAt: text }),
+    audit: { category: 'api_keys', action: 'api_keys.disabled', target: () => null },
+  },
   /** The credits are gone. */
   AccountSettled: { data: Type.Object({ at: text }) },
   /** An owner logged in, or the operator reactivated the team. */
-  AccountReactivated: { data: Type.Object({ at: text }) },
+  AccountReactivated: { data: Type.Object({ at: text }), audit: { category: 'api_keys', action: 'api_keys.enabled', target: () => null } },
   /** The team is no longer metered, so inactivity is not counted. */
   AccountUncounted: { data: Type.Object({ at: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type ActivityEvent = EventsOf<typeof activityEventSchemas>;
+export type ActivityEvent = EventsOf<typeof activityEvents>;
 
 /** `key`: the id of the thing. `amount`: 1, or bytes. `at`: when its place was taken. */
 const Held = Type.Object({ key: text, amount: Type.Integer(), at: text });
 export type Held = Static<typeof Held>;
 
 /** The places that a team has taken of one resource that its plan limits. */
-export const planUseEventSchemas = {
+export const planUseEvents = {
   /** Replaces the whole list, so only the last event is read. `since`: the start of the team's current billing; before it no places were taken. */
   PlacesTaken: { data: Type.Object({ at: text, since: text, held: Type.Array(Held) }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type PlanUseEvent = EventsOf<typeof planUseEventSchemas>;
+export type PlanUseEvent = EventsOf<typeof planUseEvents>;
 
 const count = Type.Integer();
 
-export const creditsEventSchemas = {
+export const creditsEvents = {
   CreditsGranted: {
     data: Type.Object({ at: text, credits: count, reason: oneOf(['signup', 'operator'] as const), note: Type.Optional(text) }),
   },
@@ -118,6 +122,9 @@ export const creditsEventSchemas = {
       lastFact: nullable(text),
     }),
   },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type CreditsEvent = EventsOf<typeof creditsEventSchemas>;
+export type CreditsEvent = EventsOf<typeof creditsEvents>;
+
+/** The events of each kind of stream. */
+export const billingStreams = { credits: creditsEvents, planUse: planUseEvents, activity: activityEvents } as const;

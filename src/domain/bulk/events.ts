@@ -1,7 +1,8 @@
 /** Events of a bulk send. `sealed` is the content of its emails, encrypted; its key is destroyed when the last of them is made. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
+import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedFormat = oneOf(['pdf', 'excel']);
@@ -94,7 +95,7 @@ export type BatchRecipient = BatchContent['recipients'][number];
 /** The numbers of emails that were sent, that failed or bounced, that were cancelled, and that are in an SMTP dialogue. */
 const ends = { sent: count, failed: count, cancelled: count, processing: count };
 
-export const batchEventSchemas = {
+export const batchEvents = {
   BatchQueued: { data: Type.Object(accepted), sealed: BatchContent },
   BatchScheduled: { data: Type.Object({ ...accepted, scheduledAt: text }), sealed: BatchContent },
   /** The first part, of at most `partSize` emails, is being made. The priority is repeated, so that queueing the work needs no earlier event. */
@@ -104,19 +105,23 @@ export const batchEventSchemas = {
   /** The recipients at these places are erased: their emails are not sent and hold no address. */
   BatchRecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(count) }) },
   /** All emails are made. */
-  BatchFannedOut: { data: Type.Object({ at: text }) },
+  BatchFannedOut: { data: Type.Object({ at: text }), erases: true },
   /** From now on no email is made, and none that was not sent yet is sent. */
   BatchCancelled: {
     data: Type.Object({ at: text, priority: storedPriority, idempotencyKey: optional(text), fingerprint: optional(text) }),
+    webhooks: 'batch.cancelled',
   },
   /** Every email that was not sent is cancelled, except those in an SMTP dialogue; the first `made` exist, and no other will. */
-  BatchStopped: { data: Type.Object({ at: text, made: count, ...ends }) },
+  BatchStopped: { data: Type.Object({ at: text, made: count, ...ends }), erases: true },
   /** Every email has ended. */
-  BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }) },
+  BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }), webhooks: 'batch.completed' },
   /** The record is no longer kept: nothing shows the bulk send any more. */
   BatchRemoved: { data: Type.Object({ at: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type BatchEvent = EventsOf<typeof batchEventSchemas>;
+export type BatchEvent = EventsOf<typeof batchEvents>;
 export type BatchAccepted = Extract<BatchEvent, { type: 'BatchQueued' | 'BatchScheduled' }>;
 export type BatchEnds = Readonly<{ sent: number; failed: number; cancelled: number; processing: number }>;
+
+/** The events of each kind of stream. */
+export const bulkStreams = { batch: batchEvents } as const;

@@ -2,7 +2,7 @@
  * Schema pieces that stored events share. They say which fields there are and of which type, and nothing about lengths or counts: an event
  * that was once accepted stays readable, whatever the API takes today. Lists of values are written out in each events.ts and only ever grow.
  */
-import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { Type, type Static } from '@sinclair/typebox';
 
 export const text = Type.String();
 
@@ -14,11 +14,3 @@ export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(te
 /** Recipients of replies. A text is one address without a name. */
 export const StoredReplyTo = Type.Union([text, Type.Array(StoredRecipient)]);
 export type ReplyTo = Static<typeof StoredReplyTo>;
-
-/** The union of the events of these schemas. `sealed` is the part that can be read while the key of the stream exists. */
-export type EventsOf<Schemas extends Readonly<Record<string, Readonly<{ data: TSchema; sealed?: TSchema }>>>> = {
-  [Name in keyof Schemas]: Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }> &
-    (Schemas[Name] extends { sealed: infer Sealed extends TSchema }
-      ? Readonly<{ /** undefined once the key is destroyed */ sealed: Static<Sealed> | undefined }>
-      : unknown);
-}[keyof Schemas];

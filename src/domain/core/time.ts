@@ -67,3 +67,15 @@ export const dayOfNumber = (number: number): string => dayOf(isoTime(number * DA
 
 /** The number of the Monday of that week (ISO 8601). 1 January 1970 was a Thursday. */
 export const mondayOf = (number: number): number => number - ((((number + 3) % 7) + 7) % 7);
+
+/** A moment of the past to read a stream at: a time, or an event of the stream. */
+export type AsOf = Readonly<{ at: string }> | Readonly<{ eventId: string }>;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** In: as people write it; a date alone is the end of that day. Out: undefined where it is neither a time nor the id of an event. */
+export const parseAsOf = (text: string): AsOf | undefined => {
+  if (UUID.test(text)) return { eventId: text.toLowerCase() };
+  const at = parseMoment(text, 'end');
+  return at === undefined ? undefined : { at };
+};

@@ -1,7 +1,8 @@
 /** Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the stream is destroyed. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
+import { event, type EventDefinitions, type EventsOf, type Notice, type WebhookKind } from '../core/event.js';
 
 /** Frozen: values that stored events may have. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -160,13 +161,55 @@ const engagement = {
 /** The client of the request. */
 const visitor = { userAgent: nullable(text), ipAddress: nullable(text) };
 
-export const emailEventSchemas = {
-  EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
-  EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
+const content = {
+  field: 'recipients',
+  placesOf: ({ roles }: Readonly<{ roles: readonly unknown[] }>) => roles.map((_, place) => place),
+};
+
+type Outcomes = Readonly<{ outcomes: Static<typeof outcome.outcomes> }>;
+
+const replies = { field: 'replies', placesOf: ({ outcomes }: Outcomes) => outcomes.map(({ recipient }) => recipient) };
+
+const visit = { placesOf: ({ recipient }: Readonly<{ recipient: number }>) => [recipient] };
+
+const each = (kind: WebhookKind, recipients: readonly number[]): readonly Notice[] => recipients.map((recipient) => ({ kind, recipient }));
+
+/** One notice for each recipient of an attempt. `deferred`: a deferred recipient is tried again only if the whole email is. */
+const noticesOf = ({ outcomes }: Outcomes, deferred: WebhookKind = 'email.failed'): readonly Notice[] =>
+  outcomes.map(({ recipient, result }): Notice => {
+    switch (result) {
+      case 'accepted':
+        return { kind: 'email.sent', recipient };
+      case 'bounced':
+        return { kind: 'email.bounced', recipient };
+      case 'refused':
+      case 'blocked':
+        return { kind: 'email.failed', recipient };
+      case 'deferred':
+        return { kind: deferred, recipient };
+    }
+  });
+
+export const emailEvents = {
+  EmailQueued: {
+    data: Type.Object({ ...accepted, at: text }),
+    sealed: Content,
+    envelope: Envelope,
+    perRecipient: content,
+    webhooks: 'email.queued',
+  },
+  EmailScheduled: {
+    data: Type.Object({ ...accepted, at: text, scheduledAt: text }),
+    sealed: Content,
+    envelope: Envelope,
+    perRecipient: content,
+    webhooks: 'email.scheduled',
+  },
   /** `subject`: rendered for the new time, because it may show dates. `temporaryUntil`: the new one of `attachmentBytes`, if it has temporary bytes. */
   EmailRescheduled: {
     data: Type.Object({ at: text, scheduledAt: text, temporaryUntil: optional(text) }),
     sealed: Type.Object({ subject: text }),
+    webhooks: 'email.scheduled',
   },
   /** A release or a retry repeats the priority, so that queueing it needs no earlier event. */
   EmailReleased: {
@@ -192,21 +235,36 @@ export const emailEventSchemas = {
    * In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The event that ends the
    * attempt repeats it.
    */
-  CopyAnswered: { data: Type.Object(outcome), sealed: Replies },
-  EmailSent: { data: Type.Object(outcome), sealed: Replies },
+  CopyAnswered: { data: Type.Object(outcome), sealed: Replies, perRecipient: replies },
+  EmailSent: { data: Type.Object(outcome), sealed: Replies, perRecipient: replies, webhooks: noticesOf },
   /**
    * `heldUntil`: the host took no session, so the mail waits without using an attempt, and fails at that moment. `attempt` is then the one
    * that found the host unavailable, or 0 if none was begun.
    */
-  EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }), sealed: Replies },
-  EmailBounced: { data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }), sealed: Replies },
+  EmailDeferred: event({
+    data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }),
+    sealed: Replies,
+    perRecipient: replies,
+    webhooks: ({ outcomes }) => noticesOf({ outcomes }, 'email.deferred'),
+  }),
+  EmailBounced: {
+    data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }),
+    sealed: Replies,
+    perRecipient: replies,
+    webhooks: noticesOf,
+  },
   EmailFailed: {
     data: Type.Object({ ...outcome, reason: oneOf(['refused', 'blocked', 'attempts-spent', 'rendering', 'content-lost'] as const) }),
     sealed: Replies,
+    perRecipient: replies,
+    webhooks: noticesOf,
   },
-  EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
+  EmailDelivered: event({
+    data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }),
+    webhooks: ({ recipients }) => each('email.delivered', recipients),
+  }),
   /** A host that took the mail reported later that it could not deliver it. `replies` are in the order of `bounces`. */
-  EmailBounceReported: {
+  EmailBounceReported: event({
     data: Type.Object({
       at: text,
       bounces: Type.Array(
@@ -219,11 +277,15 @@ export const emailEventSchemas = {
       ),
     }),
     sealed: Replies,
-  },
+    perRecipient: { field: 'replies', placesOf: ({ bounces }) => bounces.map(({ recipient }) => recipient) },
+    webhooks: ({ bounces }) => bounces.map(({ recipient }) => ({ kind: 'email.bounced', recipient })),
+  }),
   /** `recipients` is empty if the complaint does not tell which of several recipients complained. `simulated`: as in outcomes. */
-  EmailComplained: {
+  EmailComplained: event({
     data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()), simulated: optional(Type.Literal(true)) }),
-  },
+    /** A complaint that does not name its recipient is about the whole email. */ webhooks: ({ recipients }) =>
+      recipients.length === 0 ? [{ kind: 'email.complained' }] : each('email.complained', recipients),
+  }),
   EmailRetried: {
     data: Type.Object({
       at: text,
@@ -232,24 +294,44 @@ export const emailEventSchemas = {
       idempotencyKey: optional(text),
       fingerprint: optional(Fingerprint),
     }),
+    webhooks: 'email.queued',
   },
-  EmailCancelled: { data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
+  EmailCancelled: {
+    data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }),
+    webhooks: 'email.cancelled',
+  },
   /** These recipients, by their place in `roles`, are on the suppression list: none was or will be attempted. The priority is repeated. */
-  RecipientsSuppressed: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
+  RecipientsSuppressed: event({
+    data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }),
+    webhooks: ({ recipients }) => each('email.suppressed', recipients),
+  }),
   /** The addresses of these recipients, who hard-bounced or complained, were put on the suppression list. */
   EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
   /** The personal data of these recipients, by their place in `roles`, is destroyed; the email goes on for the others. The priority is repeated. */
   RecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
-  EmailOpened: { data: Type.Object(engagement), sealed: Type.Object(visitor) },
+  EmailOpened: event({
+    data: Type.Object(engagement),
+    sealed: Type.Object(visitor),
+    perRecipient: visit,
+    webhooks: ({ recipient }) => [{ kind: 'email.opened', recipient }],
+  }),
   /** `link`: its place among the tracked links of the mail. */
-  EmailClicked: { data: Type.Object({ ...engagement, link: Type.Integer() }), sealed: Type.Object({ ...visitor, url: text }) },
-  EmailDeleted: { data: Type.Object({ at: text }) },
-  EmailArchived: { data: Type.Object({ at: text }) },
+  EmailClicked: event({
+    data: Type.Object({ ...engagement, link: Type.Integer() }),
+    sealed: Type.Object({ ...visitor, url: text }),
+    perRecipient: visit,
+    webhooks: ({ recipient }) => [{ kind: 'email.clicked', recipient }],
+  }),
+  EmailDeleted: { data: Type.Object({ at: text }), erases: true },
+  EmailArchived: { data: Type.Object({ at: text }), erases: true },
   /** The record is no longer kept: nothing shows the email any more, as if it were deleted. */
   EmailRemoved: { data: Type.Object({ at: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type EmailEvent = EventsOf<typeof emailEventSchemas>;
+export type EmailEvent = EventsOf<typeof emailEvents>;
 export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
 export type EmailEngaged = Extract<EmailEvent, { type: 'EmailOpened' | 'EmailClicked' }>;
 export type DeliveryOutcomeEvent = Extract<EmailEvent, { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }>;
+
+/** The events of each kind of stream. */
+export const emailStreams = { email: emailEvents } as const;

@@ -2,7 +2,7 @@
 import type { EmailContent } from './events.js';
 import type { RecipientRole } from './status.js';
 import { DomainError } from '../core/errors.js';
-import type { Recorded } from '../events.js';
+import type { RecordedEvent } from '../core/event.js';
 
 type Plain = string | number | boolean | null;
 
@@ -55,7 +55,7 @@ const plainParts = (data: object): Record<string, Plain> =>
   );
 
 /** In: an event of the email, or of another stream about some of its recipients (`about`). */
-export const entryOf = ({ event, stream, position, metadata }: Recorded, email: Readers, about: readonly number[] = []): Placed => {
+export const entryOf = ({ event, stream, position, metadata }: RecordedEvent, email: Readers, about: readonly number[] = []): Placed => {
   const { eventId, occurredAt, actor, correlationId, causationId } = metadata;
   const sealed = 'sealed' in event ? event.sealed : undefined;
   // The content of the email is shown by its record, not here; later events show their encrypted part.
@@ -69,7 +69,7 @@ export const entryOf = ({ event, stream, position, metadata }: Recorded, email: 
     actor,
     cause: { kind: causationId === correlationId ? 'request' : 'event', id: causationId },
     requestId: correlationId,
-    durationMs: 'durationMs' in event.data ? event.data.durationMs : null,
+    durationMs: 'durationMs' in event.data && typeof event.data.durationMs === 'number' ? event.data.durationMs : null,
     recipients: about.length > 0 ? readersOf(email, about) : recipientsIn(event.data, sealed, email),
     details: { ...plainParts(event.data), ...chargedIn(event.data), ...personal },
   };

@@ -1,12 +1,13 @@
 /** The events of one API key. The key itself is not stored, only its SHA-256. */
 import { Type } from '@sinclair/typebox';
 import { nullable } from '../core/schema.js';
-import { text, type EventsOf } from '../core/stored.js';
+import { text } from '../core/stored.js';
+import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 const optionalText = nullable(text);
 
-export const apiKeyEventSchemas = {
-  ApiKeyCreated: {
+export const apiKeyEvents = {
+  ApiKeyCreated: event({
     data: Type.Object({
       at: text,
       name: text,
@@ -29,7 +30,9 @@ export const apiKeyEventSchemas = {
       /** A test key: what it sends is not delivered. Absent in other keys. */
       test: Type.Optional(Type.Literal(true)),
     }),
-  },
+    audit: { category: 'api_keys', action: 'api_key.created', detail: ({ permissions }) => permissions.join(' ') },
+    activity: 'api-key.created',
+  }),
   /** What is absent stays as it was; null takes it away. */
   ApiKeyChanged: {
     data: Type.Object({
@@ -39,10 +42,19 @@ export const apiKeyEventSchemas = {
       rateLimit: Type.Optional(nullable(Type.Integer())),
       networks: Type.Optional(nullable(Type.Array(text))),
     }),
+    audit: { category: 'api_keys', action: 'api_key.changed' },
+    activity: 'api-key.changed',
   },
   ApiKeyUsed: { data: Type.Object({ at: text }) },
   /** `withMade`: what this key made, and what that made, is revoked with it. */
-  ApiKeyRevoked: { data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }) },
-} as const;
+  ApiKeyRevoked: {
+    data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }),
+    audit: { category: 'api_keys', action: 'api_key.revoked' },
+    activity: 'api-key.revoked',
+  },
+} as const satisfies EventDefinitions;
 
-export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;
+export type ApiKeyEvent = EventsOf<typeof apiKeyEvents>;
+
+/** The events of each kind of stream. */
+export const keyStreams = { apiKey: apiKeyEvents } as const;

@@ -1,9 +1,8 @@
 /** Makes pairs of keys for DKIM. */
 import type { TeamId } from '../core/ids.js';
-import type { PublicKey } from '../domains/events.js';
 
 /** `publicKey`: as the tag `p` of the DNS record has it. `privateKey`: PEM (PKCS #8). */
-export type KeyPair = Readonly<{ algorithm: PublicKey['algorithm']; publicKey: string; privateKey: string }>;
+export type KeyPair = Readonly<{ algorithm: 'rsa' | 'ed25519'; publicKey: string; privateKey: string }>;
 
 export type DkimKeys = Readonly<{
   /**

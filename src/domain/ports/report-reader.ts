@@ -1,5 +1,7 @@
 /** Reads what mail systems send back: delivery reports (RFC 3464), complaints (RFC 5965) and bounces of no standard. */
-import type { BounceType } from '../email/status.js';
+
+/** `blocked`: the cause is the sender (reputation, policy, rate, authentication), not the address. */
+export type BounceType = 'hard' | 'soft' | 'blocked';
 
 /** What a report says of one recipient; where it can, the report names the address that we had written to. */
 export type ReportedRecipient = Readonly<{

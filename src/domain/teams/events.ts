@@ -1,20 +1,21 @@
 /** The events of a team, of an invitation, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf, nullable } from '../core/schema.js';
-import { text, type EventsOf, StoredRecipient, StoredTracking } from '../core/stored.js';
+import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
+import { type AuditTarget, event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** What the stream of a team must not hold of an invitation: its address and its token. */
-export const invitationEventSchemas = {
+export const invitationEvents = {
   InvitationMade: {
     data: Type.Object({ at: text, tokenHash: text, expiresAt: text }),
     sealed: Type.Object({ email: text }),
   },
   /** The earlier token ends. */
   InvitationTokenMade: { data: Type.Object({ at: text, tokenHash: text, expiresAt: text }) },
-  InvitationClosed: { data: Type.Object({ at: text, reason: oneOf(['accepted', 'revoked', 'lapsed']) }) },
-} as const;
+  InvitationClosed: { data: Type.Object({ at: text, reason: oneOf(['accepted', 'revoked', 'lapsed']) }), erases: true },
+} as const satisfies EventDefinitions;
 
-export type InvitationEvent = EventsOf<typeof invitationEventSchemas>;
+export type InvitationEvent = EventsOf<typeof invitationEvents>;
 
 /** What the company constants of templates say; empty where not set. */
 const Company = Type.Object({
@@ -40,50 +41,110 @@ export type TeamSettings = Static<typeof Settings>;
 
 const storedRole = oneOf(['owner', 'admin', 'member', 'viewer']);
 
-export const teamEventSchemas = {
+const user = (id: string): AuditTarget => ({ type: 'user', id });
+const invitation = (id: string): AuditTarget => ({ type: 'invitation', id });
+
+export const teamEvents = {
   TeamCreated: {
     data: Type.Object({
       at: text,
       billing: oneOf(['credits', 'plan', 'unmetered']),
       settings: Settings,
     }),
+    audit: { category: 'team', action: 'team.created' },
+    activity: 'team.created',
   },
-  TeamSettingsChanged: { data: Type.Object({ at: text, settings: Settings }) },
+  TeamSettingsChanged: {
+    data: Type.Object({ at: text, settings: Settings }),
+    audit: { category: 'settings', action: 'team.settings_changed' },
+    activity: 'team.changed',
+  },
   /** `plan`: null where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
-  TeamBillingChanged: {
+  TeamBillingChanged: event({
     data: Type.Object({
       at: text,
       billing: oneOf(['credits', 'plan', 'unmetered']),
       plan: nullable(oneOf(['free', 'starter', 'pro', 'enterprise'])),
       emailsPerMonth: nullable(Type.Integer()),
     }),
-  },
+    audit: { category: 'settings', action: 'team.billing_changed', detail: ({ billing, plan }) => plan ?? billing },
+    activity: 'team.billing-changed',
+  }),
   /** Default for opens and clicks if neither the call nor the template sets it. */
-  TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
+  TeamTrackingChanged: {
+    data: Type.Object({ at: text, ...StoredTracking.properties }),
+    audit: { category: 'settings', action: 'team.tracking_changed' },
+    activity: 'team.tracking-changed',
+  },
   /** The team suppresses its first address, or the first of that list. Without such an event its sends need not check suppressions. */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
   /** `invitationId`: absent where the person made the team, or the operator added them. */
-  MemberAdded: { data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }) },
-  MemberRoleChanged: { data: Type.Object({ at: text, userId: text, role: storedRole }) },
+  MemberAdded: event({
+    data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }),
+    audit: { category: 'team', action: 'member.added', target: ({ userId }) => user(userId), detail: ({ role }) => role },
+    activity: { kind: 'member.added', id: ({ userId }) => userId, role: ({ role }) => role },
+  }),
+  MemberRoleChanged: event({
+    data: Type.Object({ at: text, userId: text, role: storedRole }),
+    audit: { category: 'team', action: 'member.role_changed', target: ({ userId }) => user(userId), detail: ({ role }) => role },
+    activity: { kind: 'member.role-changed', id: ({ userId }) => userId, role: ({ role }) => role },
+  }),
   /** `left`: the member left. `erased`: the user was erased. */
-  MemberRemoved: { data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }) },
+  MemberRemoved: event({
+    data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }),
+    audit: { category: 'team', action: 'member.removed', target: ({ userId }) => user(userId), detail: ({ reason }) => reason },
+    activity: { kind: ({ reason }) => (reason === 'removed' ? 'member.removed' : 'member.left'), id: ({ userId }) => userId },
+  }),
   /** `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the operator invites. */
-  MemberInvited: {
+  MemberInvited: event({
     data: Type.Object({ at: text, invitationId: text, role: storedRole, address: text, expiresAt: text, by: Type.Optional(text) }),
-  },
-  InvitationRenewed: { data: Type.Object({ at: text, invitationId: text, role: storedRole, expiresAt: text }) },
-  InvitationWithdrawn: { data: Type.Object({ at: text, invitationId: text, reason: oneOf(['revoked', 'lapsed']) }) },
+    audit: {
+      category: 'team',
+      action: 'member.invited',
+      target: ({ invitationId }) => invitation(invitationId),
+      detail: ({ role }) => role,
+    },
+    activity: { kind: 'invitation.made', id: ({ invitationId }) => invitationId, role: ({ role }) => role },
+  }),
+  InvitationRenewed: event({
+    data: Type.Object({ at: text, invitationId: text, role: storedRole, expiresAt: text }),
+    audit: {
+      category: 'team',
+      action: 'invitation.renewed',
+      target: ({ invitationId }) => invitation(invitationId),
+      detail: ({ role }) => role,
+    },
+    activity: { kind: 'invitation.renewed', id: ({ invitationId }) => invitationId, role: ({ role }) => role },
+  }),
+  InvitationWithdrawn: event({
+    data: Type.Object({ at: text, invitationId: text, reason: oneOf(['revoked', 'lapsed']) }),
+    audit: {
+      category: 'team',
+      action: 'invitation.withdrawn',
+      target: ({ invitationId }) => invitation(invitationId),
+      detail: ({ reason }) => reason,
+    },
+    activity: { kind: 'invitation.withdrawn', id: ({ invitationId }) => invitationId },
+  }),
   /** Whether people are let in without a second factor. */
-  TeamSecurityChanged: { data: Type.Object({ at: text, requiresSecondFactor: Type.Boolean() }) },
-  TeamDeleted: { data: Type.Object({ at: text }) },
-  TeamRestored: { data: Type.Object({ at: text }) },
+  TeamSecurityChanged: event({
+    data: Type.Object({ at: text, requiresSecondFactor: Type.Boolean() }),
+    audit: {
+      category: 'settings',
+      action: 'team.security_changed',
+      detail: ({ requiresSecondFactor }) => (requiresSecondFactor ? 'second factor required' : 'second factor not required'),
+    },
+    activity: 'team.security-changed',
+  }),
+  TeamDeleted: { data: Type.Object({ at: text }), audit: { category: 'team', action: 'team.deleted' }, activity: 'team.deleted' },
+  TeamRestored: { data: Type.Object({ at: text }), audit: { category: 'team', action: 'team.restored' }, activity: 'team.restored' },
   /** The team can no longer be restored. From now on its sealed data is destroyed. */
   TeamRemoved: { data: Type.Object({ at: text }) },
   /** No sealed data of the team is left. */
   TeamErased: { data: Type.Object({ at: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export const instanceEventSchemas = {
+export const instanceEvents = {
   /** The first start is done; it is never done again. */
   InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
   /**
@@ -99,9 +160,9 @@ export const instanceEventSchemas = {
       lost: Type.Integer(),
     }),
   },
-} as const;
+} as const satisfies EventDefinitions;
 
-export const ledgerEventSchemas = {
+export const ledgerEvents = {
   /** Hourly while the instance runs. `awayMs`: in the first event after a start, the time since the event before, by the clock. */
   InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
   /**
@@ -118,8 +179,11 @@ export const ledgerEventSchemas = {
       mac: Type.Optional(text),
     }),
   },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type TeamEvent = EventsOf<typeof teamEventSchemas>;
-export type InstanceEvent = EventsOf<typeof instanceEventSchemas>;
-export type LedgerEvent = EventsOf<typeof ledgerEventSchemas>;
+export type TeamEvent = EventsOf<typeof teamEvents>;
+export type InstanceEvent = EventsOf<typeof instanceEvents>;
+export type LedgerEvent = EventsOf<typeof ledgerEvents>;
+
+/** The events of each kind of stream. */
+export const teamStreams = { team: teamEvents, invitation: invitationEvents, instance: instanceEvents, ledger: ledgerEvents } as const;

@@ -1,7 +1,8 @@
 /** Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery. */
 import { Type, type Static } from '@sinclair/typebox';
-import { text, type EventsOf, StoredRecipient, StoredTracking } from '../core/stored.js';
+import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
 import { oneOf } from '../core/schema.js';
+import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** Frozen: what was ever written. */
 const templateKinds = ['email', 'attachment'] as const;
@@ -55,29 +56,49 @@ export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
 
 export type TemplateDraft = EmailDraft | AttachmentDraft;
 
-export const templateEventSchemas = {
+export const templateEvents = {
   /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
-  TemplateCreated: { data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }) },
+  TemplateCreated: {
+    data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }),
+    audit: { category: 'settings', action: 'template.created' },
+    activity: 'template.created',
+  },
   /** `revision` counts from 1 and names this content for ever. */
   TemplateDraftSaved: {
     data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }),
   },
-  TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
-  TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
-  TemplateDeleted: { data: Type.Object({ at: text }) },
+  TemplatePublished: event({
+    data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }),
+    audit: { category: 'settings', action: 'template.published', detail: ({ version }) => `version ${version}` },
+    activity: 'template.published',
+  }),
+  TemplateSlugChanged: {
+    data: Type.Object({ at: text, slug: text }),
+    audit: { category: 'settings', action: 'template.slug_changed' },
+    activity: 'template.changed',
+  },
+  TemplateDeleted: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'settings', action: 'template.deleted' },
+    activity: 'template.deleted',
+  },
   /** Restored within the days in which that can be done. */
-  TemplateRestored: { data: Type.Object({ at: text }) },
+  TemplateRestored: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'settings', action: 'template.restored' },
+    activity: 'template.restored',
+  },
   /** The template is hidden for good: it cannot be restored. */
   TemplateRemoved: { data: Type.Object({ at: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export const templateSlugEventSchemas = {
+export const templateSlugEvents = {
   TemplateSlugClaimed: { data: Type.Object({ at: text, templateId: text }) },
   TemplateSlugReleased: { data: Type.Object({ at: text, templateId: text }) },
-} as const;
+} as const satisfies EventDefinitions;
 
-export type TemplateEvent = EventsOf<typeof templateEventSchemas>;
-export type TemplateSlugEvent = EventsOf<typeof templateSlugEventSchemas>;
+export type TemplateEvent = EventsOf<typeof templateEvents>;
+export type TemplateSlugEvent = EventsOf<typeof templateSlugEvents>;
 
 const Description = Type.Object({
   filename: text,
@@ -87,7 +108,7 @@ const Description = Type.Object({
 export type AssetDescription = Static<typeof Description>;
 
 /** Events of one asset. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
-export const assetEventSchemas = {
+export const assetEvents = {
   AssetUploaded: {
     data: Type.Object({
       at: text,
@@ -100,13 +121,28 @@ export const assetEventSchemas = {
       file: text,
     }),
     sealed: Description,
+    audit: { category: 'settings', action: 'asset.uploaded' },
+    activity: 'asset.uploaded',
   },
   /** The asset is hidden, and for some days it can be restored. */
-  AssetTrashed: { data: Type.Object({ at: text }) },
-  AssetRestored: { data: Type.Object({ at: text }) },
+  AssetTrashed: { data: Type.Object({ at: text }), audit: { category: 'settings', action: 'asset.deleted' }, activity: 'asset.deleted' },
+  AssetRestored: { data: Type.Object({ at: text }), audit: { category: 'settings', action: 'asset.restored' }, activity: 'asset.restored' },
   /** Gone for good: its key and its bytes are destroyed right after. */
-  AssetDeleted: { data: Type.Object({ at: text }) },
-} as const;
+  AssetDeleted: {
+    data: Type.Object({ at: text }),
+    erases: true,
+    audit: { category: 'settings', action: 'asset.removed', ofCallers: true },
+  },
+} as const satisfies EventDefinitions;
 
-export type AssetEvent = EventsOf<typeof assetEventSchemas>;
+export type AssetEvent = EventsOf<typeof assetEvents>;
 export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;
+
+/** The events of each kind of stream. */
+export const templateStreams = {
+  template: templateEvents,
+  attachmentTemplate: templateEvents,
+  templateSlug: templateSlugEvents,
+  attachmentTemplateSlug: templateSlugEvents,
+  asset: assetEvents,
+} as const;

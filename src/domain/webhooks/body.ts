@@ -2,11 +2,10 @@
 import type { BatchEvent } from '../bulk/events.js';
 import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
-import type { DomainEvent, EventMetadata } from '../events.js';
+import type { AnyEvent, EventMetadata, WebhookKind } from '../core/event.js';
 import { splitStream } from '../core/ids.js';
 import type { SuppressionEvent } from '../recipients/events.js';
 import type { RoutedEntry } from './events.js';
-import type { WebhookKind } from './kinds.js';
 
 /** Largest body, by the contract. */
 export const WEBHOOK_BODY_BYTES_MAX = 256 * 1024;
@@ -22,7 +21,7 @@ const LEFT_OUT = ['metadata', 'recipients', 'bounceMessage'] as const;
  */
 export const bodyOf = (
   entry: Pick<RoutedEntry, 'kind' | 'recipient' | 'stream' | 'at'>,
-  events: readonly DomainEvent[],
+  events: readonly AnyEvent[],
 ): string | undefined => {
   const { kind, id } = splitStream(entry.stream);
   const data = dataOf(kind, id, entry, events);
@@ -35,12 +34,12 @@ export const bodyOf = (
  */
 export const bodyKeys = (
   { stream, recipient }: Pick<RoutedEntry, 'recipient' | 'stream'>,
-  [first]: readonly DomainEvent[],
+  [first]: readonly AnyEvent[],
   { keyId, recipientKeys = [] }: Pick<EventMetadata, 'keyId' | 'recipientKeys'>,
 ): readonly string[] => {
   if (keyId === undefined || splitStream(stream).kind === 'batch') return [];
   const isAccepted = first?.type === 'EmailQueued' || first?.type === 'EmailScheduled';
-  const recipients = isAccepted ? (first.sealed?.recipients ?? []) : [];
+  const recipients = isAccepted ? ((first as EmailAccepted).sealed?.recipients ?? []) : [];
   const isSaid = (place: number): boolean => (recipient ?? place) === place && recipients[place] !== null;
   return [keyId, ...recipientKeys.filter((_, place) => isSaid(place))];
 };
@@ -49,7 +48,7 @@ const dataOf = (
   kind: string,
   id: string,
   entry: Pick<RoutedEntry, 'kind' | 'recipient'>,
-  events: readonly DomainEvent[],
+  events: readonly AnyEvent[],
 ): Data | undefined => {
   if (kind === 'batch') return batchData(id, entry.kind, events as readonly BatchEvent[]);
   if (kind === 'suppression') return unsubscribedData(events.at(-1) as SuppressionEvent | undefined);

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json
 import { type Limits, defaultLimits as limits } from '../../domain/core/limits.js';
 import { parseJsonBody } from './json/body.js';
 import type { EmailListQuery, PagingQuery } from '../../api/core/queries.js';
-import { parseAsOf, type AsOf } from '../../domain/audit/as-of.js';
+import { parseAsOf, type AsOf } from '../../domain/core/time.js';
 import { parseAddress } from '../../domain/mime/address.js';
 import { parseMoment } from '../../domain/core/time.js';
 import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';

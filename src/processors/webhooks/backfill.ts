@@ -1,10 +1,9 @@
 /** Reads the missed events of a subscription from the log in bounded slices; each is read once the one before has been sent for the first time. */
 import { outcomesOf } from '../../commands/webhooks/records.js';
 import type { RouteEnd } from '../../commands/webhooks/route.js';
-import type { Recorded } from '../../domain/events.js';
+import { noticesOf, notifyingTypes, type Recorded } from '../../domain/events.js';
 import { webhookStream, type StreamName, type WebhookId } from '../../domain/core/ids.js';
 import type { BackfillReached, RoutedEntry, WebhookEvent } from '../../domain/webhooks/events.js';
-import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
 import { missedBy, type Missed } from '../../domain/webhooks/decider.js';
 import { eventKey } from '../../domain/webhooks/delivery.js';
 import type { EventLog } from '../../event-log/event-log.js';
@@ -92,7 +91,7 @@ const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, aft
 
 const missedIn = (webhook: WebhookId, { isMissed }: Missed, { event, stream, revision, position, metadata }: Recorded): RoutedEntry[] => {
   const { eventId, occurredAt: at } = metadata;
-  return noticesOfEvent(event as NotifyingEvent)
+  return noticesOf(event)
     .filter(({ kind }) => isMissed(kind, at, position))
     .map(({ kind, recipient }) => ({
       stream,

@@ -4,7 +4,7 @@
  * which every subscription has its events.
  */
 import { FACTS_PER_PART, type RouteEnd, routeEnd } from '../../commands/webhooks/route.js';
-import type { Recorded, EventType } from '../../domain/events.js';
+import { noticesOf, notifyingTypes, type Recorded, type EventType } from '../../domain/events.js';
 import { webhookRouteStream, type WebhookId, splitStream, webhookStream, WEBHOOK_ROUTER_STREAM } from '../../domain/core/ids.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/core/time.js';
@@ -16,7 +16,7 @@ import { openGivingWay, type GivingWay } from '../../event-log/decoding.js';
 import { type Backfill, type Slice, isBackfillOpen, openBackfill, positionOf } from './backfill.js';
 import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { noticesOfEvent, notifyingTypes, type Notice, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
+import type { Notice } from '../../domain/core/event.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import { type Held, type LeaseDeps, underLease } from '../core/lease.js';
 
@@ -432,7 +432,7 @@ const addNotices = (ofTeam: ReadonlySet<Route>, recorded: Recorded): number => {
   for (const route of ofTeam) {
     const { settings } = route;
     if (settings?.enabled !== true || recorded.position <= route.knownUpTo) continue;
-    notices ??= noticesOfEvent(recorded.event as NotifyingEvent);
+    notices ??= noticesOf(recorded.event);
     count += addEntries(route, settings.events, recorded, notices);
   }
   return count;

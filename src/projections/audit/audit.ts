@@ -3,18 +3,16 @@ import {
   type AuditActorType,
   type AuditEntry,
   type AuditResult,
-  auditEntryOf,
-  isAudited,
   changesMemberships,
   membershipsAfter,
   type AuditMembership,
   isWithinMembership,
 } from '../../domain/audit/entry.js';
-import { type AuditCategory, auditTable } from '../../domain/audit/table.js';
+import type { AuditCategory } from '../../domain/core/event.js';
 import { type TeamId, splitStream, auditOriginsStreamOf, type StreamName } from '../../domain/core/ids.js';
 import { type Paging, type Page, readPage } from '../core/paging.js';
 import { endOfMonth, monthsUpTo } from '../../domain/access/origins.js';
-import type { EventType, Recorded, StreamKind } from '../../domain/events.js';
+import { auditedTypes, auditEntryOf, kindsWith, type EventType, type Recorded } from '../../domain/events.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { Document, Query, ReadModels } from '../../domain/ports/read-models.js';
 import type { Projection, Reference, Step } from '../core/projection.js';
@@ -69,27 +67,6 @@ type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditMembershi
 
 /** Its id is that of the stream. `forgetAt`: when its key is to be destroyed. */
 type AuditOriginsDocument = Document & Readonly<{ scope: string; forgetAt: string }>;
-
-/** The kinds of stream that hold anything that an auditor is told. */
-const kinds: readonly StreamKind[] = [
-  'user',
-  'session',
-  'team',
-  'apiKey',
-  'oauthClient',
-  'oauthGrant',
-  'asset',
-  'senderDomains',
-  'suppression',
-  'erasure',
-  'template',
-  'attachmentTemplate',
-  'activity',
-  'webhook',
-  'audit',
-  'auditOrigins',
-  'auditRetention',
-];
 
 const documentOf = (entry: AuditEntry, position: number): AuditDocument => {
   const { id, scope, at, category, action, actor, target, result, code, count, detail, requestId, origin } = entry;
@@ -187,8 +164,8 @@ const originSteps = (recorded: Recorded, days: number): readonly Step[] => {
 const forgottenSteps = ({ event }: Recorded): readonly Step[] =>
   event.type === 'AuditEntriesForgotten' ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined })) : [];
 
-/** Beside those that are told themselves. */
-const others: readonly EventType[] = ['TeamErased', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
+/** Those that are listed, and those that change what is listed. */
+const types: readonly EventType[] = [...auditedTypes, 'TeamErased', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
 
 /** `days`: how long it is kept. */
 export const auditProjection = (days: number): Projection => {
@@ -198,7 +175,6 @@ export const auditProjection = (days: number): Projection => {
     ...forgottenSteps(recorded),
     ...rowSteps(recorded),
   ];
-  const types = Object.keys(auditTable) as EventType[];
   return {
     name: 'audit',
     collections: [
@@ -221,13 +197,13 @@ export const auditProjection = (days: number): Projection => {
     ],
     // No stream has a document there: each line is guarded by its own position.
     main: AUDIT,
-    kinds,
+    kinds: kindsWith(types),
     decrypts: [],
     related: (recorded): readonly Reference[] => [
       ...(peopleSteps(recorded).length === 0 ? [] : [{ collection: AUDIT_PEOPLE, id: splitStream(recorded.stream).id }]),
       ...erasedOrigins(recorded, days).map((id) => ({ collection: AUDIT_ORIGINS, id })),
     ],
-    on: Object.fromEntries(types.map((type) => [type, isAudited(type) || others.includes(type) ? handle : 'ignored'])),
+    on: Object.fromEntries(types.map((type) => [type, handle])),
   };
 };
 

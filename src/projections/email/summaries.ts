@@ -2,7 +2,6 @@
 import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import { countsFrom, type CountedMilestone, type DurationSums, type Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
-import type { ByEventType } from '../../domain/events.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -160,8 +159,8 @@ export const mergedByDocument = (steps: readonly Step[]): readonly Step[] => {
   return [...merged.values()];
 };
 
-/** What an event of each type may change: all summaries of its day, only those of the team, or nothing. Documents that are not named here are not loaded. */
-const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
+/** What an event may change: all summaries of its day, or only those of the team. Documents that are not named here are not loaded. */
+const changedBy: Readonly<Partial<Record<EmailEvent['type'], 'all' | 'team'>>> = {
   EmailQueued: 'all',
   EmailScheduled: 'all',
   DeliveryAttempted: 'team',
@@ -173,23 +172,14 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailFailed: 'all',
   EmailCancelled: 'all',
   RecipientsSuppressed: 'all',
-  CopyAnswered: 'nothing',
   RecipientsErased: 'all',
-  EmailBouncesNoted: 'nothing',
   EmailOpened: 'all',
   EmailClicked: 'all',
-  EmailRescheduled: 'nothing',
-  EmailReleased: 'nothing',
-  EmailDeferred: 'nothing',
-  EmailRetried: 'nothing',
-  EmailDeleted: 'nothing',
-  EmailArchived: 'nothing',
-  EmailRemoved: 'nothing',
 };
 
 export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
   const changed = changedBy[event.type];
-  if (changed === 'nothing') return [];
+  if (changed === undefined) return [];
   const isFirst = event.type === 'EmailQueued' || event.type === 'EmailScheduled';
   const id = summaryId(team, dayOf(isFirst ? countsFrom(event.data) : event.data.at));
   const references: Reference[] = [{ collection: SUMMARIES, id }];

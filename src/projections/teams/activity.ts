@@ -1,6 +1,7 @@
 /** What was changed in each team, and by whom: one document for each change, without names, so that it keeps none that is destroyed elsewhere. */
-import { activityOf, activityStreams, type Activity, type ActivityListing, type ActivityTarget } from '../../domain/teams/activity.js';
-import type { EventOfKind } from '../../domain/events.js';
+import { activityOf, type Activity, type ActivityListing } from '../../domain/teams/activity.js';
+import type { ActivityTarget } from '../../domain/core/event.js';
+import { activityTypes, eventDefinitions, kindsWith, type Recorded } from '../../domain/events.js';
 import type { TemplateKind } from '../../domain/templates/events.js';
 import { splitStream, type TeamId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -9,7 +10,7 @@ import { API_KEYS, type ApiKeyDocument } from '../keys/api-keys.js';
 import { ASSETS, type AssetDocument, ATTACHMENT_TEMPLATES, TEMPLATES, type TemplateDocument } from '../templates/templates.js';
 import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
 import { counted, readPage, type Page, type Paging } from '../core/paging.js';
-import { declareProjection, type Handler, type Handlers } from '../core/projection.js';
+import type { Projection, Step } from '../core/projection.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';
 
@@ -18,10 +19,6 @@ export const TEAM_ACTIVITY = 'teamActivity';
 /** How far each stream is folded, and nothing else. Streams of one team that share an id may share a document. */
 const STREAMS = 'teamActivityStreams';
 
-type Kinds = (typeof activityStreams)[number];
-
-type TeamStreamEvent = EventOfKind<Kinds>;
-
 export type TeamActivityDocument = Document & Readonly<{ team: string; at: string; actor: string; activity: Activity }>;
 
 type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
@@ -29,10 +26,11 @@ type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMa
 /** The prefix of an actor that is an API key. */
 const KEY_PREFIX = 'apiKey:';
 
-const step: Handler<TeamStreamEvent> = (recorded) => {
-  const { stream, position, metadata } = recorded;
-  const activity = activityOf(recorded);
-  if (activity === undefined) return [];
+const step = (recorded: Recorded): readonly Step[] => {
+  const { event, stream, position, metadata } = recorded;
+  const line = eventDefinitions[event.type].activity;
+  if (line === undefined) return [];
+  const activity = activityOf(line, recorded);
   const { teamId: team, eventId, occurredAt: at, actor } = metadata;
   const document: TeamActivityDocument = { id: eventId, seq: position, position, team, at, actor, activity };
   const { id } = splitStream(stream);
@@ -42,73 +40,17 @@ const step: Handler<TeamStreamEvent> = (recorded) => {
   ];
 };
 
-const handlers: Handlers<Kinds> = {
-  TeamCreated: step,
-  TeamSettingsChanged: step,
-  TeamBillingChanged: step,
-  TeamTrackingChanged: step,
-  TeamSuppressionsBegan: 'ignored',
-  TeamSecurityChanged: step,
-  TeamDeleted: step,
-  TeamRestored: step,
-  TeamRemoved: 'ignored',
-  TeamErased: 'ignored',
-  MemberAdded: step,
-  MemberRoleChanged: step,
-  MemberRemoved: step,
-  MemberInvited: step,
-  InvitationRenewed: step,
-  InvitationWithdrawn: step,
-  ApiKeyCreated: step,
-  ApiKeyChanged: step,
-  ApiKeyUsed: 'ignored',
-  ApiKeyRevoked: step,
-  TemplateCreated: step,
-  TemplateDraftSaved: 'ignored',
-  TemplatePublished: step,
-  TemplateSlugChanged: step,
-  TemplateDeleted: step,
-  TemplateRestored: step,
-  TemplateRemoved: 'ignored',
-  AssetUploaded: step,
-  AssetTrashed: step,
-  AssetRestored: step,
-  AssetDeleted: 'ignored',
-  SenderDomainAdded: step,
-  SenderDomainsChecked: 'ignored',
-  SenderDomainVerified: step,
-  SenderDomainUnverified: step,
-  SenderDomainKeysAdded: step,
-  SenderDomainKeysChanged: 'ignored',
-  SenderDomainKeysRetired: 'ignored',
-  SenderDomainTrashed: step,
-  SenderDomainRestored: step,
-  SenderDomainDeleted: 'ignored',
-  WebhookCreated: step,
-  WebhookChanged: step,
-  WebhookSecretRotated: step,
-  WebhookDisabled: step,
-  WebhookBackfillAsked: 'ignored',
-  WebhookTrashed: step,
-  WebhookRestored: step,
-  WebhookDeleted: 'ignored',
-  OAuthAppRegistered: step,
-  OAuthAppChanged: step,
-  OAuthAppSecretRotated: step,
-  OAuthAppDeleted: step,
-};
-
-export const teamActivityProjection = declareProjection({
+export const teamActivityProjection: Projection = {
   name: 'teamActivity',
   collections: [
     { name: TEAM_ACTIVITY, version: 1, fields: ['team'], indexes: [['team']] },
     { name: STREAMS, version: 1, fields: [], indexes: [] },
   ],
   main: STREAMS,
-  kinds: activityStreams,
+  kinds: kindsWith(activityTypes),
   decrypts: [],
-  on: handlers,
-});
+  on: Object.fromEntries(activityTypes.map((type) => [type, step])),
+};
 
 /** Newest first. */
 export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Paging): Promise<Page<ActivityListing>> => {

@@ -1,18 +1,7 @@
-/** A moment of the past to read a stream at: a time, or an event of the stream. */
-import { putTogether, recipientPartsOf, takenApart } from '../email/recipient-parts.js';
-import { erasingEvents, type DomainEvent, type EventType, type Recorded } from '../events.js';
-import { parseMoment } from '../core/time.js';
-
-export type AsOf = Readonly<{ at: string }> | Readonly<{ eventId: string }>;
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** In: as people write it; a date alone is the end of that day. Out: undefined where it is neither a time nor the id of an event. */
-export const parseAsOf = (text: string): AsOf | undefined => {
-  if (UUID.test(text)) return { eventId: text.toLowerCase() };
-  const at = parseMoment(text, 'end');
-  return at === undefined ? undefined : { at };
-};
+/** A stream as it was at a moment of the past, and what is left of a stream whose personal data is erased. */
+import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
+import { erasingEvents, type DomainEvent, type EventType, type Recorded } from '../domain/events.js';
+import type { AsOf } from '../domain/core/time.js';
 
 /**
  * The events of a stream up to a moment, that of the event named included; undefined where no event of the stream has that id. By time it is
