@@ -6,6 +6,8 @@ import { parseEnv } from 'node:util';
 import {
   ConfigError,
   limitSetting,
+  settableLimits,
+  type SettableLimit,
   settings,
   withoutSecrets,
   type SettingName,
@@ -38,7 +40,7 @@ import {
 } from './groups.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
-import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
+import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
@@ -111,7 +113,7 @@ const SETTING = /^\s*(?:export\s+)?[^\s=#][^=]*=/;
 const QUOTED = /^[^=]*=[ \t]*(["'`])/;
 
 /** The least values of limits whose least is not 1: with one document process, one team would hold the last. */
-const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = {
+const limitsMin: Readonly<Partial<Record<SettableLimit, number>>> = {
   generatorProcessesMax: 2,
   generatorReadyMs: 0,
   stopNoticeMs: 0,
@@ -252,7 +254,7 @@ const readMetrics = (port: string | undefined, host: string): Config['metrics'] 
 const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...defaultLimits,
   ...Object.fromEntries(
-    configurableLimits.map((name) => [
+    settableLimits.map((name) => [
       name,
       integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, limitsMax[name] ?? Number.MAX_SAFE_INTEGER),
     ]),

@@ -2,7 +2,7 @@
 import { reasonOf } from '../../shared/files.js';
 import { readFileSync } from 'node:fs';
 import { withoutCredentials } from '../../shared/addresses.js';
-import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
+import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
 export class ConfigError extends Error {
@@ -348,94 +348,32 @@ const named = {
 export const limitSetting = (name: keyof Limits): `SEALPOST_LIMIT_${string}` =>
   `SEALPOST_LIMIT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
-/** Help text of each limit: the thing that is limited, its unit, and the effect. */
-const limitTexts: Readonly<Record<(typeof configurableLimits)[number], string>> = {
+/** The limits that an operator may set, because they depend on the machine or on what is sent; all others are constants. */
+const limitDescriptions = {
   bodySizeBytesMax: 'Bytes of a request body. A larger body is refused.',
-  urlSizeBytesMax: 'Bytes of the URL of a request. A longer URL is refused.',
-  headerSizeBytesMax: 'Bytes of all headers of a request. A request with more is refused.',
   connectionsMax: 'Connections of all clients to one process. One more is refused.',
   networkConnectionsMax:
     'Connections of one network (an IPv4 address, or the /64 of an IPv6 address) to one process. One more is refused. Trusted proxies have no such limit.',
-  networkUnsentBytesMax: 'Bytes of answers that one network has not read yet. Beyond that its requests get 429.',
-  unsentBytesMax:
-    'Bytes of answers that all clients together have not read yet. Beyond that connections whose network has read least are closed.',
   answerSilenceMs: 'Milliseconds for which a client may read nothing of an answer. Then its connection is closed.',
-  jsonMembersMax: 'Members and items in the JSON of a body. A body with more is refused.',
-  jsonNamesMax: 'Distinct names of members in the JSON of a body. A body with more is refused.',
-  jsonMembersInlineMax:
-    'Members in the JSON of a body that the server checks in its own process. A body with more is checked in a separate process.',
-  jsonNameBytesInlineMax:
-    'Bytes of all names in the JSON of a body that the server checks in its own process. A body with more is checked in a separate process.',
-  jsonDepthMax: 'Nesting of objects and arrays in the JSON of a body. A deeper body is refused.',
   recipientsMax: 'Recipients of one email: to, cc and bcc together. An email with more is refused.',
-  attachmentsMax: 'Attachments of one email. An email with more is refused.',
-  attachmentSizeBytesMax: 'Bytes of one attachment. A larger attachment is refused.',
   attachmentsTotalSizeBytesMax: 'Bytes of all attachments of one email. An email with more is refused.',
   teamAttachmentBytesMax:
     'Bytes of all attachments that one team stores. A send that would exceed it is refused until older emails are deleted or archived.',
-  htmlSizeBytesMax: 'Bytes of the HTML of an email, also after rendering. A larger one is refused.',
-  inlineImagesMax: 'Pictures and QR codes inside one mail. An email with more is refused.',
-  assetSizeBytesMax: 'Bytes of one file of the gallery. A larger upload is refused.',
-  assetStorageBytesMax: 'Bytes of all files in the gallery of a team. An upload that would exceed it is refused.',
   assetsMax: 'Files in the gallery of a team. One more upload is refused.',
-  uploadsAtOnceMax: 'Uploads of all teams that one process accepts at once. One more is refused. Each may hold a whole file in memory.',
-  teamUploadsAtOnceMax: 'Uploads of one team that one process accepts at once. One more is refused.',
-  reportsAtOnceMax: 'Piped-in reports that one process reads at once. Further reports wait.',
-  reportsWaitingMax: 'Piped-in reports of all teams that wait in one process. One more is refused.',
-  teamReportsWaitingMax: 'Piped-in reports of one team that wait in one process. One more is refused.',
-  metadataSizeBytesMax: 'Bytes of the metadata of one email, as JSON. An email with more is refused.',
-  scheduledAheadDaysMax: 'Days for which an email can be scheduled ahead. A later time is refused.',
-  customHeadersMax: 'Custom headers of one email. An email with more is refused.',
-  templateVariablesMax: 'Variables that one template declares. A template with more is refused on save.',
-  templateLanguagesMax: 'Languages of one template beside its own. A template with more is refused on save.',
-  templateTextsMax: 'Translated texts of one template in each language. A template with more is refused on save.',
-  templateNamesMax: 'Members of one object in a template. A template with a larger object is refused on save.',
-  bulkLanguagesMax:
-    'Pairs of locale and time zone in one bulk send. A bulk send with more is refused. The template is compiled for each pair.',
-  componentsSavedMax: 'Components of one template as it is saved. A template with more is refused on save.',
-  componentsExpandedMax: 'Components of one mail or document after loops are expanded. A send with more is refused.',
-  nestingDepthMax: 'Nesting of components in a template. A deeper template is refused on save.',
   loopIterationsMax: 'Iterations of one loop of a template. A send with more is refused.',
-  nestedLoopsMax: 'Nesting of loops in a template. A deeper template is refused on save.',
-  nestedConditionsMax: 'Nesting of conditional components in a template. A deeper template is refused on save.',
-  workCharsMax: 'Characters of values that one call may write out while its mails are rendered. A call that needs more is refused.',
-  workElementsMax:
-    'Tags, placeholders and cells that one call may write out while its mails are rendered. A call that needs more is refused.',
-  workOperationsMax: 'Operations of calculated variables in one call. A call that needs more is refused.',
-  workModulesMax: 'Modules of all QR codes in one mail. A mail with more is refused.',
   pdfPagesMax: 'Pages of one PDF. A document with more is refused.',
-  pdfImagesMax: 'Pictures of one PDF. A document with more is refused.',
-  excelRowsMax: 'Data rows of one workbook. A workbook with more is refused. Headers and footers do not count.',
-  excelSheetsMax: 'Sheets of one workbook. A workbook with more is refused.',
-  excelColumnsMax: 'Columns of one sheet. A workbook with more is refused.',
-  documentSizeBytesMax: 'Bytes of one generated document. A larger document is refused.',
-  documentTextCharsMax: 'Characters of all texts of one document. A document with more is refused.',
-  documentItemsMax: 'Rows, items and points that the data sources of one document give together. A document with more is refused.',
-  documentImagesSizeBytesMax: 'Bytes of all pictures of one document. A document with more is refused.',
-  documentImagesTimeoutMs:
-    'Milliseconds within which all pictures of a document must be fetched. A document whose pictures take longer is refused.',
   pdfTimeoutMs: 'Milliseconds for making one PDF. A document that takes longer is refused.',
-  excelTimeoutMs: 'Milliseconds for making one workbook. A document that takes longer is refused.',
-  previewInlineCharsMax:
-    "Characters of template and variables that a preview may have to be rendered in the server's own process. A larger preview is rendered in a document process.",
-  previewTimeoutMs: 'Milliseconds for rendering one preview. A preview that takes longer is refused.',
+  excelRowsMax: 'Data rows of one workbook. A workbook with more is refused. Headers and footers do not count.',
   generatorProcessesMax:
     'Documents made at once, each in its own process; at least 2. Further documents wait. Machines with few cores use fewer processes.',
   generatorQueueMax: 'Documents of all teams that wait for a process. One more is refused.',
-  generatorQueueWaitMs: 'Milliseconds for which a document waits for a process. Then it is refused.',
   generatorMemoryMbMax: 'Megabytes that one document process may use beyond the program itself. A document that needs more is refused.',
-  generatorIdleMs: 'Milliseconds after which an idle document process ends.',
   generatorReadyMs:
     'Milliseconds for which one document process stays ready after the last document or change of an attachment template. 0: none stays.',
-  searchTotalMax: 'Hits of a search that are counted for the total of its list. Beyond that the total is a lower bound.',
-  listTotalMax: 'Entries of a filtered list that are counted for its total. Beyond that the total is a lower bound.',
-  ledgerSealEveryEvents: 'Events of the log after which it is sealed again, even before the time is over.',
   ledgerSealEveryMs: 'Milliseconds after which the log is sealed again if it has new events.',
   stateFreshnessMs:
     'Milliseconds for which a key, team, template or slug may be used from memory. A change at another process takes effect within this time.',
   lanes: 'Work items that each processor of one process has in work at once. More lanes use more memory and connections.',
-  busPointersMax:
-    'Work items of one processor, priority and source that the bus inside a process holds. Further work is read from the log later.',
   deliveryDeadlineMs: 'Milliseconds for one delivery attempt. An attempt that takes longer is cut off.',
   hostAwayHoursMax: 'Hours for which a host may refuse sessions. Then mails to it fail.',
   queueWaitingMax: 'Emails of one team that are queued or in delivery. A send beyond that is refused.',
@@ -444,23 +382,15 @@ const limitTexts: Readonly<Record<(typeof configurableLimits)[number], string>> 
   shutdownDeadlineMs: 'Milliseconds within which work under way may end after a stop signal. Then it is cut off.',
   stopNoticeMs:
     'Milliseconds for which the service goes on serving after a stop signal while health says stopping, so that load balancers notice. 0: none.',
-  inboundSmtpSizeBytesMax: 'Bytes of one message to the SMTP server of the return path. A larger message is refused.',
   inboundSmtpConnectionsMax: 'Connections to the SMTP server of the return path, for each process. One more is refused.',
-  inboundSmtpNetworkConnectionsMax:
-    'Connections of one network to the SMTP server of the return path, for each process. One more is refused.',
-  inboundSmtpNetworkConnectionsPerMinuteMax:
-    'Connections of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
-  inboundSmtpNetworkCommandsPerMinuteMax:
-    'Commands of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
-  inboundSmtpNetworkMessagesPerMinuteMax:
-    'Messages of one network per minute to the SMTP server of the return path, for each process. One more is refused.',
-  inboundSmtpSilenceMs:
-    'Milliseconds for which a client of the SMTP server of the return path may be silent. Then its connection is closed.',
-  inboundSmtpSessionMs: 'Milliseconds that one session with the SMTP server of the return path may last. Then it is closed.',
-};
+} as const satisfies Partial<Record<keyof Limits, string>>;
+
+export type SettableLimit = keyof typeof limitDescriptions;
+
+export const settableLimits = Object.keys(limitDescriptions) as readonly SettableLimit[];
 
 const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
-  configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), limitTexts[name])]),
+  settableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), limitDescriptions[name])]),
 );
 
 /** Settings that are secrets, or addresses that may hold a password. Each may be given in a file, which `<name>_FILE` names. */
