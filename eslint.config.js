@@ -9,10 +9,47 @@ const ambient = [
   { selector: "MemberExpression[object.name='process'][property.name='env']", message: 'config.ts is the only reader of the environment.' },
 ];
 
+// A comment begins with its subject: these words begin a clause that leaves the reader to guess it.
+const BEGINNING =
+  /^(Of|What of|What becomes of|Where|Whoever|Whatever|Whose|Who|The same|So much|So many|Nobody|Somebody|Told|Said|Bound:)(?![\w-])/;
+
+/** The comments of a file; line comments in a row are one. */
+const blocksOf = (sourceCode) => {
+  const blocks = [];
+  for (const comment of sourceCode.getAllComments()) {
+    const last = blocks.at(-1);
+    const own = sourceCode.lines[comment.loc.start.line - 1].slice(0, comment.loc.start.column).trim() === '';
+    const goesOn = comment.type === 'Line' && last?.isLine === true && own && last.end === comment.loc.start.line - 1;
+    if (goesOn) last.end = comment.loc.end.line;
+    else blocks.push({ comment, isLine: comment.type === 'Line' && own, end: comment.loc.end.line });
+  }
+  return blocks.map(({ comment }) => comment);
+};
+
+const english = {
+  rules: {
+    beginnings: {
+      create: ({ sourceCode, report }) => ({
+        Program: () => {
+          for (const comment of blocksOf(sourceCode)) {
+            const found = BEGINNING.exec(comment.value.replace(/^[\s*]+/, ''));
+            if (found !== null)
+              report({
+                loc: comment.loc,
+                message: `A comment does not begin with "${found[1]}". Name the subject first: who does what to what.`,
+              });
+          }
+        },
+      }),
+    },
+  },
+};
+
 export default tseslint.config(
   { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'coverage/**'] },
   js.configs.recommended,
   ...tseslint.configs.recommended,
+  { files: ['**/*.ts', '**/*.js'], plugins: { english }, rules: { 'english/beginnings': 'error' } },
   {
     files: ['**/*.ts'],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -95,7 +95,7 @@ const byWorkers = async (servers: Servers): Promise<readonly Figure[]> => {
 
 const LOAD_FOR_S = 20;
 const STEPS_PER_S = 10;
-/** Of what goes through when the next email is sent as soon as one is answered. */
+/** Rate at which the next email is sent as soon as one is answered, as a share of the maximum throughput. */
 const STEADY_SHARE = 0.9;
 
 /** How far the read models lag while emails come in at the highest rate that everything keeps up with. */

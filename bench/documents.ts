@@ -40,7 +40,7 @@ const RUNS = 7;
 const MB = 1_000_000;
 /** Below this share of the time, the processor was with others, and the wall time says little. */
 const CPU_SHARE_MIN = 0.85;
-/** Where plain calls alone take longer than this, the machine was too restless for what they take beside documents to mean anything. */
+/** If plain calls alone take longer than this, the machine is too busy to compare them with calls beside documents. */
 const QUIET_P95_MS = 20;
 
 const never = new AbortController().signal;

@@ -23,7 +23,7 @@ const silent = (): void => {};
 const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent, child: () => logger };
 
 const sealed = randomBytes(600);
-/** Of the size of the first event of an email. */
+/** An event as large as the first event of an email. */
 const anEvent = (): EventToStore => {
   const eventId = randomUUID();
   return {

@@ -17,7 +17,7 @@ const PAIRS = 7;
 const MB = 1_000_000;
 /** Below this share of the time the processor was with others, and the wall time says little. */
 const CPU_SHARE_MIN = 0.7;
-/** Of a process that is started: its threads work beside one another. */
+/** Least ratio of CPU time to wall time at the start of a process: its threads work side by side. */
 const START_SHARE_MIN = 1.1;
 const LOOK_EVERY_MS = 500;
 
@@ -25,7 +25,7 @@ const teamId = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111')
 const variables = invoiceOf(10);
 const input = { teamId, content: invoiceContent(variables), cacheKey: 'invoice', variables, environment };
 
-/** Of all that no other process has in memory too. */
+/** Bytes of memory that no other process shares. */
 const ownBytes = (pid: number): number => {
   const fields = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm);
   return [...fields].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0);

@@ -77,7 +77,7 @@ type Times = Readonly<{ times: Float64Array; p95: number; median: number; cpu: n
 /** Below this share of the time that the calls took, the processor was with others, and the wall time says little. */
 const CPU_SHARE_MIN = 0.85;
 
-/** Of `CALLS` calls: the 95th percentile, the median and the CPU per call, in ms. `expectRows`: every answer must have some. */
+/** Times of `CALLS` calls: the 95th percentile, the median and the CPU per call, in ms. `expectRows`: every answer must have rows. */
 const timesOf = async (ask: Ask, expectRows: boolean): Promise<Times> => {
   const times = new Float64Array(CALLS);
   let began = process.cpuUsage();

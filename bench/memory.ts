@@ -29,7 +29,7 @@ const idle = (): Promise<number> =>
     }
   });
 
-/** Where all that was accepted is found again in the read model, whatever became of it; none can have left. */
+/** Asserts that every accepted email is in the read model, in any state but sent. */
 const checkWaiting = async (service: Service): Promise<void> => {
   for (let waitedMs = 0; ; waitedMs += 200) {
     const waiting = (await service.listed('queued')) + (await service.listed('processing'));

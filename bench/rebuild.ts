@@ -23,7 +23,7 @@ const PAIRS = 30;
 const EMAILS_IN_LOG = 100_000;
 const EVENTS_PER_EMAIL = 4;
 const EVENTS = EMAILS_IN_LOG * EVENTS_PER_EMAIL;
-/** So many emails are under way at a time, so that their events lie between each other in the log. */
+/** Emails that are in progress at once, so that their events interleave in the log. */
 const UNDER_WAY = 250;
 const START_MS = Date.parse('2026-11-01T00:00:00Z');
 const SEED = 3;

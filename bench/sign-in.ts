@@ -47,7 +47,7 @@ type Person = Readonly<{ userId: UserId; token: string }>;
 
 const from = { requestId: 'bench', ipAddress: '192.0.2.7', userAgent: 'bench' };
 
-/** Where a person signed in: in this process; in another, which this one was told of; there, with a token that nobody could foresee. */
+/** Place of the sign-in: in this process; in another, which told this one; there, with a token that could not be predicted. */
 type Where = 'here' | 'elsewhere' | 'unforeseen';
 
 const personOf = async (engine: Engine, where: Where): Promise<Person> => {

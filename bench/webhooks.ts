@@ -40,7 +40,7 @@ type World = Readonly<{
   made: readonly CreatedWebhook[];
 }>;
 
-/** Nothing is left to be done: what was sent is recorded and projected. */
+/** Waits until all posts are recorded and projected. */
 const quiet = async ({ service }: World): Promise<void> => {
   for (let waitedMs = 0; waitedMs < DEADLINE_MS; waitedMs += QUIET_MS) {
     const before = service.program.cpuUs();

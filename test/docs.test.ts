@@ -117,7 +117,7 @@ void t.test('every setting stands in .env.example, and pages name only settings 
       // What tests are run with is no setting of the service.
       if (name.startsWith('SEALPOST_TEST_')) continue;
       if (name === 'SEALPOST_DATADIR' && file === 'docs/operating.md') continue;
-      // Where tests find servers is no setting of the service.
+      // Variables that tell tests where servers are, are not settings of the service.
       if (name.startsWith('SEALPOST_TEST_')) continue;
       t.ok(Object.hasOwn(settings, name), `${file} names ${name}`);
     }

@@ -37,7 +37,7 @@ const FOLD_EVERY_MS = 200;
 const PENDING_MAX = 100_000;
 /** Bytes of a key as it is kept. */
 const KEY_BYTES = 32;
-/** Of a row: a tag, and a bit for each of its keys. */
+/** Bytes of a row: a tag, and a bit for each of its keys. */
 const TAG_BYTES = 16 + keysPerRow / 8;
 const WINDOW_MS = 60_000;
 const RATE_MAX = 1_000_000;

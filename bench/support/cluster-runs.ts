@@ -78,7 +78,7 @@ export const runCluster = (servers: Servers, { warmUp, emails }: Counts, workers
     return { cpuUs: http + process + project, byRole: { http, process, project }, emailsPerS };
   });
 
-/** The same on the embedded engine: one process, one directory. Out: µs of CPU of each email. */
+/** Runs on the embedded engine: one process, one directory. Out: µs of CPU of each email. */
 export const runEmbedded = ({ warmUp, emails }: Counts): Promise<number> =>
   withDirectory(async (directory) => {
     const sink = await startSink();

@@ -8,7 +8,7 @@ import { startService, type Service } from './service.js';
 export type ClusterRole = 'http' | 'process' | 'project';
 
 export type Cluster = Readonly<{
-  /** Of the first process that answers requests. */
+  /** The first process that answers requests. */
   service: Service;
   /** µs of CPU of all processes of a role so far. */
   cpuUs: (role: ClusterRole) => number;

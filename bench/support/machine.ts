@@ -22,7 +22,7 @@ export const machine = (): Readonly<Record<string, string>> => ({
   kernel: output('uname', ['-sr']),
 });
 
-/** The same with the disk, for what writes to it. */
+/** Description of the machine with its disk, for benchmarks that write to it. */
 export const machineWithDisk = (): Readonly<Record<string, string>> => ({ ...machine(), fsync: FSYNC_MODE, ...disk() });
 
 const SYNCS = 50;

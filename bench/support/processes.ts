@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 export const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
-/** Of a process with all its threads. */
+/** Bytes of a process with all its threads. */
 export const statusBytes = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
 

@@ -1,4 +1,4 @@
-/** Where the time of a program went: the samples of a V8 profile by part of the program and by function, with the lines of the sources. */
+/** Breaks the time of a program down by part and by function: the samples of a V8 profile, with the lines of the sources. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';

@@ -1,4 +1,4 @@
-/** Where benchmarks keep what they make: on the disk of the project, for a file system in memory would make every commit free. */
+/** Directory of benchmarks on the disk of the project: a file system in memory would make every commit free. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -21,7 +21,7 @@ export type Place = Readonly<{
 }>;
 
 export type Servers = Readonly<{
-  /** Which event store the figures were measured with. */
+  /** The event store of the measurement. */
   eventStore: string;
   /** Runs `work` with a place of its own, which goes after. */
   withPlace: <Result>(directory: string, work: (place: Place) => Promise<Result>) => Promise<Result>;

@@ -1,4 +1,4 @@
-/** Whatever happens, in whatever order: usage, analytics, queue, dashboard, lists and quota say what a plain fold of the log says. */
+/** After any events in any order, usage, analytics, queue, dashboard, lists and quota equal a plain fold of the log. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { usedInMonth } from '../../src/cli/billing.js';

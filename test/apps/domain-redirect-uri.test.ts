@@ -1,4 +1,4 @@
-/** Where apps may have people sent back to. */
+/** Addresses to which apps may send people back. */
 import t from 'tap';
 import { redirectUriFault } from '../../src/domain/apps/app.js';
 

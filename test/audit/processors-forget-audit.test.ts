@@ -1,4 +1,4 @@
-/** What of the audit log is over goes by itself: entries by a fact, from where was called by its key; a rebuild gives no more. */
+/** Entries of the audit log expire by a fact, and call origins by the destruction of their key; a rebuild brings none back. */
 import t from 'tap';
 import { auditProjection, overdueAudit } from '../../src/projections/audit/audit.js';
 import { callOrigin } from '../../src/domain/access/origins.js';

@@ -95,7 +95,7 @@ void t.test('a process that dies between the steps is followed by one that does 
     let appends = 0;
     world.store.beforeAppend((stream) => {
       if (stream.startsWith('activity-')) appends += 1;
-      // Of the account itself the first fact is that it is disabled, the second that it is settled.
+      // The first fact of the account itself says that it is disabled, the second that it is settled.
       const isMeant = died === 'credits' ? stream.startsWith('credits-') : stream.startsWith('activity-') && appends > 1;
       if (failures === 0 || !isMeant) return;
       failures -= 1;

@@ -218,7 +218,7 @@ void t.test('every fault of a recipient is told; of very many, some of each', as
   const many = (await report(500)).warnings;
   t.equal(many.length, 1 + 500 * 9);
   t.equal(many.at(-1), 'recipients[499] has 4 more faults');
-  // Where the email is made all the same, its record tells every fault too.
+  // If the email is made all the same, its record contains every fault too.
   const { body } = await world.commands.sendBulk(
     caller,
     bulk({

@@ -149,7 +149,7 @@ void t.test('documents are one credit each, as many as each recipient is to have
   await allComeBack(world);
 });
 
-/** Of 14 people the documents of three cannot be made, two of them among the first ten, which are one part. */
+/** A bulk send to 14 people. The documents of three cannot be made, two of them among the first ten, which form one part. */
 const openWithFailing = async (t: Test): Promise<Readonly<{ world: World; id: BatchId }>> => {
   const world = await open(t, ({ fails }) => fails === true);
   await makeTemplate(world, 'bill');

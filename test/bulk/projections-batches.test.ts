@@ -56,7 +56,7 @@ const begun = (total: number, scheduledAt?: string): BatchEvent => {
     : { type: 'BatchScheduled', data: { ...data, scheduledAt }, sealed };
 };
 
-/** Of a scheduled batch, odd ones are as an earlier program made them: they do not say when their batch was called. */
+/** Queued emails of a batch. For a scheduled batch, odd ones are as an earlier program wrote them: without the time of the batch's call. */
 const queuedIn = (index: number, isScheduled = false): EmailEvent => ({
   type: 'EmailQueued',
   data: {

@@ -1,4 +1,4 @@
-/** Which sealed fields are for no screen. */
+/** Encrypted fields that no screen shows. */
 import t from 'tap';
 import { isSecret, NOT_SHOWN, withoutSecrets } from '../../src/cli/log.js';
 import { eventDefinitions } from '../../src/domain/events.js';

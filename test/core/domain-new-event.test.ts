@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The same sources, where these kinds of stream have one event more each. */
+/** The sources with one event more in each of these kinds of stream. */
 const withNewEvents = (schemasOf: readonly (readonly [file: string, schemas: string])[], folders: readonly string[]): ts.Program => {
   const host: ts.ParseConfigFileHost = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)) };
   const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, { noEmit: true }, host)!;
@@ -44,7 +44,7 @@ const compiles = (file: string): boolean => {
   return program.getSemanticDiagnostics(source).length === 0;
 };
 
-/** Where a new event must be given its meaning. */
+/** Places where the compiler or a test asks for the meaning of a new event. */
 const asked = [
   'domain/email/state.ts',
   'domain/email/status.ts',

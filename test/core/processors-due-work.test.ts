@@ -27,7 +27,7 @@ const typesOf = async (world: ProcessorWorld, id: Parameters<typeof emailStream>
 const looked = (world: ProcessorWorld, waits: number): Promise<void> =>
   until(() => world.clock.waiting() >= waits, 'it has looked and waits');
 
-/** Of the 15 seconds that `docs/operating.md` states, two are left for what takes time in a real process. */
+/** `docs/operating.md` states 15 seconds; two of them are left for the delays of a real process. */
 const TAKEN_OVER_WITHIN_MS = 13_000;
 
 void t.test('a scheduled email is released when its time comes, once', async (t) => {

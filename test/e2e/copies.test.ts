@@ -24,7 +24,7 @@ const template = {
 const news = { templateId: 'news', to: people.map((email) => ({ email })), variables: {} };
 
 await t.test('each copy has a dialogue of its own, an outcome of its own, and a link that works', async (t) => {
-  // Nobody knows what became of the second.
+  // The fate of the second mail is unknown.
   const sink = await openSmtpScript({ script: at('message', close, 2) });
   t.teardown(() => sink.close());
   const app = await startTestApp({

@@ -77,7 +77,8 @@ await t.test('while a document spins, send calls are answered, the queue is boun
     { body: { code: 'GENERATOR_BUSY', retryAfter: 5 }, headers: { 'retry-after': 5 } },
   );
   const statuses = answers.map(({ status }) => status).sort();
-  // Which of the three comes first is not said; one works, one waits, and the third is too many. On a busy machine a short one may miss its deadline.
+  // The order of the three is not defined; one works, one waits, and the third is too many. On a busy machine a short one may miss its
+  // deadline.
   t.ok(['200,200,429', '200,400,429', '400,400,429'].includes(statuses.join(',')), statuses.join(','));
   let made = answers.find(({ status }) => status === 200);
   while (made === undefined) {

@@ -1,4 +1,4 @@
-/** What becomes of a mail after it has left, through processes that share their stores: its readers, and who is told of it. */
+/** Events of a mail after it has left, through processes that share their stores: opens, clicks and webhooks. */
 import type { Test } from 'tap';
 import type { EmailRecord } from '../../src/api/email.js';
 import type { CreatedWebhook, WebhookEvents } from '../../src/api/webhooks.js';

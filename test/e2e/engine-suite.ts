@@ -31,7 +31,7 @@ type World = Readonly<{
   sink: SmtpScriptServer;
   /** `clock`: what the process takes for the time of its machine. */
   start: (role: string, clock?: Clock) => Promise<Started>;
-  /** The same as a process of its own. */
+  /** Starts the roles in a process of their own. */
   spawn: (role: Role) => ServerProcess;
   /** The command line, on the same stores. */
   command: (...args: readonly string[]) => ReturnType<typeof runCommand>;
@@ -131,7 +131,7 @@ const triesAgain = async (t: Test, { sink, taken }: World, http: Started): Promi
   t.equal(sink.received.filter((mail) => `<${mail.messageId}>` === messageId).length, 2);
 };
 
-/** Who was refused for good is on the list, whichever process delivered; nothing is sent to them until they are taken off it. */
+/** An address that was refused for good is on the list, whichever process delivered, and gets no mail until it is taken off. */
 const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
   const gone = 'gone@example.net';
   sink.setScript(({ step, address }) => (step === 'rcpt' && address === gone ? reply('550 5.1.1 no such user') : undefined));

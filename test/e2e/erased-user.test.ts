@@ -55,7 +55,7 @@ const filesIn = (directory: string): readonly string[] =>
     return statSync(path).isDirectory() ? filesIn(path) : [path];
   });
 
-/** Which of the texts stand in clear in which files. */
+/** Texts that stand in clear in a file, with the file. */
 const found = (dataDir: string): readonly string[] =>
   filesIn(dataDir).flatMap((file) => {
     const bytes = readFileSync(file);

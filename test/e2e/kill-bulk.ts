@@ -36,7 +36,7 @@ type Batch = {
 };
 type Status = Readonly<Record<'totalEmails' | 'queued' | 'processing' | 'sent' | 'failed' | 'cancelled', number>> &
   Readonly<{ status: string }>;
-/** Of one email, from the log: the types of its events, and how often a kill found it in a dialogue. */
+/** One email in the log: the types of its events, and how often a kill found it in a dialogue. */
 type InLog = { messageId: string; batch: string | undefined; types: string[]; caught: number };
 
 type Run = {

@@ -1,6 +1,6 @@
 /**
- * Who may call what, on the whole service: every endpoint with real keys, access tokens of people and of apps, on things of their own team, of
- * another team and deleted ones, as the table says that was written by hand from the contract.
+ * Permissions on the whole service: every endpoint is called with real keys, access tokens of people and of apps, on resources of their own
+ * team, of another team and deleted ones. The expected answers are a table that was written by hand from the contract.
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';
@@ -120,7 +120,7 @@ const kindOf = ({ path }: RegisteredRoute): Kind | undefined => {
 };
 
 const NOWHERE = '00000000-0000-4000-8000-00000000beef';
-/** Of what is deleted there are no keys and no erasures: revoked keys are shown, and erasures stay. Batches are not deleted. */
+/** Kinds that are never deleted: revoked keys are shown, and erasures and batches stay. */
 const neverDeleted: readonly Kind[] = ['apiKey', 'erasure', 'batch'];
 
 /** The example of a time that is to come has come in the meantime. */
@@ -364,7 +364,7 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
       ] as const) {
         if (isOfTeam && isPersonal) continue;
         if (which === 'deleted' && ((kind !== undefined && neverDeleted.includes(kind)) || route.path.endsWith('/restore'))) continue;
-        // Who may not call it is refused for their own things already.
+        // A caller without the permission is refused for its own resources already.
         if (!isAllowed && credential.name !== 'stranger') continue;
         const thing = kind === undefined ? NOWHERE : things[kind];
         const got = await ask(credential, requestOf(route, thing, kind === undefined ? teamId : world.ownTeam, bodyFor(route, clock)));

@@ -17,7 +17,7 @@ await t.test('a team that began with the mailbox', async (t) => {
   const inbox = await openSmtpInbox(t);
   const dataDir = temporaryDirectory(t);
   const relayed = { SEALPOST_SMTP_URL: inbox.url };
-  // Nobody delivers, so the mail waits until there is a relay.
+  // No process delivers, so the mail waits until there is a relay.
   const before = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: 'http,project' } });
   const { id: waiting } = await before.send();
   await before.stop();

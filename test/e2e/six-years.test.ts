@@ -116,7 +116,7 @@ const make = async (t: Test, world: World, hook: string): Promise<Made> => {
   return { sent: sent.id, deleted: deleted.id, document: document.id, batch, webhook: subscription.id, domain: domain.id };
 };
 
-/** Somebody opens the mail. */
+/** Opens the mail as a recipient does. */
 const open = async (t: Test, { app, clock }: World, sent: string): Promise<void> => {
   const { body: listed } = await app.call<{ data: { id: string; subject: string }[] }>('GET', '/mailbox/messages?limit=100');
   const mail = listed.data.find(({ subject }) => subject.startsWith(marks.sent));

@@ -48,10 +48,10 @@ export const opened = async ({ app }: World): Promise<string> => {
   return texts.join('\n');
 };
 
-/** Where what the log says in clear may be found for ever. */
+/** Files in which the clear part of the log may be found for ever. */
 export const inClear = ['/events.db', '/documents.'];
 
-/** Nothing of the mark can be opened in the log, and it stands in no file; `but`: what the documentation says is kept there. */
+/** Asserts that the mark cannot be decrypted in the log and is in no file; `but`: files that keep it according to the documentation. */
 export const assertGone = async (t: Test, world: World, mark: string, but: readonly string[] = []): Promise<void> => {
   const left = () => traces(world.dataDir, mark).filter((file) => !but.some((kept) => file.startsWith(kept)));
   await eventually(`nothing of ${mark} is left in any file`, () => left().length === 0).catch(() => {});

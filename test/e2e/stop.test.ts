@@ -96,7 +96,7 @@ await t.test('what was written until a stop is in the read model when it ends', 
     const app = await startTestApp({ dataDir });
     await Promise.all(Array.from({ length: EMAILS }, () => app.send()));
     await app.stop();
-    // Nothing projects in this one: its lists show what the stop has left.
+    // This process has no projector: its lists show what the stop has left.
     const after = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: 'http' } });
     const { body } = await after.call<List>('GET', `/api/emails?limit=100`);
     t.equal(body.meta.total, EMAILS * (round + 1));

@@ -31,7 +31,7 @@ const variables = fc
   .uniqueArray(fc.tuple(fc.stringMatching(/^declared[0-9]{1,4}$/), variable, fc.boolean()), { selector: ([name]) => name, maxLength: 5 })
   .map((all) => all.map(([name, definition, required]) => ({ name, required, ...definition })));
 
-/** The same component with ids of its own. */
+/** The component with new ids. */
 const fresh = (component: Json, number: number): Json => {
   let count = 0;
   return JSON.parse(JSON.stringify(component), (key, value: Json) =>

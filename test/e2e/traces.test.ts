@@ -107,7 +107,7 @@ const checkTrace = async (t: Test, { collector }: World, app: TestApp, emailId: 
     t.ok(endMs >= startMs && Math.abs(Date.now() - startMs) < 120_000, 'times are those of the clock');
 };
 
-/** Nothing of the person, of the mail or of the key is said. */
+/** Asserts that spans contain no data of the person, the mail or the key. */
 const checkPrivacy = (t: Test, { collector }: World, key: string): void => {
   // Ids are left out: their digits may happen to read as anything.
   const said = JSON.stringify(collector.spans).replace(/[0-9a-f-]{16,}/g, '');

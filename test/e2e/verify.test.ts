@@ -21,7 +21,7 @@ const original = temporaryDirectory(t);
 const build = async (): Promise<string> => {
   const app = await startTestApp({ dataDir: original });
   const content = Buffer.from('an attachment '.repeat(30)).toString('base64');
-  // So much that the sealed part lies in a file.
+  // The sealed part is so large that it is stored in a file.
   const { id } = await app.send({
     variables: { code: '1', firstName: 'Ada', minutesValid: 10, unused: 'x'.repeat(300_000) },
     attachments: [{ filename: 'a.txt', contentType: 'text/plain', content }],

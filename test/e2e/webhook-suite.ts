@@ -1,4 +1,4 @@
-/** What becomes of a mail reaches an endpoint, signed, in a chain without gaps; run on each engine. */
+/** Events of a mail reach an endpoint, signed, in a chain without gaps; run on each engine. */
 import { createHmac } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';

@@ -72,7 +72,7 @@ void t.test('a time that cannot be is refused, on sending and later, and one tha
   const year = new Date(world.clock.now()).getUTCFullYear();
   const right: readonly (readonly [string, string])[] = [
     [inDays(world, 365), inDays(world, 365)],
-    // Where clocks go from 01:59:59 to 03:00:00 the offset says which moment is meant.
+    // On the night when clocks go from 01:59:59 to 03:00:00 the offset selects the moment.
     [`${year}-03-28T02:30:00+01:00`, `${year}-03-28T01:30:00.000Z`],
     [`${year}-06-30T23:59:60Z`, `${year}-07-01T00:00:00.000Z`],
     [`${year}-06-30T23:59:60.25Z`, `${year}-07-01T00:00:00.250Z`],

@@ -65,7 +65,7 @@ const assertSound = (email: Email): void => {
     check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
     check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
   }
-  // Of an email that nobody has cancelled those are cancelled who are erased.
+  // If no call has cancelled the email, only erased recipients are cancelled.
   const isAll = each.every((one) => one === 'suppressed' || (one === 'cancelled' && status !== 'cancelled'));
   check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
   check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');

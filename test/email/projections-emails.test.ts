@@ -290,7 +290,7 @@ const openAndWaiting = (emails: readonly Document[]): string => {
   );
 };
 
-/** Of every priority: what its emails wait for; together as the document has it. */
+/** Asserts that the sums of each backlog over its priorities equal its totals, and its emails. */
 const assertSums = (backlogs: readonly Document[], emails: readonly Document[]): void => {
   for (const backlog of backlogs as readonly BacklogDocument[]) {
     const of = Object.entries(backlog.priorities);

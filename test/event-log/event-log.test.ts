@@ -34,7 +34,7 @@ const world = (inlineBytesMax = 1_000) => {
   return { ...ports, appended, eventLog: followed(open()), open };
 };
 
-/** Somebody in this process follows the log, so what it writes is remembered. */
+/** An event log with a follower in this process, so that its writes are remembered. */
 const followed = (eventLog: EventLog): EventLog => {
   void (async () => {
     for await (const { events } of eventLog.subscribeAll(0, { signal: new AbortController().signal }))
@@ -515,7 +515,7 @@ void t.test('whichever keys are destroyed and whoever reads, the sealed part is 
       const model: (number | undefined)[][] = streams.map(() => []);
       for (const { what, which, chars } of actions) {
         if (what === 'append') {
-          // Once a key is destroyed nothing more is sealed in its stream.
+          // After the destruction of a key its stream accepts no encrypted data.
           const open = model[which]!.length === 0 || model[which]!.some((known) => known !== undefined);
           tails[which] = await eventLog.append(streams[which]!, tails[which]!, [large(chars)], cause);
           model[which]!.push(open ? chars : undefined);

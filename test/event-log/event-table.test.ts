@@ -9,7 +9,7 @@ import { goldenEvent } from '../support/golden-events.js';
 
 const TEAM = '11111111-1111-4111-8111-111111111111';
 
-/** Where the audit log and the list of a team look for the thing that an event is about. */
+/** Stream of the thing that an event is about, in the audit log and the list of a team. */
 const stream = 'thing-1';
 
 const metadata = (actor: string) => ({

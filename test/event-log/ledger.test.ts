@@ -139,7 +139,7 @@ void t.test('a removed, moved or inserted event is found', async (t) => {
   );
 });
 
-/** The same log in a store whose positions have gaps. */
+/** Equal log in a store whose positions have gaps. */
 const sparse = async () => {
   const { store, eventLog, seal } = await world(6);
   const spread = (position: number): number => position * 7 + (position % 3);

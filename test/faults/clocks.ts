@@ -5,7 +5,7 @@ import type { FaultReport, ProgramOptions } from './report.js';
 import { judgeDeliveries, openService } from './service.js';
 
 const MAILS = 5;
-/** Of time that passes, whatever the clock says. */
+/** Elapsed time, independent of the clock. */
 const SENT_WITHIN_MS = 10 * 60_000;
 const STEP_MS = 15_000;
 

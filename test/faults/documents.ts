@@ -18,7 +18,7 @@ const HEAVY_ROWS = 800;
 const SMALL = 5;
 /** A small document may take so many times as long as alone. */
 const TIMES_MAX = 2;
-/** Of what is measured: a turn of the system's scheduler is longer than some of these documents. */
+/** Tolerance of the measurement: one time slice of the system's scheduler is longer than some of these documents. */
 const SLACK_MS = 50;
 
 const inputOf = (teamId: TeamId, cacheKey: string, component: unknown, variables: JsonObject = {}): DocumentInput => {

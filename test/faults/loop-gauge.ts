@@ -17,7 +17,7 @@ const cpuMs = (): number => {
   return (user + system) / 1_000;
 };
 
-/** Of the whole process; Linux keeps the peak and lets it be reset (proc(5), clear_refs). */
+/** Memory of the whole process; Linux keeps the peak and lets it be reset (proc(5), clear_refs). */
 const kilobytes = (name: 'VmHWM' | 'VmRSS'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
 

@@ -17,7 +17,7 @@ import type { Gauge } from './loop-gauge.js';
 import { openQuickRelay, type QuickRelay } from './quick-relay.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 
-/** Of one round of a long run. */
+/** Mails of one round of a long run. */
 const MAILS = 20_000;
 const SENDERS = 32;
 const PROBE_EVERY_MS = 50;
@@ -29,7 +29,7 @@ const LIVE_P99_MS = 100;
 const TURN_MS_MAX = 100;
 const NORMAL_MS_MAX = 1_000;
 const HIGH_P99_MS = 100;
-/** Of so many of the mails that came while the relay was away the records are looked at. */
+/** Records that are checked of the mails that came while the relay was away. */
 const LOOKED_AT = 50;
 
 type Api = Readonly<{

@@ -47,7 +47,7 @@ const tellAll = async ({ api, endpoints, ids, faults }: Run, round: number): Pro
   }
 };
 
-/** Of the n-th event of a subscription. */
+/** First attempt for the n-th event of a subscription. */
 const firstAttempt = async (api: WebhookApi, id: string, round: number): Promise<WebhookDelivery | undefined> => {
   const [event] = (await api.events(id)).slice(round - 1);
   return (await api.deliveries(id)).find(({ eventId, attempt }) => eventId === event?.id && attempt === 1);

@@ -1,4 +1,4 @@
-/** Who is let in: keys, permissions, rates, HTTPS; generated from the routes themselves where they have to hold for all. */
+/** Admission: keys, permissions, rates, HTTPS. Cases that must hold for all routes are generated from the routes. */
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { permissionOfKey } from '../../src/domain/access/permissions.js';
@@ -49,7 +49,7 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
     if (credentialFor(route) !== 'unlimited') continue;
     const strangers = await codeOf(app, requestTo(route, 'stranger'));
     if (!route.path.startsWith('/api/templates')) t.same(others, [404, route.unknownId], `${name}: an id of another team`);
-    // Of another team not even the members are looked for.
+    // For another team the answer is 404 before its members are read.
     const unknownId = route.path.includes(':teamId') ? 'TEAM_NOT_FOUND' : route.unknownId;
     t.same(strangers, [404, unknownId], `${name}: my id, asked for by another team`);
     calls.length = 0;

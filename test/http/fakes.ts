@@ -1174,7 +1174,7 @@ export const MAILBOX_TOKEN = 'x7Qm-token-of-the-mailbox_000000';
 /** What a browser sends that has opened the link of the mailbox. */
 export const opened = { cookie: `other=1; sealpost_mailbox_3000=${MAILBOX_TOKEN}` };
 
-/** Of a mail that is shown to nobody but who opens the mailbox by its link. */
+/** Message id of a mail that is shown only to a person who opens the mailbox by its link. */
 export const CONFIDENTIAL_MESSAGE_ID = '<confidential@example.com>';
 
 export const fakeMailbox = (held: readonly MailboxMessage[] = [mailMessage]): Mailbox => {

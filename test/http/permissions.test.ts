@@ -1,4 +1,6 @@
-/** Who may call what: every endpoint with every kind of credential, as a table says that was written from the contract by hand. */
+/**
+ * Permissions: every endpoint with every kind of credential. The expected answers are a table that was written by hand from the contract.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -64,7 +64,7 @@ const key = (id: string) => ({
 const ada = user(1, 'A');
 const granted = { ...app('A', 'A'), userId: ada.userId };
 
-/** Whose calls are counted together: each line stands for one that is counted for itself. */
+/** Callers whose requests are counted together: each line is one counter. */
 const callers: Readonly<Record<string, Readonly<Record<string, Authenticated>>>> = {
   user: { ada, adaByAnotherSession: user(1, 'B') },
   userInAnotherTeam: { adaElsewhere: { ...ada, teamId: OTHER_TEAM } },

@@ -12,7 +12,7 @@ const away = (): never => {
   throw new StoreAway('the log does not answer');
 };
 
-/** The same functions, which find the store away. */
+/** The functions, each of which finds the store away. */
 const allAway = <Part extends object>(part: Part, kept: readonly string[] = []): Part =>
   Object.fromEntries(
     Object.entries(part).map(([name, member]) => [

@@ -140,7 +140,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     }
   };
 
-  /** Whoever has the key uses it at any process, so that each has heard of it. */
+  /** Uses the key at every process, so that each has it in memory. */
   const useEverywhere = async (key: Token): Promise<void> => {
     for (let times = 0; times < 3; times += 1) {
       const other = anyNode();

@@ -48,7 +48,7 @@ type Cluster = { readonly world: World; readonly nodes: Node[]; started: number;
 const startNode = (cluster: Cluster): Node => {
   const node = openNode(cluster.world, `process-${(cluster.started += 1)}`);
   cluster.nodes.push(node);
-  // Where the stores cannot be reached at the start, the supervisor of the process starts it again.
+  // If the stores cannot be reached at the start, the supervisor starts the process again.
   const start = (): void =>
     void node.start().catch(() => cluster.world.scheduler.at(cluster.world.scheduler.now() + 500, node.machine, start));
   start();
@@ -112,7 +112,7 @@ const HANGING_PAUSES_MS = [8_000, 8_000, 8_000, 8_000];
 /** With webhooks what is done at each moment takes as long as leases are taken anew, and the outcomes of posts are gathered. */
 const [RUN_WITH_WEBHOOKS_MS, LOOK_EVERY_MS, ROUNDS_MAX] = [2_100, 300, 18];
 
-/** Who died in the middle of a rebuild has left it behind; an operator gives it up. */
+/** A process that died during a rebuild leaves the rebuild behind; an operator gives it up. */
 const giveUpRebuilds = ({ models }: World): void => {
   for (const projected of models.projections.values()) projected.rebuilt = undefined;
 };
@@ -129,7 +129,7 @@ const comeToRest = async (cluster: Cluster, clients: Clients, subscribers: Subsc
   clients.finish();
   if (world.hasWebhooks) return restWithWebhooks(cluster, clients, subscribers);
   for (const pauseMs of PAUSES_MS) {
-    // Nothing happens before the next attempt is due.
+    // The world is idle until the next attempt is due.
     const dueMs = (nextDueMs(world) ?? 0) - scheduler.now();
     world.jump(Math.max(pauseMs, dueMs));
     await runUntil(world, scheduler.now() + RUN_MS);

@@ -54,7 +54,7 @@ export type Node = Readonly<{
   start: () => Promise<void>;
   /** From now on nothing that it still does has an effect. */
   crash: () => void;
-  /** Of one that has crashed, in a history that is over: Node keeps what listens to a signal that never aborts for as long as it runs. */
+  /** Frees a crashed process after its history is over: Node keeps listeners of a signal that never aborts for as long as it runs. */
   release: () => void;
 }>;
 

@@ -71,7 +71,7 @@ export const nextDueMs = (world: World): number | undefined => {
   return dues.length === 0 ? undefined : Math.min(...dues);
 };
 
-/** Nothing is left to do, and the read models have seen everything. */
+/** True if no work is left, and the read models have seen every event. */
 export const isAtRest = (world: World): boolean =>
   projections.every(({ name, kinds }) => (world.models.projections.get(name)?.live.position ?? -1) >= newestOf(world, kinds)) &&
   emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known)) &&
@@ -141,7 +141,7 @@ const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[]
       const isSent = status === 'sent' || status === 'delivered';
       if (isSent && dialogue === undefined)
         found.push({ oracle: 'sink', message: `${id}: the log says that ${key} was sent, but it never arrived` });
-      // Of a dialogue that was cut off after the message nobody here knows what became of it.
+      // After a dialogue that was cut off behind the message, its result is unknown here.
       const isCutOff = email.replies[index]?.rule === 'aborted' || email.attempts.some(({ ended }) => ended?.outcome === 'interrupted');
       if (!isSent && dialogue !== undefined && !isCutOff)
         found.push({ oracle: 'sink', message: `${id}: ${key} arrived, but the log says ${status}` });

@@ -1,4 +1,4 @@
-/** Which seed found which planted fault first, and what was broken then. */
+/** The seed that first found each planted fault, and the invariant that was broken. */
 import type { PlantName } from './plants.js';
 
 export const recorded: Readonly<Record<PlantName, Readonly<{ seed: number; oracles: readonly string[] }>>> = {

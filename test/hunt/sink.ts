@@ -17,7 +17,7 @@ export type Dialogue = {
 
 export type Sink = Readonly<{
   dialogues: Dialogue[];
-  /** Who got which message: `messageId recipient`. */
+  /** Messages by recipient: `messageId recipient`. */
   arrived: ReadonlyMap<string, Dialogue>;
   /** Recipients that got a message twice, though the process that had delivered it before was well. */
   doubles: string[];
@@ -53,7 +53,7 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
     envelope.to.map((recipient) => {
       const key = `${messageId} ${recipient}`;
       const before = byRecipient.get(key);
-      // Of two dialogues the one that began first may be heard last.
+      // The dialogue that began first may be heard last.
       const earlier = before !== undefined && before.startMs > dialogue.startMs ? dialogue : before;
       if (before !== undefined && earlier !== undefined && !earlier.isAbandoned && !hasLost(earlier))
         doubles.push(`${key}: at ${before.startMs} by ${before.machine.name} and at ${dialogue.startMs} by ${dialogue.machine.name}`);

@@ -45,7 +45,7 @@ export type Subscription = {
   readonly team: string;
   url: string | undefined;
   readonly secrets: Secret[];
-  /** From which position on which settings held. */
+  /** Settings by the position from which they held. */
   readonly spans: Readonly<{ from: number; settings: Settings }>[];
   readonly asks: Ask[];
   readonly routes: RouteFact[];

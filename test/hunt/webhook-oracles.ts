@@ -35,7 +35,7 @@ const isBackfilled = ({ asks, routes }: Subscription): boolean => {
   return last === undefined || routes.some(({ backfill }) => backfill?.id === last.id && backfill.isDone);
 };
 
-/** Nothing is left to do for any subscription. */
+/** True if no subscription has work left. */
 export const webhooksAreAtRest = (world: World): boolean =>
   world.endpoints.underWay() === 0 &&
   [...subscriptionsOf(world).values()].every((subscription) => {
@@ -215,7 +215,7 @@ const attemptFaults = (outcome: WebhookOutcome, url: string | undefined): string
   ];
 };
 
-/** Where nothing goes wrong each post is told of, but one for each time that the work began anew. */
+/** Without faults each post is recorded, except one for each restart of the work. */
 const onceFindings = (world: World, { id, attempts }: Subscription, posts: readonly HookPost[]): Finding[] => {
   const told = new Map<string, number>();
   for (const { outcome } of attempts) {
@@ -235,7 +235,7 @@ const onceFindings = (world: World, { id, attempts }: Subscription, posts: reado
   );
 };
 
-/** Nothing of an email leaves after its deletion was answered. */
+/** Asserts that no data of an email leaves after its deletion was answered. */
 const deletedFindings = (world: World, { deleted }: Clients): Finding[] => {
   const byEmail = new Map<string, Moment>(deleted);
   return world.endpoints.posts.flatMap((post) => {

@@ -20,7 +20,7 @@ import { makeSink, type Dialogue, type Sink } from './sink.js';
 import { noPlant, type Plant } from './plants.js';
 
 export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
-/** Where a history has webhooks it has one more team, and nothing of one is told to the other. */
+/** A second team in histories with webhooks; neither team hears of the events of the other. */
 export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
 export const START_MS = Date.parse('2030-01-01T12:00:00.000Z');
 export const limits: Limits = { ...defaultLimits, lanes: 4 };

@@ -17,7 +17,7 @@ import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
 
 t.setTimeout(900_000);
 
-/** Where the first key waits, in memory. */
+/** Keeps the first key in memory until it is read. */
 const openPending = (): PendingFirstKey => {
   let kept: string | undefined;
   return { read: () => kept, keep: (key) => void (kept = key), remove: () => void (kept = undefined) };

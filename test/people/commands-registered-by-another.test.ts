@@ -1,4 +1,7 @@
-/** Somebody registers an address that is not theirs and waits: whoever proves that it is theirs chooses the password, and nothing of before is good. */
+/**
+ * A stranger registers an address of another person and waits: the person who proves the address chooses the password, and all sessions and
+ * links from before are void.
+ */
 import t from 'tap';
 import { codeOf, openAccountWorld, type AccountWorld } from '../support/account-world.js';
 import { verifyAddress } from '../../src/commands/people/links.js';

@@ -82,7 +82,7 @@ void t.test('a code is good once: again, before its time, by many at once and in
     Promise.all(Array.from({ length: 20 }, (_, at) => codeOf(login(processes[at % 2]!, { email, password: PASSWORD, code: given }, from))));
   const codes = await raced(code);
   t.equal(codes.filter((each) => each === 'fine').length, 1);
-  // Who loses to too many others at the same moment is told to try again.
+  // A request that loses a conflict too often is told to try again.
   t.ok(codes.every((each) => ['fine', 'INVALID_CODE', 'CONFLICT'].includes(each)));
   t.equal(await codeOf(signIn(world, code)), 'INVALID_CODE');
   t.equal(await codeOf(signIn(world, codeAt(secret, world.clock.now() - STEP_MS))), 'INVALID_CODE', 'one of before that which was used');

@@ -12,7 +12,7 @@ import { eventually } from '../support/wait.js';
 
 const emailId = assertDefined(parseEmailId(EMAIL_ID), 'email id');
 
-/** What becomes of the append whose answer is lost. */
+/** Fates of the append whose answer is lost. */
 const fates = ['written', 'later', 'never', 'overtaken'] as const;
 
 for (const fate of fates)

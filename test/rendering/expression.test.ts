@@ -39,7 +39,7 @@ const given = JSON.parse(JSON.stringify(scope)) as JsonObject;
 const evaluate = (source: string, moment: Partial<Moment> = {}): Json | undefined =>
   compileExpression(source, { names, limits }).evaluate(given, { at, ...moment });
 
-/** The same by the engine itself; only here, and only on sources of this file. */
+/** Evaluates a source with the JavaScript engine; used only here, and only on sources of this file. */
 const byEngine = (source: string): unknown => {
   const { Number: _, ...variables } = structuredClone(given);
   const run = new Function(...Object.keys(variables), 'missing', `return (${source}\n);`) as (...values: unknown[]) => unknown;

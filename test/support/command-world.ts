@@ -73,7 +73,7 @@ export type World = Readonly<{
   dns: Map<string, TxtLookup>;
   /** The events of a stream. */
   events: (stream: StreamName) => Promise<readonly DomainEvent[]>;
-  /** The same ports as another process has them: nothing is remembered. */
+  /** Deps of another process on equal ports, with empty caches. */
   elsewhere: () => CommandNeeds & FollowedStates;
 }>;
 

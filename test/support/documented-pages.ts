@@ -56,7 +56,7 @@ const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
         .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children');
       return `{ ${here.trim()}\n}\necho; echo "${mark} $?"; quiet`;
     }),
-    // Who listens hears of a whole mail before it ends.
+    // The listener hears of a whole mail before it is stopped.
     'if [ -n "$listener" ]; then until [ "$(grep -c " evt_" listen.log)" -ge 3 ]; do /bin/sleep 0.05; done; kill $listener; wait $listener; fi',
     'kill $(cat children 2>/dev/null) 2>/dev/null; true',
   ].join('\n');
@@ -70,7 +70,7 @@ export const equip = ({ base, key, directory, settings }: Reader): NodeJS.Proces
       `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
       `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,
     ].join('\n'),
-    // Where a host refuses, a short pause is for what comes of the next attempt, a long one for the last; elsewhere it is one.
+    // If a host refuses, a short pause waits for the next attempt and a long one for the last; elsewhere there is one pause.
     sleep: `[ -n "$WAITING" ] || exec /bin/sleep "$1"; if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do /bin/sleep 0.05; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do /bin/sleep 0.05; done; fi`,
   };
   const child = environmentOf({ ...settings, API_KEY: key });

@@ -81,7 +81,7 @@ const replies: Readonly<Record<Result, Readonly<{ replyCode: number; enhancedCod
 
 /** What the mailer says of a recipient. */
 export const said = (result: Result): RecipientOutcome => ({ result, ...replies[result] });
-/** The same with the recipient's place, as the command has it. */
+/** The result with the place of the recipient, as the command has it. */
 export const outcome = (recipient: number, result: Result) => ({ recipient, ...said(result) });
 
 /** The data and sealed part that an outcome event holds for these outcomes. */

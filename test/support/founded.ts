@@ -46,7 +46,7 @@ export const setSender = async (settings: Settings): Promise<void> => {
   if (code !== 0) throw new Error(`the team got no sender: ${stderr}`);
 };
 
-/** The one of this half hour and this build. Of two processes that make it at the same time, one is faster. */
+/** The data directory of this half hour and this build. If two processes make it at once, one wins. */
 const theNewest = async (): Promise<string> => {
   const name = `${statSync(built).mtimeMs}-${Math.floor(Date.now() / KEPT_MS)}`;
   const founded = join(folder, name);

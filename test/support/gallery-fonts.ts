@@ -8,7 +8,7 @@ export const brandFont = readFileSync(roboto.files.italics ?? '');
 const ENTRIES_AT = 12;
 const ENTRY_BYTES = 16;
 
-/** Where the directory of the file tells of a table. */
+/** Place of the table in the file, from its directory. */
 const entryOf = (font: Buffer, tag: string): number => {
   for (let at = ENTRIES_AT; at < ENTRIES_AT + font.readUInt16BE(4) * ENTRY_BYTES; at += ENTRY_BYTES)
     if (font.toString('latin1', at, at + 4) === tag) return at;

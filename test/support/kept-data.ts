@@ -6,10 +6,10 @@ import { sendBody } from './app.js';
 import { temporaryDirectory } from './data-directory.js';
 import { runCommand, startServer, type Finished, type ServerProcess, type Settings } from './server-process.js';
 
-/** The same for every instance of the tests, so that their files can be mixed. */
+/** One master key for every instance of the tests, so that their files can be mixed. */
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** Nobody listens there, so that what was accepted waits. */
+/** Address without a listener, so that accepted emails wait. */
 const AWAY = 'smtp://127.0.0.1:1?tls=off';
 
 export const settingsOf = (dataDir: string, more: Settings = {}): Settings => ({

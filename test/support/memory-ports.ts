@@ -210,7 +210,7 @@ export const memoryFiles = (): MemoryFiles => {
   };
 };
 
-/** The same ids in every run: the n-th after `begun` is n. */
+/** Ids that are equal in every run: the n-th after `begun` is n. */
 export const countingIds = (begun = 0): Ids => {
   let count = begun;
   return {

@@ -1,4 +1,7 @@
-/** Other people's readers of PDF: qpdf judges the file, pdftotext reads it. Where they are missing nothing is checked, but in CI they must be there. */
+/**
+ * Reads PDFs with foreign programs: qpdf checks the file, pdftotext reads it. Without them the check is skipped, but in CI they must be
+ * there.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

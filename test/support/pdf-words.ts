@@ -1,4 +1,4 @@
-/** Where the words of a PDF stand, as poppler sees them: page by page, with the box of each word in points from the top left. */
+/** Places of the words of a PDF, as poppler sees them: page by page, with the box of each word in points from the top left. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -55,7 +55,7 @@ export const addMember = async (deps: CommandNeeds, teamId: TeamId, userId: User
   await handle(deps.eventLog, teamStream(teamId), { decide: () => events, evolve: evolveTeam, initialState: undefined }, null, cause);
 };
 
-/** Somebody who calls with their own session, in no team. */
+/** A caller with the session of that person and without a team. */
 export const callerOf = ({ userId, sessionId }: Pick<Person, 'userId' | 'sessionId'>): Caller => ({
   teamId: NO_TEAM,
   actor: `user:${userId}`,

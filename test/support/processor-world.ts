@@ -35,7 +35,7 @@ export type FakeMailer = Mailer &
     next: SendMessage[];
   }>;
 
-/** The same result for every recipient, or one for each in order. */
+/** One result for every recipient, or one for each in order. */
 export const answers =
   (...results: readonly Result[]) =>
   (message: OutgoingMessage): DeliveryOutcome => ({
@@ -57,7 +57,7 @@ const fakeMailer = (final: boolean): FakeMailer => {
 export type ProcessorWorld = World &
   Readonly<{
     processing: Processing;
-    /** Who holds the leases of this world. */
+    /** Keeper of the leases of this world. */
     keeper: LeaseKeeper;
     mailer: FakeMailer;
     bus: Bus;

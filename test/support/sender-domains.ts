@@ -13,7 +13,7 @@ export const keysNamed = (name: string): PublicKey[] => [
 
 export const privateKeysOf = (keys: readonly PublicKey[]) => keys.map(({ selector }) => ({ selector, privateKey: `private ${selector}` }));
 
-/** The same was found for both keys of each name. */
+/** The look-up with one result for both keys of each name. */
 export const lookedUp = (found: Readonly<Record<string, Found>>, id = DOMAIN_ID): LookedUp => ({
   id,
   dkim: Object.entries(found).flatMap(([name, one]) => keysNamed(name).map(({ selector }) => ({ selector, found: one }))),

@@ -40,7 +40,7 @@ export const ownMongoServer = async (t: Test): Promise<OwnServer | undefined> =>
 /** The URL of that database on the server of another. */
 export const mongoUrlOf = (url: string, database: string): string => {
   const [, server = '', before = '', query = ''] = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(url) ?? [];
-  // Who logs in is known to the database that the URL named.
+  // The user that logs in is stored in the database that the URL names.
   const needsSource = server.includes('@') && !/[?&]authSource=/i.test(query);
   const source = needsSource ? `${query === '' ? '?' : '&'}authSource=${before === '' ? 'admin' : before}` : '';
   return `${server}/${database}${query}${source}`;

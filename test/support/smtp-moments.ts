@@ -26,7 +26,7 @@ export type SmtpAction =
 /** A reply in place of the usual one, e.g. `550 5.1.1 no such user`. */
 export const reply = (text: string): SmtpAction => ({ kind: 'reply', text, thenClose: false });
 export const replyThenClose = (text: string): SmtpAction => ({ kind: 'reply', text, thenClose: true });
-/** Nothing more is answered on this connection. */
+/** Sends no further answer on this connection. */
 export const hang: SmtpAction = { kind: 'hang' };
 /** TCP RST. At `message`: after the whole message has come, before the reply. */
 export const reset: SmtpAction = { kind: 'reset' };

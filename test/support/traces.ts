@@ -1,4 +1,4 @@
-/** Where a word stands in the files of a data directory. */
+/** Finds the files of a data directory that contain a word. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

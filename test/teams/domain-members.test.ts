@@ -1,4 +1,4 @@
-/** Who may change whom in a team, and that it never loses its last owner. */
+/** Rules for changes of members, and a team never loses its last owner. */
 import t from 'tap';
 import { roles, type Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseUserId, type UserId } from '../../src/domain/core/ids.js';

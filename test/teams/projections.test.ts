@@ -1,4 +1,4 @@
-/** Who is in which team: however the events are cut, torn or made again. */
+/** Members of teams in the read models: equal for events that are batched, interrupted or replayed. */
 import t from 'tap';
 import type { TeamEvent } from '../../src/domain/teams/events.js';
 import { assertDefined, parseUserId, type StreamName, type UserId } from '../../src/domain/core/ids.js';

@@ -1,4 +1,4 @@
-/** Who sends webhooks, while the log, the clock and the endpoints do as the test says: how fast, what is written down when, and when it begins anew. */
+/** Couriers of webhooks, while the log, the clock and the endpoints are scripted: their pace, their records, and their restarts. */
 import t from 'tap';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js';

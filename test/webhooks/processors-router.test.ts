@@ -1,4 +1,4 @@
-/** Which events of the log go to which subscriptions. */
+/** Selection of the events for each subscription. */
 import t from 'tap';
 import { assertDefined, webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
 import { openRouter } from '../../src/processors/webhooks/router.js';

@@ -1,4 +1,4 @@
-/** What of the attempts to deliver to a subscription the read models have. */
+/** Attempts to deliver to a subscription, as the read models show them. */
 import t from 'tap';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import type { WebhookId } from '../../src/domain/core/ids.js';

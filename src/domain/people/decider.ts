@@ -44,7 +44,7 @@ export type UserCommand = Readonly<{ at: string }> &
     | { type: 'EndOtherSessions'; session: AskingSession }
     /** `before`: the hash of the password that the caller proved. */
     | { type: 'ChangePassword'; session: AskingSession; before: PasswordHash; passwordHash: string }
-    /** The same password under newer parameters. */
+    /** Hashes the known password again with newer parameters. */
     | { type: 'RehashPassword'; before: string; passwordHash: string }
     | { type: 'NoteSignInPlace'; place: Readonly<{ network: string; device: string }> }
     | { type: 'ChangeName'; name: string }

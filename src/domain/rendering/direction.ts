@@ -213,7 +213,7 @@ const balanced = (text: string): readonly [string, number] => {
   return [kept, open];
 };
 
-/** Bound: isolates within isolates that go on in the next line. Deeper ones end with their line, so that the text grows with its lines only. */
+/** Depth of nested isolates that continue in the next line. Deeper ones end with their line, so that the text grows only with its lines. */
 const CONTINUED_MAX = 8;
 
 /**

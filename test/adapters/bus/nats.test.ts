@@ -39,7 +39,7 @@ const follow = (t: Test, bus: Bus, maxInFlight = 16): string[] => {
   const run = async (): Promise<void> => {
     for await (const work of bus.consume('p', { maxInFlight, signal: stopping.signal })) {
       ids.push(work.pointer.id);
-      // Where the server has not heard of it, it comes again.
+      // A pointer whose acknowledgement did not reach the server is delivered again.
       void work.ack().catch(() => {});
     }
   };

@@ -27,7 +27,7 @@ const modes: readonly Readonly<{ name: string; latency: Latency }>[] = [
   { name: 'reordering', latency: reordering },
 ];
 
-/** The same server for the same place, another client with each call. */
+/** One server for each place, and another client with each call. */
 const placed = <Server>(make: () => Server): ((place: string) => Server) => {
   const servers = new Map<string, Server>();
   return (place) => {

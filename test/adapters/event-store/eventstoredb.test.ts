@@ -83,7 +83,7 @@ void t.test('the contract, on a real server', async (t) => {
 type World = Readonly<{
   log: ServerLog;
   server: StandIn;
-  /** What becomes of the appends of a client of that name to streams of the log. */
+  /** Sets the fate of the appends of a client of that name to streams of the log. */
   setFate: (client: string, fate: () => AppendFate) => void;
   open: (client?: string, more?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
 }>;

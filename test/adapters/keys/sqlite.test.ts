@@ -32,7 +32,7 @@ const wrappedKeys = (file: string, ids: readonly string[]): Map<string, Buffer> 
   return new Map(wrapped);
 };
 
-/** The same ids in an order that looks random and is always the same. */
+/** Permutes the ids into an order that looks random and is equal in every run. */
 const shuffled = (ids: readonly string[]): string[] =>
   ids
     .map((id, index) => ({ id, rank: (index * 7919) % 3001 }))

@@ -12,7 +12,7 @@ const pem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const ed25519 = generateKeyPairSync('ed25519').privateKey;
 
-/** Of the signature that stands first. */
+/** Fault of the first signature. */
 const faultOf = (signed: string, privateKey: KeyObject): string | undefined =>
   signed.startsWith('DKIM-Signature:') ? signatureFault(signed, createPublicKey(privateKey)) : 'the signature does not stand first';
 

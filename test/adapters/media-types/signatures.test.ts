@@ -1,4 +1,4 @@
-/** Whatever bytes come, the look at their signature ends, and with an answer. */
+/** Reading the signature of any bytes ends with an answer. */
 import { strToU8, zipSync } from 'fflate';
 import t from 'tap';
 import { signatureMediaTypes } from '../../../src/adapters/media-types/signatures.js';

@@ -1,4 +1,4 @@
-/** The same documents on both engines, the same queries of both: the answers are equal. */
+/** Equal documents and queries get equal answers from both engines. */
 import { join } from 'node:path';
 import t from 'tap';
 import { openMongo } from '../../../src/adapters/mongodb/client.js';

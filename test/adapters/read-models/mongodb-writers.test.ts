@@ -45,7 +45,7 @@ const overlaid = <Target extends object>(target: Target, name: string, call: (..
     },
   });
 
-/** The same database, whose bulks wait. */
+/** A database whose bulk writes wait for `beforeWrite`. */
 const heldBack = (db: Db, beforeWrite: () => Promise<void>): Db =>
   overlaid(db, 'collection', (name) => {
     const collection = db.collection(String(name));
@@ -55,7 +55,7 @@ const heldBack = (db: Db, beforeWrite: () => Promise<void>): Db =>
     });
   });
 
-/** The same, whose lists wait. */
+/** A database whose reads of lists wait for `beforeRead`. */
 const readLate = (db: Db, beforeRead: () => Promise<void>): Db =>
   overlaid(db, 'collection', (name) => {
     const collection = db.collection(String(name));

@@ -1,4 +1,4 @@
-/** Which index answers which conditions is settled by what is declared, not by how often a value occurs. */
+/** The declared indexes decide which index answers a condition, not the frequency of its values. */
 import t from 'tap';
 import { indexFor } from '../../../src/adapters/read-models/finder.js';
 import { emailsProjection } from '../../../src/projections/email/emails.js';

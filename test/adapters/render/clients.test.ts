@@ -10,7 +10,10 @@ const golden = fileURLToPath(new URL('../../../../test/golden/email/', import.me
 
 const clients = ['gmail.*', 'outlook.*', 'apple-mail.*', 'yahoo.*'] as const;
 
-/** Each with what is lost where it is missing. Whatever carries the meaning or the layout of a mail may never stand here. */
+/**
+ * Features that a client may lack, each with the effect of its absence. A feature that carries the meaning or the layout of a mail must not
+ * be listed.
+ */
 const mayBeMissing: Readonly<Record<string, string>> = {
   '<style> element': 'all styles that matter stand inline; it holds dark mode and small screens',
   'Type selector': 'in the style element only',

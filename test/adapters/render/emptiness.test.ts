@@ -1,4 +1,4 @@
-/** Which mails show nothing: told from the template alone where it can be, else from the HTML. */
+/** Mails that show nothing are recognized by the template alone if possible, otherwise by the HTML. */
 import t from 'tap';
 import { alwaysShows, showsAnything, openRenderer } from '../../../src/adapters/render/email/renderer.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';

@@ -1,4 +1,4 @@
-/** Nothing that a variable or an author brings becomes code, leaves its place, or leads to an address that runs code. */
+/** Text of a variable or an author never becomes code, leaves its place, or leads to an address that runs code. */
 import t from 'tap';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';

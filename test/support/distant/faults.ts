@@ -1,10 +1,10 @@
-/** Which call fails and how: by probabilities and a seed, or as a script says. */
+/** Decides which call fails and how: by probabilities and a seed, or by a script. */
 import type { Random } from '../random.js';
 
 /**
- * What becomes of one call to a distant server.
- * `refused`: it was not carried out, and the caller is told so. Of all others the caller learns nothing but that the connection broke:
- * `answer-lost`: it was carried out. `request-lost`: it never is. `late`: it is carried out after the caller was told.
+ * Fate of one call to a distant server. `refused`: the server did not execute it and the caller is told so. For all others the caller only
+ * learns that the connection broke. `answer-lost`: it was executed. `request-lost`: it never is. `late`: it is executed after the caller
+ * was told.
  */
 export type Fate = 'done' | 'refused' | 'answer-lost' | 'request-lost' | 'late';
 export const fates: readonly Fate[] = ['done', 'refused', 'answer-lost', 'request-lost', 'late'];

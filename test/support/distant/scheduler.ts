@@ -52,7 +52,7 @@ export type Scheduler = Readonly<{
   steps: () => number;
 }>;
 
-/** Of tasks that run by themselves those run in one turn that are due within this time. */
+/** Tasks that run by themselves and are due within this time run in one turn. */
 const TURN_MS = 4;
 
 export const makeScheduler = ({ seed, startMs = 0, latency = calm, selfDriven = false }: SchedulerOptions): Scheduler => {

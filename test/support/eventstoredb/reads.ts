@@ -110,7 +110,7 @@ const beginning = (log: ServerLog, options: ReadReq.Options, step: number): numb
   return index + (options.hasSubscription() ? 1 : 0) - (step < 0 ? 1 : 0);
 };
 
-/** Nothing is sent until the log has reached the position. */
+/** Sends no answer until the log has reached the position. */
 const waitingAfter = (log: ServerLog, position: number): number => (log.all.length > 0 ? Number.MAX_SAFE_INTEGER : position);
 
 type Filter = Readonly<{ matches: (event: Written) => boolean; window: number }>;

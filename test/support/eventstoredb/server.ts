@@ -20,7 +20,7 @@ import type { Proposed, ServerLog } from './log.js';
 import { appendAnswer, callError, expectedIn, nameOf, proposedIn, uuidText, type AppendAnswer } from './messages.js';
 import { answerRead, type ReadCall } from './reads.js';
 
-/** What becomes of an append: by default it is written and answered. */
+/** Fate of an append: by default it is written and answered. */
 export type AppendFate =
   /** It is written and the answer is lost, or it is not written and nobody is told. */
   | 'answer-lost'

@@ -33,7 +33,7 @@ const property: Readonly<Record<ColorRole, string>> = {
   cells: 'border-color',
 };
 
-/** Bound: classes for the colours that the variables of one mail bring. Beyond them, one class serves all texts and one all surfaces. */
+/** Classes for the colours that the variables of one mail bring. Beyond them, one class serves all texts and one all surfaces. */
 export const DARK_CLASSES_MAX = 500;
 
 /** `prefix` keeps the names of two sets apart that are in one mail. */

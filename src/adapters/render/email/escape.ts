@@ -157,7 +157,7 @@ export type NarrowTable = Readonly<{
 
 /** From this number of columns on, the class `m` serves whether or not the words need it. */
 const MANY_COLUMNS = 5;
-/** Bound: what labels add to a table, as a multiple of its length. A table with longer labels has none. */
+/** Length that labels may add to a table, as a multiple of its length. A table with longer labels has no labels. */
 const LABELS_SHARE_MAX = 4;
 /** Letters and padding that the class `m` gives the cells of a table. */
 const SMALL_FONT_PX = 12;

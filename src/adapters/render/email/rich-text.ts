@@ -279,7 +279,7 @@ const holdsData = (table: RichElement): boolean => {
 const holds = ({ children }: RichElement, tag: string): boolean =>
   children.some((child) => child.kind === 'element' && (child.tag === tag || holds(child, tag)));
 
-/** Bound: columns that spans reach into. A cell beyond them has one column. */
+/** Columns that spans reach into. A cell beyond them has one column. */
 const TABLE_COLUMNS_MAX = 50;
 
 const visitTable = (table: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {

@@ -53,7 +53,7 @@ export const failureOf = async (given: Given): Promise<DomainError> => {
 };
 
 export type ReadCell = Readonly<{
-  /** Of the attribute `t`; `n` where it is absent. */
+  /** Value of the attribute `t`; `n` if it is absent. */
   type: string;
   text: string;
   formula: string | undefined;

@@ -1,4 +1,4 @@
-/** Where sheets end: generated documents, read page by page with poppler. */
+/** Sheet breaks: generated documents, read page by page with poppler. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';

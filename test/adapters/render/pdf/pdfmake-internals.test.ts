@@ -1,6 +1,6 @@
 /**
- * What is touched of pdfmake's inside is as it was when it was touched. Where an update fails here, look at each place in
- * src/adapters/render/pdf that uses what is named, compare the PDFs before and after, then write down the new digest.
+ * Parts of pdfmake that we use but that are not its public API are unchanged. If an update fails here, look at each place in
+ * src/adapters/render/pdf that uses them, compare the PDFs before and after, then write down the new digest.
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';

@@ -32,7 +32,7 @@ const svg =
 const logo = 'https://example.com/logo.svg';
 const images: ReadonlyMap<string, LoadedImage> = new Map([[logo, { bytes: Buffer.from(svg), contentType: 'image/svg+xml' }]]);
 
-/** Of all that is loaded only where it is asked for: scripts, codes, charts, pictures, names of characters. */
+/** A template that needs all modules that are loaded on demand: scripts, codes, charts, pictures, names of characters. */
 const components = [
   {
     id: 'text',
