@@ -55,9 +55,7 @@ const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: Comm
  */
 const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<UserAuthenticated> => {
   const { userId, sessionId } = await readAccessToken(deps, token);
-  const [ofSession, ofUser] = [deps.session(sessionStream(sessionId)), deps.user(userStream(userId))];
-  const { state: session } = ofSession instanceof Promise ? await ofSession : ofSession;
-  const { state: user } = ofUser instanceof Promise ? await ofUser : ofUser;
+  const [{ state: session }, { state: user }] = await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
   if (session.ended !== undefined) throw refusing(userId, sessionEnded(session.ended));
   if (!holdsSession(user, sessionId, session.epoch)) throw refusing(userId, sessionEnded(user.endedBy ?? 'revoked'));
@@ -76,8 +74,7 @@ const membershipOf = async (
   if (asked === undefined) return { teamId: NO_TEAM, permissions: personPermissions };
   const teamId = parseTeamId(asked);
   if (teamId === undefined) throw teamNotFound();
-  const loaded = deps.team(teamStream(teamId));
-  const { state } = loaded instanceof Promise ? await loaded : loaded;
+  const { state } = await deps.team(teamStream(teamId));
   const member = state?.members?.get(userId);
   if (state === undefined || state.deletedAt !== undefined || member === undefined) throw teamNotFound();
   if (state.requiresSecondFactor === true && !gaveFactor) throw refusing(userId, secondFactorRequired());

@@ -11,14 +11,13 @@ import type { EventMetadata } from '../domain/core/event.js';
 import type { StreamName } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import type { Files } from '../domain/ports/files.js';
-import type { MaybePromise } from '../domain/core/decider.js';
 import type { Ids } from '../domain/ports/ids.js';
 import { nextTurn } from '../shared/concurrency.js';
 
 type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec; sealKey?: SealedUnder }>;
 
 /** The key under which the log is sealed; undefined if it is sealed under none. Rejects if no event may be appended under the key that is set. */
-export type SealedUnder = () => MaybePromise<SealKey | undefined>;
+export type SealedUnder = () => Promise<SealKey | undefined>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
 export type Cause = Readonly<{
@@ -57,10 +56,8 @@ export const encodeAll = async (
   const recipients = recipientKeyCount(version, events[0]);
   const encoded: readonly Plain[] = events.map(recipients > 0 ? ports.codec.encodeApart : ports.codec.encode);
   const isPersonal = encoded.some(({ sealed, apart }) => sealed !== undefined || apart !== undefined);
-  const found = keysOfStream(ports.keys, version, recipients, isPersonal, known);
-  const { id: keyId, key, recipientKeys, own } = found instanceof Promise ? await found : found;
-  const sealedUnder = ports.sealKey?.();
-  const sealKey = sealedUnder instanceof Promise ? await sealedUnder : sealedUnder;
+  const { id: keyId, key, recipientKeys, own } = await keysOfStream(ports.keys, version, recipients, isPersonal, known);
+  const sealKey = await ports.sealKey?.();
   const result: Encoded[] = [];
   let previous = version.hash;
   for (const [index, { type, data, sealed, apart }] of encoded.entries()) {

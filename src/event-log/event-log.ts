@@ -23,7 +23,6 @@ import { readableMetadata } from './hash-chain.js';
 import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
-import type { MaybePromise } from '../domain/core/decider.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
@@ -70,7 +69,7 @@ export type EventLog = Readonly<{
   ) => AsyncIterable<RecordedBatch>;
   head: () => Promise<Position>;
   /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
-  newKey: () => MaybePromise<NewKey>;
+  newKey: () => Promise<NewKey>;
   /** The key of a stream where it still exists, found by any of its events that can be read. */
   existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
   /** Destroys the stream's key, and those of its recipients, and forgets what was opened with them. */

@@ -6,7 +6,6 @@ import { LEDGER_STREAM } from '../domain/core/ids.js';
 import { HOUR_MS } from '../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
 import type { LedgerEvent } from '../domain/teams/events.js';
-import type { MaybePromise } from '../domain/core/decider.js';
 import type { SealKey, Sealing, SignedSeal } from '../domain/ports/keys.js';
 
 export type Seal = Readonly<{ position: number; count: number; root: string }>;
@@ -180,7 +179,7 @@ export const openSealedUnder = (
     if (id !== undefined && !lost.includes(id) && !given.some((key) => key.id === id)) throw new SealKeyMissing(id);
     return (known = given[0]!);
   };
-  return (): MaybePromise<SealKey> =>
+  return async () =>
     known ??
     (looking ??= look().finally(() => {
       looking = undefined;

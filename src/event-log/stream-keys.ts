@@ -5,7 +5,6 @@ import type { EventMetadata } from '../domain/core/event.js';
 import { decodeEvent, namesOf } from './codec.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import { recipientCountOf } from '../domain/email/recipient-parts.js';
-import type { MaybePromise } from '../domain/core/decider.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 
 /**
@@ -81,21 +80,19 @@ export const existingKey = async (keys: Pick<Keys, 'getMany'>, id: string | unde
  * open what the first has sealed. `recipients`: as many as have keys of their own. `isPersonal`: whether anything is to be sealed.
  * `known`: the key of the stream where it is at hand.
  */
-export const keysOfStream = (
+export const keysOfStream = async (
   keys: Keys,
   version: StreamVersion,
   recipients: number,
   isPersonal: boolean,
   known?: SealingKey,
-): MaybePromise<StreamKeys> => {
+): Promise<StreamKeys> => {
   const { revision, keyId, recipientKeys } = version;
   if (!isPersonal) return { id: keyId, key: undefined, recipientKeys, own: none };
   if (recipients > 0) return recipientKeys === undefined ? begin(keys, keyId, recipients) : goOn(keys, keyId, recipientKeys);
   if (known !== undefined) return { id: keyId, key: known, recipientKeys, own: none };
-  if (revision >= 0 || keyId !== undefined) return existingKey(keys, keyId).then((key) => ({ id: keyId, key, recipientKeys, own: none }));
-  const made = keys.create();
-  const asFound = ({ id, key }: Awaited<typeof made>): StreamKeys => ({ id, key, recipientKeys, own: none });
-  return made instanceof Promise ? made.then(asFound) : asFound(made);
+  if (revision >= 0 || keyId !== undefined) return { id: keyId, key: await existingKey(keys, keyId), recipientKeys, own: none };
+  return { ...(await keys.create()), recipientKeys, own: none };
 };
 
 /** `keyId`: of the key that was made before for files that belong to the stream. */

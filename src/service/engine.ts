@@ -9,7 +9,6 @@ import { openCreditsAccounts } from '../commands/billing/credits.js';
 import type { KnownToken } from '../commands/access/needs.js';
 import type { CommandNeeds } from '../commands/needs.js';
 import { joinedCalls } from '../commands/core/idempotency.js';
-import { openHasSuppressions } from '../commands/recipients/suppression-check.js';
 import { readingSessionsAhead } from '../commands/access/tokens.js';
 import { openStateCache } from '../commands/core/state-cache.js';
 import type { TokenParties } from '../domain/ports/access-tokens.js';
@@ -313,7 +312,6 @@ export const makeCommandNeeds = ({ store, servesAlone, ...ports }: CommandPorts 
     eventLog,
     origins,
     credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
-    hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),

@@ -105,11 +105,11 @@ void t.test('where the log is followed a state comes from memory, and what other
   await count(elsewhereLog);
   await follow();
   t.match(await load(stream), { state: 1 });
-  for (let time = 0; time < 10; time += 1) t.match(load(stream), { state: 1 }, 'at once, without a promise');
+  for (let time = 0; time < 10; time += 1) t.match(await load(stream), { state: 1 });
   await count(elsewhereLog);
   await turns();
   t.match(await load(stream), { state: 2 });
-  t.match(load(stream), { state: 2 });
+  t.match(await load(stream), { state: 2 });
   t.same(asked, ['team-1@0', 'team-1@1']);
 });
 
@@ -121,9 +121,9 @@ void t.test('own appends hold at once, those that were refused and those of whic
   t.match(await load(stream), { state: 1 });
   await count(cache.eventLog);
   t.match(await load(stream), { state: 2 });
-  t.match(load(stream), { state: 2 });
+  t.match(await load(stream), { state: 2 });
   await count(elsewhereLog);
-  t.match(load(stream), { state: 2 }, 'nobody has told yet');
+  t.match(await load(stream), { state: 2 }, 'nobody has told yet');
   await count(cache.eventLog);
   t.match(await load(stream), { state: 4 });
   store.loseAnswers(['not written', 'not written', 'not written', 'not written', 'not written', 'not written', 'not written']);
@@ -147,7 +147,7 @@ void t.test('where the subscription is behind for longer than the bound the stre
   holdSubscription(new Promise((resolve) => (letGo = resolve)));
   await count(elsewhereLog);
   await clock.advance(FRESHNESS_MS - 1);
-  t.match(load(stream), { state: 1 }, 'within the bound it may be old');
+  t.match(await load(stream), { state: 1 }, 'within the bound it may be old');
   await clock.advance(1);
   t.match(await load(stream), { state: 2 });
   await count(elsewhereLog);
@@ -158,7 +158,7 @@ void t.test('where the subscription is behind for longer than the bound the stre
   await load(stream);
   await turns();
   asked.length = 0;
-  t.match(load(stream), { state: 3 });
+  t.match(await load(stream), { state: 3 });
   t.same(asked, [], 'caught up, it is served from memory again');
 });
 
@@ -191,7 +191,7 @@ void t.test('a subscription that ends is no ground to serve old states, and the 
   void cache.follow(again.signal);
   await turns();
   t.match(await load(stream), { state: 3 });
-  t.match(load(stream), { state: 3 });
+  t.match(await load(stream), { state: 3 });
   t.same(asked, ['team-1@0', 'team-1@1', 'team-1@0']);
 });
 
@@ -216,7 +216,7 @@ void t.test('a reading that is older than what the subscription told of is not k
   t.match(await load(stream), { state: 1 }, 'the reading lags');
   lag = undefined;
   t.match(await load(stream), { state: 2 }, 'and so it was asked for again');
-  t.match(load(stream), { state: 2 });
+  t.match(await load(stream), { state: 2 });
 });
 
 void t.test('a revocation is answered when it holds everywhere: at once where no other process serves, else after the bound', async (t) => {
@@ -239,7 +239,7 @@ void t.test('what a command has read holds at once: it may have found that there
   t.match(await load(stream), { state: 1 });
   holdSubscription(new Promise(() => {}));
   await count(elsewhereLog);
-  t.match(load(stream), { state: 1 }, 'nobody has told yet');
+  t.match(await load(stream), { state: 1 }, 'nobody has told yet');
   await handle(cache.eventLog, stream, { ...counter, decide: () => [] }, 0, cause);
   t.match(await load(stream), { state: 2 });
 });

@@ -119,9 +119,9 @@ const verifiedWithKey = async (
         ids: countingIds(),
         clock,
         limits,
-        sealKey: () => sealKey,
+        sealKey: async () => sealKey,
       });
-      await sealOnce({ eventLog, store, limits, clock, sealKey: () => sealKey }, new AbortController().signal);
+      await sealOnce({ eventLog, store, limits, clock, sealKey: async () => sealKey }, new AbortController().signal);
     }
     return await verifyLog(store, options.kept, { seals: sealing });
   } finally {

@@ -230,7 +230,7 @@ const keyedWorld = async () => {
   let emails = 0;
   const under = async (key: SealKey | undefined, options: Readonly<{ seals?: boolean; tags?: boolean }> = {}): Promise<void> => {
     const { seals = true, tags = true } = options;
-    const sealKey = () => key;
+    const sealKey = async () => key;
     const parts = { store, keys: memoryKeys(), files: memoryFiles(), ids, clock, limits: defaultLimits };
     const eventLog = openEventLog({ ...parts, ...(tags && { sealKey }) });
     const stream = `email-${(emails += 1)}` as StreamName;
@@ -338,7 +338,7 @@ void t.test('a signer outside is asked for the newest seal alone', async (t) => 
   asked.length = 0;
   t.match(await verified([outside, derived]), { finding: undefined, proof: { key: key.id, isAsSet: true } });
   t.equal(asked.length, 1);
-  const forger: SealKey = { ...key, sign: async () => 'nothing' };
+  const forger: SealKey = { ...outside, sign: async () => 'nothing' };
   await under(forger);
   t.match((await verified([outside, derived])).finding, { kind: 'seal-broken' });
 });

@@ -86,7 +86,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
   const dns = new Map<string, TxtLookup>();
   const bounds: Limits = { ...defaultLimits, ...limits };
   const key = await sealKeyOfTest();
-  const sealKey = (): SealKey => key;
+  const sealKey = async (): Promise<SealKey> => key;
   const open = (): CommandNeeds & FollowedStates => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds, sealKey });
     return makeCommandNeeds({

@@ -1,5 +1,4 @@
 /** The ids of keys, which name a row of wrapped keys and an index in it, and a pool of keys made ahead; for every store of keys. */
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { NewKey } from '../../domain/ports/keys.js';
 import { keysPerRow } from './wrapping.js';
 
@@ -35,7 +34,7 @@ export const keyPlacesByRow = (ids: readonly string[]): ReadonlyMap<number, read
 
 type KeyPool = Readonly<{
   /** Answers at once if a key is left. Rejects if none is left and none can be made. */
-  take: () => MaybePromise<NewKey>;
+  take: () => Promise<NewKey>;
   /** Forgets the keys that are left. */
   close: () => void;
 }>;
@@ -68,17 +67,15 @@ export const keyPool = (make: () => Promise<readonly NewKey[]>, low: number): Ke
     return key;
   };
 
-  const takeMade = async (): Promise<NewKey> => {
-    for (;;) {
-      if (closed) throw new Error('the keys are closed');
-      const key = left();
-      if (key !== undefined) return key;
-      await refill();
-    }
-  };
-
   return {
-    take: () => left() ?? takeMade(),
+    take: async () => {
+      for (;;) {
+        const key = left();
+        if (key !== undefined) return key;
+        if (closed) throw new Error('the keys are closed');
+        await refill();
+      }
+    },
     close: () => {
       closed = true;
       ready = [];

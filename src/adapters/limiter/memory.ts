@@ -45,8 +45,8 @@ export const openMemoryLimiter = ({
   const windows = memoryWindows(bucketsMax);
   const slots = memorySlots(clock);
   return {
-    hit: (asked) => hit(windows, clock, asked),
-    acquire: slots.acquire,
+    hit: async (asked) => hit(windows, clock, asked),
+    acquire: async (...given) => slots.acquire(...given),
     buckets: () => windows.buckets() + slots.buckets(),
     close: async () => {
       windows.clear();

@@ -84,8 +84,7 @@ const tokenExpired = (): DomainError =>
 const namedKey = async (deps: AccessNeeds, kid: string | undefined, nowMs: number): Promise<TokenKey> => {
   const period = kid === undefined ? undefined : periodOfKid(kid);
   if (period === undefined || Math.abs(period - tokenKeyPeriod(nowMs)) > 1) throw invalidToken();
-  const loaded = deps.tokenKey(tokenKeysStream(period));
-  const { state } = loaded instanceof Promise ? await loaded : loaded;
+  const { state } = await deps.tokenKey(tokenKeysStream(period));
   if (state?.kid !== kid) throw invalidToken();
   return state!;
 };

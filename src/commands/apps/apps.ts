@@ -98,8 +98,7 @@ export const openOAuthApp = async (deps: AppNeeds, text: string): Promise<KnownA
   const { state, teamId } = await deps.oauthApp(oauthClientStream(id));
   if (state === undefined || state.deletedAt !== null) return undefined;
   const owner = assertDefined(parseTeamId(teamId ?? ''), 'team id');
-  const loaded = deps.team(teamStream(owner));
-  const { state: team } = loaded instanceof Promise ? await loaded : loaded;
+  const { state: team } = await deps.team(teamStream(owner));
   return team?.deletedAt === undefined ? { ...state, id, teamId: owner } : undefined;
 };
 

@@ -40,7 +40,6 @@ import {
   type TokenKind,
 } from '../../domain/apps/tokens.js';
 import type { OAuthTokensEvent } from '../../domain/apps/events.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Deleted } from '../../api/core/common.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -223,7 +222,7 @@ const findGrant = async (deps: AppNeeds, kind: TokenKind, token: string): Promis
 
 const loadUntil = async <State>(
   { eventLog }: AppNeeds,
-  load: (stream: StreamName) => MaybePromise<Loaded<State>>,
+  load: (stream: StreamName) => Promise<Loaded<State>>,
   stream: StreamName,
   hasIt: (state: State) => boolean,
 ): Promise<Loaded<State>> => {

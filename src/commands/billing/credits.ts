@@ -44,7 +44,6 @@ import type { EndedBefore } from '../../domain/email/milestones.js';
 import { countsFrom, endingsAfter } from '../../domain/email/milestones.js';
 import { endsForFree } from '../../domain/email/status.js';
 import type { Recorded } from '../../domain/events.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { termsOf, type TeamState } from '../../domain/teams/state.js';
 import type { Caller } from '../core/caller.js';
@@ -116,7 +115,7 @@ export type CreditsAccounts = Readonly<{
 
 type CreditsPorts = Readonly<{
   eventLog: EventLog;
-  team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;
+  team: (stream: StreamName) => Promise<Loaded<TeamState>>;
   clock: Pick<Clock, 'now'>;
 }>;
 

@@ -253,8 +253,8 @@ const tooLong = async (deps: EmailNeeds, { templateId, accepted }: PreparedBulk,
     if (seen.has(locale ?? '')) continue;
     seen.add(locale ?? '');
     const { variables, language, company, at } = orderOf(open, index);
-    const compiled = compiledTemplate(deps, templateId, accepted.templateRevision, language);
-    for (const { message } of await sizeWarnings(compiled, { variables, environment: { at, company } }, budget))
+    const compiled = await compiledTemplate(deps, templateId, accepted.templateRevision, language);
+    for (const { message } of sizeWarnings(compiled, { variables, environment: { at, company } }, budget))
       warnings.push(`the template${language?.locale === undefined ? '' : `, in ${language.locale},`} ${message}`);
     await nextTurn();
   }

@@ -227,14 +227,9 @@ const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => 
   return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };
 };
 
-const NOBODY: readonly number[] = [];
-
 /** The place of the recipient, if the address is on the suppression list. */
-const suppressedOf = async (deps: EmailNeeds, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> => {
-  const has = deps.hasSuppressions(teamId);
-  if (!(has instanceof Promise ? await has : has)) return NOBODY;
-  return suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
-};
+const suppressedOf = (deps: EmailNeeds, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> =>
+  suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
 
 const ASKED_AT_ONCE = 50;
 
@@ -245,7 +240,6 @@ export const suppressedBelow = async (
   end: number,
 ): Promise<ReadonlySet<number>> => {
   const places = new Set<number>();
-  if (!(await deps.hasSuppressions(teamId))) return places;
   for (let from = 0; from < end; from += ASKED_AT_ONCE) {
     const asked = content.recipients.slice(from, Math.min(from + ASKED_AT_ONCE, end));
     for (const place of await suppressedPlaces(deps, teamId, asked, batch.accepted.unsubscribeList)) places.add(from + place);

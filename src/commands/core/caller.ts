@@ -16,7 +16,6 @@ import {
 import type { CorePorts, Loaded } from './ports.js';
 import { isoMoment } from './memo.js';
 import type { Cause } from '../../event-log/event-log.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import { type AccessPermission, permissions } from '../../domain/access/permissions.js';
 import type { CallOrigin } from '../../domain/access/origins.js';
 import type { Maker } from '../../domain/keys/grants.js';
@@ -139,17 +138,13 @@ export const refusing = <Refusal extends Error>(userId: UserId, refusal: Refusal
 export const auditedPersonOf = (fault: unknown): UserId | undefined =>
   typeof fault === 'object' && fault !== null ? refusedPeople.get(fault) : undefined;
 
-/** Whether a team is deleted. Answers without a promise if the team is in memory. */
-export const isTeamDeleted = (deps: Pick<CorePorts, 'team'>, teamId: string): MaybePromise<boolean> => {
-  const deleted = deletedAtOf(deps, teamId);
-  return deleted instanceof Promise ? deleted.then((at) => at !== undefined) : deleted !== undefined;
-};
+/** Whether a team is deleted. */
+export const isTeamDeleted = async (deps: Pick<CorePorts, 'team'>, teamId: string): Promise<boolean> =>
+  (await deletedAtOf(deps, teamId)) !== undefined;
 
-/** When a team was deleted; undefined for a team that exists. Answers without a promise if the team is in memory. */
-export const deletedAtOf = ({ team }: Pick<CorePorts, 'team'>, teamId: string): MaybePromise<string | undefined> => {
-  const loaded = team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
-  return loaded instanceof Promise ? loaded.then(({ state }) => state?.deletedAt) : loaded.state?.deletedAt;
-};
+/** When a team was deleted; undefined for a team that exists. */
+export const deletedAtOf = async ({ team }: Pick<CorePorts, 'team'>, teamId: string): Promise<string | undefined> =>
+  (await team(teamStream(assertDefined(parseTeamId(teamId), 'team id')))).state?.deletedAt;
 
 /** The id of the first team, undefined before the first start is done. */
 export const firstTeam = async (deps: Pick<CorePorts, 'eventLog'>): Promise<TeamId | undefined> => {

@@ -1,5 +1,4 @@
 /** The ports that commands of all capabilities use; each capability adds the needs of its own in its `needs.ts`. */
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { StreamName } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -13,7 +12,7 @@ import type { EventLog, StreamVersion } from '../../event-log/event-log.js';
 export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
 
 /** Reads the state of a stream, from memory where this process follows it. */
-export type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;
+export type Load<State> = (stream: StreamName) => Promise<Loaded<State>>;
 
 export type CorePorts = Readonly<{
   eventLog: EventLog;

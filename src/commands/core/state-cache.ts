@@ -7,7 +7,6 @@ import type { Loaded } from './ports.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { DomainEvent, EventType } from '../../domain/events.js';
 import { splitStream, type StreamName } from '../../domain/core/ids.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { EventStore, Position } from '../../domain/ports/event-store.js';
 import type { EventLog } from '../../event-log/event-log.js';
@@ -27,7 +26,7 @@ export type StateCache = Readonly<{
     fold: Fold<Event, State>,
     statesMax: number,
     kept?: Kept,
-  ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
+  ) => (stream: StreamName) => Promise<Loaded<State>>;
   /** The event log, through which appends and reads of this process update the cache at once. */
   eventLog: EventLog;
   /** Follows the log until the signal aborts; while it does not run, every state is read. `began` is called for each new stream. */
@@ -91,7 +90,7 @@ const loaderOf = <Event extends DomainEvent, State>(
   fold: Fold<Event, State>,
   statesMax: number,
   { absent, decrypt }: Kept,
-): ((stream: StreamName) => MaybePromise<Loaded<State>>) => {
+): ((stream: StreamName) => Promise<Loaded<State>>) => {
   const states = boundedCache<StreamName, Entry<State>>({ entriesMax: statesMax });
   changes.listen({
     changed: (stream, revision) => {
@@ -111,7 +110,7 @@ const loaderOf = <Event extends DomainEvent, State>(
     return loaded;
   };
 
-  return (stream) => {
+  return async (stream) => {
     const known = states.get(stream);
     if (known !== undefined && known.isCurrent && freshness.isFresh()) return known.loaded;
     return read(stream, known?.loaded ?? emptyLoaded(stream, fold.initialState));

@@ -164,7 +164,7 @@ const generate = async (
     ]);
   }
   const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
-  const title = inContext(field, `"${name}"`, () =>
+  const title = await inContext(field, `"${name}"`, () =>
     generatedTitle(filename ?? textInLanguage(name, inLanguages, call.language), `${field}.filename`, content, {
       ...input,
       budget: call.budget,
@@ -429,17 +429,13 @@ const detailsIn = (parent: string, details: ErrorDetails): ErrorDetails =>
       };
 
 /**
- * Adds to a fault which attachment it belongs to. Works for what throws at once and for what rejects. `field`: the path of the attachment.
+ * Adds to a fault which attachment it belongs to. `field`: the path of the attachment.
  */
-export const inContext = <T>(field: string, what: string, work: () => T): T => {
-  const place = `${field} (${what})`;
-  const placed = (fault: unknown): never => {
-    throw fault instanceof DomainError ? new DomainError(fault.code, `${place}: ${fault.message}`, detailsIn(field, fault.details)) : fault;
-  };
+export const inContext = async <T>(field: string, what: string, work: () => T | Promise<T>): Promise<T> => {
   try {
-    const result = work();
-    return result instanceof Promise ? (result.catch(placed) as T) : result;
+    return await work();
   } catch (fault) {
-    return placed(fault);
+    if (!(fault instanceof DomainError)) throw fault;
+    throw new DomainError(fault.code, `${field} (${what}): ${fault.message}`, detailsIn(field, fault.details));
   }
 };

@@ -43,8 +43,7 @@ type OwnerDeps = Pick<DomainNeeds, 'claimPlaces' | 'domainClaims' | 'senderDomai
 export const domainOwner = async (deps: OwnerDeps, domain: string): Promise<string | undefined> => {
   const places = deps.claimPlaces(domain);
   if (places === undefined) return undefined;
-  const loaded = deps.domainClaims(places.stream);
-  const { state } = loaded instanceof Promise ? await loaded : loaded;
+  const { state } = await deps.domainClaims(places.stream);
   return ownerBy(deps, state, places, async (stream) => (await deps.senderDomains(stream)).state);
 };
 

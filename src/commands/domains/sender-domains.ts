@@ -62,8 +62,7 @@ export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Reci
   const domain = domainOfAddress(from.email);
   const owner = await domainOwner(deps, domain);
   if (owner === teamId) return;
-  const loaded = deps.senderDomains(senderDomainsStream(teamId));
-  const { state } = loaded instanceof Promise ? await loaded : loaded;
+  const { state } = await deps.senderDomains(senderDomainsStream(teamId));
   if (owner === undefined && maySendFrom(state, domain)) return;
   const message =
     owner === undefined

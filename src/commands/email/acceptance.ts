@@ -85,8 +85,8 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
   const environment = { at: scheduledAt ?? at, company };
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
-  const compiled = compiledTemplate(deps, order.template.id, order.template.revision, order.language);
-  const { subject, assetIds, losses } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
+  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
+  const { subject, assetIds, losses } = renderOnce(compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // Checked before documents are generated: a team without storage left gets none.

@@ -34,8 +34,6 @@ import { templateRules } from '../../domain/templates/email-template.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
-const NOBODY: readonly number[] = [];
-
 /** `sender`: the mail is one of the service itself, sent in that name whatever senders its team may use. */
 type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; sender?: Recipient }>;
 
@@ -155,8 +153,7 @@ const prepare = async (
   const checked = checkRequest(request, latestNow(deps.clock), deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const template = await templateOf(deps, caller, request);
-  const loaded = deps.team(teamStream(caller.teamId));
-  const { state: team } = loaded instanceof Promise ? await loaded : loaded;
+  const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? template.from, team.settings));
   const order: EmailOrder = {
@@ -180,7 +177,7 @@ const prepare = async (
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
   const suppressed =
-    team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
+    team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : [];
   // An email whose recipients are all suppressed costs nothing.
   const isFree = isTest(caller) || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;

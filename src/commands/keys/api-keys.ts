@@ -251,20 +251,16 @@ export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<Ke
       `The bearer token is no API key: it must be ${API_KEY_PREFIX}, or ${TEST_KEY_PREFIX}, followed by 43 characters.`,
     );
   }
-  const known = deps.apiKey(apiKeyStream(read.id));
-  const { state, teamId } = known instanceof Promise ? await known : known;
+  const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
   const nowMs = deps.clock.now();
   const at = isoMoment(nowMs);
   const key = admitApiKey(state, read.hash, at);
   for (const id of key.madeBy) {
-    const maker = deps.apiKey(apiKeyStream(id));
-    admitMade([(maker instanceof Promise ? await maker : maker).state]);
+    admitMade([(await deps.apiKey(apiKeyStream(id))).state]);
   }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
-  const ofTeam = deps.team(teamStream(team));
-  if ((ofTeam instanceof Promise ? await ofTeam : ofTeam).state?.deletedAt !== undefined) throw teamDeleted();
-  const activity = deps.activity(activityStream(team));
-  admitActive((activity instanceof Promise ? await activity : activity).state);
+  if ((await deps.team(teamStream(team))).state?.deletedAt !== undefined) throw teamDeleted();
+  admitActive((await deps.activity(activityStream(team))).state);
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };

@@ -1,6 +1,4 @@
 /** What suppressions, feedback and tracking need. */
-import type { MaybePromise } from '../../domain/core/decider.js';
-import type { TeamId } from '../../domain/core/ids.js';
 import type { ReturnPathDomain } from '../../domain/domains/dns.js';
 import type { ReturnPath } from '../../domain/email/feedback.js';
 import type { ReportReader } from '../../domain/ports/report-reader.js';
@@ -12,17 +10,12 @@ export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; 
 /** Called when a domain refuses mail of this service for its sender, with the reason and the number of recipients. */
 export type NoteBlocked = (domain: string, reason: string, recipients: number) => void;
 
-/** Whether a team has ever suppressed an address. A yes is final; a no is cached for `freshnessMs`. */
-export type HasSuppressions = (teamId: TeamId) => MaybePromise<boolean>;
-
 export type RecipientNeeds = CorePorts &
   Readonly<{
     /** Feedback about emails after they have left; absent if no return path is set up. */
     feedback?: Feedback;
     /** Absent if nobody counts them. */
     noteBlocked?: NoteBlocked;
-    /** Whether a team has ever suppressed an address. */
-    hasSuppressions: HasSuppressions;
     /** The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is set. */
     linkBase?: string;
   }>;

@@ -1,19 +1,7 @@
 /** Tells which addresses are suppressed, from the event log itself. For a team without suppressions nothing is read. */
-import type { HasSuppressions, RecipientNeeds } from './needs.js';
-import type { Loaded } from '../core/ports.js';
-import {
-  suppressionIdOfFingerprint,
-  suppressionStream,
-  teamStream,
-  type StreamName,
-  type SuppressionId,
-  type TeamId,
-} from '../../domain/core/ids.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
-import type { Clock } from '../../domain/ports/clock.js';
-import type { TeamState } from '../../domain/teams/state.js';
+import type { RecipientNeeds } from './needs.js';
+import { suppressionIdOfFingerprint, suppressionStream, teamStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
 import { namesOf } from '../../event-log/codec.js';
-import { boundedCache } from '../../shared/cache.js';
 
 type Deps = Pick<RecipientNeeds, 'eventLog' | 'keys'>;
 
@@ -45,37 +33,13 @@ const isSuppressed = async (deps: Deps, teamId: TeamId, address: string, list: s
 
 /** The places of the suppressed addresses. `list`: the list of the mail that is to be sent. */
 export const suppressedPlaces = async (
-  deps: Deps,
+  deps: Deps & Pick<RecipientNeeds, 'team'>,
   teamId: TeamId,
   addresses: readonly Readonly<{ email: string }>[],
   list: string | undefined,
 ): Promise<readonly number[]> => {
+  const { state: team } = await deps.team(teamStream(teamId));
+  if (team?.hasSuppressions !== true) return [];
   const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email, list)));
   return are.flatMap((is, index) => (is ? [index] : []));
-};
-
-type HasSuppressionsPorts = Readonly<{
-  team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;
-  clock: Pick<Clock, 'monotonic'>;
-  freshnessMs: number;
-}>;
-
-const TEAMS_MAX = 10_000;
-
-/** A process whose state cache does not follow the log would read the stream of the team for each email: it reads it once per `freshnessMs`. */
-export const openHasSuppressions = ({ team, clock, freshnessMs }: HasSuppressionsPorts): HasSuppressions => {
-  const read = boundedCache<TeamId, Readonly<{ has: boolean; untilMs: number }>>({ entriesMax: TEAMS_MAX });
-  const hasOf = ({ state }: Loaded<TeamState>): boolean => state?.hasSuppressions === true;
-  return (teamId) => {
-    const atMs = clock.monotonic();
-    const known = read.get(teamId);
-    if (known !== undefined && (known.has || atMs < known.untilMs)) return known.has;
-    const loaded = team(teamStream(teamId));
-    if (!(loaded instanceof Promise)) return hasOf(loaded);
-    return loaded.then((found) => {
-      const has = hasOf(found);
-      read.set(teamId, { has, untilMs: atMs + freshnessMs });
-      return has;
-    });
-  };
 };

@@ -37,7 +37,7 @@ const kind: TemplateKindOf<'attachment'> = {
   slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, attachmentTemplateSlugStream),
   load: (deps, id) => deps.attachmentTemplate(attachmentTemplateStream(id)),
   fresh: (deps, teamId) => freeId(deps, teamId),
-  prepared: (_deps, _teamId, written) => written,
+  prepared: async (_deps, _teamId, written) => written,
   checked: (deps, draft, { outputFormats, ...written }) => {
     refuseOtherFormats(outputFormats, written.schema ?? draft?.schema);
     return checkedDraft(deps, { ...(draft ?? blank), ...written });

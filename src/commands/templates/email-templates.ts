@@ -31,7 +31,7 @@ const kind: TemplateKindOf<'email'> = {
   slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
   load: (deps, id) => deps.template(templateStream(id)),
   reservedSlug: 'attachment',
-  fresh: (deps) => ({ id: assertDefined(parseTemplateId(deps.ids.uuid()), 'template id') }),
+  fresh: async (deps) => ({ id: assertDefined(parseTemplateId(deps.ids.uuid()), 'template id') }),
   prepared: withDrawnSvgs,
   checked: (deps, draft, written) => checkedDraft(deps, { ...(draft ?? blank), ...written }),
   compiling: (deps, caller) => measuring(deps, caller),
@@ -98,7 +98,7 @@ const compileAndMeasure = async (
     const compiled = await renderer.compileEmailInTurns(inLanguage);
     const dropped = renderer.dropped(inLanguage).filter(({ field, message }) => !told.has(`${field} ${message}`));
     for (const { field, message } of dropped) told.add(`${field} ${message}`);
-    for (const { field, message } of [...dropped, ...(await sizeWarnings(compiled, email, budget))])
+    for (const { field, message } of [...dropped, ...sizeWarnings(compiled, email, budget)])
       warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
     await nextTurn();
   }

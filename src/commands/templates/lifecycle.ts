@@ -19,7 +19,6 @@ import {
   type TemplateStateOf,
 } from '../../domain/templates/decider.js';
 import { idsOfKind, withPlace, type Place, type Standing } from '../billing/plan-limits.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { TemplateKind } from '../../domain/templates/events.js';
 import type { UpdateAttachmentTemplateRequest, UpdateTemplateRequest } from '../../api/templates/templates.js';
 import type { Checked, Known, NotWritten } from './answers.js';
@@ -31,13 +30,13 @@ export type TemplateKindOf<K extends TemplateKind> = Readonly<{
   /** The id that a reference holds by itself, beside a slug, which has to be looked up. */
   idOf: (teamId: TeamId, reference: string) => TemplateIdOf<K> | undefined;
   slugStream: (teamId: TeamId, slug: string) => StreamName;
-  load: (deps: TemplateNeeds, id: TemplateIdOf<K>) => MaybePromise<Loaded<TemplateStateOf<K>>>;
+  load: (deps: TemplateNeeds, id: TemplateIdOf<K>) => Promise<Loaded<TemplateStateOf<K>>>;
   /** A route beside those of single templates, so a template with this slug could not be asked for. */
   reservedSlug?: string;
   /** An id that no template has, drawn for a new one. */
-  fresh: (deps: TemplateNeeds, teamId: TeamId) => MaybePromise<Readonly<{ id: TemplateIdOf<K>; shortId?: string }>>;
+  fresh: (deps: TemplateNeeds, teamId: TeamId) => Promise<Readonly<{ id: TemplateIdOf<K>; shortId?: string }>>;
   /** What is done to what an author writes before it is checked. */
-  prepared: (deps: TemplateNeeds, teamId: TeamId, written: WrittenOf<K>) => MaybePromise<WrittenOf<K>>;
+  prepared: (deps: TemplateNeeds, teamId: TeamId, written: WrittenOf<K>) => Promise<WrittenOf<K>>;
   /** The draft (undefined: that of a new template) with what an author writes. Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
   checked: (deps: TemplateNeeds, draft: DraftOf<K> | undefined, written: WrittenOf<K>) => Checked<DraftOf<K>>;
   compiling: (deps: TemplateNeeds, caller: Caller) => Compiling<K>;
@@ -73,20 +72,13 @@ export const findTemplateOf = async <K extends TemplateKind>(
 ): Promise<Known<K> | undefined> => {
   const living = (id: TemplateIdOf<K>, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<K>>) =>
     template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
-  // Runs for every email: a value that is in memory is not awaited.
-  const load = (id: TemplateIdOf<K>) => {
-    const loaded = kind.load(deps, id);
-    return loaded instanceof Promise ? loaded.then((later) => living(id, later)) : living(id, loaded);
-  };
+  const load = async (id: TemplateIdOf<K>) => living(id, await kind.load(deps, id));
   const id = kind.idOf(teamId, reference);
-  const found = id && load(id);
-  const known = found instanceof Promise ? await found : found;
+  const known = id && (await load(id));
   if (known !== undefined) return known;
-  const slug = deps.slug(kind.slugStream(teamId, reference));
-  const owner = (slug instanceof Promise ? await slug : slug).state;
+  const { state: owner } = await deps.slug(kind.slugStream(teamId, reference));
   const ownerId = owner === undefined ? undefined : kind.rules.parseId(owner);
-  const byName = ownerId && load(ownerId);
-  const named = byName instanceof Promise ? await byName : byName;
+  const named = ownerId && (await load(ownerId));
   // A claim that its template does not use (any more) names nothing.
   return named?.template.slug === reference ? named : undefined;
 };

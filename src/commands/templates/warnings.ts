@@ -9,7 +9,6 @@ import { type FieldError, DomainError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import { assetReferencesOf, type AssetReference, type Texts } from '../../domain/rendering/check/hints.js';
 import { openBudget, type Budget } from '../../domain/rendering/budget.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import type { CompiledEmail, EmailInput } from '../../domain/ports/renderer.js';
 
 /** Most assets that are looked up; a template that names more is warned of the first ones. */
@@ -80,14 +79,9 @@ export const measuringBudget = ({ limits }: Pick<TemplateNeeds, 'limits'>): Budg
  * In: a compiled template and what it is filled with. Out: the warnings about the size of that mail; none where it cannot be rendered
  * within the budget.
  */
-export const sizeWarnings = async (
-  compiled: MaybePromise<CompiledEmail>,
-  email: EmailInput,
-  budget: Budget,
-): Promise<readonly FieldError[]> => {
+export const sizeWarnings = (compiled: CompiledEmail, email: EmailInput, budget: Budget): readonly FieldError[] => {
   try {
-    const render = await compiled;
-    return clippingWarnings(Buffer.byteLength(render({ ...email, budget }).html));
+    return clippingWarnings(Buffer.byteLength(compiled({ ...email, budget }).html));
   } catch (fault) {
     // A mail that cannot be rendered with these values is refused when it is sent.
     if (fault instanceof DomainError) return [];

@@ -1,8 +1,5 @@
 /** The shape of every decision: facts come in with the command, events go out, nothing else happens. */
 
-/** A value that is mostly in memory and then answered without a promise, which would cost more than the answer. Callers await it. */
-export type MaybePromise<T> = T | Promise<T>;
-
 export type Decider<Command, Event, State> = Readonly<{
   /** Pure and synchronous. A broken rule throws DomainError; a repeated command yields no events. */
   decide: (command: Command, state: State) => readonly Event[];

@@ -3,8 +3,6 @@
  * What was sealed under a destroyed key can be opened by nobody.
  */
 
-import type { MaybePromise } from '../core/decider.js';
-
 export type SealingKey = Readonly<{
   /**
    * AES-256-GCM with a fresh nonce, of a text its UTF-8; `context` (for events: where they stand) is authenticated, not stored.
@@ -25,7 +23,7 @@ export type Keys = Readonly<{
    * A key that nobody else has been given, under an id that never comes again; it survives a power loss when this resolves.
    * Keys may be made ahead and are then given at once; one that was made and never given to anybody harms nobody.
    */
-  create: () => MaybePromise<NewKey>;
+  create: () => Promise<NewKey>;
   /** The keys that exist among `ids`; one that was destroyed is absent, and so is one that is damaged. */
   getMany: (ids: readonly string[]) => Promise<ReadonlyMap<string, SealingKey>>;
   /**
@@ -49,11 +47,14 @@ export type SealKey = Readonly<{
   id: string;
   /** The tag of an event that is appended under the key: 32 hex digits over its hash. */
   tag: (hash: string) => string;
-  /** The answer of the key to a text, always the same. A promise if a signer outside answers, which rejects if it does not. */
-  sign: (text: string) => MaybePromise<string>;
-  /** Present if a signer outside answers, which takes its time. */
-  isOutside?: true;
-}>;
+}> &
+  (KeyHere | SignerOutside);
+
+/** The answer of the key to a text, always the same. */
+type KeyHere = Readonly<{ isOutside?: never; sign: (text: string) => string }>;
+
+/** A program that signs. `sign` rejects if it does not answer. */
+type SignerOutside = Readonly<{ isOutside: true; sign: (text: string) => Promise<string> }>;
 
 /** A seal as it is told outside. */
 export type SignedSeal = Readonly<{ at: string; position: number; count: number; root: string; key?: string; mac?: string }>;

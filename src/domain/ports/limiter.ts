@@ -3,7 +3,6 @@
  * then counts by itself with the same limits, says so in the log once, and goes back to the shared ones when they answer. So a limit is
  * exact while they are there, and for a while at most as many times as large as there are processes; no request is refused for that.
  */
-import type { MaybePromise } from '../core/decider.js';
 
 /** A fixed window of `windowMs` that starts with its first hit and admits `limit` hits. */
 export type Window = Readonly<{ bucket: string; limit: number; windowMs: number }>;
@@ -24,11 +23,11 @@ export type Slot = Readonly<{ release: () => void }>;
 
 export type Limiter = Readonly<{
   /** Counts one hit in every window, atomically: where any is full none is counted. */
-  hit: (windows: readonly Window[]) => MaybePromise<Admission>;
+  hit: (windows: readonly Window[]) => Promise<Admission>;
   /**
    * Takes one of `limit` concurrency slots of `bucket`; undefined where all are taken. A slot is free again after `ttlMs` where nobody
    * releases it, so that a process that died holds none for good.
    */
-  acquire: (bucket: string, limit: number, ttlMs: number) => MaybePromise<Slot | undefined>;
+  acquire: (bucket: string, limit: number, ttlMs: number) => Promise<Slot | undefined>;
   close: () => Promise<void>;
 }>;

@@ -2,7 +2,6 @@
  * Figures of a running process, for whoever watches it. A label is one of few fixed words (a priority, a status, the name of a worker), or one of a bounded number of mail domains:
  * never an address, a subject, a key, a token or an id, for figures are kept long and by others.
  */
-import type { MaybePromise } from '../core/decider.js';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -17,5 +16,5 @@ export type Meter = Readonly<{
   /** Adds one value to a distribution with these upper bounds. */
   histogram: (figure: Figure & Readonly<{ buckets: readonly number[] }>) => (value: number, labels?: Labels) => void;
   /** Read whenever somebody asks for the figures; where `read` rejects, this figure is left out of that answer. */
-  gauge: (figure: Figure, read: () => MaybePromise<readonly Reading[]>) => void;
+  gauge: (figure: Figure, read: () => readonly Reading[] | Promise<readonly Reading[]>) => void;
 }>;

@@ -3,7 +3,6 @@ import type { FieldError } from '../core/errors.js';
 import type { PictureSize } from '../rendering/pictures.js';
 import type { Budget } from '../rendering/budget.js';
 import type { JsonObject } from '../core/json.js';
-import type { MaybePromise } from '../core/decider.js';
 import type { AttachmentTemplateContent, EmailTemplateContent } from '../rendering/content.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
 import type { Loss } from '../rendering/paths/losses.js';
@@ -67,7 +66,7 @@ export type Renderer = Readonly<{
    * The compiled revision named by `cacheKey`; what a revision holds never changes, so `load` (which answers a checked
    * template) is called only where it is not in the cache.
    */
-  email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => MaybePromise<CompiledEmail>;
+  email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => Promise<CompiledEmail>;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   /** Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. */

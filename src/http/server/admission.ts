@@ -59,8 +59,7 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
     }
     request.caller = callerWith(admitted, request);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
-    const hit = deps.limiter.hit(windowsOf(rate, admitted));
-    enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, admitted));
+    enforce(await deps.limiter.hit(windowsOf(rate, admitted)), reply, () => limitInWords(rate, admitted));
     checkPermission(request, access, rate, admitted);
     if (needsSlot(rate, admitted)) await acquireSlot(deps, reply, admitted);
   };

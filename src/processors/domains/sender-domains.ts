@@ -30,8 +30,7 @@ export const openDomainKeys = ({ eventLog, senderDomains }: Pick<DomainNeeds, 'e
   const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
   return async (teamId, senderDomain) => {
     const stream = senderDomainsStream(assertDefined(parseTeamId(teamId), 'team id'));
-    const known = senderDomains(stream);
-    const { state } = known instanceof Promise ? await known : known;
+    const { state } = await senderDomains(stream);
     const domain = state && verifiedDomainOf(state, senderDomain);
     if (domain === undefined) return undefined;
     const name = [stream, domain.id, ...domain.signing.map(({ selector }) => selector)].join(' ');

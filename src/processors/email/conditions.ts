@@ -4,7 +4,6 @@ import { deletedAtOf } from '../../commands/core/caller.js';
 import type { EmailCommand } from '../../domain/email/decider.js';
 import { type Email, pendingRecipients } from '../../domain/email/state.js';
 import { hasIt } from '../../domain/email/status.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
@@ -37,43 +36,30 @@ export type HostBreaker = Gate &
 
 type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
 
-type Deps = Pick<EmailNeeds, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
+type Deps = Pick<EmailNeeds, 'eventLog' | 'keys' | 'team' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
 
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;
 
-/** The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others. Synchronous if the team is cached. */
-export const withdrawalOf = (
+/** The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others. */
+export const withdrawalOf = async (
   deps: Pick<EmailNeeds, 'team' | 'clock'>,
   teamId: string,
   email: Email,
-): MaybePromise<Withdraw | undefined> => {
-  const deleted = deletedAtOf(deps, teamId);
-  const decide = (deletedAt: string | undefined): Withdraw | undefined =>
-    deletedAt === undefined || email.recipientStatuses.some(hasIt)
-      ? undefined
-      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
-  return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
+): Promise<Withdraw | undefined> => {
+  const deletedAt = await deletedAtOf(deps, teamId);
+  return deletedAt === undefined || email.recipientStatuses.some(hasIt)
+    ? undefined
+    : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
 };
 
-/** The command instead of an attempt if waiting recipients are suppressed; undefined: none is. Synchronous if the team has no suppressions. */
-export const suppressionOf = (deps: Deps, teamId: string, email: Email): MaybePromise<Suppress | undefined> => {
-  const team = assertDefined(parseTeamId(teamId), 'team id');
-  const has = deps.hasSuppressions(team);
-  if (has === false) return undefined;
-  return has === true ? suppressionAmong(deps, team, email) : has.then((does) => (does ? suppressionAmong(deps, team, email) : undefined));
-};
-
-const suppressionAmong = async (
-  deps: Deps,
-  teamId: Parameters<Deps['hasSuppressions']>[0],
-  email: Email,
-): Promise<Suppress | undefined> => {
+/** The command instead of an attempt if waiting recipients are suppressed; undefined: none is. */
+export const suppressionOf = async (deps: Deps, teamId: string, email: Email): Promise<Suppress | undefined> => {
   const { content } = email;
   if (content === undefined) return undefined;
   const pending = pendingRecipients(email);
   const places = await suppressedPlaces(
     deps,
-    teamId,
+    assertDefined(parseTeamId(teamId), 'team id'),
     pending.map((index) => content.recipients[index]!),
     email.accepted.unsubscribeList,
   );

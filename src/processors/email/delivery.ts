@@ -195,11 +195,9 @@ const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2
 const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts: readonly Part[]) => {
   const { state: email, teamId } = context;
   await deps.turnFor(email.accepted.priority);
-  const withdrawal = withdrawalOf(deps, teamId, email);
-  attempt.suppressing = withdrawal instanceof Promise ? await withdrawal : withdrawal;
+  attempt.suppressing = await withdrawalOf(deps, teamId, email);
   if (attempt.suppressing !== undefined) return undefined;
-  const suppression = suppressionOf(deps, teamId, email);
-  attempt.suppressing = suppression instanceof Promise ? await suppression : suppression;
+  attempt.suppressing = await suppressionOf(deps, teamId, email);
   if (attempt.suppressing !== undefined) return undefined;
   const [recorded, made] = await bothDone(context.begin(), firstMessage(deps, context, parts));
   if (recorded === undefined) return undefined;

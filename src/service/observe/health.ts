@@ -280,14 +280,6 @@ const diskReasons = async ({ disk }: HealthWatchDeps): Promise<readonly HealthRe
 export const watchCommits = (clock: Clock): CommitWatch => {
   let refusedMs: number | undefined;
   let keyRefusedMs: number | undefined;
-  const keyMade = <Made>(made: Made): Made => {
-    keyRefusedMs = undefined;
-    return made;
-  };
-  const keyRefused = (fault: unknown): never => {
-    keyRefusedMs = clock.monotonic();
-    throw fault;
-  };
   return {
     watched: (store) => ({
       ...store,
@@ -304,13 +296,14 @@ export const watchCommits = (clock: Clock): CommitWatch => {
     }),
     watchedKeys: (keys) => ({
       ...keys,
-      // A key that is ready is returned at once, without a promise.
-      create: () => {
+      create: async () => {
         try {
-          const made = keys.create();
-          return made instanceof Promise ? made.then(keyMade, keyRefused) : keyMade(made);
+          const made = await keys.create();
+          keyRefusedMs = undefined;
+          return made;
         } catch (fault) {
-          return keyRefused(fault);
+          keyRefusedMs = clock.monotonic();
+          throw fault;
         }
       },
     }),

@@ -104,10 +104,7 @@ export const measuredRenderer = (deps: MeasuringDeps): ((renderer: Renderer) => 
   };
   return (renderer) => ({
     ...renderer,
-    email: (cacheKey, load) => {
-      const compiled = renderer.email(cacheKey, load);
-      return compiled instanceof Promise ? compiled.then(timed) : timed(compiled);
-    },
+    email: async (cacheKey, load) => timed(await renderer.email(cacheKey, load)),
   });
 };
 

@@ -233,10 +233,7 @@ const tracedRenderer = ({ scopes, nowMs }: TracingDeps): ((renderer: Renderer) =
   };
   return (renderer) => ({
     ...renderer,
-    email: (cacheKey, load) => {
-      const compiled = renderer.email(cacheKey, load);
-      return compiled instanceof Promise ? compiled.then(traced) : traced(compiled);
-    },
+    email: async (cacheKey, load) => traced(await renderer.email(cacheKey, load)),
   });
 };
 

@@ -1,6 +1,5 @@
 /** A distant limiter in memory: while it is away each process counts by itself, and says so. */
 import { openMemoryLimiter } from '../../../src/adapters/limiter/memory.js';
-import type { MaybePromise } from '../../../src/domain/core/decider.js';
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import type { Limiter, Slot } from '../../../src/domain/ports/limiter.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
@@ -15,11 +14,7 @@ export const openDistantLimiter = (
   const own = openMemoryLimiter({ clock });
   let isAway = false;
 
-  const shared = async <Answer>(
-    operation: string,
-    there: () => MaybePromise<Answer>,
-    here: () => MaybePromise<Answer>,
-  ): Promise<Answer> => {
+  const shared = async <Answer>(operation: string, there: () => Promise<Answer>, here: () => Promise<Answer>): Promise<Answer> => {
     try {
       const answer = await ask(network, operation, there);
       isAway = false;

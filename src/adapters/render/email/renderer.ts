@@ -69,7 +69,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
     return made.render;
   };
   return {
-    email: (cacheKey, load) => {
+    email: async (cacheKey, load) => {
       const known = compiled.get(cacheKey);
       if (known !== undefined) return known.render;
       const pending = loading.get(cacheKey);
