@@ -151,6 +151,13 @@ void t.test('every relative link and picture resolves', async (t) => {
   }
 });
 
+void t.test('every file of the code that a page names exists', (t) => {
+  for (const file of readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')))
+    for (const [, path = ''] of read(`docs/${file}`).matchAll(/`((?:src|test|bin|bench)\/[\w./-]*\w)\/?`/g))
+      t.ok(existsSync(join(root, path)), `${file} names ${path}`);
+  t.end();
+});
+
 void t.test('every endpoint stands in the page of the API with its permission', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
