@@ -63,6 +63,7 @@ export const openCallOrigins = (eventLog: Log): CallOrigins => {
       // The origin of a person belongs to no team, so that it is not removed with a team.
       const plain = auditActorOf(cause.actor).type === 'user' ? { ...others, teamId: NO_TEAM } : others;
       try {
+        // Not by `handle`: the event notes where a call came from, and nothing about it is decided.
         const version = await eventLog.append(stream, known.version, [event], plain);
         known.places.set(digest(kept), version.revision);
         known.version = version;
@@ -150,6 +151,7 @@ export const forgetOrigins = async (eventLog: Log, stream: StreamName, cause: Ca
     if (last === undefined) return;
     if (events.some(({ event }) => isForgetting(event))) break;
     try {
+      // Not by `handle`: the event notes that the month is over, and nothing about it is decided.
       await eventLog.append(stream, versionOf(last), [{ type: 'CallOriginsForgotten', data: { at: cause.at } }], cause);
       break;
     } catch (fault) {

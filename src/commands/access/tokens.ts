@@ -118,6 +118,7 @@ const makeKey = async (deps: AccessNeeds, period: number): Promise<TokenKey> => 
   const kid = kidOf(period, deps.ids.bytes(16));
   const at = isoTime(deps.clock.now());
   try {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(
       stream,
       startOf(stream),
@@ -140,6 +141,7 @@ const retireKey = async (deps: AccessNeeds, period: number): Promise<void> => {
   if (state === undefined || state.isRetired) return;
   const at = isoTime(deps.clock.now());
   try {
+    // Not by `handle`: if another process was faster, the key is retired.
     await deps.eventLog.append(stream, version, [{ type: 'TokenKeyRetired', data: { at } }], causeAt(at));
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;

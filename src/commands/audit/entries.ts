@@ -54,6 +54,7 @@ export const recordAuditExport = async (
     const last = await deps.eventLog.last(stream);
     const [recorded] = last === undefined ? [] : await deps.eventLog.load(stream, last.revision);
     try {
+      // Not by `handle`: the event notes an export, and nothing about it is decided.
       await deps.eventLog.append(stream, recorded === undefined ? startOf(stream) : versionOf(recorded), [event], cause);
       return;
     } catch (fault) {

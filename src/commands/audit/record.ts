@@ -47,6 +47,7 @@ const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => P
         const causes: Cause[] = [];
         for (const { call, at } of left) causes.push(await causeOfCall(deps, call, at));
         const events = left.map(({ event }) => event);
+        // Not by `handle`: the events note refused calls and reads, and nothing about it is decided.
         versions.set(stream, await deps.eventLog.append(stream, found.version, events, causes as [Cause, ...Cause[]]));
         return [];
       } catch (fault) {

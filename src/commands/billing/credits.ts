@@ -440,6 +440,7 @@ const decideTogether = async (
     const [first, ...rest] = causes.map((index) => waiting[index]!.cause);
     if (first === undefined) return decisions;
     try {
+      // Not by `handle`: the decisions of several waiting calls share one append, because all sends of a team write to this stream.
       loaded.version = await eventLog.append(stream, loaded.version, events, [first, ...rest]);
       for (const event of events) advanceCredits(loaded.state, event);
       states.set(stream, loaded);
@@ -545,6 +546,7 @@ const isMissingEmail = async ({ eventLog }: SettlingDeps, stream: StreamName, ca
   const last = await eventLog.last(stream);
   if (last !== undefined) return isGivenUp(last);
   try {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     await eventLog.append(stream, startOf(stream), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
     return true;
   } catch (fault) {

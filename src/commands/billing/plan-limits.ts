@@ -107,6 +107,7 @@ export const openPlaces = (deps: Deps, caller: Caller, resource: string, since: 
     read: () => readPlaces(deps.eventLog, stream, since),
     keep: async (version, held) => {
       try {
+        // Not by `handle`: what is held is counted over other streams, again after a conflict.
         await deps.eventLog.append(stream, version, [{ type: 'PlacesTaken', data: { at: cause.at, since, held: [...held] } }], cause);
         return true;
       } catch (fault) {

@@ -162,6 +162,7 @@ export const makeBatchEmail = async (
   const { made, events } = await eventsFor(deps, order, cause.at, isErased ? { end: 'erased' } : options);
   const stream = emailStream(order.id);
   try {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     const { position } = await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
     made.claim?.accepted(position);
   } catch (fault) {

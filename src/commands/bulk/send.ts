@@ -101,6 +101,7 @@ const accept = async (
   const charged = isTest(caller) ? undefined : await reserveFor(deps, caller, { stream, cost: prepared.cost, cause });
   const event = eventOf(deps, caller, prepared, { fingerprint, charged });
   try {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(stream, startOf(stream), [event], cause);
   } catch (fault) {
     // The bulk send may exist, by this call or another with its key: `settle-credits` checks the reservation later.

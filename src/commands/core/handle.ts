@@ -1,4 +1,7 @@
-/** Load, fold, decide, append: the one way in which a command changes a stream. */
+/**
+ * Load, fold, decide, append: the one way in which a command changes a stream. A comment that begins with "Not by `handle`" stands where an event
+ * is appended without it, and says why.
+ */
 import type { Decider } from '../../domain/core/decider.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { startOf, versionOf, type Cause, type EventLog } from '../../event-log/event-log.js';

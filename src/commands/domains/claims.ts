@@ -69,6 +69,7 @@ export const claimDomain = async (
     const claimed = state.get(name!);
     if (claimed?.teamId === teamId && claimed.id === id) return true;
     try {
+      // Not by `handle`: whether the claim holds depends on streams of other teams, which are read again after a conflict.
       await deps.eventLog.append(
         places.stream,
         version,

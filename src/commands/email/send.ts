@@ -102,6 +102,7 @@ const accept = async (
   try {
     if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
     if (charged !== undefined) event = withCharged(made, charged);
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), acceptedEvents(event, suppressed), cause);
     claim?.accepted(position);
   } catch (fault) {

@@ -37,6 +37,7 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
   const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
   const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
   if (team.state === undefined) {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(
       teamStream(teamId),
       team.version,
@@ -55,6 +56,7 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
   }
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
+    // Not by `handle`: if another process was faster, its event says the same.
     await deps.eventLog.append(INSTANCE_STREAM, instance.version, [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;

@@ -111,6 +111,7 @@ export const noteIn = async ({ store }: Pick<RepairDeps, 'store'>, noted: NotedS
 const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
   const cause = causeOfRepair(deps);
   const { version } = await loadState(deps.eventLog, INSTANCE_STREAM, instanceFold);
+  // Not by `handle`: the operator accepted the loss, and nothing about it is decided.
   await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
 };
 

@@ -91,6 +91,7 @@ export const makeUser = async (
   await claimAddress(deps, addressId, userId, cause);
   const stream = userStream(userId);
   const by = known.invitation === undefined ? {} : { invitation: known.invitation };
+  // Not by `handle`: the stream begins here, so there is no state to decide on.
   await deps.eventLog.append(
     stream,
     startOf(stream),

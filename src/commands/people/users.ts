@@ -31,6 +31,7 @@ export const claimAddress = async (deps: TeamNeeds, addressId: string, userId: U
     if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
   }
   try {
+    // Not by `handle`: whether the address is free depends on the stream of its owner; who was slower does not get it.
     await deps.eventLog.append(stream, version, userAddressDecider.decide({ type: 'ClaimAddress', at: cause.at, userId }, owner), cause);
   } catch (fault) {
     if (fault instanceof WrongExpectedRevision) throw addressTaken();

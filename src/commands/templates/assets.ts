@@ -118,6 +118,7 @@ const store = async (deps: TemplateNeeds, caller: Caller, { id, bytes, contentTy
   const data: AssetUploaded['data'] = { at: cause.at, contentType, sizeBytes: bytes.byteLength, ...size, file };
   const events = assetDecider.decide({ type: 'UploadAsset', uploaded: { type: 'AssetUploaded', data, sealed: description } }, undefined);
   try {
+    // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
   } catch (fault) {
     // What was put for an asset that certainly did not come to be belongs to nobody; where that is not known, it may be the asset's.

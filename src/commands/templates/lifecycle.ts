@@ -312,6 +312,7 @@ export const claimSlug = async (
   if (owner === templateId) return { stream, templateId };
   if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
   try {
+    // Not by `handle`: whether the slug is free depends on the stream of its owner, which is read again after a conflict.
     await deps.eventLog.append(stream, version, [claimedBy(templateId, cause.at)], cause);
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;

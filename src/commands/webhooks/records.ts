@@ -79,10 +79,12 @@ export const appendAfter = async (
   let { part, version, since = at } = known;
   if (isFull(known, at)) {
     const closed = { type: 'WebhookOutcomesClosed', data: { at, since, progress: known.progress } } as const;
+    // Not by `handle`: the event closes a part that is full, and nothing about it is decided.
     await eventLog.append(webhookOutcomeStream(id, part), version, [closed], cause);
     ({ part, version, since = at } = nextPart(id, part));
   }
   const event = make({ at, since }, known.progress);
+  // Not by `handle`: the event notes the result of an attempt, and nothing about it is decided.
   const appended = await eventLog.append(webhookOutcomeStream(id, part), version, [event], cause);
   const isEnded = event.type === 'WebhookOutcomesEnded';
   return { outcomes: { part, version: appended, since, progress: event.data.progress, isEnded }, appended };
@@ -123,6 +125,7 @@ export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, ca
     const failed = failedIn(await eventLog.load(stream, 0, []));
     const isEnded = type === 'WebhookOutcomesEnded';
     try {
+      // Not by `handle`: the event notes that the outcomes are removed, and nothing about it is decided.
       await eventLog.append(stream, versionOf(last), [{ type: 'WebhookOutcomesRemoved', data: { ...place, isEnded, failed } }], cause);
     } catch (fault) {
       if (fault instanceof WrongExpectedRevision) return;

@@ -77,6 +77,7 @@ const causeOf = (deps: SealDeps, fence: number | undefined) =>
 const recordSeen = async (deps: SealDeps, awayMs: number | null, fence: number): Promise<void> => {
   const { version } = await loadLedger(deps);
   const cause = causeOf(deps, fence);
+  // Not by `handle`: the event notes that this instance runs, and nothing about it is decided.
   await deps.eventLog.append(LEDGER_STREAM, version, [{ type: 'InstanceSeen', data: { at: cause.at, awayMs } }], cause);
 };
 
@@ -88,6 +89,7 @@ export const sealOnce = async (deps: SealDeps, signal: AbortSignal, fence?: numb
   const cause = causeOf(deps, fence);
   for await (const seal of sealSegments(deps.store, loaded.state, deps.limits.ledgerSealEveryEvents, signal)) {
     const data = await signSeal(await deps.sealKey?.(), cause.at, seal);
+    // Not by `handle`: a seal is calculated from the log under a lease, and nothing about it is decided.
     version = await deps.eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data }], cause);
     seals += 1;
   }
@@ -207,5 +209,6 @@ const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: 
 
 const forgetEntries = async ({ eventLog }: ForgetAuditDeps, ids: readonly string[], cause: Cause): Promise<void> => {
   const { version } = await loadState(eventLog, AUDIT_RETENTION_STREAM, { evolve: (state: null) => state, initialState: null });
+  // Not by `handle`: the event notes what was forgotten, and nothing about it is decided.
   await eventLog.append(AUDIT_RETENTION_STREAM, version, [{ type: 'AuditEntriesForgotten', data: { at: cause.at, ids: [...ids] } }], cause);
 };

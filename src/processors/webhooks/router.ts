@@ -229,6 +229,7 @@ const appendMark = async (
   const at = isoTime(clock.now());
   const { teamId, correlationId, eventId: causationId } = metadata;
   const cause = { teamId, actor: `processor:${NAME}`, correlationId, causationId, at, fence };
+  // Not by `handle`: the event notes how far routing came, under a lease, and nothing about it is decided.
   return eventLog.append(WEBHOOK_ROUTER_STREAM, version, [{ type: 'WebhookRoutesReached', data: { at, stream, revision } }], cause);
 };
 
@@ -332,6 +333,7 @@ const appendFact = async (deps: Deps, route: Route, entries: RoutedEntry[], fenc
 const appendRouted = async ({ eventLog, clock }: Deps, route: Route, { data, cause, fence }: Fact): Promise<void> => {
   const { end } = route;
   const at = isoTime(clock.now());
+  // Not by `handle`: the event notes what was routed, under a lease, and nothing about it is decided.
   const version = await eventLog.append(
     webhookRouteStream(route.id, end.part),
     end.version,
