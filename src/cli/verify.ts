@@ -18,7 +18,10 @@ export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<voi
   assertFounded(readConfig());
   const areWhole = verifyDatabases();
   if (!areWhole) process.exitCode = exitCodes.damaged;
-  /** What cannot be checked because a file is damaged hides nothing of the rest. With whole files it is no damage: the command could not finish. */
+  /**
+   * A check that fails because a file is damaged does not stop the other checks. If the files are whole, it is no damage: the command could
+   * not finish.
+   */
   const part = async (name: string, check: () => Promise<boolean>): Promise<boolean> => {
     try {
       return await check();
@@ -153,7 +156,11 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
   return sound;
 };
 
-type Said = Readonly<{ faults: readonly string[]; /** What was compared, if there are no faults. */ line: string; isUnfinished?: boolean }>;
+type Said = Readonly<{
+  faults: readonly string[];
+  /** Text on the compared parts, if there are no faults. */ line: string;
+  isUnfinished?: boolean;
+}>;
 
 const compared = async (projection: Projection, engine: Engine, options: CompareOptions): Promise<Said> => {
   try {

@@ -148,7 +148,7 @@ const openReceiver = async ({ clock, port, secret, take, refuse }: ReceiverOptio
   };
 };
 
-/** What is wrong with a post; undefined if it was signed with the secret within the tolerance. */
+/** Fault of a post; undefined if it was signed with the secret within the tolerance. */
 const faultOf = (headers: IncomingHttpHeaders, body: Buffer, secret: string, nowMs: number): string | undefined => {
   const timestamp = String(headers['x-service-timestamp'] ?? '');
   if (!(Math.abs(nowMs / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S)) return 'its X-Service-Timestamp is not of now';

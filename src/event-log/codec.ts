@@ -140,7 +140,7 @@ const parse = (text: string, what: string): unknown => {
   }
 };
 
-/** What is written of an event, as values. */
+/** Stored parts of an event, as values. */
 type Written = Readonly<{
   event: DomainEvent;
   name: string;
@@ -229,6 +229,6 @@ const parseApart = ({ shared, own }: PlainApart, { type, storedType, values, che
   }
 };
 
-/** What this program reads and writes. */
+/** Codec with all versions that this program reads and writes. */
 export const codec = makeCodec(eventVersions);
 export const { encode: encodeEvent, decode: decodeEvent, namesOf } = codec;

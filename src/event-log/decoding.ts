@@ -31,8 +31,8 @@ export const isUnknown = (decoded: Recorded | Unreadable): decoded is Unreadable
 type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
 
 /**
- * What is wanted of the sealed parts: `types` are the stored names whose part is decrypted, absent for all. `mayBeGone` tells whether
- * the personal part of an event may be missing although its key is there.
+ * Encrypted parts that a read asks for: `types` are the stored names whose part is decrypted, absent for all. `mayBeGone` tells whether the
+ * personal part of an event may be missing although its key exists.
  */
 type Wanted = Readonly<{ types: ReadonlySet<string> | undefined; part: SealedPart; mayBeGone: (event: StoredEvent) => boolean }>;
 
@@ -171,7 +171,7 @@ const decodeFromFiles = async (
     if (key !== undefined && sealedFile !== undefined && sealed === undefined && !wanted.mayBeGone(event))
       throw new UnreadableEvent(`its file ${sealedFile} is missing`);
     const plain = plainOf(codec, wanted, parts);
-    // What lies in a file is large: each part of the work has a turn of the event loop.
+    // A part in a file is large: wait for a turn of the event loop before each.
     await nextTurn();
     const recorded = recordedFrom(codec, wanted, parts, plain);
     await nextTurn();
@@ -240,8 +240,9 @@ const assertTimes = ({ type, data }: DomainEvent): void => {
 };
 
 /**
- * What a reader of the whole log does at an event that a newer program wrote. It stops, so that a newer program beside it takes over its lease;
- * if none has done so in a bounded time, it passes over the event as over a damaged one, so that one stream waits and all else goes on.
+ * Behaviour of a reader of the whole log at an event that a newer program wrote. It stops, so that a newer program beside it takes over its
+ * lease; if none has done so in a bounded time, it passes over the event as over a damaged one, so that one stream waits and all else goes
+ * on.
  */
 export type GivingWay = Readonly<{
   /** Notes that a run of the reader begins, while the log ends at `head`. */

@@ -99,7 +99,7 @@ export type EventLogPorts = Readonly<{
   ids: Ids;
   clock: Pick<Clock, 'sleep'>;
   limits: Limits;
-  /** What is read and written; default: all versions, the newest of each. */
+  /** Versions that are read and written; default: all versions, the newest of each. */
   codec?: Codec;
   /** The key under which each event gets its tag; absent: no event gets one. */
   sealKey?: SealedUnder;

@@ -25,7 +25,7 @@ export type Verification = Readonly<{
   /** The hashes of the events after the last seal. */
   unsealed: readonly string[];
   finding: Finding | undefined;
-  /** What the seal keys prove; undefined if the log was verified without them. */
+  /** Proof by the seal keys; undefined if the log was verified without them. */
   proof: Proof | undefined;
 }>;
 

@@ -57,7 +57,7 @@ export type Queries = Readonly<{
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
   /** Newest first. */
   listOAuthApps: (teamId: TeamId, paging: Paging) => Promise<Page<OAuthAppListing>>;
-  /** What that person has granted, the newest first; nobody has granted nothing. */
+  /** Grants of that person, the newest first; none for `undefined`. */
   listGrants: (userId: UserId | undefined, paging: Paging) => Promise<Page<OAuthGrantListing>>;
   /** The sessions of a person that have not ended by themselves, the newest first; nobody has none. */
   listSessions: (userId: UserId | undefined, paging: Paging) => Promise<Page<SessionId>>;

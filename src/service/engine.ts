@@ -240,7 +240,7 @@ export const warnOfLog = async ({ store, codec, logFaults, logger }: Engine): Pr
   );
 };
 
-/** What the health endpoint shows of the log. */
+/** Log health for the health endpoint. */
 export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth => {
   const unknown = logFaults.unknown();
   return {

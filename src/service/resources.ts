@@ -1,6 +1,6 @@
 /**
- * What a running service opens beside its stores, and closes when it stops: bus, limiter, mailer, the built-in mailbox, the SMTP server
- * of the return path, body checks and metrics.
+ * Opens and closes the resources of a running service beside its stores: bus, limiter, mailer, the built-in mailbox, the SMTP server of the
+ * return path, body checks and metrics.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

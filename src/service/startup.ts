@@ -1,6 +1,6 @@
 /**
- * What a start does with the stores: before anything is served or sent it checks them, finishes a first start and writes the notes; once
- * the workers run it logs what it finds.
+ * Prepares the stores at the start: before anything is served or sent it checks them, finishes a first start and writes the notes; once the
+ * workers run it logs what it finds.
  */
 import { isoTime } from '../domain/core/time.js';
 import type { Engine } from './engine.js';
@@ -53,7 +53,7 @@ export const assertWholeEngine = async (engine: Engine): Promise<void> => {
   for (const { code, message } of await assertStoresAgree(checkable(engine))) engine.logger.warn({ code }, message);
 };
 
-/** What the check of the stores needs of an engine. */
+/** Deps of the check of the stores, taken from an engine. */
 export const checkable = (engine: Engine): CheckDeps => ({
   ...engine,
   checkpoints: () => checkpointsOf(makeProjections(engine.limits), engine.readModels),

@@ -1,6 +1,4 @@
-/**
- * What runs beside the requests: projections, processors and the workers that look after the stores; and the supervisor that runs them.
- */
+/** Runs the work beside the requests: projections, processors and the workers that look after the stores; and their supervisor. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import type { Config } from './settings/config.js';
@@ -139,7 +137,7 @@ const teamReading = ({ readModels }: WorkerParts) => ({
   toLapse: (upTo: string, limit: number) => teamsToLapse(readModels, upTo, limit),
 });
 
-/** What the webhook workers read of the read models once these have reached the position that the worker asks for. */
+/** Reads of the webhook workers, each after the read models have reached the position that the worker asks for. */
 const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
   const upTo = (position: number, signal: AbortSignal): Promise<void> => feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
   const kept: Parameters<typeof routeWebhooksWorker>[0]['keptUpTo'] = async (position, signal) => {

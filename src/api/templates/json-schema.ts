@@ -146,7 +146,7 @@ const used = (definitions: JsonObject): JsonObject => {
   );
 };
 
-/** What stands under `schema` of an email template. */
+/** JSON schema of `schema` of an email template. */
 const emailContent = (medium: Medium, refer: Refer): JsonObject =>
   described(
     closedObject(
@@ -188,7 +188,7 @@ const settings = (medium: Medium, refer: Refer): JsonObject => {
   return closedObject(members);
 };
 
-/** What stands under `schema` of an attachment template, and its pages. */
+/** JSON schema of `schema` of an attachment template, and of its pages. */
 const documentContent = (medium: Medium, refer: Refer): JsonObject => {
   const page: Readonly<Record<(typeof pageFields)[number], JsonObject>> = {
     pageId: refer('ComponentId'),

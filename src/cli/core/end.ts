@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What `process.getActiveResourcesInfo` calls the requests that hold a thread in a system call. */
+/** Names in `process.getActiveResourcesInfo` of requests that hold a thread in a system call. */
 const THREAD_REQUESTS = new Set(['FSReqCallback', 'FSReqPromise', 'GetAddrInfoReqWrap', 'GetNameInfoReqWrap']);
 
 const PAUSE_MS = 20;

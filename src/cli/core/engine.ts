@@ -24,7 +24,7 @@ export const assertFounded = (config: Config): void => {
   throw new ConfigError(`${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`);
 };
 
-/** What may stand in a data directory before its first start. */
+/** Files that may be in a data directory before its first start. */
 const BEFOREHAND = /^(?:\.|lost\+found$|master\.key$|.*\.lock$)/;
 
 /** Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of sealpost; and as `assertOwner` does. */

@@ -1,5 +1,5 @@
 /**
- * What commands write: lines to standard output, progress and faults to standard error; how faults and moments are worded, and the exit
+ * Output of commands: lines to standard output, progress and faults to standard error; the wording of faults and moments, and the exit
  * codes.
  */
 import { Presets, SingleBar } from 'cli-progress';

@@ -26,7 +26,7 @@ export type OAuthAppCommand =
   | Readonly<{ type: 'RotateAppSecret'; at: string; secretHash: string; oldUntil: string }>
   | Readonly<{ type: 'DeleteApp'; at: string }>;
 
-/** What the API shows of an app. */
+/** An app in answers of the API. */
 export type OAuthAppListing = {
   id: string;
   kind: OAuthApp['kind'];
@@ -117,7 +117,7 @@ export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>
 });
 
 /**
- * What is wrong with a redirect URI that an app wants to register; undefined if nothing is. The URI of a request is later compared letter by
+ * The fault of a redirect URI that an app wants to register; undefined if it has none. The URI of a request is later compared letter by
  * letter, so that only one spelling of it may be registered (RFC 9700, section 4.1).
  */
 export const redirectUriFault = (text: string): string | undefined => {

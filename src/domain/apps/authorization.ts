@@ -62,7 +62,7 @@ export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefi
   return asked.every((scope): scope is Scope => isScope(scope) && app.scopes.includes(scope)) ? asked : undefined;
 };
 
-/** What the app gets by the redirect: a code, or why there is none. */
+/** Answer that the redirect brings to the app: a code, or the reason why there is none. */
 export type AuthorizationAnswer = Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>;
 
 /** The address to which the person is sent back. `issuer` (RFC 9207) tells an app that asks several services which one answers. */

@@ -40,7 +40,7 @@ export const auditEvents = {
       code: ({ code }) => code,
     },
   }),
-  /** What a key or an app did within one minute, or a person again; `code`: of refusals. */
+  /** Calls that a key or an app made within one minute, or repeated calls of a person; `code`: the error code of refused calls. */
   CallsCounted: event({
     data: Type.Object({
       at: text,
@@ -83,7 +83,7 @@ export const auditOriginEvents = {
 } as const satisfies EventDefinitions;
 
 export const auditRetentionEvents = {
-  /** What is listed of those events is over: nobody finds it any more. */
+  /** The entries of those events have expired and are not listed. */
   AuditEntriesForgotten: { data: Type.Object({ at: text, ids: Type.Array(text) }) },
 } as const satisfies EventDefinitions;
 

@@ -162,7 +162,7 @@ export class DomainError extends Error {
 
 const WHOLE_TEXT_CHARS_MAX = 1_000;
 
-/** What a fault says where its list of errors does not stand beside it: each of them, as far as there is room. */
+/** The message of a fault with its list of errors, as many as there is room for, for places that do not show the list. */
 export const wholeText = ({ message, details: { errors = [] } }: DomainError): string => {
   if (errors.length < 2) return message;
   const texts = errors.map(textOfError);

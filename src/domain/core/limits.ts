@@ -171,7 +171,7 @@ export const defaultLimits = {
   /** Modules of all QR codes of a mail together. */
   workModulesMax: 150_000,
 
-  // What is fetched from addresses that callers and authors give
+  // Fetches from addresses that callers and authors give
   outboundUrlCharsMax: 2_048,
   outboundSizeBytesMax: 10 * 1024 * 1024,
   outboundTimeoutMs: 10_000,

@@ -12,10 +12,10 @@ export type WorkerHealth = Readonly<{
   stuckWork?: number;
 }>;
 
-/** What cannot be read of the log: the number of damaged events, and the first event of a newer program. */
+/** Unreadable events of the log: the number of damaged ones, and the first of a newer program. */
 export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
 
-/** What each reason does to the service's readiness. */
+/** Effect of each reason on the service's readiness. */
 export const healthCodes = {
   STOPPING: 'stopping',
   STARTING: 'unavailable',

@@ -51,7 +51,7 @@ export const requireTime = (field: string, text: string): string => {
 /** The time of day that others are told: that of the machine, also while the service goes by a clock of its own. */
 export const outwardNow = ({ now, machineNow = now }: Readonly<{ now: () => number; machineNow?: () => number }>): number => machineNow();
 
-/** What a scheduled time is compared with: it must be ahead by both clocks. */
+/** The later of the two clocks: a scheduled time must be ahead of both. */
 export const latestNow = (clock: Readonly<{ now: () => number; machineNow?: () => number }>): number =>
   Math.max(clock.now(), outwardNow(clock));
 

@@ -3,8 +3,8 @@ import type { RecipientResult } from '../ports/mailer.js';
 import type { BounceType } from './status.js';
 
 /**
- * What the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT,
- * the DATA command, or the message after its last dot.
+ * Stage that the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT, the DATA command, or the
+ * message after its last dot.
  */
 export type ReplyStage = 'session' | 'mail' | 'rcpt' | 'data' | 'message';
 
@@ -351,8 +351,8 @@ const WORDS_CHARS_MAX = 4_000;
 const REPLY_CODE = /(?:^|[\s:;"(])([45]\d\d)(?=[\s:-])/;
 
 /**
- * What one bounce says of the address. `proved`: it names the recipient. `unproved`: the host refused the recipient without a reason; a
- * second mail that ends so proves it. `none`: nothing, or nothing that lasts.
+ * Evidence of one bounce against the address. `proved`: it names the recipient. `unproved`: the host refused the recipient without a
+ * reason; a second mail that ends so proves it. `none`: no evidence, or a temporary fault.
  */
 export type BounceSign = 'proved' | 'unproved' | 'none';
 

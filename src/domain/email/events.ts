@@ -68,8 +68,8 @@ const accepted = {
    */
   confidential: optional(Type.Literal(true)),
   /**
-   * What the mail lost of its values at acceptance: the path of the variable, the field of the template that uses it, and the type and rough form
-   * of the value; nothing of the value itself. Absent: nothing.
+   * Values that the mail lost at acceptance: the path of the variable, the field of the template that uses it, and the type and rough form
+   * of the value, without the value itself. Absent: none.
    */
   losses: optional(Type.Array(Type.Object({ kind: storedLossKind, path: text, field: text, shape: text }))),
 };

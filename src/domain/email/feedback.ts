@@ -75,7 +75,7 @@ export const suppressRecipients = (
   return [{ type: 'RecipientsSuppressed', data: { at, recipients: pending, priority: email.accepted.priority } }];
 };
 
-/** What the last reply or report says of the address of a recipient. */
+/** Evidence of the last reply or report against the address of a recipient. */
 export const signOfRecipient = (
   { recipientStatuses, replies }: Pick<Email, 'recipientStatuses' | 'replies'>,
   index: number,

@@ -79,7 +79,7 @@ const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archi
   }
 };
 
-/** What an open email waits for; undefined: it has ended. */
+/** The reason why an open email waits; undefined: it has ended. */
 export const waitOf = (summary: EmailSummary): 'scheduled' | 'deferred' | 'held' | 'ready' | undefined => {
   const kind = emailTimerKind(summary);
   switch (kind) {

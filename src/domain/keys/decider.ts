@@ -35,7 +35,7 @@ export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete' |
   }>;
 export type ApiKeyState = ApiKey | undefined;
 
-/** What is absent stays as it is. */
+/** Changes to a key; absent fields keep their value. */
 export type ApiKeyChanges = Readonly<{
   name?: string;
   description?: string | null;
@@ -49,7 +49,7 @@ export type ApiKeyCommand =
   | Readonly<{ type: 'ChangeApiKey'; at: string; changes: ApiKeyChanges }>
   | Readonly<{ type: 'RevokeApiKey'; at: string; withMade?: boolean }>;
 
-/** What the API shows of a key. */
+/** A key in answers of the API. */
 export type ApiKeyListing = {
   id: string;
   name: string;

@@ -33,7 +33,7 @@ export const apiKeyEvents = {
     audit: { category: 'api_keys', action: 'api_key.created', detail: ({ permissions }) => permissions.join(' ') },
     activity: 'api-key.created',
   }),
-  /** What is absent stays as it was; null takes it away. */
+  /** Absent fields keep their value; null removes it. */
   ApiKeyChanged: {
     data: Type.Object({
       at: text,

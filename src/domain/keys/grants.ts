@@ -1,4 +1,4 @@
-/** What a key may give to the keys that it creates or changes: never more than it has itself. */
+/** Permissions that a key may give to the keys that it creates or changes: never more than it has itself. */
 import { DomainError } from '../core/errors.js';
 import type { ApiKeyId } from '../core/ids.js';
 import { defaultLimits } from '../core/limits.js';
@@ -18,7 +18,7 @@ type Grant = Readonly<{
   madeBy: readonly ApiKeyId[];
 }>;
 
-/** What the request for a new key asks for; undefined where it says nothing. */
+/** Grant in the request for a new key; a field is undefined if the request leaves it out. */
 type RequestedGrant = Readonly<{
   expiresAt: string | undefined;
   rateLimit: number | undefined;

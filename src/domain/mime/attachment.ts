@@ -1,4 +1,4 @@
-/** What an attachment says of itself: its media type with parameters (RFC 2045, section 5.1) and its file name. */
+/** Headers of an attachment: its media type with parameters (RFC 2045, section 5.1) and its file name. */
 
 /** The message for a name of which `safeFilename` leaves nothing. */
 export const NO_NAME_LEFT = 'must have a character beside dots, blanks and those that no file name may have (< > : " | ? * and slashes)';

@@ -1,4 +1,4 @@
-/** What may happen to a person, and who may take or give up an address. */
+/** Decisions about a person, and about the claim and release of an address. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
@@ -25,7 +25,7 @@ export type GivenCode = Readonly<{
   isOfApp: boolean;
   /** The time step of the code under a secret; undefined if it is not a code of that secret for about this moment. */
   stepOf: (secret: string) => number | undefined;
-  /** What is stored of it if it is a recovery code. */
+  /** Stored hash, if the code is a recovery code. */
   recoveryHash: string;
 }>;
 

@@ -11,7 +11,7 @@ export const registrations = ['open', 'invited', 'closed'] as const;
 
 export type Registration = (typeof registrations)[number];
 
-/** What is stored of a link in a mail. */
+/** Stored form of a link in a mail. */
 type Link = Readonly<{ hash: string; expiresAt: string }>;
 
 export type SecondFactor = Readonly<{

@@ -1,4 +1,4 @@
-/** What is kept of the time between two runs of the program. */
+/** Stores the time between two runs of the program. */
 
 /** In milliseconds since the Unix epoch. */
 export type AwayTime = Readonly<{ fromMs: number; toMs: number }>;

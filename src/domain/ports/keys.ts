@@ -31,7 +31,7 @@ export type Keys = Readonly<{
    * the wrapped key for at most `journalMs` (0: it stands nowhere), after which neither a file nor a replica has it.
    */
   destroy: (ids: readonly string[]) => Promise<Readonly<{ journalMs: number }>>;
-  /** What is damaged or exchanged in the store, each as a text that names its place; empty where all is as it was written. */
+  /** Damaged or exchanged entries of the store, each as a text that names its place; empty if all are intact. */
   faults: () => Promise<readonly string[]>;
   /** The mark that was set last, undefined before the first. It is kept with the keys: an older copy of them has an older one. */
   mark: () => Promise<LogMark | undefined>;

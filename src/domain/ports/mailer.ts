@@ -42,7 +42,7 @@ export type RecipientOutcome = Readonly<{
  */
 export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[]; hostAway?: true }>;
 
-/** What is said in a dialogue, and the signal that ends it with `deferred` (`aborted`). */
+/** Message of a dialogue, and the signal that ends it with `deferred` (`aborted`). */
 export type Dialogue = Readonly<{ message: OutgoingMessage; signal: AbortSignal }>;
 
 export type Delivery = Readonly<{

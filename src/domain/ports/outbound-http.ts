@@ -40,7 +40,7 @@ export type OutboundHttp = Readonly<{
   close: () => Promise<void>;
 }>;
 
-/** What a receiver answered. `body`: the beginning of it, at most as long as was asked for. */
+/** Answer of a receiver. `body`: the beginning of it, at most as long as was asked for. */
 export type Posted = Readonly<{ status: number; retryAfter: string | undefined; body: string }>;
 
 export type OutboundPost = Readonly<{

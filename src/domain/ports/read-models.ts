@@ -67,7 +67,7 @@ export type Cursor = Readonly<{ value: string | number; seq: number }>;
 /** A document that is to be removed, and the position of the event that removes it. */
 export type Removal = Readonly<{ id: string; position: number }>;
 
-/** What one write puts and removes, in one collection. */
+/** Documents that one write puts and removes, in one collection. */
 export type CollectionWrites = Readonly<{ collection: string; put: readonly Document[]; remove: readonly Removal[] }>;
 
 /**

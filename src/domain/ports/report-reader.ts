@@ -3,7 +3,7 @@
 /** `blocked`: the cause is the sender (reputation, policy, rate, authentication), not the address. */
 export type BounceType = 'hard' | 'soft' | 'blocked';
 
-/** What a report says of one recipient; where it can, the report names the address that we had written to. */
+/** Result of a report for one recipient; if possible, the report names the address that we had written to. */
 export type ReportedRecipient = Readonly<{
   addresses: readonly string[];
   /** `delayed`, `relayed` and `expanded` say nothing that would be the end of it. */

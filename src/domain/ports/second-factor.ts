@@ -3,7 +3,7 @@
 export type SecondFactors = Readonly<{
   /** A fresh secret in base32. */
   newSecret: () => string;
-  /** What the app reads from a QR code: `otpauth://…`. */
+  /** Text of the QR code for the authenticator app: `otpauth://…`. */
   uri: (secret: string, account: string) => string;
   /** The step whose code it is, of the present one and the one before and after; undefined where it is of none. */
   stepOf: (secret: string, code: string, nowMs: number) => number | undefined;

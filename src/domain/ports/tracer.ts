@@ -8,7 +8,7 @@ export type SpanIds = Readonly<{ traceId: string; spanId: string }>;
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** What has ended. Times are milliseconds since the Unix epoch, with fractions. */
+/** An ended span. Times are milliseconds since the Unix epoch, with fractions. */
 export type FinishedSpan = SpanIds &
   Readonly<{
     name: string;

@@ -12,6 +12,6 @@ export type Health = Readonly<{
   accepting: () => boolean;
   workers: () => readonly WorkerHealth[];
   log: () => LogHealth;
-  /** What is wrong beside workers and log. */
+  /** Faults outside workers and log. */
   noted: () => readonly HealthReason[];
 }>;

@@ -56,7 +56,7 @@ export const WATERMARK_CHARS_MAX = 120;
 export const orientations = ['portrait', 'landscape'] as const;
 export type Orientation = (typeof orientations)[number];
 
-/** What a document can hold in at least one of its formats. */
+/** Components that a document can hold in at least one of its formats. */
 export type DocumentComponentType = ComponentsOf<OutputFormat>;
 
 export type DocumentComponent = Readonly<{
@@ -120,7 +120,7 @@ type AttachmentSchema = Readonly<{
   pages: readonly Page[];
   /** Default: characters of the schema itself are refused, those of variables replaced. */
   missingCharacters?: MissingCharacterRule;
-  /** What `fontFamily` may name in a PDF, beside the families of the service. */
+  /** Families that `fontFamily` may name in a PDF, beside those of the service. */
   fonts?: readonly GalleryFont[];
 }>;
 
@@ -150,7 +150,7 @@ export const fontFilesOf = ({ fonts = [] }: Pick<AttachmentSchema, 'fonts'>): Re
   return files;
 };
 
-/** What a PDF does with a character that no font has: refuse the document, or print the number of the character. */
+/** Handling in a PDF of a character that no font has: refuse the document, or print the number of the character. */
 export const missingCharacterRules = ['refuse', 'replace'] as const;
 type MissingCharacterRule = (typeof missingCharacterRules)[number];
 

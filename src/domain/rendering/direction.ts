@@ -54,7 +54,7 @@ const MAY_RUN_FROM_RIGHT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\
 /** True if a part of the text may run from right to left. Most text does not, and the test costs next to nothing for Latin letters. */
 export const holdsRightToLeft = (text: string): boolean => MAY_RUN_FROM_RIGHT.test(text);
 
-/** What the author wrote before a value and around it. */
+/** Text of the author before a value and around it. */
 export type Surroundings = Readonly<{
   /** The direction of the last letter before the value, in its phrase. */
   before?: Direction;
@@ -65,7 +65,7 @@ export type Surroundings = Readonly<{
 /** Values that are set apart from the text around, as one or several, with the signs that belong to them: `#{{number}}`, `{{first}} {{last}}`. */
 export type ApartValues<Value> = Readonly<{
   values: readonly Value[];
-  /** What stands between each two of them. */
+  /** Text between each two of them. */
   between: readonly string[];
   head: string;
   tail: string;

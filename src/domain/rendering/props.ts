@@ -132,7 +132,7 @@ const address =
 export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): boolean => {
   if (!hasPlaceholder(text)) return safe(text) !== undefined;
   const start = text.slice(0, text.indexOf('{{'));
-  // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
+  // The value of a variable can only complete the beginning: with letters and digits for it, the whole must pass.
   return start.trim() === '' || safe(`${start}1`) !== undefined || safe(`${start}//1`) !== undefined || open.test(start.trim());
 };
 

@@ -4,7 +4,7 @@ import { oneOf, nullable } from '../core/schema.js';
 import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
 import { type AuditTarget, event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
-/** What the stream of a team must not hold of an invitation: its address and its token. */
+/** Data of an invitation that the stream of a team must not hold: its address and its token. */
 export const invitationEvents = {
   InvitationMade: {
     data: Type.Object({ at: text, tokenHash: text, expiresAt: text }),
@@ -17,7 +17,7 @@ export const invitationEvents = {
 
 export type InvitationEvent = EventsOf<typeof invitationEvents>;
 
-/** What the company constants of templates say; empty where not set. */
+/** Values of the company constants in templates; empty if not set. */
 const Company = Type.Object({
   name: text,
   legalName: text,

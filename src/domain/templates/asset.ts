@@ -17,7 +17,7 @@ export type AssetState = Asset | undefined;
 export type AssetCommand =
   | Readonly<{ type: 'UploadAsset'; uploaded: AssetUploaded }>
   | Readonly<{ type: 'TrashAsset'; at: string }>
-  /** What was deleted before `deletedSince` cannot be taken back. */
+  /** An asset deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreAsset'; at: string; deletedSince: string }>
   /** Deletes for good, whether it was deleted before or not. */
   | Readonly<{ type: 'DeleteAsset'; at: string }>

@@ -10,22 +10,22 @@ export type TemplateIdOf<K extends TemplateKind> = { email: TemplateId; attachme
 
 export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: AttachmentDraft }[K];
 
-/** What is kept of a draft when it is published: what lists of versions and send calls need without its content. */
+/** Summary of a draft that is kept when it is published, so that lists of versions and send calls need not load its content. */
 export type ShownOf<K extends TemplateKind> = {
   email: Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
   attachment: Pick<AttachmentDraft, 'name'>;
 }[K];
 
-/** What a list of versions shows of one. */
+/** Fields of a version in the list of versions. */
 type NamedOf<K extends TemplateKind> = { email: { name: string; subject: string }; attachment: { name: string } }[K];
 
-/** What a list of templates shows beside what every template has. `unsubscribeList`: null for none. */
+/** Fields in the list of templates beside those that every template has. `unsubscribeList`: null for none. */
 type ListedOf<K extends TemplateKind> = {
   email: { subject: string; from: EmailDraft['from']; unsubscribeList: string | null };
   attachment: { outputFormats: OutputFormat[] };
 }[K];
 
-/** What a record shows beyond that. `tracking`: null where the setting of the team applies. */
+/** Fields of a record beyond that. `tracking`: null if the setting of the team applies. */
 type RecordedOf<K extends TemplateKind> = { email: { tracking: Tracking | null }; attachment: object }[K];
 
 export type PublishedVersion<K extends TemplateKind> = Readonly<{ version: number; revision: number; publishedAt: string }> & ShownOf<K>;
@@ -57,7 +57,7 @@ export type TemplateCommandOf<K extends TemplateKind> =
   | Readonly<{ type: 'ChangeSlug'; at: string; slug: string }>
   | Readonly<{ type: 'PublishTemplate'; at: string }>
   | Readonly<{ type: 'DeleteTemplate'; at: string }>
-  /** What was deleted before `deletedSince` is gone for good. */
+  /** A template deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreTemplate'; at: string; slug: string; deletedSince: string }>
   | RemoveTemplate;
 

@@ -224,7 +224,7 @@ const batchData = (id: string, kind: string, events: readonly BatchEvent[]): Dat
   return { ...common, sent, failed, cancelled, completedAt: at };
 };
 
-/** What the test endpoint sends: an `email.delivered` of no email. */
+/** Body of a test post: an `email.delivered` of no email. */
 export const testBody = (at: string): string =>
   JSON.stringify({
     event: 'email.delivered',

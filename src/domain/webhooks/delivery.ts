@@ -36,7 +36,7 @@ const QUOTED = /"[^"]*"(?=@)/g;
 const WORD = /[^\s"'<>()[\],;:]+/g;
 
 /**
- * What is stored of the beginning of an answer. An endpoint may echo what it was sent, and an address must not outlive its email that way:
+ * The beginning of an answer, as it is stored. An endpoint may echo what it was sent, and an address must not outlive its email that way:
  * each word with an @ is replaced, and so is the last word of a text that was cut, which may be the beginning of an address.
  */
 export const keptAnswer = (text: string, bytesMax: number): string => {

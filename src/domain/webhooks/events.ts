@@ -137,7 +137,7 @@ const Outcome = Type.Object({
 });
 export type WebhookOutcome = Static<typeof Outcome>;
 
-/** What an endpoint answered, in base64: sealed under each of these keys in turn, so that it is gone with any of them. */
+/** Answer of an endpoint, in base64: encrypted with each of these keys in turn, so that destroying any of them destroys it. */
 const Answer = Type.Object({ keys: Type.Array(text), sealed: text });
 export type SealedAnswer = Static<typeof Answer>;
 

@@ -119,7 +119,7 @@ export const openTelling = ({ store, sealing, webhooks, logger, mail }: TellDeps
     // The events of the mail itself are sealed on the same day, so one mail does not lead to the next.
     ...(mail === undefined ? [] : [{ name: 'SEALPOST_SEAL_MAIL', tell: mail, keyOf: dayOf }]),
   ];
-  /** What each place was told last. */
+  /** Last seal that each place was told. */
   const told = new Map<string, string>();
   return async (signal: AbortSignal): Promise<void> => {
     const seal = await newestSeal(store);
@@ -172,7 +172,7 @@ export const noteLogWorker = (deps: LeaseDeps & Readonly<{ store: LogToNote; not
 type ForgetAuditDeps = LeaseDeps &
   Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'mayDestroy'> &
   Readonly<{
-    /** What is over by then, as far as the read models have it: the streams of origins, and the entries up to a moment. */
+    /** Expired data, as far as the read models have caught up: the streams of origins, and the entries up to a moment. */
     overdue: (
       now: string,
       entriesUpTo: string,

@@ -1,4 +1,6 @@
-/** What a processor is: which kind of stream, what starts its work, who decides, and what it does in the world. The rest is the same for all. */
+/**
+ * A processor declares its kind of stream, the events that start its work, its decider, and its act in the world. All other code is shared.
+ */
 import type { StreamKind, DomainEvent, EventOfKind, EventType } from '../../domain/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/core/time.js';

@@ -1,6 +1,6 @@
 /**
- * What every processor does: take a pointer, load the stream, record that an attempt begins, act, record the outcome, acknowledge.
- * Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
+ * Runs every processor: take a pointer, load the stream, record that an attempt begins, act, record the outcome, acknowledge. Every step is
+ * safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -27,7 +27,7 @@ import { type Held, workerLease, underLease } from './lease.js';
 import type { Priority, Work } from '../../domain/ports/bus.js';
 import { runLanes } from './lanes.js';
 
-/** What all lanes of a worker share. */
+/** Context that all lanes of a worker share. */
 type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
   deps: ProcessorDeps;
   declaration: Declaration<Kind, State, Command>;
@@ -38,7 +38,7 @@ type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
 /** A stream as it was loaded. Events of the work are appended after its version. `lost` is called if another writer was faster. */
 type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause; lost?: () => void }>;
 
-/** What happens to the pointer: it is acknowledged, or delivered again at that moment. */
+/** Result for the pointer: it is acknowledged, or delivered again at that moment. */
 type Done = (Readonly<{ kind: 'done' }> | Readonly<{ kind: 'put-back'; atMs: number }>) & Readonly<{ line?: LogLine }>;
 
 const NOTHING: Done = { kind: 'done' };

@@ -27,7 +27,7 @@ export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
         const reached = async (next: LogMark): Promise<void> => {
           await endOutcomesOfDeleted(deps, after, next.position, signal);
           await eraseRestOfRemovedTeams(deps, after, next.position, signal);
-          // What is not looked at whole is looked at again.
+          // If the run was stopped early, keep the mark, so that the range is read again.
           if (signal.aborted) return;
           after = next.position;
           await deps.keys.setMark(next);
@@ -41,7 +41,7 @@ export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
 
 export type EraseAddressDeps = CarryOutDeps;
 
-/** What is left then is gone on with by the timer. */
+/** The timer continues with the rest. */
 const DEADLINE_MS = 10 * 60_000;
 
 /** Each may hold the content of a bulk send in memory. */

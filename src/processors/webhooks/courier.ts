@@ -65,7 +65,7 @@ type Pace = Readonly<{
 /** Ends a wait early. */
 type Waker = Readonly<{ wake: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
 
-/** What has changed for a courier, by an event at that position. */
+/** Change that concerns a courier, made by the event at that position. */
 export type News = Readonly<{ of: 'routed' | 'settings' | 'asked'; position: number }>;
 
 export type Courier = Readonly<{
@@ -95,7 +95,7 @@ type Run = {
   isEnding: boolean;
 };
 
-/** What all couriers share: slots for posts, and bodies. */
+/** Resources that all couriers share: slots for posts, and bodies. */
 type Shared = Readonly<{ slots: PostSlots; bodyOf: ReadBody }>;
 
 type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; teamId: string }>;

@@ -52,7 +52,7 @@ const SLOTS = { slotsMax: 1_024, shareMax: 128, queueMax: Number.MAX_SAFE_INTEGE
 
 const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
 
-/** What a courier is told by each type of event. Other types do not concern it. */
+/** News that a courier gets by each event type. Other types do not concern it. */
 const news: Readonly<Partial<Record<EventType, News['of']>>> = {
   WebhookRouted: 'routed',
   WebhookCreated: 'settings',

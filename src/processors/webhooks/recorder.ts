@@ -36,7 +36,7 @@ export type Due = Readonly<{ sent: SentEvent; attempt: number; dueAt: string }>;
 /** Why an event is sent: for the first time, because an attempt has failed, or because somebody asked for it again. */
 export type Source = 'first' | 'due' | 'replay';
 export type Job = Readonly<{ sent: SentEvent; attempt: number; source: Source }>;
-/** What came of an attempt, and the ids of the keys that open what its body says of people. */
+/** Result of an attempt, and the ids of the keys that decrypt the personal data in its body. */
 export type Tried = AttemptResult & Readonly<{ keys: readonly string[] }>;
 type EndedAttempt = Readonly<{ job: Job; tried: Tried }>;
 

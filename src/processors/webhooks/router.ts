@@ -33,7 +33,7 @@ type RouteWebhooksDeps = LeaseDeps &
 
 type Kept = Readonly<{ id: WebhookId; team: string; seq: number; isDeleted: boolean }>;
 
-/** What a router knows of a subscription. */
+/** State of a subscription in a router. */
 type Route = {
   readonly id: WebhookId;
   readonly team: string;

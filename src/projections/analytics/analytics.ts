@@ -113,7 +113,7 @@ type DashboardSummary = {
 
 type Sums = Readonly<MilestoneCounts & DurationSums>;
 
-/** What was counted on one day. */
+/** Counts of one day. */
 type Day = Readonly<{ day: string; sums: Sums; isLowerBound: boolean }>;
 
 type AnalyticsDeps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'>; clock: Pick<Clock, 'now'> }>;

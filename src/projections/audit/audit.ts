@@ -255,7 +255,7 @@ export const makeAuditQueries = (deps: Deps): AuditQueries => ({
   },
 });
 
-/** What is over by then, and of entries those up to a moment, the oldest first. */
+/** Origins that have expired by then, and the entries up to a moment, the oldest first. */
 export const overdueAudit = async (
   readModels: Pick<ReadModels, 'find'>,
   now: string,

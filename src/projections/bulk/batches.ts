@@ -42,13 +42,13 @@ export type BatchDocument = Document &
     updatedAt: string;
     tags: readonly string[];
     partSize: number;
-    /** What the day of the call has counted for emails that have no event of their own yet. */
+    /** Counts on the day of the call for emails that have no event of their own yet. */
     counted: Readonly<{ emails: number; documents: number }>;
     /** Since when emails without a stream wait for their turn; absent: none does. */
     waitingSince?: string;
   }>;
 
-/** What is left of the document when the record is removed. */
+/** Rest of the document after the record is removed. */
 type GoneDocument = Document & Readonly<{ gone: 1 }>;
 
 type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
@@ -117,7 +117,7 @@ export const emailOfBatchSteps = (id: string, from: EmailStatus, to: EmailStatus
         batch.updatedAt = at;
       });
 
-/** What a batch had counted for an email before its first event: on the day of the call, and in the backlog (`open`, under `wait`). */
+/** Counts of a batch for an email before its first event: on the day of the call, and in the backlog (`open`, under `wait`). */
 export type Expected = { emails: number; documents: number; open: number; wait: 'ready' | 'scheduled' };
 
 type MadeEmail = Readonly<{ status: EmailStatus; createdAt: string; documents?: number }>;
@@ -181,7 +181,7 @@ const removalStep = ({ id, stream, priority, team }: BatchDocument, position: nu
 
 const removalId = (id: string): string => `${id}:removal`;
 
-/** What is to be done for a batch, and when; undefined if it waits for its emails, or has ended. */
+/** Next work for a batch, and its time; undefined if it waits for its emails, or has ended. */
 const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> | undefined => {
   const isOpen = statusCount(batch, 'queued', 'scheduled', 'processing') > 0;
   if (batch.cancelledAt !== null)

@@ -1,6 +1,6 @@
 /**
- * What a projection is: a declaration of its collections, the kinds of stream it reads, and what each type of event does there. A projection is
- * pure and total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
+ * A projection declares its collections, the kinds of stream it reads, and the effect of each event type. A projection is pure and total:
+ * it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
@@ -23,8 +23,9 @@ export const timersSpec = (name: string): CollectionSpec => ({
 });
 
 /**
- * What one event does to one document. A step is applied only if the document has not folded that event yet. `next` makes the document from the
- * one before, which it may change in place; `document` replaces it unread. undefined removes the document. The unit of work sets `position`.
+ * Effect of one event on one document. A step is applied only if the document has not folded that event yet. `next` makes the document from
+ * the one before, which it may change in place; `document` replaces it unread. undefined removes the document. The unit of work sets
+ * `position`.
  */
 export type Step = Readonly<{ collection: string; id: string }> &
   (Readonly<{ next: (document: Document | undefined) => Document | undefined }> | Readonly<{ document: Document | undefined }>);
@@ -82,7 +83,7 @@ const SECOND = 2 ** 52;
 /** The `seq` of a second document that one event makes in a collection: no other document has it. */
 export const secondSeq = (position: number): number => SECOND + position;
 
-/** What an event does to the removal timer of its stream: it sets the timer (deletion), removes it (restored or removed), or neither. */
+/** Effect of an event on the removal timer of its stream: it sets the timer (deletion), removes it (restored or removed), or neither. */
 export type RemovalEffect = 'begins' | 'ends' | 'none';
 
 /** When a deleted thing is to be removed: after the last millisecond in which it can be restored, also by a clock that is behind. */

@@ -2,7 +2,7 @@
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 
-/** What an open stream waits for: its scheduled time, its turn (or it has it), another attempt, or only the other side. */
+/** Reason why an open stream waits: its scheduled time, its turn (or it is being worked on), another attempt, or only the other side. */
 export type Wait = 'scheduled' | 'ready' | 'deferred' | 'held';
 
 /**

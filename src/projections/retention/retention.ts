@@ -1,6 +1,4 @@
-/**
- * What has outlived its time and waits for its worker, as read models and files tell it.
- */
+/** Reads expired data that waits for its worker, from read models and files. */
 import type { Limits } from '../../domain/core/limits.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { ReadModels, Query } from '../../domain/ports/read-models.js';

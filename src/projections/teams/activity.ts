@@ -1,4 +1,6 @@
-/** What was changed in each team, and by whom: one document for each change, without names, so that it keeps none that is destroyed elsewhere. */
+/**
+ * Changes in each team, with their actors: one document for each change, without names, so that no name outlives its destruction elsewhere.
+ */
 import { activityOf, type Activity, type ActivityListing } from '../../domain/teams/activity.js';
 import type { ActivityTarget } from '../../domain/core/event.js';
 import { activityTypes, eventDefinitions, kindsWith, type Recorded } from '../../domain/events.js';

@@ -27,7 +27,7 @@ import type { LogNote, NotedKeys } from '../../domain/ports/log-note.js';
 import { localStores, placesOf } from '../stores/stores.js';
 import { makeDirectory, reasonOf } from '../../shared/files.js';
 
-/** What a backup says of itself. `note` is the newest event of the log in it, or the newest that the keys in it have seen. */
+/** Metadata of a backup. `note` is the newest event of the log in it, or the newest that the keys in it have seen. */
 export type Backup = Readonly<{ kind: 'log' | 'keys'; at: string; expiresAt?: string; note: LogNote | null }>;
 
 const NAMES = { log: 'events.db', keys: 'keys.db' } as const;
@@ -191,7 +191,7 @@ const freeBytes = (directory: string): number => {
 
 export type Replaced = Readonly<{ log: EventStore | undefined; keys: NotedKeys | undefined; close: () => Promise<void> }>;
 
-/** What a restore has replaced, as far as it can be opened: a store that is damaged is often why there is a restore. */
+/** Stores that a restore has replaced, as far as they can be opened: a damaged store is often the reason for a restore. */
 export const openReplaced = (config: Config): Replaced => {
   const places = placesOf(config);
   const local = localStores(config);

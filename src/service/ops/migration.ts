@@ -21,7 +21,7 @@ import { withoutCredentials } from '../../shared/addresses.js';
 import { replaceDurably } from '../../shared/files.js';
 import { pathOf } from '../settings/urls.js';
 
-/** What is told while it goes on; `total` is 0 where nobody knows it. */
+/** Progress of a migration; `total` is 0 if it is unknown. */
 export type MigrationProgress = Readonly<{
   keys: (rows: number) => void;
   files: (files: number) => void;
@@ -47,7 +47,7 @@ export const settingsOf = (place: string): Config => {
 type State = Readonly<{ target: string; copied: Copied; mark: Readonly<{ position: number; hash: string }> | undefined }>;
 
 const STATE_FILE = 'migration.json';
-/** What was copied since is copied again after a crash; the events are found there by their ids. */
+/** Events copied since the last save are copied again after a crash and recognized by their ids. */
 const SAVE_EVERY_EVENTS = 500;
 
 const stateFileOf = ({ dataDir }: Config): string => join(dataDir, STATE_FILE);

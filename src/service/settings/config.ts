@@ -53,7 +53,7 @@ export type Config = Readonly<{
   port: number;
   host: string;
   publicUrl: string;
-  /** What links in mails begin with; undefined where mails leave this machine and no such address is set. */
+  /** Base URL of links in mails; undefined if mails leave this machine and no such address is set. */
   linkBase: string | undefined;
   /** People who may become users. */
   registration: Registration;

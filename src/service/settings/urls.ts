@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { ConfigError, type SettingName } from './settings.js';
 import { withoutCredentials } from '../../shared/addresses.js';
 
-/** What a process does; one may do several. */
+/** Roles of a process; it may have several. */
 export const roles = ['http', 'process', 'project'] as const;
 export type Role = (typeof roles)[number];
 
@@ -82,7 +82,7 @@ const readUrl = ({ setting, local, servers, example }: Part, value: string | und
   return `${scheme}:${resolve(path)}`;
 };
 
-/** What stands behind the scheme: of a part on this machine its file or directory. */
+/** The part of a URL after its scheme; for a part on this machine its file or directory. */
 export const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
 
 /** Whether the part is in this process, or a file or directory of this machine. */

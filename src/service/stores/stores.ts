@@ -262,7 +262,7 @@ export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
   return all.filter(({ file, store }) => isHere[store] && existsSync(file));
 };
 
-/** What rests while a file of that store is damaged, and what mends it. */
+/** Text that names the work that stops while a file of that store is damaged, and the repair. */
 export const helpOfDamage = ({ file, store }: DatabaseFile): string => {
   switch (store) {
     case 'log':
@@ -304,7 +304,7 @@ export const rootBesideOwner = (config: Config, uid = process.geteuid?.()): stri
     : `${config.dataDir} belongs to uid ${owner}, whose service could not use what root makes there: run this as that user (sudo -u '#${owner}' …)`;
 };
 
-/** What is damaged in a database file; undefined if it is whole. Throws where it cannot be used for another reason. */
+/** Damage of a database file; undefined if it is whole. Throws if the file cannot be used for another reason. */
 export const damageOfFile = ({ file }: DatabaseFile): string | undefined => damageOf({ file });
 
 /** Deletes the files of read models; the next start makes them anew from the log. No process may have them open. Those on a server are replaced by a rebuild. */

@@ -82,7 +82,7 @@ export const checkVariables = (input: unknown, tools: Tools): readonly VariableD
     checkUnique(definition['name'], names, at, `variables[${at}].name`, faults);
     checkUnique(definition['id'], ids, at, `variables[${at}].id`, faults);
   });
-  // What an expression may read, and in which order, is known only once every name is.
+  // The variables that an expression may read, and their order, are known only once every name is valid.
   if (faults.count() > 0) return [];
   const definitions = (input as VariableDefinition[]).map((definition) => ({
     ...definition,

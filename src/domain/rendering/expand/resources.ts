@@ -1,6 +1,6 @@
 /**
- * What is to be known of an expanded document before it is drawn: the pictures and fonts that it shows, the characters that its fonts must
- * have, and what its charts leave out.
+ * Reads an expanded document before it is drawn: the pictures and fonts that it shows, the characters that its fonts must have, and the
+ * data that its charts leave out.
  */
 import type { FieldError } from '../../core/errors.js';
 import type { Expanded, ExpandedChart, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
@@ -141,8 +141,8 @@ const look = (component: Expanded, reader: Reader): void => {
 const isRound = ({ chartType }: ExpandedChart): boolean => chartType === 'pie' || chartType === 'doughnut';
 
 /**
- * What the charts of a document leave out of their data, each with the place of its chart in the template. A circle of a workbook is drawn by
- * the program that opens it, and has all.
+ * Data that the charts of a document leave out, each with the place of its chart in the template. A circle of a workbook is drawn by the
+ * program that opens it, and has all.
  */
 export const leftOutOfCharts = ({ pages }: ExpandedDocument, format: OutputFormat): readonly FieldError[] => {
   const found: FieldError[] = [];

@@ -33,7 +33,7 @@ type CalculatedMember = Readonly<{
 /** A calculated variable, or a calculated member of the items of `definition`, and its expression. */
 export type Calculated = Readonly<{ definition: VariableDefinition; member?: CalculatedMember; expression: CompiledExpression }>;
 
-/** What is wrong with the expression at `field`, which is `definitions[index]` or a member of it; the message goes on after the name of the field. */
+/** Fault of the expression at `field`, which is `definitions[index]` or a member of it; the message goes on after the name of the field. */
 type CalculatedFault = Readonly<{ index: number; field: string; message: string }>;
 
 export const isCalculated = ({ isCalculated: flag }: VariableDefinition): boolean => flag === true;
@@ -58,7 +58,7 @@ export const calculatedMembers = (root: Shape, definitionField: string): readonl
   return found;
 };
 
-/** What is calculated, before its expression is compiled. */
+/** A calculated value, before its expression is compiled. */
 type Wanted = Pick<CalculatedFault, 'index' | 'field'> &
   Readonly<{ definition: VariableDefinition; member?: CalculatedMember; source: string | undefined }>;
 
@@ -150,7 +150,7 @@ const needsOf = (compiled: ReadonlyMap<string, Compiled>, shapes: ReadonlyMap<st
   };
 };
 
-/** What the expression of a member reads: an item hides variables of its names. */
+/** Shapes that the expression of a member reads: an item hides variables of its names. */
 const insideOf = (item: Shape, shapes: ReadonlyMap<string, Shape>): ReadonlyMap<string, Shape> => {
   const inside = new Map(shapes).set('item', item);
   inside.delete('index');

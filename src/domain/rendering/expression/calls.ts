@@ -45,7 +45,7 @@ import {
 } from './functions.js';
 import { type Callback, listMethods, walks, booleanMethods, dateMethods, numberMethods, textMethods, type Method } from './methods.js';
 
-/** What the parts of the compiler hand to each other while one expression is compiled. */
+/** Context that the parts of the compiler share while one expression is compiled. */
 export type Context = Readonly<{
   source: string;
   limits: ExpressionLimits;

@@ -145,7 +145,7 @@ const compileNode = (node: Expression, context: Context): Step => {
 const tooComplex = (at: number, { expressionOperationsMax }: ExpressionLimits): ExpressionError =>
   new ExpressionError('TOO_MANY_OPERATIONS', `holds more than ${expressionOperationsMax} operations, which is the maximum`, at);
 
-/** What an expression does that holds a node of such a kind, for the message that refuses it. */
+/** Forbidden act of an expression with a node of such a kind, for the message that refuses it. */
 const refusals = {
   ArrowFunctionExpression: 'holds a function outside a method of arrays such as map, filter or reduce',
   FunctionExpression: 'holds a function: write it with an arrow, as in items.map(item => item.price)',

@@ -157,7 +157,7 @@ const functionOf = (node: Expression | SpreadElement | undefined): ArrowFunction
   return node?.type === 'ArrowFunctionExpression' ? node : undefined;
 };
 
-/** What is known of the answer of a function that is called with these values. */
+/** Known shape of the answer of a function that is called with these values. */
 const arrow = ({ params, body }: ArrowFunctionExpression, given: readonly (Known | undefined)[], reading: Reading): Known | undefined => {
   const names = new Map(reading.names);
   const inner: Reading = { ...reading, names };

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ExpressionLimits } from '../../core/limits.js';
 
-/** What can be wrong with an expression, when it is read and when it is evaluated. */
+/** Faults of an expression, when it is read and when it is evaluated. */
 export type ExpressionReason =
   /** The source is not JavaScript. */
   | 'SYNTAX'

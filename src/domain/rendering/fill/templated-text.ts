@@ -170,7 +170,7 @@ const strangers: readonly (readonly [RegExp, string])[] = [
   [/[\p{Cc}\p{Cf}]/u, 'an invisible character'],
 ];
 const STRANGE = /[\p{Zs}\p{Cc}\p{Cf}\u2028\u2029“”„‟‘’‚‛«»‹›″′\u2010-\u2015\u2212\ufe63\uff0d]/u;
-/** What has other signs is told by them. */
+/** A source with other signs gets a message that names them. */
 const OTHER_SIGNS = /^[#/^!>]|[<>()|?+*=,"'`]/;
 
 const REFERENCE =

@@ -306,7 +306,7 @@ function* itemScopes(
 /** The paths of losses, each once. */
 export const pathsOfLosses = (losses: readonly Loss[]): string[] => [...new Set(losses.map(({ path }) => path))];
 
-/** What is wrong, in a sentence whose subject is the path. */
+/** The loss in a sentence whose subject is the path. */
 export const lossMessage = ({ kind, field, shape }: Loss): string => `${faultOf(kind, shape)} (at ${field})`;
 
 const faultOf = (kind: LossKind, shape: string): string => {

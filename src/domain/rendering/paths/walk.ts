@@ -32,7 +32,7 @@ type WalkedComponent = Readonly<{
 /** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
 export type PathUse = 'shown' | 'compared' | 'repeated';
 
-/** What a text stands for that is no prose: a prop of a kind, a currency, or a value in the style of an element. */
+/** Role of a text that is no prose: a prop of a kind, a currency, or a value in the style of an element. */
 export type Role = JudgedKind | 'currency' | 'declaration';
 
 /** Names by which an item and its place are in reach. */
@@ -114,7 +114,7 @@ const roles: ReadonlyMap<string, Role> = new Map(
   ),
 );
 
-/** What the whole text at a field of a template stands for; undefined: text or HTML. */
+/** Role of the whole text at a field of a template; undefined: text or HTML. */
 const roleAt = (field: string): Role | undefined => {
   const [, place = '', name = ''] = /\.(?:(props|format|pageSettings)\.(?:.*\.)?)(\w+)$/.exec(field) ?? [];
   if (/\.format\.currency$/.test(field)) return 'currency';

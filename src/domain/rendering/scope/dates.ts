@@ -127,7 +127,7 @@ type Fields = Readonly<{
 }>;
 type Writer = (fields: Fields) => string;
 
-/** What a pattern is written with: calendar and digits are those that Intl has for the locale. */
+/** Language of a pattern: calendar and digits are those that Intl has for the locale. */
 type PatternLanguage = Readonly<{ locale: string; calendar: string; digits: string; hasDay: boolean }>;
 
 /** The calendar that dates of a language are written in, by `-u-ca-` of its tag or by its region. */

@@ -33,6 +33,6 @@ export type VariableDefinition = Readonly<{
   format?: ValueFormat;
   /** Text in the place of a value that is blank. */
   fallback?: string;
-  /** What is done with text before it is shown. */
+  /** Changes to a text before it is shown, applied in order. */
   filters?: readonly Filter[];
 }>;

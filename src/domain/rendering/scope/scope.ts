@@ -260,7 +260,7 @@ const sumOf = (values: readonly (Json | undefined)[]): number | undefined => {
 
 const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };
 
-/** What is known of `group` in a table whose items have this shape. */
+/** Known shape of `group` in a table whose items have this shape. */
 export const groupShape = (item: Shape | undefined, by: Path): Shape => {
   const sum: Shape = { ...anything, type: 'object', members: item?.members ?? new Map<string, Shape>() };
   const key = shapeAt(item, [GROUP, ...by]) ?? anything;

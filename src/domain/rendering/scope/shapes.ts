@@ -13,7 +13,7 @@ export type Shape = Readonly<{
   format: ValueFormat | undefined;
   members: ReadonlyMap<string, Shape>;
   item: Shape | undefined;
-  /** What stands in the place of its value when it is shown. */
+  /** Text that is shown in place of the value. */
   substitution?: Substitution;
   /** The expression of a calculated member. */
   expression?: string;
