@@ -1,7 +1,7 @@
 /** Requests and answers of email templates, attachment templates and the gallery's assets. */
-import { Type, type Static } from '@sinclair/typebox';
+import { Type, type Static, type TProperties, type TSchema } from '@sinclair/typebox';
 import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields, valuesSchema } from '../core/common.js';
-import { defaultLimits as limits, defaultLimits } from '../../domain/core/limits.js';
+import { defaultLimits as limits } from '../../domain/core/limits.js';
 import { nullable, oneOf } from '../../domain/core/schema.js';
 import { NAME, TEXT } from '../../shared/text.js';
 import { TrackingSchema } from '../recipients.js';
@@ -52,76 +52,78 @@ const savedFields = {
 const schemaOfEditor = Type.Optional(
   Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Address of the JSON schema, for editors; ignored' }),
 );
-const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
-const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
-
-/** Fields of a template that only the service writes. A body for a change may carry them as they are. */
-const readOnlyTemplateFields = {
-  id: readOnly,
-  status: readOnly,
-  version: readOnly,
-  publishedVersion: readOnly,
-  revision: readOnly,
-  createdAt: readOnly,
-  updatedAt: readOnly,
+/** The fields of a template that only the service writes, as they may stand in a body. `ofVersion`: those that only published versions have. */
+const serviceFields = <Field extends TSchema>(field: Field, ofVersion: Field, warnings: string) => ({
+  id: field,
+  status: field,
+  version: field,
+  publishedVersion: field,
+  revision: field,
+  createdAt: field,
+  updatedAt: field,
   publishedAt: ofVersion,
   current: ofVersion,
-  warnings: Type.Optional(Type.Unknown({ description: 'Warnings of the answer to a save; ignored' })),
+  warnings: Type.Optional(Type.Unknown({ description: warnings })),
   $schema: schemaOfEditor,
-};
+});
+
+/** In a body for a change: they may stand there as they are. */
+const readOnlyTemplateFields = serviceFields(
+  Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' })),
+  Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' })),
+  'Warnings of the answer to a save; ignored',
+);
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Field of an export; ignored' }));
 
-/** Read-only fields in a body that makes a template: they speak of another template, and are left aside. */
-const leftAsideTemplateFields = {
-  id: leftAside,
-  status: leftAside,
-  version: leftAside,
-  publishedVersion: leftAside,
-  revision: leftAside,
-  createdAt: leftAside,
-  updatedAt: leftAside,
-  // Only published versions have these.
-  publishedAt: leftAside,
-  current: leftAside,
-  warnings: leftAside,
-  $schema: schemaOfEditor,
-};
+/** In a body that makes a template: they speak of another template. */
+const leftAsideTemplateFields = serviceFields(leftAside, leftAside, 'Field of an export; ignored');
 
-const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
+const publishField = Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' }));
+
+/** What the service answers of every template, beside what it is called and what only its kind has. */
+const recordFields = {
+  status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
+  version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
+  publishedVersion: nullable(Type.Integer()),
+  locale: Type.String(),
+  timeZone: Type.String(),
+  strictVariables: Type.Boolean(),
+  translations: translationsField,
+  variables: Type.Array(Type.Unknown()),
+  schema: Type.Unknown(),
+  createdAt: Time,
+  updatedAt: Time,
+  revision: Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' }),
+};
 
 const UnsubscribeList = Type.String({
   ...SlugShape,
   description: 'The list that recipients can unsubscribe from by a link of their own; `null` for none',
 });
 
+const { slug, name, description, variables, ...languages } = templateFields;
+
 /** Fields that the author of an email template writes. Schema and subject are checked part by part too. */
 const writableEmailFields = {
-  ...templateFields,
+  slug,
+  name,
+  description,
   subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
   from: nullable(RecipientSchema),
   unsubscribeList: nullable(UnsubscribeList),
   tracking: nullable(TrackingSchema),
+  variables,
   schema: Type.Unknown({ description: 'An object with `sections`' }),
+  ...languages,
 };
 
 /**
  * Fields of a body that makes an email template: it may be what GET answers. The command line checks it without a validator of JSON Schema.
  */
 const emailCreationFields = {
-  slug: Type.Optional(writableEmailFields.slug),
-  name: writableEmailFields.name,
-  description: Type.Optional(writableEmailFields.description),
-  subject: writableEmailFields.subject,
-  from: Type.Optional(writableEmailFields.from),
-  unsubscribeList: Type.Optional(writableEmailFields.unsubscribeList),
-  tracking: Type.Optional(writableEmailFields.tracking),
-  variables: Type.Optional(writableEmailFields.variables),
-  schema: writableEmailFields.schema,
-  locale: Type.Optional(writableEmailFields.locale),
-  timeZone: Type.Optional(writableEmailFields.timeZone),
-  strictVariables: Type.Optional(writableEmailFields.strictVariables),
-  translations: Type.Optional(writableEmailFields.translations),
+  ...Type.Partial(Type.Object(writableEmailFields)).properties,
+  ...Type.Pick(Type.Object(writableEmailFields), ['name', 'subject', 'schema']).properties,
   type: Type.Optional(Type.Literal('email')),
   ...leftAsideTemplateFields,
 };
@@ -129,13 +131,7 @@ const emailCreationFields = {
 export const ImportTemplateRequestSchema = Type.Object(emailCreationFields, closed);
 export type ImportTemplateRequest = Static<typeof ImportTemplateRequestSchema>;
 
-export const CreateTemplateRequestSchema = Type.Object(
-  {
-    ...emailCreationFields,
-    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
-  },
-  closed,
-);
+export const CreateTemplateRequestSchema = Type.Object({ ...emailCreationFields, publish: publishField }, closed);
 export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
 
 export const UpdateTemplateRequestSchema = Type.Partial(
@@ -158,18 +154,7 @@ export const TemplateRecordSchema = Type.Object(
     from: nullable(RecipientSchema),
     unsubscribeList: nullable(UnsubscribeList),
     tracking: nullable(Type.Object(TrackingSchema.properties, { ...closed, description: 'null where the team says it' })),
-    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
-    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
-    publishedVersion: nullable(Type.Integer()),
-    locale: Type.String(),
-    timeZone: Type.String(),
-    strictVariables: Type.Boolean(),
-    translations: translationsField,
-    variables: Type.Array(Type.Unknown()),
-    schema: Type.Unknown(),
-    createdAt: Time,
-    updatedAt: Time,
-    revision: revisionField,
+    ...recordFields,
   },
   closed,
 );
@@ -247,19 +232,18 @@ export const PreviewLinkSchema = Type.Object(
   closed,
 );
 
+/** Fields of the query of a preview. `example`: of variables; `own`: what only the preview of the kind has. */
+const previewQuery = <Own extends TProperties>(example: string, own: Own) => ({
+  variables: Type.Optional(
+    Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: [example] }),
+  ),
+  ...languageFields,
+  ...own,
+  version: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' })),
+});
+
 /** Query of the page that shows a template. */
-export const TemplatePageQuerySchema = Type.Object(
-  {
-    variables: Type.Optional(
-      Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"name":"Ada"}'] }),
-    ),
-    ...languageFields,
-    version: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
-    ),
-  },
-  closed,
-);
+export const TemplatePageQuerySchema = Type.Object(previewQuery('{"name":"Ada"}', {}), closed);
 
 export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
@@ -289,29 +273,21 @@ const writableAttachmentFields = {
   schema: Type.Unknown({ description: 'An object with `outputFormats` and `pages`' }),
 };
 
-const { name, schema, ...others } = writableAttachmentFields;
-
 /**
  * Fields of a body that makes an attachment template: it may be an export, which is what GET answers. The command line checks it without a
  * validator of JSON Schema.
  */
 const attachmentCreationFields = {
   name,
-  schema,
-  ...Type.Partial(Type.Object(others)).properties,
+  schema: writableAttachmentFields.schema,
+  ...Type.Partial(Type.Object({ slug, description, variables, ...languages })).properties,
   type: Type.Optional(Type.Literal('attachment')),
   outputFormats: Type.Optional(Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' })),
   shortId: leftAsideTemplateFields.id,
   ...leftAsideTemplateFields,
 };
 
-export const CreateAttachmentTemplateRequestSchema = Type.Object(
-  {
-    ...attachmentCreationFields,
-    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
-  },
-  closed,
-);
+export const CreateAttachmentTemplateRequestSchema = Type.Object({ ...attachmentCreationFields, publish: publishField }, closed);
 export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemplateRequestSchema>;
 
 export const UpdateAttachmentTemplateRequestSchema = Type.Partial(
@@ -337,18 +313,7 @@ export const AttachmentTemplateRecordSchema = Type.Object(
     description: Type.String(),
     type: Type.Literal('attachment'),
     outputFormats: OutputFormats,
-    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
-    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
-    publishedVersion: nullable(Type.Integer()),
-    locale: Type.String(),
-    timeZone: Type.String(),
-    strictVariables: Type.Boolean(),
-    translations: translationsField,
-    variables: Type.Array(Type.Unknown()),
-    schema: Type.Unknown(),
-    createdAt: Time,
-    updatedAt: Time,
-    revision: revisionField,
+    ...recordFields,
   },
   closed,
 );
@@ -395,33 +360,13 @@ export const AttachmentTemplateVersionRecordSchema = Type.Object(
 );
 export type AttachmentTemplateVersionRecord = Static<typeof AttachmentTemplateVersionRecordSchema>;
 
+const format = Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`'));
+
 /** Query of the preview of a document. */
-export const DocumentPreviewQuerySchema = Type.Object(
-  {
-    variables: Type.Optional(
-      Type.String({
-        maxLength: defaultLimits.urlSizeBytesMax,
-        description: 'A JSON object, percent-encoded',
-        examples: ['{"number":"2030-17"}'],
-      }),
-    ),
-    ...languageFields,
-    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
-    version: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
-    ),
-  },
-  closed,
-);
+export const DocumentPreviewQuerySchema = Type.Object(previewQuery('{"number":"2030-17"}', { format }), closed);
 
 /** Body of the preview of a document. */
-export const DocumentPreviewRequestSchema = Type.Object(
-  {
-    ...PreviewRequestSchema.properties,
-    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
-  },
-  closed,
-);
+export const DocumentPreviewRequestSchema = Type.Object({ ...PreviewRequestSchema.properties, format }, closed);
 
 export const CreateAssetRequestSchema = Type.Object(
   {
