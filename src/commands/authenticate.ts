@@ -18,7 +18,7 @@ import { readAccessToken as readAppToken, type OpenAccessToken } from './apps/to
 import { admitActive } from '../domain/billing/inactivity.js';
 import { noteActivity } from './billing/account.js';
 import { authenticateKey } from './keys/api-keys.js';
-import { isoMoment } from './core/memo.js';
+import { isoTime } from '../domain/core/time.js';
 import { isTokenOfKind } from '../domain/apps/tokens.js';
 
 /** A call that names no team, on a route that needs one. */
@@ -45,7 +45,7 @@ const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: Comm
   if (teamId === NO_TEAM) return admitted;
   const [actor, by] =
     admitted.kind === 'user' ? [`user:${admitted.userId}`, admitted.sessionId] : [`grant:${admitted.grantId}`, admitted.grantId];
-  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoMoment(deps.clock.now()) });
+  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoTime(deps.clock.now()) });
   return admitted;
 };
 

@@ -8,7 +8,7 @@ import { auditStream, type StreamName } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { startOf, versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -154,7 +154,7 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
   const note = (call: AuditedCall, event: (at: string) => AuditEvent, counted: CountedData): void => {
     const scope = auditScopeOf('', call);
     if (scope === undefined) return;
-    const at = isoMoment(clock.now());
+    const at = isoTime(clock.now());
     queue.turnMinute(at);
     if (queue.minute() !== minute) ofPeople.clear();
     minute = queue.minute();
@@ -180,7 +180,7 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
           if (!(await queue.writeAll())) await clock.sleep(RETRY_AFTER_MS, signal);
           else if (!signal.aborted) await pause(clock, signal, woken);
         }
-        queue.closeCounts(isoMoment(clock.now()));
+        queue.closeCounts(isoTime(clock.now()));
         await queue.writeAll();
       },
     },
@@ -239,7 +239,7 @@ const openQueue = (deps: Deps): Queue => {
   };
 
   const writeAll = async (): Promise<boolean> => {
-    turnMinute(isoMoment(clock.now()));
+    turnMinute(isoTime(clock.now()));
     while (waiting.length > 0) {
       const some = waiting.splice(0, AT_ONCE);
       const left = await write(some);

@@ -1,5 +1,5 @@
 /** Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file. */
-import { latestNow } from '../../domain/core/time.js';
+import { isoTime, latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
 import type { EmailNeeds } from '../email/needs.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
@@ -18,7 +18,6 @@ import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mim
 import type { PinnedDocument } from '../documents/request.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
 import { companyShown, settleSender } from '../email/sender.js';
-import { isoMoment } from '../core/memo.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { teamStream, type TemplateId } from '../../domain/core/ids.js';
@@ -77,7 +76,7 @@ export const prepareBulk = async (
   const from = await settleSender(deps, teamId, common.from ?? templateFrom, team.settings);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
   const accepted: BatchAccepted['data'] = {
-    at: isoMoment(nowMs),
+    at: isoTime(nowMs),
     ...(request.batchName === undefined ? {} : { name: request.batchName }),
     templateId: template.id,
     templateName: template.name,

@@ -1,6 +1,6 @@
 /** Accepts and cancels bulk sends. Accepting appends one event, from which the emails are made afterwards. */
 import { TYPICAL_DELIVERY_MS } from '../email/answers.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { CancelBatchResponse, SendBulkResponse, SendBulkRequest } from '../../api/bulk.js';
 import type { BatchAccepted, BatchEnds } from '../../domain/bulk/events.js';
 import { type BatchId, assertDefined, batchStream, batchIdOfFingerprint, parseBatchId } from '../../domain/core/ids.js';
@@ -207,7 +207,7 @@ const bulkResponse = (batchId: BatchId, event: BatchAccepted, warnings: string[]
     status: isScheduled ? 'scheduled' : 'queued',
     message: `${emails(data.total)} ${data.total === 1 ? 'is' : 'are'} ${isScheduled ? 'scheduled' : 'queued'}.`,
     createdAt: data.at,
-    estimatedCompletionAt: isoMoment(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
+    estimatedCompletionAt: isoTime(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
     warnings,
   };
 };

@@ -14,7 +14,7 @@ import {
   INSTANCE_STREAM,
 } from '../../domain/core/ids.js';
 import type { CorePorts, Loaded } from './ports.js';
-import { isoMoment } from './memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { type AccessPermission, permissions } from '../../domain/access/permissions.js';
 import type { CallOrigin } from '../../domain/access/origins.js';
@@ -156,7 +156,7 @@ export const loadInstance = ({ eventLog }: Pick<CorePorts, 'eventLog'>): Promise
   loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
 
 /** In: the caller. Out: the metadata of the events that the call causes now. */
-export const causeOf = (deps: Pick<CorePorts, 'clock'>, caller: Caller, at = isoMoment(deps.clock.now())): Cause => ({
+export const causeOf = (deps: Pick<CorePorts, 'clock'>, caller: Caller, at = isoTime(deps.clock.now())): Cause => ({
   teamId: caller.teamId,
   actor: caller.actor,
   correlationId: caller.correlationId,

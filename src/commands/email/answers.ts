@@ -1,5 +1,5 @@
 /** The answers to calls on emails, made from their events and state. */
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { CancelEmailResponse, RescheduleEmailResponse, EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
 import { addressedIn, type Engagement, type Email } from '../../domain/email/state.js';
@@ -18,7 +18,7 @@ const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'schedul
     recipientCount: event.data.roles.length,
     attachmentCount: event.data.attachmentCount,
     queuedAt: event.data.at,
-    estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
+    estimatedDeliveryAt: isoTime(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
   };
   const warnings = warningsOf(event.data);
   if (warnings !== undefined) answer.warnings = warnings;
@@ -56,7 +56,7 @@ export const rescheduleResponse = (id: EmailId, email: Pick<Email, 'scheduledAt'
     status: 'scheduled',
     message: 'The email leaves at its new time.',
     scheduledAt,
-    estimatedDeliveryAt: isoMoment(Date.parse(scheduledAt) + TYPICAL_DELIVERY_MS),
+    estimatedDeliveryAt: isoTime(Date.parse(scheduledAt) + TYPICAL_DELIVERY_MS),
   };
 };
 

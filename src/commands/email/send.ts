@@ -1,10 +1,9 @@
 /** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
-import { latestNow } from '../../domain/core/time.js';
+import { isoTime, latestNow } from '../../domain/core/time.js';
 import type { EmailNeeds } from './needs.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { type Caller, isTest, testPart, causeOf } from '../core/caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
-import { isoMoment } from '../core/memo.js';
 import { checkRequest } from './request.js';
 import { readAttachments } from '../documents/request.js';
 import { emailTemplates } from '../templates/email-templates.js';
@@ -161,7 +160,7 @@ const prepare = async (
     ...checked,
     id,
     teamId: caller.teamId,
-    at: isoMoment(nowMs),
+    at: isoTime(nowMs),
     template,
     company: companyShown(deps, team.settings, from),
     from,

@@ -5,7 +5,6 @@ import type { KeyNeeds } from './needs.js';
 import { noteActivity } from '../billing/account.js';
 import { handle, loadState } from '../core/handle.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
-import { isoMoment } from '../core/memo.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
 import { assertMayChange, assertMayRevoke, grantFrom } from '../../domain/keys/grants.js';
 import { lackedOf } from '../../domain/access/permissions.js';
@@ -253,7 +252,7 @@ export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<Ke
   }
   const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
   const nowMs = deps.clock.now();
-  const at = isoMoment(nowMs);
+  const at = isoTime(nowMs);
   const key = admitApiKey(state, read.hash, at);
   for (const id of key.madeBy) {
     admitMade([(await deps.apiKey(apiKeyStream(id))).state]);
@@ -261,7 +260,7 @@ export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<Ke
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if ((await deps.team(teamStream(team))).state?.deletedAt !== undefined) throw teamDeleted();
   admitActive((await deps.activity(activityStream(team))).state);
-  if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
+  if (isUseWorthNoting(key, isoTime(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
 };

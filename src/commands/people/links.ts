@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
 import type { TeamNeeds } from '../teams/needs.js';
 import { assertOwnPassword, assertSecondFactor } from './credentials.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { personalCause, type RequestFrom, recordEnds, type SessionsOf } from './sessions.js';
 import { claimAddress, releaseAddress, ownCause } from './users.js';
 import { changeUser, ownerOf, signInAddress, personOf } from '../access/users.js';
@@ -35,7 +35,7 @@ export const askAddressChange = async (deps: TeamNeeds, caller: Caller, request:
   if (addressId === user.addressId) throw invalid('request body', 'email', 'is your address already');
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { changeLinkMs } = deps.limits;
-  const expiresAt = isoMoment(Date.parse(cause.at) + changeLinkMs);
+  const expiresAt = isoTime(Date.parse(cause.at) + changeLinkMs);
   const command = { type: 'AskAddressChange', at: cause.at, before: user.passwordHash, hash, expiresAt, addressId, email } as const;
   await changeUser(deps, userId, command, cause);
   const name = user.name ?? '';
@@ -121,7 +121,7 @@ export const sendResetLink = async (deps: TeamNeeds, email: string, from: Reques
   const { userId, user, cause } = known;
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { resetLinkMs } = deps.limits;
-  const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
+  const expiresAt = isoTime(Date.parse(cause.at) + resetLinkMs);
   const url = accountLink(deps, 'reset', token);
   const command = { type: 'MakeResetLink', at: cause.at, hash, expiresAt, addressId: user.addressId } as const;
   const { events } = await changeUser(deps, userId, command, cause);
@@ -145,7 +145,7 @@ const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userDecider);
-  assertLink(use === 'address' ? user?.nextAddress : user?.links[use], read.hash, isoMoment(deps.clock.now()));
+  assertLink(use === 'address' ? user?.nextAddress : user?.links[use], read.hash, isoTime(deps.clock.now()));
   return { ...read, user: user! };
 };
 

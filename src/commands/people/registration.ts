@@ -17,7 +17,7 @@ import { invitationNotYours, isInvitationToken } from '../../domain/teams/invita
 import type { Keys } from '../../domain/ports/keys.js';
 import { teamDecider } from '../../domain/teams/decider.js';
 import { makeLink, assertPassword, normalPassword } from '../../domain/people/user.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
@@ -187,7 +187,7 @@ const registerUnverified = async (deps: TeamNeeds, request: RegisterRequest, fro
   const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
   const owner = await ownerOf(deps, addressId);
   const passwordHash = await deps.people.passwords.hash(normalPassword(request.password));
-  const at = isoMoment(deps.clock.now());
+  const at = isoTime(deps.clock.now());
   const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), from), at };
   try {
     const token =
@@ -209,7 +209,7 @@ const registerFresh = async (deps: TeamNeeds, request: RegisterRequest, making: 
 
 const newVerifyLink = (deps: TeamNeeds, userId: UserId, at: string): Readonly<{ token: string; hash: string; expiresAt: string }> => ({
   ...makeLink(userId, deps.ids.bytes(32)),
-  expiresAt: isoMoment(Date.parse(at) + deps.limits.verifyLinkMs),
+  expiresAt: isoTime(Date.parse(at) + deps.limits.verifyLinkMs),
 });
 
 /** Erases a user who was just created, because their address or their place in the team turned out to be taken. */

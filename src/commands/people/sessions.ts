@@ -33,7 +33,7 @@ import { noteLogins } from '../billing/account.js';
 import { makeAccessToken, type TokenOf } from '../access/tokens.js';
 import { type Caller, refusing, causeOf } from '../core/caller.js';
 import { finishJoining } from '../teams/invitations.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { assertSecondFactor, askingSession, assertOwnPassword } from './credentials.js';
 import type { Tokens, SignedIn, SessionRecord, ChangePasswordRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -265,7 +265,7 @@ const ownCauseOf = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, requestId: s
   actor: `user:${userId}`,
   correlationId: requestId,
   causationId: requestId,
-  at: isoMoment(deps.clock.now()),
+  at: isoTime(deps.clock.now()),
 });
 
 /** Hashes the password again if its hash has outdated parameters: only a sign-in knows the password. */
@@ -282,7 +282,7 @@ const tokensOf = async (deps: TeamNeeds, of: TokenOf, refreshToken: string): Pro
   tokenType: 'Bearer',
 });
 
-const expiryOf = (deps: TeamNeeds, at: string): string => isoMoment(Date.parse(at) + deps.limits.sessionUnusedMs);
+const expiryOf = (deps: TeamNeeds, at: string): string => isoTime(Date.parse(at) + deps.limits.sessionUnusedMs);
 
 /** Rejects with SESSION_ENDED if the person has ended all sessions, and ends this one. */
 const assertNotEnded = async (deps: TeamNeeds, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {

@@ -14,7 +14,7 @@ import { boundedCache, type BoundedCache } from '../../shared/cache.js';
 import { isTeamDeleted } from '../core/caller.js';
 import type { RecipientNeeds } from './needs.js';
 import { emptyLoaded, foldOnto, handleFrom } from '../core/handle.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 
 /** A request for the pixel of an email (an open), or for one of its links (a click). */
 export type ReaderRequest = Readonly<{
@@ -204,7 +204,7 @@ const record = async (deps: Deps, entry: Entry, times: number): Promise<Outcome>
   const assertUnchanged = ({ version }: typeof known): void => {
     if (entry.tried.length > 0 && version.revision !== revision) throw new WrongExpectedRevision(stream, revision, version.revision);
   };
-  const at = isoMoment(deps.clock.now());
+  const at = isoTime(deps.clock.now());
   const cause = { teamId: known.teamId, actor: 'reader', correlationId: request.requestId, causationId: request.requestId, at };
   const { state, events } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, cause, assertUnchanged);
   return { needed: timesToRecord(state!, command, isOfMachine(events[0], command)), times };
@@ -212,7 +212,7 @@ const record = async (deps: Deps, entry: Entry, times: number): Promise<Outcome>
 
 const commandOf = ({ request, atMs, machine }: Entry, times: number): EngagementCommand => ({
   type: 'RecordEngagement',
-  at: isoMoment(atMs),
+  at: isoTime(atMs),
   recipient: request.recipient,
   link: request.link,
   url: request.url,

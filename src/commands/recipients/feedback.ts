@@ -7,7 +7,7 @@ import type { Email } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
 import type { Report } from '../../domain/ports/report-reader.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { type Caller, assertNoTestKey, causeOf } from '../core/caller.js';
 import { handleFrom, loadState } from '../core/handle.js';
 import type { Feedback, RecipientNeeds } from './needs.js';
@@ -64,7 +64,7 @@ const record = async (deps: RecipientNeeds, sender: Caller | undefined, id: Emai
   const caller = sender ?? { teamId: owner, actor: RETURN_PATH, permissions: [], correlationId: deps.ids.uuid() };
   const summary = summaryOf(content);
   if (isGone(email)) return { emailId: id, outcome: 'gone', status: email.status, ...summary };
-  const at = isoMoment(deps.clock.now());
+  const at = isoTime(deps.clock.now());
   const command = commandOf(content, at);
   if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...summary };
   const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, causeOf(deps, caller, at));

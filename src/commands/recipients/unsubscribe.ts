@@ -20,7 +20,7 @@ import {
 } from '../../domain/core/ids.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { handle } from '../core/handle.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { suppressUnder } from './suppressions.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import type { Cause } from '../../event-log/event-log.js';
@@ -114,7 +114,7 @@ const causeOf = (deps: RecipientNeeds, { teamId }: Unsubscription, requestId: st
   actor: 'recipient',
   correlationId: requestId,
   causationId: requestId,
-  at: isoMoment(deps.clock.now()),
+  at: isoTime(deps.clock.now()),
 });
 
 /** Changes nothing. Out: undefined if the token is invalid. */

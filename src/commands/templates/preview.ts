@@ -21,7 +21,7 @@ import { requireLanguage } from './language.js';
 import type { TemplateNeeds } from './needs.js';
 import { compiledTemplate, contentOf, draftAt, emailTemplates, templateCacheKey } from './email-templates.js';
 import { attachmentTemplates } from './attachment-templates.js';
-import { isoMoment } from '../core/memo.js';
+import { isoTime } from '../../domain/core/time.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { assetWarnings, clippingWarnings } from './warnings.js';
 import { withoutSvg } from './drawings.js';
@@ -113,7 +113,7 @@ export const makePreviewLink = async (
   requireLanguage(request as CallLanguage);
   const expiresAt = deps.clock.now() + LINK_MS;
   const sealed = JSON.stringify([expiresAt, { teamId: caller.teamId, kind, id, request } satisfies PreviewLink]);
-  return { token: tokensOf(deps.keys).seal(Buffer.from(sealed)), expiresAt: isoMoment(expiresAt) };
+  return { token: tokensOf(deps.keys).seal(Buffer.from(sealed)), expiresAt: isoTime(expiresAt) };
 };
 
 /** undefined if the token is not one of ours, its time is over, or its team is deleted. */
