@@ -158,7 +158,8 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
 
 type Said = Readonly<{
   faults: readonly string[];
-  /** Text on the compared parts, if there are no faults. */ line: string;
+  /** Text on the compared parts, if there are no faults. */
+  line: string;
   isUnfinished?: boolean;
 }>;
 

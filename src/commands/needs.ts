@@ -1,4 +1,4 @@
-/** What all commands need together: the composition root gives it as one object. */
+/** Needs of all commands together: the composition root gives them as one object. */
 import type { AppNeeds } from './apps/needs.js';
 import type { BulkNeeds } from './bulk/send.js';
 import type { KeyNeeds } from './keys/needs.js';

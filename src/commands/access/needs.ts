@@ -1,4 +1,4 @@
-/** What signing in, tokens and sessions need. */
+/** Needs of signing in, tokens and sessions. */
 import type { SessionId, UserId } from '../../domain/core/ids.js';
 import type { SessionState } from '../../domain/people/session.js';
 import type { TokenKeyState } from '../../domain/people/token-keys.js';

@@ -58,7 +58,7 @@ export const createOAuthApp = async (deps: AppNeeds, caller: Caller, request: Cr
 export const getOAuthApp = async (deps: AppNeeds, caller: Caller, id: OAuthClientId): Promise<OAuthAppRecord> =>
   oauthAppListing(id, await owned(deps, caller, id));
 
-/** What is left out stays as it is. */
+/** Changes an app; fields that are left out keep their value. */
 export const updateOAuthApp = async (
   deps: AppNeeds,
   caller: Caller,

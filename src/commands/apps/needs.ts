@@ -1,4 +1,4 @@
-/** What OAuth apps, their grants and tokens need. */
+/** Needs of OAuth apps, their grants and tokens. */
 import type { OAuthAppState } from '../../domain/apps/app.js';
 import type { GrantState } from '../../domain/apps/grant.js';
 import type { TokenList } from '../../domain/apps/tokens.js';

@@ -44,7 +44,7 @@ import { isoTime } from '../../domain/core/time.js';
 import type { Deleted } from '../../api/core/common.js';
 import { DomainError } from '../../domain/core/errors.js';
 
-/** What a person lets an app do, in one team. `challenge`: S256 of RFC 7636. */
+/** Consent of a person to an app, in one team. `challenge`: S256 of RFC 7636. */
 type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
 
 /** One grant as it stands. */

@@ -9,7 +9,7 @@ import { rootByProof, type ProvenLeaf } from '../../event-log/ledger.js';
 /** `line`: counted from 1, as editors do. */
 export type ExportFinding = Readonly<{ line: number; message: string }>;
 
-/** What an export says of itself, once its end was read. */
+/** Summary of an export, once its end was read. */
 export type CheckedExport = Readonly<{
   entries: number;
   /** The seals that its proof gives, by their position. */
@@ -21,7 +21,7 @@ export type CheckedExport = Readonly<{
 export type ExportCheck = Readonly<{
   /** In: the lines in their order; undefined for a text that is none. Out: what is wrong with it. */
   next: (line: number, read: ReadLine | undefined) => ExportFinding | undefined;
-  /** What was found; undefined where the end is missing. */
+  /** Result of the check; undefined if the end is missing. */
   end: () => CheckedExport | undefined;
 }>;
 
@@ -89,7 +89,10 @@ const inSegments = (state: Segments, line: ExportLine, chain: string): State | s
 const hashOf = ({ event: { previous, stream, revision, type, data, metadata, sealed } }: EntryLine): string =>
   chainHash(previous, stream, revision, { type, data, metadata, sealed: sealed === '' ? undefined : sealed });
 
-/** What is shown of an entry must be what its event says; from where it was called is sealed in the log, and stands under the chain of the file alone. */
+/**
+ * The fields of an entry must equal those of its event. The origin of the call is encrypted in the log, so only the chain of the file
+ * protects it.
+ */
 const entryFault = (team: string, { entry, event: { stream, type, data, metadata: text } }: EntryLine): string | undefined => {
   try {
     const metadata = decodeMetadata(text);

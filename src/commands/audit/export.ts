@@ -28,7 +28,7 @@ type AuditExportDeps = Pick<AccessNeeds, 'eventLog' | 'origins' | 'clock' | 'lim
 /** `from`, `to`: moments in UTC. */
 export type AuditPeriod = Readonly<{ from?: string | undefined; to?: string | undefined }>;
 
-/** What the file came to. `root`: the link of its last line. */
+/** Result of an export. `root`: the link of its last line. */
 export type Exported = Readonly<{ entries: number; upTo: number; root: string }>;
 
 /** Events of a segment so long are read at once: far more than a seal covers. */
@@ -138,7 +138,7 @@ type ExportWriter = Readonly<{
   write: (line: ExportLine) => string;
   /** The link of the line written last. */
   chain: () => string;
-  /** What stands before all lines. */
+  /** Text before all lines. */
   head: string;
 }>;
 
@@ -405,7 +405,7 @@ class SealMissed extends Error {
 /** Reading begins after a position, and passes over so many events from there. */
 type Beginning = Readonly<{ after: number; skipped: number }>;
 
-/** What is no entry keeps no more than its hash in memory. */
+/** Events that are no entries keep only their hash in memory. */
 async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering, { after, skipped }: Beginning): AsyncGenerator<Segment> {
   let previous = before;
   let open: StoredEvent[] = [];
@@ -440,7 +440,7 @@ async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering,
 
 const STREAMS_MAX = 10_000;
 
-/** What shows an event to be what the log has; the hash before it is that of its predecessor, which is read once for each stream. */
+/** Evidence that an event is in the log; the hash before it is that of its predecessor, which is read once for each stream. */
 const evidence = ({ store }: AuditExportDeps): ((stored: StoredEvent) => Promise<ExportedEvent>) => {
   const newest = new Map<string, Readonly<{ revision: number; hash: string }>>();
   const previousOf = async (stream: string, revision: number): Promise<string> => {

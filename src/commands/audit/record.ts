@@ -77,7 +77,10 @@ const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => P
 
 type NotWritten = Readonly<{ version: StreamVersion; left: readonly Noted[] }>;
 
-/** What is not in the stream yet, and the version at which that was found: a try that is written later than that is refused there. */
+/**
+ * Events that are not in the stream yet, and the version of the stream at that time: an earlier attempt that arrives later is refused by
+ * its version.
+ */
 const notWritten = async (
   { eventLog }: Pick<AuditWriterDeps, 'eventLog'>,
   stream: StreamName,
@@ -139,7 +142,7 @@ type CountedData = Omit<Extract<AuditEvent, { type: 'CallsCounted' }>['data'], '
 const WAITING_MAX = 10_000;
 /** Actors and actions that are counted apart within one minute. */
 const COUNTS_MAX = 10_000;
-/** What one person may have written of their own within a minute; the same beyond it is counted. */
+/** Entries of their own that one person may cause within a minute; further ones are counted. */
 const OF_PERSON_MAX = 60;
 const AT_ONCE = 100;
 const MINUTE_MS = 60_000;
@@ -198,7 +201,7 @@ type Queue = Readonly<{
   closeCounts: (at: string) => void;
   /** Out: false where a server is away, so that it must be tried again. */
   writeAll: () => Promise<boolean>;
-  /** What is called when there is something to write. */
+  /** Sets the function that is called when there is something to write. */
   wakeBy: (go: () => void) => void;
   facts: () => number;
   size: () => number;

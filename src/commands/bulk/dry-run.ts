@@ -190,7 +190,7 @@ const requiredVariables = async (deps: EmailNeeds, { templateId, accepted }: Pre
 
 type Lost = Readonly<{ emptyPaths: string[]; warnings: readonly string[] }>;
 
-/** What the mails and documents of the recipients lose; a warning counts the emails that lose it. */
+/** Losses of the mails and documents of the recipients; a warning counts the emails with that loss. */
 const lostOf = async (
   deps: EmailNeeds,
   { templateId, accepted }: PreparedBulk,

@@ -89,7 +89,7 @@ type CallKey = Readonly<{ idempotencyKey: string | undefined; fingerprint: strin
 
 type KeyedCommand<Command, State> = Readonly<{
   command: (key: CallKey) => Command;
-  /** What was made under that key before, undefined if nothing was. */
+  /** Call that used that key before; undefined if there was none. */
   earlier: (state: NonNullable<State>, idempotencyKey: string) => Pick<CallKey, 'fingerprint'> | undefined;
   idempotency: Idempotency | undefined;
   cause: Cause;

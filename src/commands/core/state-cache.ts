@@ -165,7 +165,7 @@ const notingLoads =
     return recorded;
   };
 
-/** What this process appends is noted before the append resolves. */
+/** Notes each append of this process before it resolves. */
 const notingAppends =
   (eventLog: EventLog, changes: Changes): EventLog['append'] =>
   (stream, version, events, cause) => {

@@ -36,7 +36,7 @@ export type ReadyAttachment = Readonly<{ filename: string; contentType: string; 
 /** `temporary`: kept only for some days. `ofTemplate`: the template shows it. */
 type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true }>;
 
-/** What the attachments of one call share. */
+/** Context that the attachments of one call share. */
 type AttachmentCall = Readonly<{
   variables: JsonObject;
   /** Language of the call, in place of that of each template. */
@@ -60,7 +60,7 @@ export type PreparedAttachments = Readonly<{
   omitted: readonly Omitted[];
   /** Characters of documents that no font has; absent where there is none. */
   replaced?: NonNullable<EmailContent['replaced']>;
-  /** What the documents lose of their values, the field with the place of the document in the call. */
+  /** Losses of the documents, the field with the place of the document in the call. */
   losses?: readonly Loss[];
 }>;
 
@@ -288,7 +288,7 @@ export const loadAttachments = async (
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;
 };
 
-/** What names of supplied files are filled from. */
+/** Values for the names of supplied files. */
 type Naming = Omit<Parameters<typeof suppliedName>[2], 'limits'>;
 
 type Supplied = Exclude<RequestedAttachment, { kind: 'generated' }>;
@@ -367,7 +367,7 @@ const documentTypes: Readonly<Record<OutputFormat, string>> = {
   excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-/** What file names are filled from. */
+/** Values for file names. */
 type Filling = Readonly<{
   variables: JsonObject;
   /** Language of the call. */

@@ -1,4 +1,4 @@
-/** What attachments and generated documents need. */
+/** Needs of attachments and generated documents. */
 import type { OutboundHttp } from '../../domain/ports/outbound-http.js';
 import type { TemplateNeeds } from '../templates/needs.js';
 import type { AttachmentClaims } from './storage.js';

@@ -46,9 +46,9 @@ export type Claim = Readonly<{
 }>;
 
 /**
- * What each team's attachments take, exactly within this process: what the read models tell, and what was accepted here since. The read
- * models follow the log, so without claims calls at the same moment would all count the same room. Each of several processes counts for
- * itself: together they exceed the limit by at most the room that was left, once for each process but one.
+ * Storage of each team's attachments, exact within this process: the sum in the read models, and the attachments accepted here since. The
+ * read models follow the log, so without claims calls at the same moment would all count the same room. Each of several processes counts
+ * for itself: together they exceed the limit by at most the room that was left, once for each process but one.
  */
 export type AttachmentClaims = Readonly<{
   /** Throws ATTACHMENT_STORAGE_EXCEEDED where the team has no room for so much; 0: for anything at all. */

@@ -1,4 +1,4 @@
-/** What sender domains need. */
+/** Needs of sender domains. */
 import type { ClaimPlaces, DomainClaims, SenderDomainsState } from '../../domain/domains/state.js';
 import type { DkimKeys } from '../../domain/ports/dkim-keys.js';
 import type { Dns } from '../../domain/ports/dns.js';

@@ -25,7 +25,7 @@ const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'schedul
   return answer;
 };
 
-/** What the email lost of its values; undefined where it lost nothing. */
+/** Losses of the email; undefined if it has none. */
 const warningsOf = ({ losses }: EmailAccepted['data']): SendEmailResponse['warnings'] =>
   losses?.map((loss) => ({ ...loss, message: lossMessage(loss) }));
 

@@ -1,4 +1,4 @@
-/** What an email needs from its acceptance to its end. */
+/** Needs of an email from its acceptance to its end. */
 import type { SendEmailResponse } from '../../api/email.js';
 import type { HeaderMatcher } from '../../domain/mime/compose.js';
 import type { Recipient } from '../../domain/mime/address.js';

@@ -46,7 +46,7 @@ export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; varia
 
 type AccountNotice = Readonly<{
   kind: Extract<AccountMailKind, 'password-changed' | 'address-changed' | 'second-factor-on' | 'second-factor-off' | 'new-sign-in'>;
-  /** What tells this notice from others of its kind: two calls with equal values send one mail. */
+  /** Values that tell this notice from others of its kind: two calls with equal values send one mail. */
   about: readonly (string | number | JsonObject | undefined)[];
   variables?: JsonObject;
 }>;

@@ -1,4 +1,4 @@
-/** What API keys need. */
+/** Needs of API keys. */
 import type { ApiKeyState } from '../../domain/keys/decider.js';
 import type { BillingNeeds } from '../billing/credits.js';
 import type { Load } from '../core/ports.js';

@@ -1,6 +1,6 @@
 /**
- * What an operator does with stores that were lost or put back: verify the files, destroy again what is deleted since, go on without what
- * is lost, and record in the log what was given up.
+ * Repairs stores that were lost or restored, for an operator: verify the files, destroy again what is deleted since, go on without what is
+ * lost, and record in the log what was given up.
  */
 import { erasingEvents, type Recorded } from '../../domain/events.js';
 import { eraseAll, eraseStream } from '../core/erase.js';

@@ -148,7 +148,7 @@ export const renewRecoveryCodes = async (deps: TeamNeeds, caller: Caller, { pass
 /** Apps show a blank in the middle of a code, and people type it. */
 const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
 
-/** What is stored of a recovery code. */
+/** Stored hash of a recovery code. */
 const recoveryHashOf = ({ keys }: Pick<TeamNeeds, 'keys'>, userId: UserId, code: string): string =>
   keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
 

@@ -228,7 +228,7 @@ const eraseEmail = async (deps: CarryOutDeps, { besides, address }: Work, id: Em
     await eraseStream(deps, stream);
     return true;
   } catch (fault) {
-    // What is damaged waits for the operator, and the others are not kept from their end.
+    // Damaged streams wait for the operator and do not stop the others.
     if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
     throw fault;
   }

@@ -84,7 +84,7 @@ type Held = Readonly<{ email: ExportedEmail; places: PlacesIn | undefined }>;
 
 const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
 
-/** What belongs to other recipients is left out. undefined: it holds nothing of the address any more. */
+/** Data of the address in the email, without that of other recipients. undefined: the email holds none any more. */
 const heldInEmail = async (deps: EmailNeeds, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
   const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
   if (known === undefined) return { email: { id, unreadable: true }, places: undefined };
@@ -96,7 +96,7 @@ const heldInEmail = async (deps: EmailNeeds, { caller, address }: Of, id: EmailI
   return { email: exportedOf(record, places), places: { places, isOnly: places.length === record.recipients.length } };
 };
 
-/** What is said of the email as a whole may come from any recipient. */
+/** Fields of the whole email may come from any recipient, so they are exported only if all are the address's. */
 const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRecord, places: readonly number[]): ExportedEmail => {
   const { recipients, attempts, tracking } = record;
   const complaint = { ...(complainedAt === undefined ? {} : { complainedAt }), ...(feedbackType === undefined ? {} : { feedbackType }) };
@@ -127,7 +127,7 @@ const heldInBatch = async (deps: EmailNeeds, { caller, address }: Of, id: BatchI
   );
 };
 
-/** What is damaged is told as such, so that the rest is told at all. */
+/** Damaged data is reported as such, so that the rest can be exported. */
 const readable = async <Held>(read: () => Promise<Held>): Promise<Held | undefined> => {
   try {
     return await read();

@@ -1,10 +1,10 @@
-/** What suppressions, feedback and tracking need. */
+/** Needs of suppressions, feedback and tracking. */
 import type { ReturnPathDomain } from '../../domain/domains/dns.js';
 import type { ReturnPath } from '../../domain/email/feedback.js';
 import type { ReportReader } from '../../domain/ports/report-reader.js';
 import type { CorePorts } from '../core/ports.js';
 
-/** What reads reports and return paths; it exists if a return path domain is set. */
+/** Reader of reports and return paths; it exists if a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
 
 /** Called when a domain refuses mail of this service for its sender, with the reason and the number of recipients. */

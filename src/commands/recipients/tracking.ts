@@ -1,4 +1,4 @@
-/** What is recorded of readers: the setting of a team, and the one that is pinned with an accepted email. */
+/** Tracking of opens and clicks: the setting of a team, and the one that is pinned with an accepted email. */
 import type { TrackingSettings } from '../../api/recipients.js';
 import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import { firstTracking, NO_TRACKING, type PinnedTracking, type Tracking } from '../../domain/recipients/tracking.js';

@@ -81,7 +81,9 @@ export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscript
   };
 };
 
-/** What the page of a link shows. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as far as it is known. */
+/**
+ * Data for the page of a link. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as far as it is known.
+ */
 export type Subscription = Readonly<{ list: string; company: string; isSubscribed: boolean; locale: string | undefined }>;
 
 /** The locale of the template that the mail was made from. */

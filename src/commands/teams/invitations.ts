@@ -34,7 +34,7 @@ import { invitingDecider, type InvitingCommand } from '../../domain/teams/decide
 import type { Invitation, Team } from '../../domain/teams/state.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/** What the token of an invitation stands for. */
+/** Invitation that a token names. */
 export type Invited = Readonly<{ id: InvitationId; teamId: TeamId; email: string }>;
 
 /** An invitation as its page shows it. `account`: whether a user has its address, and what they sign in with. */

@@ -1,4 +1,4 @@
-/** What teams, their members and invitations need. */
+/** Needs of teams, their members and invitations. */
 import type { AppNeeds } from '../apps/needs.js';
 import type { EmailNeeds } from '../email/needs.js';
 import type { KeyNeeds } from '../keys/needs.js';

@@ -163,7 +163,7 @@ export const changeTeam = async (deps: TeamNeeds, teamId: TeamId, changes: TeamC
   return state!.settings;
 };
 
-/** What the team was accepted in a month, as `2026-11`, metered or not: all that the log holds when it is asked. */
+/** Emails and documents accepted for the team in a month, as `2026-11`, metered or not, according to the log. */
 export type UsedInMonth = (month: string) => Promise<Cost>;
 
 /**
@@ -193,7 +193,7 @@ export const changeBilling = async (
     await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
   }
   if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
-  // What was sent unmetered until every process knew of the change.
+  // Count the emails that were sent unmetered until every process knew of the change.
   await countUse();
   return state!;
 };

@@ -97,7 +97,7 @@ const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions, ..
 
 export type NotWritten = 'slug' | 'publish' | ReadOnlyField | (typeof ofVersions)[number] | (typeof notKept)[number];
 
-/** What the author writes of a body: all but the read-only fields, and apart from it what is no part of a draft. */
+/** Splits a body into the author's fields, without the read-only ones, and the fields that are no part of a draft. */
 export const writtenOf = <Written>({ slug, publish = false, ...fields }: Readonly<{ slug?: string; publish?: boolean }>) => ({
   slug,
   publish,

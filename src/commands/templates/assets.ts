@@ -121,7 +121,7 @@ const store = async (deps: TemplateNeeds, caller: Caller, { id, bytes, contentTy
     // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
   } catch (fault) {
-    // What was put for an asset that certainly did not come to be belongs to nobody; where that is not known, it may be the asset's.
+    // If the asset was certainly not created, its file belongs to nothing; if that is unknown, the file may be the asset's.
     if (!(fault instanceof AppendUnknown)) await deps.files.delete(file);
     throw fault;
   }

@@ -35,14 +35,14 @@ export type TemplateKindOf<K extends TemplateKind> = Readonly<{
   reservedSlug?: string;
   /** An id that no template has, drawn for a new one. */
   fresh: (deps: TemplateNeeds, teamId: TeamId) => Promise<Readonly<{ id: TemplateIdOf<K>; shortId?: string }>>;
-  /** What is done to what an author writes before it is checked. */
+  /** Prepares the author's fields before they are checked. */
   prepared: (deps: TemplateNeeds, teamId: TeamId, written: WrittenOf<K>) => Promise<WrittenOf<K>>;
   /** The draft (undefined: that of a new template) with what an author writes. Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
   checked: (deps: TemplateNeeds, draft: DraftOf<K> | undefined, written: WrittenOf<K>) => Checked<DraftOf<K>>;
   compiling: (deps: TemplateNeeds, caller: Caller) => Compiling<K>;
 }>;
 
-/** What an author writes of the body of a request, but for the slug. */
+/** Author's fields in the body of a request, without the slug. */
 export type WrittenOf<K extends TemplateKind> = {
   email: Omit<UpdateTemplateRequest, NotWritten>;
   attachment: Omit<UpdateAttachmentTemplateRequest, NotWritten>;
@@ -57,7 +57,7 @@ export type Compiling<K extends TemplateKind> = Readonly<{
   warnings: () => readonly FieldError[];
 }>;
 
-/** What an import made: a new template, or the next version of a known one. */
+/** Result of an import: a new template, or the next version of a known one. */
 export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
 
 /** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */

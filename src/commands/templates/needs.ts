@@ -1,4 +1,4 @@
-/** What templates, their previews and the asset gallery need. */
+/** Needs of templates, their previews and the asset gallery. */
 import type { Generator } from '../../domain/ports/generator.js';
 import type { MediaTypes } from '../../domain/ports/media-types.js';
 import type { Renderer } from '../../domain/ports/renderer.js';

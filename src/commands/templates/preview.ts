@@ -83,7 +83,7 @@ export const previewTemplate = async (
 
 const LINK_MS = 15 * 60_000;
 
-/** What a link shows: `request` is the body of the preview. */
+/** Content of a link: `request` is the body of the preview. */
 export type PreviewLink = Readonly<{
   teamId: TeamId;
   kind: 'email' | 'document';

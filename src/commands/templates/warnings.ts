@@ -64,7 +64,7 @@ export const clippingWarnings = (htmlBytes: number): readonly FieldError[] =>
         },
       ];
 
-/** What measuring mails may cost: a share of the budget of a call. */
+/** Budget for measuring mails: a share of the budget of a call. */
 export const measuringBudget = ({ limits }: Pick<TemplateNeeds, 'limits'>): Budget => {
   const { workCharsMax, workElementsMax, workOperationsMax, workModulesMax, previewInlineShare } = limits;
   return openBudget({

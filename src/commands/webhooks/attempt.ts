@@ -35,7 +35,7 @@ export type WebhookPorts = Readonly<{
 
 type WebhookToPost = Readonly<{ id: string; previousId: string | null; kind: string; body: string }>;
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export type AttemptResult = Readonly<{
   result: 'success' | 'failed';
   attemptedAt: string;

@@ -96,7 +96,7 @@ const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply):
   return fields['decision'] === undefined ? signIn(deps, request, reply, asked, fields) : decide(deps, request, reply, asked, fields);
 };
 
-/** What was wrong with a sign-in; `status`: of the page that shows the form again. */
+/** Fault of a sign-in; `status`: of the page that shows the form again. */
 type Refused = Readonly<{ status: number; email: string; needsCode: boolean; fault: DomainError }>;
 
 const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Promise<SignedIn | Refused> => {

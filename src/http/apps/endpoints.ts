@@ -31,7 +31,7 @@ type Credentials = Readonly<{ id: string; secret: string | undefined }>;
 /** An error of RFC 6749, section 5.2. */
 type Refused = Readonly<{ error: 'invalid_request' | 'invalid_client'; description: string }>;
 
-/** What the library carries from one step to the next in its field for a user. */
+/** State that the library carries from one step to the next in its field for a user. */
 type Holder = Readonly<{ app: KnownApp; grant: OpenGrant | undefined; refreshes?: string }>;
 
 type Client = OAuth2Server.Client & Readonly<{ app: KnownApp }>;

@@ -1,4 +1,4 @@
-/** What the pages about apps say, in each language of pages. */
+/** Texts of the pages about apps, in each language of pages. */
 import type { Scope } from '../../domain/access/permissions.js';
 import type { ErrorCode } from '../../domain/core/errors.js';
 import type { PageLanguage } from '../server/forms.js';

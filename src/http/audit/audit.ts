@@ -82,7 +82,7 @@ const mediaOf = { jsonl: 'application/x-ndjson', csv: 'text/csv' } as const;
 const EXPORTS_MAX = 2;
 const RETRY_AFTER_S = 30;
 
-/** What a caller reads slowly is read slowly: a piece is made when the one before it is taken. */
+/** A slow reader slows the export down: each piece is made when the one before it is taken. */
 const exportRoute = (app: App, { exportAudit, commands }: Deps): void => {
   let running = 0;
 

@@ -43,7 +43,7 @@ type Form = Readonly<{
 type AccountPage = Readonly<{
   title: string;
   texts?: readonly string[];
-  /** What was wrong with the form that was sent. */
+  /** Fault of the form that was sent. */
   fault?: string;
   forms?: readonly Form[];
   /** Below all. */
@@ -54,13 +54,13 @@ type AccountPage = Readonly<{
 
 type Fields = Readonly<Record<string, string>>;
 
-/** What was sent with the form of a page. */
+/** Sent form of a page. */
 type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>;
 
 /** One page: what it shows to who opens the link, and what its form does. */
 type LinkPage = Readonly<{
   path: string;
-  /** What the link is for. It is checked before the form is shown. Absent: `asks` checks it. */
+  /** Use of the link, which is checked before the form is shown. Absent: `asks` checks it. */
   use?: 'verify' | 'reset' | 'address';
   /** `sent` and `fault`: of a form that was sent, and is shown again. */
   asks: (token: string, again?: Readonly<{ fields: Fields; fault: DomainError }>) => AccountPage | Promise<AccountPage>;

@@ -75,7 +75,7 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
   };
 };
 
-/** What is wrong with the request, whatever it asks for; undefined if nothing is. */
+/** Fault of the request's transport, independent of its route; undefined if it has none. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
   const { headers } = request;
   const url = request.raw.url ?? '';

@@ -31,7 +31,7 @@ type UnsentDeps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
 type Response = Pick<ServerResponse, 'once' | 'destroy'>;
 
 export type UnsentAnswers = Readonly<{
-  /** What is wrong with another request of the address: its network has as many unread answers as it may; undefined if nothing is. */
+  /** Fault of a further request of the address: its network has as many unread answers as it may; undefined if it may go on. */
   fault: (address: string) => DomainError | undefined;
   /** Counts the answer until its `close`. If all networks have too much together, ends the oldest answers of the network with most. */
   add: (response: Response, address: string, bytes: number) => void;

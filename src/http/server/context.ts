@@ -1,4 +1,4 @@
-/** What the server is built from, and what Fastify's types learn about our routes and requests. */
+/** Context of the server, and the types of our routes and requests for Fastify. */
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Caller } from '../../commands/core/caller.js';
@@ -65,7 +65,7 @@ export type CallTraces = Readonly<{
 }>;
 
 type CallTrace = Readonly<{
-  /** What is done in and after `next` belongs to the call. */
+  /** Work in and after `next` belongs to the call. */
   run: (next: () => void) => void;
   failed: (code: ErrorCode) => void;
   end: (answer: Readonly<{ method: string; route: string; status: number; seconds: number }>) => void;

@@ -13,7 +13,7 @@ import { isoTime } from '../../domain/core/time.js';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 
-/** What is answered, and, where the fault is ours, what caused it. */
+/** Failed answer, and the cause if the fault is ours. */
 export type Failure = Readonly<{ code: ErrorCode; status: ErrorStatus; message: string; details: ErrorDetails; cause?: unknown }>;
 
 export type ErrorContext = Readonly<{ nowMs: number; path: string; requestId: string }>;

@@ -1,4 +1,4 @@
-/** What the pages that people fill in share: how their forms are read, their look, and a policy under which they load nothing. */
+/** Shared parts of the pages with forms: reading a form, the look, and a content policy under which they load nothing. */
 import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';

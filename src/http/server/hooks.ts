@@ -1,6 +1,6 @@
 /**
- * What happens around the handler of every request: its id, its trace, its entries in the audit log and the access log, and reading one's
- * own writes.
+ * Hooks around the handler of every request: its id, its trace, its entries in the audit log and the access log, and reading one's own
+ * writes.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';

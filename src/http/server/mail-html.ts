@@ -2,7 +2,7 @@
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
 import { contentPolicy } from './headers.js';
 
-/** What a mail's page may do: show images and its own styles. No scripts, no forms, no frames, no origin. */
+/** Content policy of a mail's page: images and its own styles. No scripts, no forms, no frames, no origin. */
 export const MAIL_CSP = contentPolicy(
   {
     'img-src': 'data: https: http:',

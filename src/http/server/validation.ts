@@ -65,7 +65,7 @@ const formatNames: Readonly<Record<string, string>> = {
 
 const places: Readonly<Record<string, string>> = { body: 'request body', querystring: 'query', params: 'path', headers: 'headers' };
 
-/** What would be right, by the keyword of JSON Schema that was broken. */
+/** Sentences that say how to correct a value, by the keyword of JSON Schema that was broken. */
 const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   type: (finding) => `must be ${typeNames[textParam(finding, 'type')] ?? textParam(finding, 'type')}`,
   required: () => 'is required',
@@ -98,7 +98,7 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
 /** In: the findings of Ajv for one part of a request. Out: the error to answer. */
 export const validationError = (findings: readonly FastifySchemaValidationError[], part: string): DomainError => {
   const place = places[part] ?? part;
-  // What is wrong with a name is a finding of its own.
+  // A fault of a name has a finding of its own.
   const shown = withoutBranches(findings.slice(0, FINDINGS_MAX)).filter(({ keyword }) => keyword !== 'propertyNames');
   const errors = shown.slice(0, FAULTS_MAX).map((finding) => fieldErrorOf(finding, part));
   const first = errors[0];

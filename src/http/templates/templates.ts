@@ -123,7 +123,7 @@ const attachment = {
   },
 } as const;
 
-/** What tells the routes of the one kind from those of the other. */
+/** Differences between the routes of the two kinds. */
 type Kind = typeof email | typeof attachment;
 
 const read = { access: 'templates:read', unknownId: 'TEMPLATE_NOT_FOUND' } as const;

@@ -1,4 +1,4 @@
-/** What a process does with a body of many members: all checks of a body, and its canonical form. */
+/** Checks a body of many members in a separate process: all checks of a body, and its canonical form. */
 import type { TSchema } from '@sinclair/typebox';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { BodyCheckAnswer, BodyToCheck } from '../../../domain/ports/body-checks.js';
