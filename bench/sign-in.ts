@@ -26,7 +26,7 @@ import { defaultLimits } from '../src/domain/core/limits.js';
 import { isoTime } from '../src/domain/core/time.js';
 import type { TeamEvent } from '../src/domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../src/domain/teams/state.js';
-import { tokenKeyPeriod } from '../src/domain/people/token-keys.js';
+import { tokenKeyPeriod } from '../src/domain/people/session.js';
 import type { Engine } from '../src/service/engine.js';
 import { startOf } from '../src/event-log/event-log.js';
 import { machineWithDisk } from './support/machine.js';

@@ -34,7 +34,7 @@ import { domainRoutes } from './domains/sender-domains.js';
 import { feedbackRoutes } from './recipients/feedback.js';
 import { trackingRoutes } from './recipients/tracking.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
-import { landingRoutes } from './pages/landing.js';
+import { landingRoutes } from './pages/page.js';
 import { mailboxRoutes } from './pages/mailbox.js';
 import { privacyRoutes } from './privacy/privacy.js';
 import { suppressionRoutes } from './recipients/suppressions.js';

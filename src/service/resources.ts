@@ -23,8 +23,7 @@ import type { Leases } from '../domain/ports/lease.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 import type { Engine } from './engine.js';
 import { mailboxTokenOf } from './mailbox.js';
-import { watchedForBlocks } from './observe/blocks.js';
-import type { Metrics } from './observe/metrics.js';
+import { watchedForBlocks, type Metrics } from './observe/metrics.js';
 
 export type Resources = Readonly<{
   leases: Leases;

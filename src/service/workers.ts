@@ -12,7 +12,7 @@ import type { Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { WorkerHealth } from '../domain/core/readiness.js';
-import { slicesOfLoop, turnsOfLoop } from '../adapters/clock/event-loop.js';
+import { slicesOfLoop, turnsOfLoop } from '../adapters/clock/system.js';
 import { tellOwners } from '../commands/webhooks/subscriptions.js';
 import type { ClockTrust } from './ops/clock.js';
 import { timersOf } from '../domain/ports/timers.js';

@@ -1,7 +1,7 @@
 /** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as their read model. */
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
-import { turnsOfLoop } from '../../src/adapters/clock/event-loop.js';
+import { turnsOfLoop } from '../../src/adapters/clock/system.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/email/emails.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { emailStream } from '../../src/domain/core/ids.js';

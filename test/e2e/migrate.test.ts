@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { readConfig, type Config } from '../../src/service/settings/config.js';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
-import { copyLog, CopyBroken } from '../../src/event-log/copy.js';
+import { copyLog, CopyBroken, migrate, settingsOf, type MigrationProgress } from '../../src/service/ops/migration.js';
 import { verifyLog } from '../../src/event-log/verification.js';
-import { migrate, settingsOf, type MigrationProgress } from '../../src/service/ops/migration.js';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 

@@ -13,8 +13,7 @@ import {
   userStream,
   NO_TEAM,
 } from '../../src/domain/core/ids.js';
-import { makeRefreshToken } from '../../src/domain/people/session.js';
-import { TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/people/token-keys.js';
+import { makeRefreshToken, TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/people/session.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { activityDecider } from '../../src/domain/billing/inactivity.js';
 import { isoTime } from '../../src/domain/core/time.js';

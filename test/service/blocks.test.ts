@@ -1,7 +1,7 @@
 /** What is told of domains that block our mail: once for each domain and reason of a delivery, under a bounded number of names. */
 import t from 'tap';
 import type { Delivery, Mailer, RecipientOutcome } from '../../src/domain/ports/mailer.js';
-import { openDomainLabels, watchedForBlocks } from '../../src/service/observe/blocks.js';
+import { openDomainLabels, watchedForBlocks } from '../../src/service/observe/metrics.js';
 
 const outcome = (result: RecipientOutcome['result'], rule: string): RecipientOutcome => ({
   result,

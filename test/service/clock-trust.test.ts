@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { continuedClock, openClockRecord } from '../../src/adapters/clock/continued.js';
+import { continuedClock, openClockRecord } from '../../src/adapters/clock/system.js';
 import { openClockTrust, type ClockTrust } from '../../src/service/ops/clock.js';
 import type { ContinuedClock } from '../../src/domain/ports/clock.js';
 import { DAY_MS, latestNow, outwardNow } from '../../src/domain/core/time.js';

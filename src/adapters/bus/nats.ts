@@ -7,12 +7,11 @@ import type * as Driver from 'nats';
 import type { ConnectionOptions, TlsOptions } from 'nats';
 import { setMaxListeners } from 'node:events';
 import type { Parked, ParkedWork, Bus, Work } from '../../domain/ports/bus.js';
-import { type Delivery, openHeld, type Held } from './nats-held.js';
+import { type Delivery, openHeld, type Held, consumeFrom } from './nats-consume.js';
 import { decodePointer, encodePointer, membersOf, JetStreamRefusal, namesOf, openStreams } from './nats-streams.js';
 import { type Publish, type PublishDeps, openPublish, openRooms } from './nats-publish.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { consumeFrom } from './nats-consume.js';
 import { openLink, type Link } from './nats-link.js';
 
 type NatsBusOptions = Readonly<{

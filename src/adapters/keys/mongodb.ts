@@ -9,10 +9,9 @@ import { openRow, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, wit
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { gathered } from '../../shared/concurrency.js';
-import { keyIdOf, keyPlacesByRow, keyPool, parseKeyId } from './key-ids.js';
+import { keyIdOf, keyPlacesByRow, keyPool, parseKeyId, openKeyTable } from './key-table.js';
 import type { NotedKeys } from '../../domain/ports/log-note.js';
 import { openDatabase } from '../sqlite/database.js';
-import { openKeyTable } from './key-table.js';
 
 /** `_id`: the number of the row. The tag is absent if somebody has removed it. */
 export type KeyRow = { _id: number; wrapped: Buffer; tag?: Buffer };

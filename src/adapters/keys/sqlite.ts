@@ -5,8 +5,7 @@ import { busyTimeoutMs, type Database, openDatabase, tellingRefusals } from '../
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { boundedCache } from '../../shared/cache.js';
 import { groupCommit } from '../sqlite/group-commit.js';
-import { keyPool, keyIdOf, keyPlacesByRow } from './key-ids.js';
-import { openKeyTable, type KeyTable } from './key-table.js';
+import { keyPool, keyIdOf, keyPlacesByRow, openKeyTable, type KeyTable } from './key-table.js';
 import { deriveFrom, sealingKey, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow } from './wrapping.js';
 
 type Change =

@@ -11,8 +11,11 @@ import {
   shownOf,
   shownParts,
   orderOf,
+  gramsSearched,
+  type SearchedGrams,
+  type Row,
+  type Rows,
 } from './mongodb-documents.js';
-import { gramsSearched, type SearchedGrams, type Row, type Rows } from './mongodb-search-rows.js';
 import { isAnswered } from './search-tokens.js';
 
 export type Finder = Readonly<{

@@ -12,9 +12,15 @@ import {
   wholeParts,
   type Stored,
   type StoredCollection,
+  gramsExpected,
+  knownRows,
+  markOf,
+  rowChangesOf,
+  type KnownRows,
+  type Row,
+  type Rows,
 } from './mongodb-documents.js';
 import { openFinder, type Finder } from './mongodb-finder.js';
-import { gramsExpected, knownRows, markOf, rowChangesOf, type KnownRows, type Row, type Rows } from './mongodb-search-rows.js';
 
 export type Generation = Readonly<{
   number: number;

@@ -1,7 +1,6 @@
 /** Needs of signing in, tokens and sessions. */
 import type { SessionId, UserId } from '../../domain/core/ids.js';
-import type { SessionState } from '../../domain/people/session.js';
-import type { TokenKeyState } from '../../domain/people/token-keys.js';
+import type { SessionState, TokenKeyState } from '../../domain/people/session.js';
 import type { Registration, UserState } from '../../domain/people/user.js';
 import type { AccessTokens, TokenParties } from '../../domain/ports/access-tokens.js';
 import type { Passwords } from '../../domain/ports/passwords.js';

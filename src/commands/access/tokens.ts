@@ -17,8 +17,15 @@ import {
 } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { SigningKey } from '../../domain/ports/access-tokens.js';
-import { invalidToken } from '../../domain/people/session.js';
-import { evolveTokenKey, kidOf, periodOfKid, tokenKeyPeriod, type TokenKey, type TokenKeyState } from '../../domain/people/token-keys.js';
+import {
+  invalidToken,
+  evolveTokenKey,
+  kidOf,
+  periodOfKid,
+  tokenKeyPeriod,
+  type TokenKey,
+  type TokenKeyState,
+} from '../../domain/people/session.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 
 type TokenMakers = Pick<AccessNeeds, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;

@@ -17,8 +17,7 @@ import { evolveDomainClaims, noClaims, evolveSenderDomains } from '../../domain/
 import { oauthAppDecider } from '../../domain/apps/app.js';
 import { grantDecider } from '../../domain/apps/grant.js';
 import { emptyTokenList, evolveTokenList } from '../../domain/apps/tokens.js';
-import { sessionDecider } from '../../domain/people/session.js';
-import { evolveTokenKey, type TokenKeyState } from '../../domain/people/token-keys.js';
+import { sessionDecider, evolveTokenKey, type TokenKeyState } from '../../domain/people/session.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import { evolveInstance, evolveTeam } from '../../domain/teams/state.js';
 import { evolveSlug } from '../../domain/templates/decider.js';

@@ -2,9 +2,10 @@
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import { parseSessionId, type SessionId } from '../core/ids.js';
 import type { Keys } from '../ports/keys.js';
-import type { SessionEvent } from './events.js';
+import type { SessionEvent, TokenKeyEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
+import { DAY_MS } from '../core/time.js';
 
 export type Session = Readonly<{
   userId: string;
@@ -129,3 +130,35 @@ const markOf = ({ fingerprint }: Fingerprint, sessionId: SessionId, random: stri
   Buffer.from(fingerprint('refresh token', JSON.stringify([sessionId, random])).slice(0, 32), 'hex').toString('base64url');
 
 const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
+
+// The keys that sign access tokens: one for each period of 30 days, made when it is first needed.
+
+export type TokenKey = Readonly<{ kid: string; publicKey: string; privateKey: string | undefined; isRetired: boolean }>;
+
+/** undefined: the period has no key yet. */
+export type TokenKeyState = TokenKey | undefined;
+
+export const TOKEN_KEY_PERIOD_MS = 30 * DAY_MS;
+
+const KID = /^(\d{1,9})\.[A-Za-z0-9_-]{22}$/;
+
+/** The number of the period that a moment is in. */
+export const tokenKeyPeriod = (atMs: number): number => Math.floor(atMs / TOKEN_KEY_PERIOD_MS);
+
+/** In: the number of the period and 16 random bytes. */
+export const kidOf = (period: number, random: Buffer): string => `${period}.${random.toString('base64url')}`;
+
+/** In: the `kid` of a token. Out: the period that it names, undefined if it does not have the format of a `kid` of this service. */
+export const periodOfKid = (kid: string): number | undefined => {
+  const [, period] = KID.exec(kid) ?? [];
+  return period === undefined ? undefined : Number(period);
+};
+
+export const evolveTokenKey = (key: TokenKeyState, event: TokenKeyEvent): TokenKeyState => {
+  switch (event.type) {
+    case 'TokenKeyMade':
+      return { kid: event.data.kid, publicKey: event.data.publicKey, privateKey: event.sealed?.privateKey, isRetired: false };
+    case 'TokenKeyRetired':
+      return key && { ...key, privateKey: undefined, isRetired: true };
+  }
+};

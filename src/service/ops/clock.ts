@@ -8,8 +8,7 @@ import type { ContinuedClock, Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import { CLOCKS_APART_MS, DAY_MS, isoTime } from '../../domain/core/time.js';
-import { continuedClock, openClockRecord } from '../../adapters/clock/continued.js';
-import { systemClock } from '../../adapters/clock/system.js';
+import { continuedClock, openClockRecord, systemClock } from '../../adapters/clock/system.js';
 import type { Config } from '../settings/config.js';
 import type { Engine } from '../engine.js';
 

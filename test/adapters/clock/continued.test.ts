@@ -1,6 +1,6 @@
 /** A clock that goes on as before where somebody sets the time of day, and follows where the machine only slept. */
 import t from 'tap';
-import { continuedClock } from '../../../src/adapters/clock/continued.js';
+import { continuedClock } from '../../../src/adapters/clock/system.js';
 
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const HOUR_MS = 3_600_000;

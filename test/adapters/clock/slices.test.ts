@@ -1,6 +1,6 @@
 /** Slices of the event loop: work that is ready all at once does not hold up the rest, and none of it starves. */
 import t from 'tap';
-import { slicesOfLoop } from '../../../src/adapters/clock/event-loop.js';
+import { slicesOfLoop } from '../../../src/adapters/clock/system.js';
 import type { Priority } from '../../../src/domain/ports/bus.js';
 import { turnsBeside } from '../../support/loop-turns.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { appendMessages, sizeOf } from '../../../src/adapters/event-store/eventstoredb/appends.js';
-import { readMessage } from '../../../src/adapters/event-store/eventstoredb/read-message.js';
+import { readMessage, parseEventStoreDbUrl } from '../../../src/adapters/event-store/eventstoredb/connection.js';
 import {
   commitFrom,
   commitOf,
@@ -15,7 +15,6 @@ import {
   kindMatcher,
   streamNames,
 } from '../../../src/adapters/event-store/eventstoredb/records.js';
-import { parseEventStoreDbUrl } from '../../../src/adapters/event-store/eventstoredb/connection.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { StoredEvent } from '../../../src/domain/ports/event-store.js';
 

@@ -1,6 +1,6 @@
 /** Sealing keys on a real server of MongoDB's protocol against the contract of all, and what is their own: rows that were changed, clients that meet, a server that dies. */
 import t, { type Test } from 'tap';
-import { parseKeyId } from '../../../src/adapters/keys/key-ids.js';
+import { parseKeyId } from '../../../src/adapters/keys/key-table.js';
 import { openMongoNotedKeys, type KeyRow, openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
 import { openMongo, type Collection } from '../../../src/adapters/mongodb/client.js';
 import type { Keys } from '../../../src/domain/ports/keys.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { deriveFrom } from '../../../src/adapters/keys/wrapping.js';
-import { parseKeyId } from '../../../src/adapters/keys/key-ids.js';
+import { parseKeyId } from '../../../src/adapters/keys/key-table.js';
 import { keysOn, openSqliteKeys } from '../../../src/adapters/keys/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import { keysSuite, masterKeyA } from '../../contracts/keys-suite.js';

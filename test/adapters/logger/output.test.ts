@@ -1,7 +1,7 @@
 /** Log lines on their way to a file descriptor that is fast, slow, full or gone. */
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
-import { openOutput, type Descriptor } from '../../../src/adapters/logger/output.js';
+import { openOutput, type Descriptor } from '../../../src/adapters/logger/pino.js';
 
 type Answer = number | 'all' | 'EAGAIN' | 'EPIPE' | 'ENOSPC';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import mjml2html from 'mjml';
 import t from 'tap';
-import { droppedIn } from '../../../src/adapters/render/email/dropped.js';
+import { droppedIn } from '../../../src/adapters/render/email/renderer.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/document.js';

@@ -3,8 +3,7 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { Position, EventBatch, ReadAllOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import { type Head, type Reading, readAllRequest } from './reads.js';
 import type { Logger } from '../../../domain/ports/logger.js';
-import { isPassing, type Connection } from './connection.js';
-import type { ReadMessage } from './read-message.js';
+import { isPassing, type Connection, type ReadMessage } from './connection.js';
 import { isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent, kindMatcher, renamed, type StreamNames } from './records.js';
 
 /** The head of the log, as far as it is known. It is read from the server only while a filtered subscription waits. */

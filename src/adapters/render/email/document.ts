@@ -4,8 +4,7 @@ import type { Component, EmailTemplateContent, Section } from '../../../domain/r
 import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, isolatedOf, templated, textOf } from './values.js';
 import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
 import { conditional, loop, columns, container, countFixed } from './components/layout.js';
-import { button, image } from './components/media.js';
-import { qrCode } from './components/codes.js';
+import { button, image, qrCode } from './components/media.js';
 import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import type { JsonObject } from '../../../domain/core/json.js';
