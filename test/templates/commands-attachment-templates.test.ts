@@ -248,25 +248,3 @@ void t.test('a preview has the defaults, the revision and the company pinned; no
   );
   t.equal(store.events.length, before + 5, 'only the creation wrote');
 });
-
-void t.test('where the program dies in a creation, at whichever step, the slug names a whole template or can be taken', async (t) => {
-  for (let appends = 0; appends < 4; appends += 1) {
-    const { commands, store, elsewhere } = await openWorld();
-    let count = 0;
-    store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
-    const outcome = await commands.createAttachmentTemplate(caller, invoice).then(
-      () => 'made',
-      () => 'died',
-    );
-    store.beforeAppend(undefined);
-    const after = commandsOfTest(elsewhere());
-    const found = await after.getAttachmentTemplate(caller, 'invoice').catch(() => undefined);
-    if (outcome === 'made') {
-      t.equal(appends, 3, 'a creation is three appends');
-      break;
-    }
-    if (found === undefined)
-      t.equal((await after.createAttachmentTemplate(caller, invoice)).slug, 'invoice', `taken over after ${appends} appends`);
-    else await refusedWith(t, after.createAttachmentTemplate(caller, invoice), 'TEMPLATE_SLUG_TAKEN');
-  }
-});

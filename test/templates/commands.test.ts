@@ -1,6 +1,6 @@
 /** Template commands: what is saved, who owns a slug, and what happens when two are at it at once or the program dies in between. */
 import t from 'tap';
-import { makeCommands } from '../../src/commands/index.js';
+import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream } from '../../src/domain/core/ids.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
@@ -195,25 +195,41 @@ const dieAfter = (store: Awaited<ReturnType<typeof openWorld>>['store'], appends
   store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
 };
 
-void t.test('where the program dies in a creation, at whichever step, the slug names a whole template or can be taken', async (t) => {
-  for (let appends = 0; appends < 4; appends += 1) {
-    const { commands, store, elsewhere } = await openWorld();
-    dieAfter(store, appends);
-    const outcome = await commands.createTemplate(caller, welcome).then(
-      () => 'made',
-      () => 'died',
-    );
-    store.beforeAppend(undefined);
-    const after = makeCommands(elsewhere());
-    const found = await after.getTemplate(caller, 'welcome').catch(() => undefined);
-    if (outcome === 'made') {
-      t.equal(appends, 3, 'a creation is three appends');
-      break;
+const ofKinds = {
+  emails: { make: (commands: Commands) => commands.createTemplate(caller, welcome), get: 'getTemplate' },
+  attachments: {
+    make: (commands: Commands) =>
+      commands.createAttachmentTemplate(caller, {
+        name: 'Welcome',
+        slug: 'welcome',
+        schema: {
+          outputFormats: ['pdf'],
+          pages: [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components: [{ id: 'a', type: 'spacer' }] }] }],
+        },
+      }),
+    get: 'getAttachmentTemplate',
+  },
+} as const;
+
+for (const [kind, { make, get }] of Object.entries(ofKinds)) {
+  void t.test(`where the program dies in a creation of ${kind}, the slug names a whole template or can be taken`, async (t) => {
+    for (let appends = 0; appends <= 3; appends += 1) {
+      const { commands, store, elsewhere } = await openWorld();
+      dieAfter(store, appends);
+      const outcome = await make(commands).then(
+        () => 'made',
+        () => 'died',
+      );
+      store.beforeAppend(undefined);
+      t.equal(outcome, appends < 3 ? 'died' : 'made', 'a creation is three appends');
+      if (outcome === 'made') break;
+      const after = makeCommands(elsewhere());
+      const found = await after[get](caller, 'welcome').catch(() => undefined);
+      if (found === undefined) t.equal((await make(after)).slug, 'welcome', `taken over after ${appends} appends`);
+      else await refusedWith(t, make(after), 'TEMPLATE_SLUG_TAKEN');
     }
-    if (found === undefined) t.equal((await after.createTemplate(caller, welcome)).slug, 'welcome', `taken over after ${appends} appends`);
-    else await refusedWith(t, after.createTemplate(caller, welcome), 'TEMPLATE_SLUG_TAKEN');
-  }
-});
+  });
+}
 
 void t.test(
   'where the program dies in a change of slug, at whichever step, a slug names the template that has it, and no other',
