@@ -9,7 +9,7 @@ export const recorded: Readonly<Record<PlantName, Readonly<{ seed: number; oracl
   'a document forgets what it has folded': { seed: 132, oracles: ['read-models'] },
   'the checkpoint is written before the documents': { seed: 2, oracles: ['read-models'] },
   'the server writes documents without its condition': { seed: 4_486, oracles: ['read-models'] },
-  'nobody asks whether the worker of an attempt lives': { seed: 3_200, oracles: ['double'] },
+  'nobody asks whether the worker of an attempt lives': { seed: 3_392, oracles: ['double'] },
   'the fence of a lease does not rise': { seed: 1, oracles: ['fence'] },
   'the bus is told at once that work is done, and lost work is never looked for': { seed: 10, oracles: ['stuck'] },
   'a subscription does not tell of revocations': { seed: 6_870, oracles: ['revoked-key'] },
