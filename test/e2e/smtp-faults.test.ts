@@ -34,6 +34,7 @@ const setUp = async (t: Test, script?: SmtpScript): Promise<Setup> => {
   const clock = fakeClock();
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
+    isFounded: true,
     clock,
     settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
@@ -65,6 +66,7 @@ await t.test('the relay is the final host: delivered', async (t) => {
   t.teardown(() => sink.close());
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
+    isFounded: true,
     settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_FINAL: 'true' },
   });
   t.teardown(() => app.stop());
@@ -206,6 +208,7 @@ await t.test('the host is down: the mail is held and spends no attempt, however 
   const port = await refusedPort();
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
+    isFounded: true,
     clock,
     settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
@@ -241,6 +244,7 @@ await t.test('a host that hangs is given up by the mailer after its silence', as
   const clock = fakeClock();
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
+    isFounded: true,
     clock,
     mailer,
     settings: { SEALPOST_SMTP_URL: sink.url, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },

@@ -1,4 +1,8 @@
 /** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { makeCommands } from '../../src/commands/index.js';
 import { firstTeam, systemCaller } from '../../src/commands/core/caller.js';
 import { startApp, type App, type AppOptions } from '../../src/service/app.js';
@@ -10,8 +14,8 @@ import type { ErrorCode } from '../../src/domain/core/errors.js';
 import type { EmailRecord, SendEmailResponse } from '../../src/api/email.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Engine } from '../../src/service/engine.js';
-import type { FakeClock } from './fake-clock.js';
-import { withSender, type Settings } from './server-process.js';
+import { fakeClock, type FakeClock } from './fake-clock.js';
+import { mainFile, withSender, type Settings } from './server-process.js';
 import { differenceOf } from './described-answers.js';
 import { eventually, pause } from './wait.js';
 
@@ -40,7 +44,9 @@ export type TestApp = App &
     whenStatus: (id: string, status: EmailRecord['status'], stepMs?: number) => Promise<EmailRecord>;
   }>;
 
-export type TestAppOptions = Omit<AppOptions, 'clock'> & Readonly<{ dataDir: string; settings?: Settings; clock?: FakeClock }>;
+/** `isFounded`: the directory is empty, and what a first start does is no matter of the test, which begins with a copy of one. */
+export type TestAppOptions = Omit<AppOptions, 'clock'> &
+  Readonly<{ dataDir: string; settings?: Settings; clock?: FakeClock; isFounded?: boolean }>;
 
 /** A key that no test exhausts, made as the command line makes one. */
 export const generousKey = async (engine: Engine): Promise<string> => {
@@ -64,8 +70,41 @@ export const sendBody = (more: Readonly<Record<string, unknown>> = {}): Readonly
 
 export const signInVariables = { code: '482913', firstName: 'Ada', minutesValid: 10 };
 
-export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestAppOptions): Promise<TestApp> => {
-  const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...withSender(settings) });
+/** Data directories after a first start, one for each build, moment and sender of account mails: a test that begins empty gets a copy. */
+const foundedApps = fileURLToPath(new URL('../founded-apps', import.meta.url));
+/** The system clock goes on; to the service, a copy stood still since it was made. */
+const KEPT_MS = 30 * 60_000;
+
+const foundedApp = async (settings: Settings, clock: FakeClock | undefined): Promise<string> => {
+  const build = `${statSync(mainFile).mtimeMs}`;
+  const sender = settings['SEALPOST_ACCOUNT_SENDER'] ?? '';
+  const moment = clock === undefined ? `half-hour-${Math.floor(Date.now() / KEPT_MS)}` : String(clock.now());
+  const founded = join(foundedApps, `${build}-${moment}-${createHash('sha256').update(sender).digest('hex').slice(0, 16)}`);
+  if (existsSync(founded)) return founded;
+  mkdirSync(foundedApps, { recursive: true });
+  for (const other of readdirSync(foundedApps))
+    if (!other.startsWith(build) && !other.startsWith('made-')) rmSync(join(foundedApps, other), { recursive: true, force: true });
+  const made = mkdtempSync(join(foundedApps, 'made-'));
+  const given = sender === '' ? {} : { SEALPOST_ACCOUNT_SENDER: sender };
+  const app = await startApp(readConfig({ PORT: '0', SEALPOST_DATA_DIR: made, SEALPOST_LOG_LEVEL: 'silent', ...given }), {
+    ...(clock === undefined ? {} : { clock: fakeClock(clock.now()) }),
+  });
+  await app.stop();
+  // It names the directory that it was made in.
+  rmSync(join(made, 'place.json'), { force: true });
+  try {
+    renameSync(made, founded);
+  } catch (fault) {
+    rmSync(made, { recursive: true });
+    if (!existsSync(founded)) throw fault;
+  }
+  return founded;
+};
+
+export const startTestApp = async ({ dataDir, settings: given = {}, isFounded = false, ...options }: TestAppOptions): Promise<TestApp> => {
+  const settings = withSender(given);
+  if (isFounded) cpSync(await foundedApp(settings, options.clock), dataDir, { recursive: true });
+  const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...settings });
   const app = await startApp(config, options);
   const key = await generousKey(app.engine);
   const { clock } = options;
