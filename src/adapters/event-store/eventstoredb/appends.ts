@@ -2,13 +2,10 @@
  * Appends, many of them under way on one call. The answer of each is found by its correlation id. If the call ends or is silent for too
  * long, the outcome of the appends under way on it is unknown. Calls of other clients are not affected.
  */
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import type { Status } from '@eventstore/db-client/generated/status_pb.js';
-import type { BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import * as crypto from 'node:crypto';
 import { isCommit, type ServerEvent } from './records.js';
 import type { Clock } from '../../../domain/ports/clock.js';
-import type { BatchCall, Connection } from './connection.js';
+import { shared, type BatchAppendResp, type BatchCall, type Connection, type Status } from './connection.js';
 
 type AppendAnswer =
   /** `commit`: the commit position of the last event, if the server gives it. */

@@ -1,14 +1,20 @@
 /**
  * The connection to an EventStoreDB or KurrentDB server. The client library handles addresses, discovery of the leader, TLS and credentials.
  * The calls use its generated stubs instead of its own append, which keeps the pending appends of all clients of a process in one table,
- * ends the process if a stream breaks off during a write, and parses and formats bytes that must not change.
+ * ends the process if a stream breaks off during a write, and parses and formats bytes that must not change. The package does not promise its
+ * generated modules: only this file imports them. If an update moves or renames them, this file does not compile; if an update changes
+ * a message, the contract of event stores fails on a server.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import type { Status } from '@eventstore/db-client/generated/status_pb.js';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams, { type BatchAppendResp, type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import { StoreAway } from '../../../domain/core/errors.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import { commitFrom, isCommit, type RecordedServerEvent } from './records.js';
+
+export { shared, streams, type BatchAppendResp, type ReadReq, type Status };
 
 /** The URL of a server: a part for the client library, and our own options. */
 type EventStoreDbUrl = Readonly<{

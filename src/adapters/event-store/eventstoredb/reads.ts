@@ -1,6 +1,4 @@
 /** Reads of one stream or of the log up to its head, and the requests for them. */
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import streams, { type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import {
   commitOf,
   isBeforeEvent,
@@ -14,7 +12,7 @@ import {
 } from './records.js';
 import type { Position, EventBatch, ReadLogOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import type { Clock } from '../../../domain/ports/clock.js';
-import { EventStoreAway, isPassing, type Connection } from './connection.js';
+import { EventStoreAway, isPassing, shared, streams, type Connection, type ReadReq } from './connection.js';
 
 type ReadingDeps = Readonly<{
   connection: Pick<Connection, 'read' | 'shown'>;
