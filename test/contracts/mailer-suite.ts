@@ -254,23 +254,18 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     let resolve = (): void => {};
     return { promise: new Promise<void>((open) => (resolve = open)), resolve: () => resolve() };
   };
-  /** A message whose `begin` and `end` the test settles, and which of them were called. */
+  /** A use of a connection that sends, and ends, when the test says so; `called`: whether it has the connection, and the outcome. */
   const inSteps = (mailer: Mailer, name: string) => {
     const begin = gate();
     const end = gate();
     const called = { begin: 0, end: 0 };
-    const done = mailer.send({
-      priority: 'normal',
-      signal: never(),
-      begin: async () => {
-        called.begin += 1;
-        await begin.promise;
-        return { message: message([`${name}@example.org`], name), signal: never() };
-      },
-      end: (outcome) => {
-        called.end += 1;
-        return outcome.recipients.length === 1 ? end.promise : Promise.reject(new Error('one recipient, one outcome'));
-      },
+    const done = mailer.lend({ priority: 'normal', signal: never() }, async (send) => {
+      called.begin += 1;
+      await begin.promise;
+      const outcome = await send(message([`${name}@example.org`], name), never());
+      called.end += 1;
+      t.equal(outcome.recipients.length, 1, 'one recipient, one outcome');
+      await end.promise;
     });
     return { begin, end, called, done };
   };
@@ -298,7 +293,7 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     }
     t.same(
       (await Promise.all(all.map(({ done }) => done))).map(({ kind }) => kind),
-      all.map(() => 'ended'),
+      all.map(() => 'used'),
     );
     t.ok(all.every(({ called }) => called.begin === 1 && called.end === 1));
     t.equal(server.accepted().length, 5);
@@ -324,20 +319,33 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
 
   void t.test('a message that is not wanted any more, and one whose beginning fails, leave the connection to others', async (t) => {
     const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
-    const end = async (): Promise<void> => void t.fail('no dialogue, no end');
-    const options = { priority: 'normal', signal: never(), end } as const;
-    t.same(await mailer.send({ ...options, begin: async () => undefined }), { kind: 'not-wanted' });
-    await t.rejects(mailer.send({ ...options, begin: () => Promise.reject(new Error('the disk is full')) }), /the disk is full/);
+    const wanted = { priority: 'normal', signal: never() } as const;
+    t.same(await mailer.lend(wanted, async () => 'not wanted'), { kind: 'used', result: 'not wanted' });
+    await t.rejects(
+      mailer.lend(wanted, () => Promise.reject(new Error('the disk is full'))),
+      /the disk is full/,
+    );
     t.match(await send(), { recipients: [{ result: 'accepted' }] });
     t.equal(server.connections(), 1);
     t.equal(server.commands.filter((line) => line.includes('MAIL')).length, 1);
   });
 
+  void t.test('a connection is lent for one message', async (t) => {
+    const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
+    const twice = mailer.lend({ priority: 'normal', signal: never() }, async (sendIt) => {
+      await sendIt(message(['a@b.cd'], 'first'), never());
+      return sendIt(message(['a@b.cd'], 'second'), never());
+    });
+    await t.rejects(twice, /one message/);
+    t.match(await send(), { recipients: [{ result: 'accepted' }] }, 'and serves the next');
+    t.equal(server.accepted().length, 2);
+    t.equal(server.connections(), 1);
+  });
+
   void t.test('where no session can be opened nothing begins', async (t) => {
     const { mailer } = await opened(t, at('connect', replyThenClose('421 4.3.2 busy')));
-    const fail = async (): Promise<undefined> => void t.fail('nothing may begin');
-    const delivered = await mailer.send({ priority: 'high', signal: never(), begin: fail, end: fail });
-    t.match(delivered, { kind: 'host-away', fault: { result: 'deferred', replyCode: 421, rule: 'service-closing' } });
+    const lent = await mailer.lend({ priority: 'high', signal: never() }, async () => void t.fail('nothing may begin'));
+    t.match(lent, { kind: 'host-away', fault: { result: 'deferred', replyCode: 421, rule: 'service-closing' } });
   });
 
   void t.test('greetings: refused, closing, late, never', async (t) => {

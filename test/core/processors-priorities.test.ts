@@ -15,13 +15,13 @@ const withConnections = async (t: Parameters<typeof openProcessorWorld>[0]) => {
   const began: Priority[] = [];
   const mailer: Mailer = {
     ...world.mailer,
-    send: async (delivery) => {
+    lend: async (wanted, use) => {
       await new Promise<void>((resolve) => {
-        waiting.push({ priority: delivery.priority, go: resolve });
-        delivery.signal.addEventListener('abort', () => resolve(), { once: true });
+        waiting.push({ priority: wanted.priority, go: resolve });
+        wanted.signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      began.push(delivery.priority);
-      return world.mailer.send(delivery);
+      began.push(wanted.priority);
+      return world.mailer.lend(wanted, use);
     },
   };
   const sendMany = async (priority: Priority, count: number): Promise<void> => {

@@ -184,12 +184,12 @@ const withConnections = async (t: Test) => {
   const waiting: (() => void)[] = [];
   const mailer: Mailer = {
     ...world.mailer,
-    send: async (delivery) => {
+    lend: async (wanted, use) => {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
-        delivery.signal.addEventListener('abort', () => resolve(), { once: true });
+        wanted.signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      return world.mailer.send(delivery);
+      return world.mailer.lend(wanted, use);
     },
   };
   return { world, waiting, worker: deliverEmailWorker({ ...world.processing, mailer }) };
@@ -302,18 +302,18 @@ void t.test('a host that refuses one more session costs no attempt, and is asked
   const asked: number[] = [];
   const mailer: Mailer = {
     ...world.mailer,
-    send: async (delivery) => {
+    lend: async (wanted, use) => {
       asked.push(world.clock.monotonic());
       // Another mail has a session meanwhile.
       await world.clock.advance(1);
       await other();
-      if (asked.length > 4) return world.mailer.send(delivery);
+      if (asked.length > 4) return world.mailer.lend(wanted, use);
       return { kind: 'host-away', fault: { ...said('deferred'), rule: 'service-closing' } };
     },
   };
   const both: Mailer = {
     ...mailer,
-    send: (delivery) => (delivery.priority === 'high' ? world.mailer.send(delivery) : mailer.send(delivery)),
+    lend: (wanted, use) => (wanted.priority === 'high' ? world.mailer.lend(wanted, use) : mailer.lend(wanted, use)),
   };
   const other = async (): Promise<void> => {
     const high = await world.send({ priority: 'high' });
@@ -334,7 +334,7 @@ void t.test('a host that refuses one more session costs no attempt, and is asked
 void t.test('a mail that finds the host away says why, and has spent no attempt', async (t) => {
   const world = await openProcessorWorld(t);
   const fault = { ...said('deferred'), replyCode: 535, enhancedCode: '5.7.8', rule: 'authentication-failed', text: '535 5.7.8 who?' };
-  const mailer: Mailer = { ...world.mailer, send: async () => ({ kind: 'host-away', fault }) };
+  const mailer: Mailer = { ...world.mailer, lend: async () => ({ kind: 'host-away', fault }) };
   world.run(deliverEmailWorker({ ...world.processing, mailer }));
   const id = await world.send();
   await world.publish(id);

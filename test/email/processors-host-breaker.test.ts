@@ -23,8 +23,8 @@ const withHost = async (
   const host = { isAway: true, asked: 0 };
   const mailer: Mailer = {
     ...world.mailer,
-    send: async (delivery) => {
-      if (!host.isAway) return world.mailer.send(delivery);
+    lend: async (wanted, use) => {
+      if (!host.isAway) return world.mailer.lend(wanted, use);
       host.asked += 1;
       return {
         kind: 'host-away',

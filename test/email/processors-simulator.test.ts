@@ -212,13 +212,13 @@ void t.test('while the host is away, what needs none goes on', async (t) => {
   const away: typeof mailer = {
     ...mailer,
     probe: async () => !isAway,
-    send: async (delivery) =>
+    lend: async (wanted, use) =>
       isAway
         ? {
             kind: 'host-away',
             fault: { result: 'deferred', replyCode: null, enhancedCode: null, rule: 'connection-refused', text: 'refused' },
           }
-        : mailer.send(delivery),
+        : mailer.lend(wanted, use),
   };
   const processing = { ...world.processing, mailer: away };
   world.run(workersOf(processing, makeProcessors(processing)));

@@ -3,7 +3,7 @@ import type { EventStore, EventToStore, StoredEvent } from '../../src/domain/por
 import type { Bus } from '../../src/domain/ports/bus.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
 import type { Leases } from '../../src/domain/ports/lease.js';
-import type { Dialogue, Mailer } from '../../src/domain/ports/mailer.js';
+import type { Mailer, SendMessage } from '../../src/domain/ports/mailer.js';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import type { ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
 
@@ -208,10 +208,12 @@ export const plants = {
   'a mail is handed over twice': planted({
     mailer: (mailer) => ({
       ...mailer,
-      send: async (delivery) => {
-        let dialogue: Dialogue | undefined;
-        await mailer.send({ ...delivery, begin: async () => (dialogue = await delivery.begin()), end: async () => {} });
-        return mailer.send({ ...delivery, begin: async () => dialogue });
+      lend: async (wanted, use) => {
+        let sent: Parameters<SendMessage> | undefined;
+        const lent = await mailer.lend(wanted, (send) => use((...given) => send(...(sent = given))));
+        const again = sent;
+        if (again !== undefined) await mailer.lend(wanted, (send) => send(...again));
+        return lent;
       },
     }),
   }),

@@ -1,6 +1,6 @@
 /** What is told of domains that block our mail: once for each domain and reason of a delivery, under a bounded number of names. */
 import t from 'tap';
-import type { Delivery, Mailer, RecipientOutcome } from '../../src/domain/ports/mailer.js';
+import type { Mailer, OutgoingMessage, RecipientOutcome } from '../../src/domain/ports/mailer.js';
 import { openDomainLabels, watchedForBlocks } from '../../src/service/observe/metrics.js';
 
 const outcome = (result: RecipientOutcome['result'], rule: string): RecipientOutcome => ({
@@ -16,8 +16,7 @@ const mailer: Mailer = {
   host: 'mx.example.net',
   probe: async () => true,
   close: async () => {},
-  send: async ({ begin, end }) => {
-    await begin();
+  lend: async (_wanted, use) => {
     const recipients = [
       outcome('blocked', 'host-refused'),
       outcome('blocked', 'host-refused'),
@@ -25,27 +24,20 @@ const mailer: Mailer = {
       outcome('bounced', 'mailbox-unknown'),
       outcome('accepted', 'accepted'),
     ];
-    await end({ host: 'mx.example.net', durationMs: 1, recipients });
-    return { kind: 'ended' };
+    return { kind: 'used', result: await use(async () => ({ host: 'mx.example.net', durationMs: 1, recipients })) };
   },
 };
 
 void t.test('a delivery tells each domain and reason once, with the number of recipients, and no address', async (t) => {
   const noted: unknown[] = [];
-  const delivery: Delivery = {
-    priority: 'normal',
-    signal: new AbortController().signal,
-    begin: async () => ({
-      message: {
-        envelope: { from: 'a@example.com', to: ['b@One.example', 'c@one.example', 'd@one.example', 'e@two.example', 'f@three.example'] },
-        messageId: '<1@example.com>',
-        raw: Buffer.from(''),
-      },
-      signal: new AbortController().signal,
-    }),
-    end: async () => {},
+  const { signal } = new AbortController();
+  const message: OutgoingMessage = {
+    envelope: { from: 'a@example.com', to: ['b@One.example', 'c@one.example', 'd@one.example', 'e@two.example', 'f@three.example'] },
+    messageId: '<1@example.com>',
+    raw: Buffer.from(''),
   };
-  await watchedForBlocks(mailer, (...block) => void noted.push(block)).send(delivery);
+  const watched = watchedForBlocks(mailer, (...block) => void noted.push(block));
+  await watched.lend({ priority: 'normal', signal }, (send) => send(message, signal));
   t.same(noted, [
     ['one.example', 'host-refused', 2],
     ['one.example', 'sending-limit', 1],

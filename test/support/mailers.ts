@@ -9,13 +9,8 @@ export type SendMessage = (message: OutgoingMessage, signal: AbortSignal) => Pro
 export const mailerBy = (send: SendMessage, more: Partial<Mailer> = {}): Mailer => ({
   final: false,
   host: HOST,
-  send: async ({ signal, begin, end }) => {
-    if (signal.aborted) return { kind: 'given-up' };
-    const dialogue = await begin();
-    if (dialogue === undefined) return { kind: 'not-wanted' };
-    await end(await send(dialogue.message, dialogue.signal));
-    return { kind: 'ended' };
-  },
+  lend: async ({ signal }, use) =>
+    signal.aborted ? { kind: 'given-up' } : { kind: 'used', result: await use(async (...given) => send(...given)) },
   probe: async () => true,
   close: async () => {},
   ...more,
@@ -29,26 +24,18 @@ export const sendBy = async (
   message: OutgoingMessage,
   { signal, priority = 'normal' }: SendOptions,
 ): Promise<DeliveryOutcome> => {
-  let ended: DeliveryOutcome | undefined;
-  const delivered = await mailer.send({
-    priority,
-    signal,
-    begin: async () => ({ message, signal }),
-    end: async (outcome) => void (ended = outcome),
-  });
+  const lent = await mailer.lend({ priority, signal }, (send) => send(message, signal));
   const all = (fault: DeliveryOutcome['recipients'][number]) => message.envelope.to.map(() => fault);
-  switch (delivered.kind) {
-    case 'ended':
-      if (ended === undefined) throw new Error('it has ended without an outcome');
-      return ended;
+  switch (lent.kind) {
+    case 'used':
+      return lent.result;
     case 'host-away':
-      return { host: mailer.host, durationMs: 0, recipients: all(delivered.fault), hostAway: true };
+      return { host: mailer.host, durationMs: 0, recipients: all(lent.fault), hostAway: true };
     case 'given-up':
-    case 'not-wanted':
       return {
         host: mailer.host,
         durationMs: 0,
-        recipients: all({ ...said('deferred'), replyCode: null, enhancedCode: null, rule: delivered.kind }),
+        recipients: all({ ...said('deferred'), replyCode: null, enhancedCode: null, rule: lent.kind }),
       };
   }
 };

@@ -2,7 +2,7 @@
 import { Duplex, Readable } from 'node:stream';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SMTPError, SMTPConnectionEnvelope, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
-import type { RecipientOutcome, Delivered, Delivery, Dialogue, Mailer, OutgoingMessage } from '../../domain/ports/mailer.js';
+import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
 import { classifyReply, enhancedCodeOf, type ReplyStage, SESSION_FULL } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
@@ -42,13 +42,13 @@ export type SmtpMailerOptions = Readonly<{
 
 type Sending = Readonly<{ pool: SmtpPool; signersFor: SignersFor; logger: Logger }>;
 
-/** Reports the outcome, then gives the connection back, so that the next dialogue on it is recorded after this one. */
-type End = (
-  used: PooledConnection,
-  recipients: readonly RecipientOutcome[],
-  leave: (used: PooledConnection) => void,
-  hostAway?: true,
-) => Promise<void>;
+/** The end of a dialogue. `leave` gives back the connection on which it ended. */
+type Ended = Readonly<{
+  used: PooledConnection;
+  recipients: readonly RecipientOutcome[];
+  leave: (used: PooledConnection) => void;
+  hostAway?: true;
+}>;
 
 type Transaction =
   | Readonly<{ kind: 'sent'; info: SMTPConnectionSendInfo }>
@@ -95,7 +95,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   });
   const host = `${server.host}:${server.port}`;
 
-  const send = async ({ priority, signal, begin, end }: Delivery): Promise<Delivered> => {
+  const lend: Mailer['lend'] = async ({ priority, signal }, use) => {
     let pooled: PooledConnection;
     try {
       pooled = await pool.acquire({ fresh: false, signal, priority });
@@ -103,28 +103,31 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       if (error instanceof PoolClosed || signal.aborted) return { kind: 'given-up' };
       return { kind: 'host-away', fault: faultOfSession(asError(error)) };
     }
-    const dialogue = signal.aborted ? 'given-up' : await begin().catch((fault: unknown) => ({ fault }));
-    if (dialogue === undefined || dialogue === 'given-up' || 'fault' in dialogue) {
-      pool.release(pooled);
-      if (dialogue === 'given-up') return { kind: 'given-up' };
-      if (dialogue === undefined) return { kind: 'not-wanted' };
-      throw dialogue.fault;
-    }
-    const startedAtMs = performance.now();
-    await converse({ pool, signersFor, logger }, pooled, dialogue, (used, recipients, leave, hostAway) => {
+    let settle = (): void => undefined;
+    const settled = new Promise<void>((resolve) => (settle = resolve));
+    let isOurs = true;
+    const send = async (message: OutgoingMessage, dialogueSignal: AbortSignal): Promise<DeliveryOutcome> => {
+      if (!isOurs) throw new Error('a connection is lent for one message');
+      isOurs = false;
+      const startedAtMs = performance.now();
+      const { used, recipients, leave, hostAway } = await converse({ pool, signersFor, logger }, pooled, message, dialogueSignal);
       const durationMs = Math.round(performance.now() - startedAtMs);
-      const ended = end({ host, durationMs, recipients, ...(hostAway === true ? { hostAway } : {}) });
-      used.settled = ended.catch(() => {});
+      used.settled = settled;
       leave(used);
-      return ended;
-    });
-    return { kind: 'ended' };
+      return { host, durationMs, recipients, ...(hostAway === true ? { hostAway } : {}) };
+    };
+    try {
+      return signal.aborted ? { kind: 'given-up' } : { kind: 'used', result: await use(send) };
+    } finally {
+      if (isOurs) pool.release(pooled);
+      settle();
+    }
   };
 
   return {
     final: options.final,
     host,
-    send,
+    lend,
     probe: ({ signal }) => takesSession(pool, signal),
     close: () => pool.close(),
   };
@@ -166,30 +169,33 @@ const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: Outgoi
   }
 };
 
-/** Holds the dialogue on that connection and calls `end` with its outcome, which gives the connection back. */
-const converse = async (sending: Sending, pooled: PooledConnection, { message, signal }: Dialogue, end: End): Promise<void> => {
+/** Holds the dialogue on that connection, or on a new one in its slot. */
+const converse = async (sending: Sending, pooled: PooledConnection, message: OutgoingMessage, signal: AbortSignal): Promise<Ended> => {
   const { pool } = sending;
   const { from, to, reportsAs } = message.envelope;
   const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
   const raw = to.length === 0 ? undefined : await signed(sending, message);
   // Wait until the outcome of the previous dialogue on this connection is recorded: after a crash it would count as not ended.
   await pooled.settled;
-  if (raw === undefined) return end(pooled, all(faultOutcome('signing-failed', 'the message could not be signed')), pool.release);
-  let connected = pooled;
-  let result = await transact(connected, { from, to, raw, reportsAs }, signal);
+  if (raw === undefined)
+    return { used: pooled, recipients: all(faultOutcome('signing-failed', 'the message could not be signed')), leave: pool.release };
+  let used = pooled;
+  let result = await transact(used, { from, to, raw, reportsAs }, signal);
   // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one session. The message is
   // certainly not taken then, so the dialogue is repeated once on a new connection.
-  if (result.kind === 'failed' && connected.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
+  if (result.kind === 'failed' && used.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
     try {
-      connected = await pool.replace(pooled, signal);
+      used = await pool.replace(pooled, signal);
     } catch (error) {
-      if (signal.aborted)
-        return end(pooled, all(faultOutcome('aborted', 'the attempt was ended before a connection was open')), pool.discard);
-      return end(pooled, all(faultOfSession(asError(error))), pool.discard, true);
+      const isAborted = signal.aborted;
+      const fault = isAborted
+        ? faultOutcome('aborted', 'the attempt was ended before a connection was open')
+        : faultOfSession(asError(error));
+      return { used, recipients: all(fault), leave: pool.discard, ...(isAborted ? {} : { hostAway: true }) };
     }
-    result = await transact(connected, { from, to, raw, reportsAs }, signal);
+    result = await transact(used, { from, to, raw, reportsAs }, signal);
   }
-  return end(connected, outcomesOf(to, result), (used) => giveBack(pool, used, result));
+  return { used, recipients: outcomesOf(to, result), leave: () => giveBack(pool, used, result) };
 };
 
 const outcomesOf = (to: readonly string[], result: Transaction): readonly RecipientOutcome[] => {

@@ -42,40 +42,37 @@ export type RecipientOutcome = Readonly<{
  */
 export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[]; hostAway?: true }>;
 
-/** Message of a dialogue, and the signal that ends it with `deferred` (`aborted`). */
-export type Dialogue = Readonly<{ message: OutgoingMessage; signal: AbortSignal }>;
+/**
+ * Holds the dialogue of one message; called at most once for a connection. It ends with `deferred` (`aborted`) if the signal aborts. Never
+ * rejects for what the other side does; every such end is an outcome.
+ */
+export type SendMessage = (message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome>;
 
-export type Delivery = Readonly<{
+export type ConnectionWanted = Readonly<{
   /** While many wait for a connection each priority is given its share of those that become free. */
   priority: Priority;
   /** Ends the waiting for a connection; a dialogue that has begun goes on. */
   signal: AbortSignal;
-  /**
-   * Called once, when a connection is ready and before any command of the message is sent; the mailer has no message before. If this
-   * resolves with undefined, or rejects, no dialogue takes place, and the connection serves others.
-   */
-  begin: () => Promise<Dialogue | undefined>;
-  /** Called once when the dialogue has ended. Until this has settled no other dialogue begins on that connection. */
-  end: (outcome: DeliveryOutcome) => Promise<void>;
 }>;
 
 /**
- * `ended`: `end` was called, and has resolved. `not-wanted`: `begin` gave no message. `host-away`: no session could be opened, `fault` says
- * why, and `begin` was not called. `given-up`: the signal aborted, or the mailer was closed, before `begin` was called.
+ * `used`: the connection was lent, with what its use resolved with. `host-away`: no session could be opened, and `fault` says why.
+ * `given-up`: the signal aborted, or the mailer was closed, before a connection was ready.
  */
-export type Delivered =
-  | Readonly<{ kind: 'ended' }>
-  | Readonly<{ kind: 'not-wanted' }>
-  | Readonly<{ kind: 'host-away'; fault: RecipientOutcome }>
-  | Readonly<{ kind: 'given-up' }>;
+export type Lent<Result> =
+  Readonly<{ kind: 'used'; result: Result }> | Readonly<{ kind: 'host-away'; fault: RecipientOutcome }> | Readonly<{ kind: 'given-up' }>;
 
 export type Mailer = Readonly<{
   /** True where the transport is the final host, so that accepted means delivered. */
   final: boolean;
   /** The host named in the record of an attempt. */
   host: string;
-  /** Never rejects for what the other side does; every such end is an outcome. Rejects with what `begin` or `end` reject with. */
-  send: (delivery: Delivery) => Promise<Delivered>;
+  /**
+   * Lends a connection for one message: `use` is called once a connection is ready, and nothing is said on it until `use` sends. Until `use`
+   * has settled no other dialogue begins on that connection, so a caller that records the outcome in `use` knows it recorded before the next
+   * message. Where `use` sends nothing, the connection serves others. Rejects with what `use` rejects with.
+   */
+  lend: <Result>(wanted: ConnectionWanted, use: (send: SendMessage) => Promise<Result>) => Promise<Lent<Result>>;
   /** Opens a session and ends it without a message. Out: whether the host took it; never rejects. */
   probe: (options: Readonly<{ signal: AbortSignal }>) => Promise<boolean>;
   /** Lets dialogues under way end, then closes the connections. */

@@ -9,14 +9,14 @@ import {
   type EmailState,
 } from '../../domain/email/state.js';
 import { pendingParts, SIMULATOR_DOMAIN, simulatedOutcome } from '../../domain/email/simulator.js';
-import type { Delivered, Delivery, Mailer, RecipientOutcome, DeliveryOutcome, OutgoingMessage } from '../../domain/ports/mailer.js';
+import type { DeliveryOutcome, Lent, Mailer, OutgoingMessage, RecipientOutcome, SendMessage } from '../../domain/ports/mailer.js';
 import { nextAttemptAfter, type EmailCommand, type RetrySchedule, emailDecider } from '../../domain/email/decider.js';
 import { ATTACHMENT_DAMAGED } from '../../domain/email/status.js';
 import { type FileDamaged, KeyMissing } from '../../domain/core/errors.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime, HOUR_MS } from '../../domain/core/time.js';
 import type { LogLine, AttemptContext, Made, Processor, StartedBy } from '../core/declaration.js';
-import { type Damaged, type Impossible, envelopeOf, type Message, type Prepared, prepareMessage } from './message.js';
+import { type Damaged, type Impossible, envelopeOf, type Message, prepareMessage } from './message.js';
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { assertDefined, type StreamName } from '../../domain/core/ids.js';
 import type { Priority } from '../../domain/ports/bus.js';
@@ -48,30 +48,26 @@ type Context = AttemptContext<Email, EmailCommand>;
 /** How long an email may wait for the host, and for how long of its wait nobody tried. */
 type WaitForHost = Readonly<{ waitForHostMs: number; unwatchedMs: number }>;
 
-/** The changing state of one attempt. */
-type Attempt = { begun: BegunAttempt | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
-
 /** One dialogue of an attempt. `recipients`: by their place in the email, either all simulated or all real. */
 type Part = Readonly<{ recipients: readonly number[]; isSimulated: boolean }>;
 
+type Composed = Message | Impossible | Damaged;
+
+/** Makes the message of a part. */
+type Compose = (part: Part) => Composed;
+
 /**
- * `atMs`: when it began, by the monotonic clock. `pending`: the recipients of all parts, in their order. `progress`: present if there are
- * several parts.
+ * An attempt that has begun. `atMs`: when, by the monotonic clock. `ended`: the outcomes of the first parts, in their order.
  */
-type BegunAttempt = Readonly<{
+type Attempt = Readonly<{
   attempt: number;
   email: Email;
   parts: readonly Part[];
-  pending: readonly number[];
+  compose: Compose;
   atMs: number;
   signal: AbortSignal;
-  progress: PartsProgress | undefined;
+  ended: DeliveryOutcome[];
 }>;
-
-/** `ended`: the outcomes of the parts that were sent, in their order. */
-type PartsProgress = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
-
-type AttemptInParts = BegunAttempt & Readonly<{ progress: PartsProgress }>;
 
 export const DELIVER_EMAIL = 'deliver-email';
 
@@ -144,44 +140,39 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
   });
 };
 
-/** The attempt is recorded once the mailer has a connection for it. */
+/** Connects, records that the attempt begins, sends, and records the outcome; then the other parts. */
 const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCommand>> => {
-  const { clock, breaker, mailer, waiting } = deps;
-  const { state: email, deliveries, signal } = context;
+  const { clock, mailer } = deps;
+  const { state: email, teamId, signal } = context;
+  const { priority } = email.accepted;
   const askedMs = clock.monotonic();
-  const attempt: Attempt = { begun: undefined, line: undefined, suppressing: undefined };
   const parts = partsOf(email);
-  const [first] = parts;
-  // Recipients not in `parts` are suppressed, or their answer is already recorded by CopyAnswered.
-  const sender = first === undefined ? mailer : senderOf(mailer, email, first);
-  const delivered = await sender.send({
-    priority: email.accepted.priority,
-    signal,
-    begin: () => begin(deps, context, attempt, parts),
-    end: (outcome) => endOrGoOn(deps, context, attempt, outcome),
+  const lent = await senderOf(mailer, email, parts[0]!).lend({ priority, signal }, async (send): Promise<Made<EmailCommand> | Attempt> => {
+    await deps.turnFor(priority);
+    const instead = (await withdrawalOf(deps, teamId, email)) ?? (await suppressionOf(deps, teamId, email));
+    if (instead !== undefined) return { kind: 'hold', command: instead };
+    const [begun, { compose, first }] = await bothDone(context.begin(), firstMessage(deps, context, parts[0]!));
+    if (begun === undefined) return { kind: 'done' };
+    const { attempt } = assertDefined(openAttempt(begun.state), 'attempt');
+    const made = { attempt, email: begun.state, parts, compose, atMs: clock.monotonic(), signal: begun.signal, ended: [] };
+    return sendPart(deps, context, made, first, send);
   });
-  switch (delivered.kind) {
-    case 'ended':
-    case 'not-wanted': {
-      const { suppressing, begun } = attempt;
-      if (suppressing !== undefined) return { kind: 'hold', command: suppressing };
-      if (begun?.progress !== undefined) await sendOtherParts(deps, context, attempt, { ...begun, progress: begun.progress });
-      return { kind: 'done', ...(attempt.line === undefined ? {} : { line: attempt.line }) };
-    }
-    case 'given-up':
-      return { kind: 'put-back', atMs: clock.now() };
-    case 'host-away': {
-      const { fault } = delivered;
-      const line = {
-        level: 'info' as const,
-        fields: { rule: fault.rule, reply: withoutAddresses(fault.text) },
-        message: 'no session could be opened',
-      };
-      if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line };
-      const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, ...waiting(email), fault };
-      return { kind: 'hold', command, line };
-    }
-  }
+  if (lent.kind === 'given-up') return { kind: 'put-back', atMs: clock.now() };
+  if (lent.kind === 'host-away') return waitForHost(deps, context, askedMs, lent.fault);
+  return 'kind' in lent.result ? lent.result : sendOtherParts(deps, context, lent.result);
+};
+
+/** No session could be opened, so the attempt has not begun. */
+const waitForHost = (deps: Delivering, context: Context, askedMs: number, fault: RecipientOutcome): Made<EmailCommand> => {
+  const { clock, breaker, mailer, waiting } = deps;
+  const line = {
+    level: 'info' as const,
+    fields: { rule: fault.rule, reply: withoutAddresses(fault.text) },
+    message: 'no session could be opened',
+  };
+  if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(context.deliveries), line };
+  const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, ...waiting(context.state), fault };
+  return { kind: 'hold', command, line };
 };
 
 const REPLY_CHARS_LOGGED = 200;
@@ -192,41 +183,12 @@ const withoutAddresses = (reply: string): string => reply.slice(0, REPLY_CHARS_L
 /** The host refused this session but serves others of ours: retry soon. */
 const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
 
-const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts: readonly Part[]) => {
-  const { state: email, teamId } = context;
-  await deps.turnFor(email.accepted.priority);
-  attempt.suppressing = await withdrawalOf(deps, teamId, email);
-  if (attempt.suppressing !== undefined) return undefined;
-  attempt.suppressing = await suppressionOf(deps, teamId, email);
-  if (attempt.suppressing !== undefined) return undefined;
-  const [recorded, made] = await bothDone(context.begin(), firstMessage(deps, context, parts));
-  if (recorded === undefined) return undefined;
-  const begun = begunOf(deps.clock, recorded.state, recorded.signal, parts);
-  attempt.begun = begun;
-  if (!('raw' in made)) {
-    const unsendable = outcomeOfUnsendable(deps, begun, made);
-    attempt.line = unsendable.line;
-    await context.end(unsendable.command);
-    return undefined;
-  }
-  const others = parts.length > 1;
-  if (others) attempt.begun = { ...begun, progress: { prepared: made.prepared, ended: [] } };
-  return {
-    message: outgoing(deps, context.stream, begun.email, parts[0]?.recipients ?? [], made),
-    signal: begun.signal,
-  };
-};
-
-const firstMessage = async (
-  deps: Delivering,
-  context: Context,
-  parts: readonly Part[],
-): Promise<(Message & Readonly<{ prepared: Prepared }>) | Impossible | Damaged> => {
+const firstMessage = async (deps: Delivering, context: Context, part: Part): Promise<Readonly<{ compose: Compose; first: Composed }>> => {
   const { state: email } = context;
   const prepared = await prepareMessage(deps, context, email);
-  if (!('message' in prepared)) return prepared;
-  const made = prepared.message(leavesAsCopies(email) ? parts[0]?.recipients[0] : undefined);
-  return 'raw' in made ? { ...made, prepared } : made;
+  const compose: Compose = ({ recipients }) =>
+    'message' in prepared ? prepared.message(leavesAsCopies(email) ? recipients[0] : undefined) : prepared;
+  return { compose, first: compose(part) };
 };
 
 /** If one rejects, the other is still awaited, so that nothing is left running. */
@@ -239,87 +201,64 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
   }
 };
 
-const begunOf = (clock: Clock, email: Email, signal: AbortSignal, parts: readonly Part[]): BegunAttempt => ({
-  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
-  email,
-  parts,
-  pending: parts.flatMap(({ recipients }) => recipients),
-  atMs: clock.monotonic(),
-  signal,
-  progress: undefined,
-});
-
-/** With one part this ends the attempt; with several, the outcome is recorded before the next part is sent. */
-const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
-  const begun = assertDefined(attempt.begun, 'attempt');
-  const part = begun.parts[begun.progress?.ended.length ?? 0];
-  if (outcome.hostAway === undefined && part?.isSimulated !== true) deps.breaker.answered();
-  if (begun.progress === undefined) return endAttempt(deps, context, attempt, begun, outcome);
-  begun.progress.ended.push(outcome);
-  const command = copyCommand(deps, begun, outcome, assertDefined(part, 'part'));
-  if (command !== undefined) await context.note(command);
-};
-
-const endAttempt = async (
+/** Sends the next part and records its outcome before the connection serves another mail. Out: the attempt while it has more parts. */
+const sendPart = async (
   deps: Delivering,
   context: Context,
   attempt: Attempt,
-  begun: BegunAttempt,
-  outcome: DeliveryOutcome,
-): Promise<void> => {
-  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
-  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
-  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
-  await context.end(isHeld ? { ...command, ...deps.waiting(begun.email) } : command);
+  composed: Composed,
+  send: SendMessage,
+): Promise<Made<EmailCommand> | Attempt> => {
+  if (!('raw' in composed)) {
+    const { command, line } = outcomeOfUnsendable(deps, attempt, composed);
+    await context.end(command);
+    return { kind: 'done', line };
+  }
+  const { email, parts, ended, signal } = attempt;
+  const part = parts[ended.length]!;
+  const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal);
+  if (outcome.hostAway === undefined && !part.isSimulated) deps.breaker.answered();
+  ended.push(outcome);
+  if (ended.length === parts.length) return endAttempt(deps, context, attempt);
+  const command = copyCommand(deps, attempt, outcome, part);
+  if (command !== undefined) await context.note(command);
+  return attempt;
 };
 
 /**
- * Sends the other parts one after the other, each after the outcome of the one before is recorded. If the host becomes unavailable, the
- * rest waits for the next attempt.
+ * Sends the other parts one after the other, each after the outcome of the one before is recorded; a part waits for a connection as long as
+ * the attempt may last. If the host becomes unavailable, the rest waits for the next attempt.
  */
-const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt, begun: AttemptInParts): Promise<void> => {
-  const { parts, progress } = begun;
-  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
-    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
-  while (progress.ended.length < parts.length && progress.ended.at(-1)!.hostAway === undefined) {
-    const part = parts[progress.ended.length]!;
-    const isLast = progress.ended.length === parts.length - 1;
-    const delivered = await sendPart(deps, context, attempt, begun, (outcome) =>
-      isLast ? finish([...progress.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
-    );
-    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
-    if (delivered.kind !== 'ended') progress.ended.push(leftOutcome(deps.mailer.host, delivered, part));
+const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt): Promise<Made<EmailCommand>> => {
+  const { email, parts, compose, ended, signal } = attempt;
+  const { priority } = email.accepted;
+  while (ended.length < parts.length && ended.at(-1)!.hostAway === undefined) {
+    const part = parts[ended.length]!;
+    const lent = await senderOf(deps.mailer, email, part).lend({ priority, signal }, async (send) => {
+      await deps.turnFor(priority);
+      return sendPart(deps, context, attempt, compose(part), send);
+    });
+    if (lent.kind !== 'used') ended.push(leftOutcome(deps.mailer.host, lent, part));
+    else if ('kind' in lent.result) return lent.result;
   }
-  const last = progress.ended.at(-1)!;
-  const rest = parts.slice(progress.ended.length).map(({ recipients }) => recipients.map(() => last.recipients[0]!));
-  await finish([...progress.ended, ...rest.map((recipients) => ({ ...last, durationMs: 0, recipients }))]);
+  return endAttempt(deps, context, attempt);
 };
 
-/** Waits for a connection as long as the attempt may last. `not-wanted`: the message could not be composed, which has ended the attempt. */
-const sendPart = (
-  deps: Delivering,
-  context: Context,
-  attempt: Attempt,
-  begun: AttemptInParts,
-  end: (outcome: DeliveryOutcome) => Promise<void>,
-): Promise<Delivered> => {
-  const { email, parts, progress, signal } = begun;
-  const { priority } = email.accepted;
-  const part = parts[progress.ended.length]!;
-  return senderOf(deps.mailer, email, part).send({
-    priority,
-    signal,
-    begin: async () => {
-      await deps.turnFor(priority);
-      const made = progress.prepared.message(leavesAsCopies(email) ? part.recipients[0] : undefined);
-      if ('raw' in made) return { message: outgoing(deps, context.stream, email, part.recipients, made), signal };
-      const { command, line } = outcomeOfUnsendable(deps, begun, made);
-      attempt.line = line;
-      await context.end(command);
-      return undefined;
-    },
-    end,
-  });
+/** Records one outcome for all parts; those that were not sent share that of the last one that was. */
+const endAttempt = async (deps: Delivering, context: Context, begun: Attempt): Promise<Made<EmailCommand>> => {
+  const { attempt, email, parts, ended, atMs } = begun;
+  const { host, hostAway, recipients } = ended.at(-1)!;
+  const left = parts.slice(ended.length).flatMap((part) => part.recipients.map(() => recipients[0]!));
+  const outcome = {
+    host,
+    durationMs: ended.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    recipients: [...ended.flatMap((one) => one.recipients), ...left],
+  };
+  const pending = parts.flatMap((part) => part.recipients);
+  const command = outcomeCommand(deps, attempt, pending, outcome);
+  const isHeld = hostAway === true && deps.breaker.away(atMs);
+  await context.end(isHeld ? { ...command, ...deps.waiting(email) } : command);
+  return { kind: 'done', line: outcomeLine(attempt, pending, outcome) };
 };
 
 const outgoing = (
@@ -347,7 +286,9 @@ const partsOf = (email: Email): readonly Part[] => {
     if (recipients.length === 0) return [];
     return leavesAsCopies(email) ? recipients.map((one) => ({ recipients: [one], isSimulated })) : [{ recipients, isSimulated }];
   };
-  return [...split(real, false), ...split(simulated, true)];
+  const parts = [...split(real, false), ...split(simulated, true)];
+  // An empty part ends the attempt if every recipient has an answer or is suppressed.
+  return parts.length > 0 ? parts : [{ recipients: [], isSimulated: false }];
 };
 
 /** Whether all waiting recipients are simulated. */
@@ -359,31 +300,28 @@ const needsNoHost = (email: Email): boolean => {
 /** The host that the record of an attempt names. */
 const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string => (needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host);
 
-type Sender = Pick<Mailer, 'send' | 'host'>;
+type Sender = Pick<Mailer, 'lend'>;
 
-/** The mailer, or the simulator. `email`: its state before the part is sent. */
-const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender =>
-  isSimulated
-    ? { host: SIMULATOR_DOMAIN, send: (delivery) => simulate(delivery, () => recipients.map((one) => simulatedOutcome(email, one))) }
+/** The mailer, or the simulator, for which a message is composed as for a host and then discarded. `email`: its state before the part is sent. */
+const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender => {
+  const simulated = async (): Promise<DeliveryOutcome> => ({
+    host: SIMULATOR_DOMAIN,
+    durationMs: 0,
+    recipients: recipients.map((one) => simulatedOutcome(email, one)),
+  });
+  return isSimulated
+    ? {
+        lend: async ({ signal }, use) =>
+          signal.aborted ? { kind: 'given-up' } : { kind: 'used', result: await use(async () => simulated()) },
+      }
     : mailer;
-
-/** Composes the message as for a host, then discards it. */
-const simulate = async ({ begin, end, signal }: Delivery, outcomes: () => readonly RecipientOutcome[]): Promise<Delivered> => {
-  if (signal.aborted) return { kind: 'given-up' };
-  if ((await begin()) === undefined) return { kind: 'not-wanted' };
-  await end({ host: SIMULATOR_DOMAIN, durationMs: 0, recipients: outcomes() });
-  return { kind: 'ended' };
 };
 
 type OutcomeDeps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
 
 type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
 
-const outcomeOfUnsendable = (
-  deps: OutcomeDeps,
-  begun: Pick<BegunAttempt, 'attempt' | 'email'>,
-  prepared: Impossible | Damaged,
-): Unsendable => {
+const outcomeOfUnsendable = (deps: OutcomeDeps, begun: Pick<Attempt, 'attempt' | 'email'>, prepared: Impossible | Damaged): Unsendable => {
   const { attempt, email } = begun;
   if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
   return {
@@ -418,24 +356,13 @@ const outcomeCommand = (deps: OutcomeDeps, attempt: number, pending: readonly nu
 /** undefined: there is nothing to record before the attempt ends. */
 const copyCommand = (
   deps: OutcomeDeps,
-  { attempt }: Pick<BegunAttempt, 'attempt'>,
+  { attempt }: Pick<Attempt, 'attempt'>,
   { host, durationMs, recipients }: DeliveryOutcome,
   part: Pick<Part, 'recipients'>,
 ): EmailCommand | undefined => {
   const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
   if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
   return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
-};
-
-/** One outcome of all parts of an attempt, in their order. */
-const joinedOutcomes = (host: string, outcomes: readonly DeliveryOutcome[]): DeliveryOutcome => {
-  const last = outcomes.at(-1);
-  return {
-    host: last?.host ?? host,
-    durationMs: outcomes.reduce((sum, { durationMs }) => sum + durationMs, 0),
-    recipients: outcomes.flatMap(({ recipients }) => recipients),
-    ...(last?.hostAway === true ? { hostAway: true } : {}),
-  };
 };
 
 const aborted = {
@@ -449,12 +376,12 @@ const aborted = {
 /** The outcome of a part for which no dialogue began. */
 const leftOutcome = (
   host: string,
-  delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>,
+  lent: Exclude<Lent<never>, { kind: 'used' }>,
   { recipients }: Pick<Part, 'recipients'>,
 ): DeliveryOutcome =>
-  delivered.kind === 'given-up'
+  lent.kind === 'given-up'
     ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
-    : { host, durationMs: 0, recipients: recipients.map(() => delivered.fault), hostAway: true };
+    : { host, durationMs: 0, recipients: recipients.map(() => lent.fault), hostAway: true };
 
 /** The file may be restored from a backup, so the mail is deferred; it fails after its last attempt. */
 const damagedOutcome = (deps: OutcomeDeps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {

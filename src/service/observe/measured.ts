@@ -151,16 +151,18 @@ export const measuredMailer = (deps: MeasuringDeps): ((mailer: Mailer) => Mailer
   });
   return (mailer) => ({
     ...mailer,
-    send: async (delivery) => {
+    lend: async (wanted, use) => {
       const passed = stopwatch(deps);
-      const end: typeof delivery.end = (outcome) => {
-        seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred' });
-        for (const { result } of outcome.recipients) recipients({ outcome: result });
-        return delivery.end(outcome);
-      };
-      const delivered = await mailer.send({ ...delivery, end });
-      if (delivered.kind === 'host-away') seconds(passed(), { outcome: 'host-away' });
-      return delivered;
+      const lent = await mailer.lend(wanted, (send) =>
+        use(async (message, signal) => {
+          const outcome = await send(message, signal);
+          seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred' });
+          for (const { result } of outcome.recipients) recipients({ outcome: result });
+          return outcome;
+        }),
+      );
+      if (lent.kind === 'host-away') seconds(passed(), { outcome: 'host-away' });
+      return lent;
     },
   });
 };

@@ -306,21 +306,14 @@ export const watchedForBlocks = (mailer: Mailer, note: NoteBlocked | undefined):
     ? mailer
     : {
         ...mailer,
-        send: (delivery) => {
-          let to: readonly string[] = [];
-          return mailer.send({
-            ...delivery,
-            begin: async () => {
-              const dialogue = await delivery.begin();
-              to = dialogue?.message.envelope.to ?? [];
-              return dialogue;
-            },
-            end: (outcome) => {
-              noteEach(to, outcome.recipients, note);
-              return delivery.end(outcome);
-            },
-          });
-        },
+        lend: (wanted, use) =>
+          mailer.lend(wanted, (send) =>
+            use(async (message, signal) => {
+              const outcome = await send(message, signal);
+              noteEach(message.envelope.to, outcome.recipients, note);
+              return outcome;
+            }),
+          ),
       };
 
 const noteEach = (to: readonly string[], outcomes: readonly RecipientOutcome[], note: NoteBlocked): void => {

@@ -270,22 +270,21 @@ const tracedComposing =
 const tracedMailer = ({ tracer, scopes, nowMs }: TracingDeps): ((mailer: Mailer) => Mailer) => {
   return (mailer) => ({
     ...mailer,
-    send: async (delivery) => {
+    lend: async (wanted, use) => {
       const askedMs = nowMs();
       const scope = newScope('attempt');
       let startMs = askedMs;
       let ended: Readonly<{ outcome: DeliveryOutcome; endMs: number }> | undefined;
       try {
-        return await mailer.send({
-          ...delivery,
-          begin: () => {
-            startMs = nowMs();
-            return scopes.run(scope, delivery.begin);
-          },
-          end: (outcome) => {
-            ended = { outcome, endMs: nowMs() };
-            return scopes.run(scope, () => delivery.end(outcome));
-          },
+        return await mailer.lend(wanted, (send) => {
+          startMs = nowMs();
+          return scopes.run(scope, () =>
+            use(async (message, signal) => {
+              const outcome = await send(message, signal);
+              ended = { outcome, endMs: nowMs() };
+              return outcome;
+            }),
+          );
         });
       } finally {
         const { endMs = nowMs(), outcome } = ended ?? {};

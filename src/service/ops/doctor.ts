@@ -367,13 +367,9 @@ const testMail = async (config: Config, engine: Engine, to: string): Promise<Che
   let outcome: RecipientOutcome | undefined;
   try {
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
-    const delivered = await mailer.send({
-      priority: 'high',
-      signal,
-      begin: async () => ({ message, signal }),
-      end: async ({ recipients }) => void (outcome = recipients[0]),
-    });
-    if (delivered.kind === 'host-away') outcome = delivered.fault;
+    const lent = await mailer.lend({ priority: 'high', signal }, (send) => send(message, signal));
+    if (lent.kind === 'used') [outcome] = lent.result.recipients;
+    if (lent.kind === 'host-away') outcome = lent.fault;
   } finally {
     await mailer.close();
   }
