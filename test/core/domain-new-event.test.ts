@@ -1,4 +1,4 @@
-/** A new type of event does not compile until every fold, table and projection of its kind of stream says what it means there. */
+/** A new type of event does not compile until every fold of its kind of stream says what it means there; who only listens need not name it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -44,31 +44,32 @@ const compiles = (file: string): boolean => {
   return program.getSemanticDiagnostics(source).length === 0;
 };
 
-/** Places where the compiler or a test asks for the meaning of a new event. */
-const asked = [
-  'domain/email/state.ts',
-  'domain/email/status.ts',
-  'domain/templates/asset.ts',
-  'domain/templates/decider.ts',
-  'projections/email/fold.ts',
-  'projections/templates/templates.ts',
-  'projections/templates/templates.ts',
-  'processors/email/delivery.ts',
-  'processors/email/timers.ts',
-  'processors/retention/removal.ts',
-];
+/** Files that must give a new event its meaning. */
+const asked = ['domain/email/state.ts', 'domain/email/status.ts', 'domain/templates/asset.ts', 'domain/templates/decider.ts'];
 
 void t.test('the compiler names each of them', async (t) => {
   for (const file of asked) t.notOk(compiles(file), file);
 });
 
-void t.test('and the event itself is no fault', async (t) => {
+void t.test('neither the event itself nor those whom it does not concern are at fault', async (t) => {
   for (const file of [
     'domain/email/events.ts',
-    'domain/templates/events.ts',
+    'domain/email/recipient-parts.ts',
     'domain/templates/events.ts',
     'domain/events.ts',
+    'event-log/codec.ts',
     'event-log/ledger.ts',
+    'projections/audit/audit.ts',
+    'domain/email/milestones.ts',
+    'domain/webhooks/body.ts',
+    'projections/email/fold.ts',
+    'projections/email/summaries.ts',
+    'projections/teams/activity.ts',
+    'processors/email/delivery.ts',
+    'processors/email/timers.ts',
+    'processors/recipients/bounces.ts',
+    'processors/retention/removal.ts',
+    'processors/webhooks/router.ts',
   ])
     t.ok(compiles(file), file);
 });

@@ -26,7 +26,7 @@ const announceKey = (world: World, deps: Processing): Processor =>
     name: 'announce-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
+    startedBy: { ApiKeyCreated: () => 'high' },
     timers: [],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -45,7 +45,6 @@ const retireKey = (world: World, deps: Processing): Processor =>
     name: 'retire-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
     timers: [{ kind: 'expiry', read: 'due' }],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -73,8 +72,6 @@ const expiries = declareProjection({
   decrypts: [],
   on: {
     ApiKeyCreated: setExpiry,
-    ApiKeyChanged: 'ignored',
-    ApiKeyUsed: 'ignored',
     ApiKeyRevoked: ({ stream }) => [{ collection: TIMERS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

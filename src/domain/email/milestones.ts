@@ -93,15 +93,7 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return before.openedAt === undefined && now.openedAt !== undefined ? OPENED : NOTHING;
     case 'EmailClicked':
       return before.clickedAt === undefined && now.clickedAt !== undefined ? CLICKED : NOTHING;
-    case 'EmailRescheduled':
-    case 'EmailReleased':
-    case 'CopyAnswered':
-    case 'EmailDeferred':
-    case 'EmailRetried':
-    case 'EmailBouncesNoted':
-    case 'EmailDeleted':
-    case 'EmailArchived':
-    case 'EmailRemoved':
+    default:
       return NOTHING;
   }
 };

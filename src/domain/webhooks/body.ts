@@ -154,14 +154,7 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
       return { openedAt: event.data.at, ...visitDetails(event) };
     case 'EmailClicked':
       return { clickedAt: event.data.at, url: event.sealed?.url ?? null, ...visitDetails(event) };
-    case 'CopyAnswered':
-    case 'EmailBouncesNoted':
-    case 'RecipientsErased':
-    case 'EmailReleased':
-    case 'DeliveryAttempted':
-    case 'EmailDeleted':
-    case 'EmailArchived':
-    case 'EmailRemoved':
+    default:
       return {};
   }
 };

@@ -3,7 +3,7 @@ import { type CreditsAccounts, freedAt, whatIsFreed } from '../../commands/billi
 import type { Decider } from '../../domain/core/decider.js';
 import type { CreditsEvent } from '../../domain/billing/events.js';
 import { assertDefined, parseTeamId, splitStream, teamStream, type StreamName } from '../../domain/core/ids.js';
-import { type Processor, type StartedBy, type Context, type Outcome, type ProcessorDeps, causeOfWork } from '../core/declaration.js';
+import { type Processor, type Context, type Outcome, type ProcessorDeps, causeOfWork } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { BillingNeeds } from '../../commands/billing/credits.js';
 import { activityDecider, type Activity, type ActivityCommand, type ActivityState } from '../../domain/billing/inactivity.js';
@@ -18,26 +18,12 @@ import { underLease, type LeaseDeps } from '../core/lease.js';
 /** No state is folded: `credits.settle` reads what it needs. */
 const decider: Decider<never, CreditsEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
 
-const byTimeOnly: StartedBy<'credits'> = {
-  CreditsGranted: null,
-  CreditsBought: null,
-  CreditsReserved: null,
-  CreditsReturned: null,
-  CreditsReset: null,
-  QuotaMonthBegan: null,
-  UnmeteredUseCounted: null,
-  QuotaThresholdReached: null,
-  ReservationsSettled: null,
-  CreditsCarried: null,
-};
-
 /** Some time after a reservation of credits, checks whether the email or batch was created. */
 export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }>): Processor =>
   makeProcessor({
     name: 'settle-credits',
     kind: 'credits',
     decider,
-    startedBy: byTimeOnly,
     timers: [{ kind: 'settle', read: 'due' }],
     deadlineMs: 60_000,
     // Reads the last event only: the stream may have millions.
@@ -56,13 +42,6 @@ export const endInactive = (deps: EndInactiveDeps): Processor =>
     name: 'end-inactive',
     kind: 'activity',
     decider: activityDecider,
-    startedBy: {
-      AccountUsed: null,
-      AccountDisabled: null,
-      AccountSettled: null,
-      AccountReactivated: null,
-      AccountUncounted: null,
-    },
     timers: [{ kind: 'inactive', read: 'due', destroys: true, seldom: true }],
     deadlineMs: 60_000,
     act: (context) => act(deps, context),

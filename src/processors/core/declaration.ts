@@ -38,9 +38,9 @@ export type ProcessorDeps = Readonly<{
   cutOff: AbortSignal;
 }>;
 
-/** For each type of event of the kind: the priority of the work that the event starts at once, null if it starts none. */
+/** The types of event that start work at once, and its priority. */
 export type StartedBy<Kind extends StreamKind> = {
-  readonly [Event in EventOfKind<Kind> as Event['type']]: ((event: Event) => Priority) | null;
+  readonly [Event in EventOfKind<Kind> as Event['type']]?: (event: Event) => Priority;
 };
 
 /**
@@ -156,7 +156,8 @@ type Common<Kind extends StreamKind, State, Command> = Readonly<{
   name: string;
   kind: Kind;
   decider: Decider<Command, EventOfKind<Kind>, State>;
-  startedBy: StartedBy<Kind>;
+  /** Absent if only timers lead to the work. */
+  startedBy?: StartedBy<Kind>;
   timers: readonly TimerUse[];
   /** How long a call in the world may take. */
   deadlineMs: number;

@@ -54,13 +54,13 @@ const lasting = [EventUnreadable, KeyMissing, FileDamaged, TypeError, RangeError
 
 export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
   const { name, kind, timers, gate } = declaration;
-  const startedBy: Readonly<Record<string, ((event: never) => Priority) | null>> = declaration.startedBy;
+  const startedBy = (declaration.startedBy ?? {}) as Readonly<Record<string, (event: never) => Priority>>;
   return {
     name,
     kind,
     timers,
     gate,
-    startingTypes: (Object.keys(startedBy) as EventType[]).filter((type) => startedBy[type] !== null),
+    startingTypes: Object.keys(startedBy) as EventType[],
     startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
     worker: (deps) => ({
       name,

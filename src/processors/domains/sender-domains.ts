@@ -16,7 +16,7 @@ import { verifiedDomainOf, type SenderDomain } from '../../domain/domains/state.
 import { boundedCache } from '../../shared/cache.js';
 import { claimProved, lookUpDomain } from '../../commands/domains/sender-domains.js';
 import { isoTime } from '../../domain/core/time.js';
-import type { LogLine, Processor, StartedBy } from '../core/declaration.js';
+import type { LogLine, Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
 /** The keys of the verified domain that equals the sender's domain or is a parent of it; undefined: there is none. */
@@ -72,19 +72,6 @@ const addTeamKeys = async (
 
 type CheckDeps = Parameters<typeof claimProved>[0] & Pick<DomainNeeds, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 
-const byTimeOnly: StartedBy<'senderDomains'> = {
-  SenderDomainAdded: null,
-  SenderDomainsChecked: null,
-  SenderDomainVerified: null,
-  SenderDomainUnverified: null,
-  SenderDomainKeysAdded: null,
-  SenderDomainKeysChanged: null,
-  SenderDomainKeysRetired: null,
-  SenderDomainTrashed: null,
-  SenderDomainRestored: null,
-  SenderDomainDeleted: null,
-};
-
 /** Look-ups have shorter deadlines of their own. */
 const DEADLINE_MS = 120_000;
 
@@ -94,7 +81,6 @@ export const checkSenderDomains = (deps: CheckDeps): Processor =>
     name: 'check-sender-domains',
     kind: 'senderDomains',
     decider: senderDomainDecider,
-    startedBy: byTimeOnly,
     timers: [{ kind: 'check', read: 'due', seldom: true }],
     deadlineMs: DEADLINE_MS,
     act: async ({ state, cause: { fence: _fence, ...cause }, signal }) => {

@@ -75,28 +75,10 @@ const startedBy: StartedBy<'email'> = {
   EmailQueued: ({ data }) => data.priority,
   EmailReleased: ({ data }) => data.priority,
   EmailRetried: ({ data }) => data.priority,
-  EmailScheduled: null,
-  EmailRescheduled: null,
-  DeliveryAttempted: null,
-  CopyAnswered: null,
-  EmailSent: null,
-  EmailDeferred: null,
-  EmailBounced: null,
-  EmailFailed: null,
-  EmailDelivered: null,
-  EmailBounceReported: null,
-  EmailComplained: null,
-  EmailCancelled: null,
   // The email goes on for the other recipients.
   RecipientsSuppressed: ({ data }) => data.priority,
   // An attempt that was being prepared is prepared again without them.
   RecipientsErased: ({ data }) => data.priority,
-  EmailBouncesNoted: null,
-  EmailOpened: null,
-  EmailClicked: null,
-  EmailDeleted: null,
-  EmailArchived: null,
-  EmailRemoved: null,
 };
 
 const PUT_BACK_MS = 1_000;

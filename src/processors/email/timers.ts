@@ -6,41 +6,15 @@ import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { EmailState } from '../../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
-import type { ActingDeclaration, Processor, StartedBy, ProcessorDeps } from '../core/declaration.js';
+import type { ActingDeclaration, Processor, ProcessorDeps } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
 /** No event starts this work: only timers do. */
-const byTimeOnly: StartedBy<'email'> = {
-  EmailQueued: null,
-  EmailScheduled: null,
-  EmailRescheduled: null,
-  EmailReleased: null,
-  DeliveryAttempted: null,
-  CopyAnswered: null,
-  EmailSent: null,
-  EmailDeferred: null,
-  EmailBounced: null,
-  EmailFailed: null,
-  EmailDelivered: null,
-  EmailBounceReported: null,
-  EmailComplained: null,
-  EmailRetried: null,
-  EmailCancelled: null,
-  RecipientsSuppressed: null,
-  EmailBouncesNoted: null,
-  RecipientsErased: null,
-  EmailOpened: null,
-  EmailClicked: null,
-  EmailDeleted: null,
-  EmailArchived: null,
-  EmailRemoved: null,
-};
-
 /** Only our own stores are called. */
 const DEADLINE_MS = 60_000;
 
 const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
-  makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
+  makeProcessor({ kind: 'email', decider: emailDecider, deadlineMs: DEADLINE_MS, ...declaration });
 
 export const releaseEmail = (deps: Pick<EmailNeeds, 'clock'>): Processor =>
   timed({

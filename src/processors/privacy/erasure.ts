@@ -55,9 +55,6 @@ export const eraseAddressProcessor = (deps: EraseAddressDeps): Processor =>
     decider: erasureDecider,
     startedBy: {
       ErasureRequested: () => 'normal',
-      ErasureFound: null,
-      ErasureWaits: null,
-      ErasureCompleted: null,
     },
     timers: [
       { kind: 'erasing', read: 'started' },

@@ -7,7 +7,7 @@ import { attachmentTemplateDecider } from '../../domain/templates/attachment-tem
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { RemoveTemplate } from '../../domain/templates/decider.js';
 import { templateDecider } from '../../domain/templates/email-template.js';
-import type { Outcome, Processor, StartedBy, TimerUse, ProcessorDeps } from '../core/declaration.js';
+import type { Outcome, Processor, TimerUse, ProcessorDeps } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { Mailbox } from '../../domain/ports/mailbox.js';
@@ -28,16 +28,6 @@ import type { SenderDomainsState } from '../../domain/domains/state.js';
 import { webhookDecider, type WebhookCommand, type WebhookState } from '../../domain/webhooks/decider.js';
 
 type RemovalDeps = Pick<CommandNeeds, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
-
-const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
-  TemplateCreated: null,
-  TemplateDraftSaved: null,
-  TemplatePublished: null,
-  TemplateSlugChanged: null,
-  TemplateDeleted: null,
-  TemplateRestored: null,
-  TemplateRemoved: null,
-};
 
 const timers: readonly TimerUse[] = [{ kind: 'removal', read: 'due', destroys: true, seldom: true }];
 
@@ -60,7 +50,7 @@ export const removeTemplate = (deps: RemovalDeps): Processor =>
 export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
   makeProcessor({ ...common(deps), name: 'remove-attachment-template', kind: 'attachmentTemplate', decider: attachmentTemplateDecider });
 
-const common = (deps: RemovalDeps) => ({ startedBy: byTimeOnly, timers, deadlineMs: DEADLINE_MS, act: removal(deps) });
+const common = (deps: RemovalDeps) => ({ timers, deadlineMs: DEADLINE_MS, act: removal(deps) });
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 
@@ -111,7 +101,6 @@ export const removeDeletedAsset = (deps: RemoveDeletedDeps): Processor =>
     name: 'remove-asset',
     kind: 'asset',
     decider: assetDecider,
-    startedBy: { AssetUploaded: null, AssetTrashed: null, AssetRestored: null, AssetDeleted: null },
     timers,
     deadlineMs: DEADLINE_MS,
     act: async ({ stream, cause }) => {
@@ -125,16 +114,6 @@ export const removeDeletedWebhook = (deps: RemoveDeletedDeps): Processor =>
     name: 'remove-webhook',
     kind: 'webhook',
     decider: webhookDecider,
-    startedBy: {
-      WebhookCreated: null,
-      WebhookChanged: null,
-      WebhookSecretRotated: null,
-      WebhookDisabled: null,
-      WebhookBackfillAsked: null,
-      WebhookTrashed: null,
-      WebhookRestored: null,
-      WebhookDeleted: null,
-    },
     timers,
     deadlineMs: DEADLINE_MS,
     act: async ({ stream, cause: { fence: _fence, ...cause } }) => {
@@ -150,18 +129,6 @@ export const removeDeletedDomains = (deps: RemoveDeletedDeps): Processor =>
     name: 'remove-sender-domains',
     kind: 'senderDomains',
     decider: senderDomainDecider,
-    startedBy: {
-      SenderDomainAdded: null,
-      SenderDomainsChecked: null,
-      SenderDomainVerified: null,
-      SenderDomainUnverified: null,
-      SenderDomainKeysAdded: null,
-      SenderDomainKeysChanged: null,
-      SenderDomainKeysRetired: null,
-      SenderDomainTrashed: null,
-      SenderDomainRestored: null,
-      SenderDomainDeleted: null,
-    },
     timers,
     deadlineMs: DEADLINE_MS,
     act: async ({ state, cause }) => {

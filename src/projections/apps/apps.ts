@@ -82,10 +82,7 @@ export const oauthGrantsProjection = declareProjection({
   decrypts: [],
   on: {
     OAuthGrantGiven: grantGiven,
-    OAuthCodeIssued: 'ignored',
-    OAuthCodeUsed: 'ignored',
     OAuthTokensIssued: grantChanged((before, { data }) => ({ ...before, lastUsedAt: data.at })),
-    OAuthAccessTokenRevoked: 'ignored',
     OAuthGrantEnded: grantChanged(({ user: _user, ...before }) => before),
   },
 });

@@ -38,9 +38,9 @@ export type Reference = Readonly<{ collection: string; id: string }>;
  */
 export type Handler<Event extends DomainEvent> = (recorded: Recorded<Event>, document: Document | undefined) => readonly Step[];
 
-/** An entry for each type of event of those kinds: a new type does not compile until every projection says what it does with it. */
+/** The types of event of those kinds that change a document. */
 export type Handlers<Kind extends StreamKind> = Readonly<{
-  [Type in EventOfKind<Kind>['type']]: Handler<Extract<EventOfKind<Kind>, { type: Type }>> | 'ignored';
+  [Type in EventOfKind<Kind>['type']]?: Handler<Extract<EventOfKind<Kind>, { type: Type }>>;
 }>;
 
 type Declared = Readonly<{
@@ -66,8 +66,8 @@ type Declared = Readonly<{
 export type Projection = Declared &
   Readonly<{
     kinds: readonly StreamKind[];
-    /** The handler for each type of event; it is called with events of that type only. */
-    on: Readonly<Record<string, AnyHandler | 'ignored'>>;
+    /** The handlers by type of event; each is called with events of that type only. */
+    on: Readonly<Record<string, AnyHandler>>;
   }>;
 
 /** Declared as a method, because TypeScript compares parameters of methods in both directions: a handler of any one type of event fits. */
@@ -75,7 +75,7 @@ type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): 
 
 export const declareProjection = <Kind extends StreamKind>(
   declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
-): Projection => declared;
+): Projection => declared as Projection;
 
 /** Beyond every position. */
 const SECOND = 2 ** 52;
@@ -83,8 +83,8 @@ const SECOND = 2 ** 52;
 /** The `seq` of a second document that one event makes in a collection: no other document has it. */
 export const secondSeq = (position: number): number => SECOND + position;
 
-/** Effect of an event on the removal timer of its stream: it sets the timer (deletion), removes it (restored or removed), or neither. */
-export type RemovalEffect = 'begins' | 'ends' | 'none';
+/** What an event does to the removal timer of its stream: it sets the timer (deletion) or removes it (restored or removed). */
+export type RemovalEffect = 'begins' | 'ends';
 
 /** When a deleted thing is to be removed: after the last millisecond in which it can be restored, also by a clock that is behind. */
 export const removalDueAt = (deletedAt: string, restoreMs: number): string =>
@@ -95,11 +95,11 @@ export const removalSteps = (
   collection: string,
   { event, stream, position, metadata }: Recorded,
   restoreMs: number,
-  effect: RemovalEffect,
+  effect: RemovalEffect | undefined,
 ): readonly Step[] => {
   const { id } = splitStream(stream);
   switch (effect) {
-    case 'none':
+    case undefined:
       return [];
     case 'ends':
       return [{ collection, id, document: undefined }];

@@ -49,7 +49,7 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
       await readMissing(projection, { store, all, isFresh }, events, places);
       for (const [at, recorded] of events.entries()) {
         const handle = on[recorded.event.type];
-        if (handle === undefined || handle === 'ignored') continue;
+        if (handle === undefined) continue;
         const { main: own, id } = places[at]!;
         if (hasFolded(own, id, recorded.position)) continue;
         for (const step of handle(recorded, lookUp(own, id))) apply(all.get(step.collection)!, step, recorded.position);

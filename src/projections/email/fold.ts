@@ -347,18 +347,7 @@ const bounceSteps = (
       return summary.recipientStatuses.some((status) => status === 'bounced' || status === 'complained')
         ? [{ ...key, document: undefined }]
         : [];
-    case 'EmailRescheduled':
-    case 'EmailReleased':
-    case 'DeliveryAttempted':
-    case 'EmailDelivered':
-    case 'EmailRetried':
-    case 'EmailCancelled':
-    case 'RecipientsSuppressed':
-    case 'RecipientsErased':
-    case 'CopyAnswered':
-    case 'EmailOpened':
-    case 'EmailClicked':
-    case 'EmailRemoved':
+    default:
       return [];
   }
 };

@@ -30,7 +30,6 @@ export const sessionsProjection = declareProjection({
       const after: SessionDocument = { ...before, position, expiresAt: event.data.expiresAt };
       return [{ collection: SESSIONS, id, next: () => after }];
     },
-    SessionSecondFactorGiven: 'ignored',
     SessionEnded: ({ stream }) => [{ collection: SESSIONS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

@@ -27,8 +27,6 @@ export const suppressionsProjection = declareProjection({
       const document: SuppressionDocument = { id, seq: position, position, team, reason, ...(list === undefined ? {} : { list }) };
       return [{ collection: SUPPRESSIONS, id, next: () => document }];
     },
-    AddressRefused: 'ignored',
-    SuppressedAddressErased: 'ignored',
     SuppressionRemoved: ({ stream }) => [{ collection: SUPPRESSIONS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

@@ -116,10 +116,7 @@ const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, resto
     case 'TemplateRestored':
     case 'TemplateRemoved':
       return [{ collection, id, document: undefined }];
-    case 'TemplateCreated':
-    case 'TemplateDraftSaved':
-    case 'TemplatePublished':
-    case 'TemplateSlugChanged':
+    default:
       return [];
   }
 };
@@ -222,8 +219,7 @@ export const assetsProjection = (restoreMs: number): Projection => {
   });
 };
 
-const effects: Readonly<Record<AssetEvent['type'], RemovalEffect>> = {
-  AssetUploaded: 'none',
+const effects: Readonly<Partial<Record<AssetEvent['type'], RemovalEffect>>> = {
   AssetTrashed: 'begins',
   AssetRestored: 'ends',
   AssetDeleted: 'ends',

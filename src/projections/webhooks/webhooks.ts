@@ -83,12 +83,7 @@ const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata
   return [{ collection: WEBHOOKS, id, next: () => next }];
 };
 
-const effects: Readonly<Record<WebhookEvent['type'], RemovalEffect>> = {
-  WebhookCreated: 'none',
-  WebhookChanged: 'none',
-  WebhookSecretRotated: 'none',
-  WebhookDisabled: 'none',
-  WebhookBackfillAsked: 'none',
+const effects: Readonly<Partial<Record<WebhookEvent['type'], RemovalEffect>>> = {
   WebhookTrashed: 'begins',
   WebhookRestored: 'ends',
   WebhookDeleted: 'ends',
