@@ -3,7 +3,7 @@ import { addCredits, getAccount } from '../commands/billing/account.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { changeBilling, type UsedInMonth } from '../commands/teams/teams.js';
 import type { BillingChanges } from '../domain/teams/decider.js';
-import { emailsProjection } from '../projections/email/emails.js';
+import { emailsProjection } from '../projections/bulk/emails.js';
 import { makeQueries } from '../projections/queries.js';
 import type { UsedOfDay } from '../projections/query-types.js';
 import { GRANT_MAX } from '../api/billing.js';

@@ -4,7 +4,7 @@ import { activityProjection, creditsProjection } from './billing/credits.js';
 import { auditProjection } from './audit/audit.js';
 import { apiKeysProjection } from './keys/api-keys.js';
 import { assetsProjection, attachmentTemplatesProjection, templatesProjection } from './templates/templates.js';
-import { emailsProjection } from './email/emails.js';
+import { emailsProjection } from './bulk/emails.js';
 import { erasuresProjection } from './privacy/traces.js';
 import { oauthAppsProjection, oauthGrantsProjection } from './apps/apps.js';
 import { senderDomainsProjection } from './domains/sender-domains.js';

@@ -1,9 +1,7 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
 import type { AddressIndex } from '../domain/privacy/decider.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
-import type { DeliveryListing, WebhookCause, WebhookTrail } from '../domain/webhooks/delivery.js';
-import type { WebhookListing } from '../domain/webhooks/decider.js';
-import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/core/ids.js';
+import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId } from '../domain/core/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
 import type { ApiKeyListing } from '../domain/keys/decider.js';
 import type { ActivityListing } from '../domain/teams/activity.js';
@@ -18,6 +16,7 @@ import type { EmailFilter, RetryFilter, ToRetry } from './email/emails.js';
 import type { SuppressionFilter } from './recipients/suppressions.js';
 import type { AuditQueries } from './audit/audit.js';
 import type { TeamQueries } from './teams/teams.js';
+import type { WebhookQueries } from './webhooks/reads.js';
 import type { UserTraces, AddressesOfTeam } from './privacy/traces.js';
 
 /** A search as that of emails. */
@@ -69,25 +68,13 @@ export type Queries = Readonly<{
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */
   suppressionPages: (teamId: TeamId) => AsyncIterable<readonly SuppressionId[]>;
   suppressionTotal: (teamId: TeamId) => Promise<number>;
-  /** Newest first. */
-  listWebhooks: (teamId: TeamId, paging: Paging, filter?: Readonly<{ deleted?: true }>) => Promise<Page<Listed<WebhookListing>>>;
-  /** Deleted subscriptions of a team that are not gone for good, the first deleted first. */
-  restorableWebhooks: (teamId: TeamId, limit: number) => Promise<readonly WebhookId[]>;
-  /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
-  webhookDeliveries: (
-    id: WebhookId,
-    paging: Readonly<{ limit: number; cursor: string | undefined }>,
-  ) => Promise<{ deliveries: DeliveryListing[]; nextCursor: string | null }>;
-  /** How many attempts of that delivery have failed; undefined where the last one did not. */
-  webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
-  /** The attempts to deliver what subscriptions of the team may have heard of those events. */
-  webhookTrail: (teamId: TeamId, told: readonly WebhookCause[]) => Promise<WebhookTrail>;
   /** Days from the first to the last on which emails were accepted, in order. */
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }> &
   TeamQueries &
+  WebhookQueries &
   AuditQueries &
   AddressIndex &
   AnalyticsQueries;

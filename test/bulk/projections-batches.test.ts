@@ -6,7 +6,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { assertDefined, emailIdInBatch, parseBatchId } from '../../src/domain/core/ids.js';
 import { batchCounts, batchListing } from '../../src/domain/bulk/listing.js';
 import { BATCH_TIMERS, BATCHES, readBatchEnds, type BatchDocument } from '../../src/projections/bulk/batches.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import type { TimerDocument } from '../../src/domain/ports/timers.js';
 import {
   accepted,

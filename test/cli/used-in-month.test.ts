@@ -5,7 +5,7 @@ import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { creditsStream, type EmailId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { caller, simple, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { openDocuments, projectIn } from '../support/projected.js';

@@ -62,7 +62,7 @@ void t.test('neither the event itself nor those whom it does not concern are at 
     'projections/audit/audit.ts',
     'domain/email/milestones.ts',
     'domain/webhooks/body.ts',
-    'projections/email/fold.ts',
+    'projections/bulk/emails.ts',
     'projections/email/summaries.ts',
     'projections/teams/activity.ts',
     'processors/email/delivery.ts',

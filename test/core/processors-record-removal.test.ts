@@ -4,7 +4,8 @@ import { batchStream, emailIdInBatch, emailStream } from '../../src/domain/core/
 import { makeProcessors } from '../../src/processors/index.js';
 import { makeAnalyticsQueries } from '../../src/projections/analytics/analytics.js';
 import { BATCHES } from '../../src/projections/bulk/batches.js';
-import { EMAILS, emailsProjection } from '../../src/projections/email/emails.js';
+import { EMAILS } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/core/rebuild.js';
 import { readRetentionLines } from '../../src/projections/retention/retention.js';

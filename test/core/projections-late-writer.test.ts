@@ -1,6 +1,7 @@
 /** What a writer that is gone had sent may arrive while its successor goes on: the successor's documents come out right all the same. */
 import t from 'tap';
-import { EMAIL_COUNTS, EMAILS, emailsProjection } from '../../src/projections/email/emails.js';
+import { EMAIL_COUNTS, EMAILS } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { openUnitOfWork } from '../../src/projections/core/unit-of-work.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { attempted, deferred, queued, PERIODS, sent, T0 } from '../support/email-facts.js';

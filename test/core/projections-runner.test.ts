@@ -2,7 +2,8 @@
 import t from 'tap';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { ProjectionStore } from '../../src/domain/ports/read-models.js';
-import { EMAILS, emailsProjection } from '../../src/projections/email/emails.js';
+import { EMAILS } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { rebuildProjection } from '../../src/projections/core/rebuild.js';
 import { BATCH_SIZE, makeRunner, type Runner } from '../../src/projections/core/runner.js';
 import { attempted, queued, queuedFor, PERIODS, T0 } from '../support/email-facts.js';

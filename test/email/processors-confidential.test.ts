@@ -11,7 +11,7 @@ import { startOf } from '../../src/event-log/event-log.js';
 import { mailSeal } from '../../src/processors/audit/ledger.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { addressIndex } from '../../src/projections/privacy/traces.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { accountSamples, accountTemplates } from '../support/samples.js';

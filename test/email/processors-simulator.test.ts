@@ -6,7 +6,7 @@ import { emailDecider } from '../../src/domain/email/decider.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { noticesOf } from '../../src/domain/events.js';

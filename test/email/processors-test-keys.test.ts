@@ -6,7 +6,7 @@ import { assertDefined, emailIdInBatch, emailStream, parseBatchId, parseEmailId,
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { caller, OTHER_TEAM, simple, stranger, TEAM, nothingUsed } from '../support/command-world.js';

@@ -4,7 +4,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { ATTACHMENT_USAGE } from '../../src/projections/email/attachment-usage.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { accepted, content, DAY_MS, PERIODS, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';

@@ -8,10 +8,10 @@ import {
   EMAIL_COUNTS,
   EMAIL_TIMERS,
   EMAILS,
-  emailsProjection,
   type EmailCountsDocument,
   type EmailDocument,
 } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/core/rebuild.js';
 import {
   accepted,

@@ -6,7 +6,8 @@ import { recipientStatuses, type RecipientStatus } from '../../src/domain/email/
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { foldForSearch, isSearchable } from '../../src/domain/core/search-text.js';
-import { emailsProjection, type EmailFilter } from '../../src/projections/email/emails.js';
+import type { EmailFilter } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { accepted, at, attempted, bounced, content, PERIODS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { waitingSince } from '../../src/projections/bulk/batches.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { queueStats } from '../../src/projections/email/queue.js';
 import { accepted, at, attempted, cancelled, content, deferred, PERIODS, sent, T0, TEAM_ID } from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';

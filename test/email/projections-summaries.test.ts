@@ -5,7 +5,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { emailMilestones } from '../../src/domain/email/milestones.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { Document, ProjectionStore } from '../../src/domain/ports/read-models.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/core/rebuild.js';
 import {
   OTHER,

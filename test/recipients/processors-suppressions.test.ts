@@ -11,7 +11,7 @@ import type { OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { makeRunner } from '../../src/projections/core/runner.js';

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../src/domain/core/time.js';
 import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { makeAnalyticsQueries } from '../../src/projections/analytics/analytics.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';

@@ -3,7 +3,7 @@
  * rules, one after the other; split.ts says which files run only with `--all`. Prints TAP: a line for each file and rule, before it the whole
  * output of one that failed. Other arguments are parts of names (`e2e/kill`): only such files are run, wherever they belong. A file that
  * failed beside others runs once more when all have ended, alone; the output of its first run is printed, and the summary counts it. Ends
- * with 1 where a file failed twice, a rule failed, or a file cost more CPU than it may.
+ * with 1 where a file failed twice or a rule failed.
  */
 import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
@@ -115,15 +115,13 @@ const runRules = async (): Promise<void> => {
   for (const rule of wanted.length === 0 ? RULES : []) tell(await run(rule, 'npm', ['run', '--silent', rule]));
 };
 
+/** A slow machine needs more CPU seconds for the same work, so a dear file is named and fails nothing. */
 const judgeCpu = (): void => {
   for (const { name, cpu } of tellCpu())
     if (cpu > CPU_SECONDS_MAX && dear[name] === undefined)
-      tell({
-        name: `CPU of ${name}`,
-        isGood: false,
-        output: `${cpu} s: make it cheaper, split it, or say in split.ts why not`,
-        seconds: 0,
-      });
+      console.log(
+        `# ${name} took ${cpu.toFixed(0)} CPU seconds, more than ${CPU_SECONDS_MAX}: make it cheaper, split it, or say in split.ts why not`,
+      );
 };
 
 process.chdir(folder);

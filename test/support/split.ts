@@ -77,7 +77,7 @@ export const onlyInAll: readonly Left[] = [
   { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },
 ];
 
-/** More CPU seconds than these fail the run where a file is not among `dear`. */
+/** The run names each file that took more CPU seconds than these and is not among `dear`. */
 export const CPU_SECONDS_MAX = 60;
 
 /** Files that may cost more, and why they are worth it. */

@@ -1,14 +1,7 @@
-/** The projection of emails and bulk sends (lists, timers, backlogs, daily counts and summaries), and the search for emails to retry. */
+/** What lists of emails show, the filters on them, and the search for emails to retry. */
 import { type EmailId, assertDefined, parseEmailId } from '../../domain/core/ids.js';
 import { type EmailStatus, type RecipientStatus, failedRecipientsOf } from '../../domain/email/status.js';
-import type { Periods } from '../../domain/email/timers.js';
-import { attachmentUsageSpec } from './attachment-usage.js';
-import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './documents.js';
-import { emailHandlers, relatedToEmail } from './fold.js';
-import { batchesSpec, batchHandlers, batchTimersSpec } from '../bulk/batches.js';
-import { declareProjection, type Projection, timersSpec } from '../core/projection.js';
-import { backlogsSpec } from './backlogs.js';
-import { summariesSpecs } from './summaries.js';
+import { EMAILS, type EmailDocument, type EmailListing } from './documents.js';
 import type { Query, ReadModels } from '../../domain/ports/read-models.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { readCursor, writeCursor } from '../core/paging.js';
@@ -42,42 +35,6 @@ export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDat
 
 /** `ids`: emails that wait for a time or have failed; `held`: emails that wait for the relay. */
 export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
-
-export const emailsProjection = (periods: Periods): Projection =>
-  declareProjection({
-    name: 'emails',
-    collections: [
-      { name: EMAIL_COUNTS, version: 4, fields: ['team', 'day'], indexes: [['team', 'day']] },
-      timersSpec(EMAIL_TIMERS),
-      backlogsSpec(EMAIL_BACKLOGS),
-      attachmentUsageSpec,
-      ...summariesSpecs,
-      batchTimersSpec,
-      // Last but for the emails: what one of their events changes elsewhere follows from its bulk send before it.
-      batchesSpec,
-      {
-        name: EMAILS,
-        version: 11,
-        fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
-        indexes: [
-          ['team', 'createdAt'],
-          ['team', 'status', 'createdAt'],
-          ['team', 'templateId', 'createdAt'],
-          ['team', 'status', 'templateId', 'createdAt'],
-          ['team', 'mixed', 'createdAt'],
-          ['team', 'test', 'createdAt'],
-        ],
-        search: { field: 'text', within: 'team', terms: 'terms' },
-        personal: ['subject', 'text'],
-      },
-    ],
-    main: EMAILS,
-    mainOf: { batch: batchesSpec.name },
-    kinds: ['email', 'batch'],
-    decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
-    related: relatedToEmail,
-    on: { ...emailHandlers(periods), ...batchHandlers(periods.retentionMs + periods.archiveMs) },
-  });
 
 export const emailListItem = ({
   id,

@@ -28,8 +28,7 @@ import { type WebhookListing, webhookListing } from '../../domain/webhooks/decid
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Keys } from '../../domain/ports/keys.js';
-import { readCursor, readPage, writeCursor, type Listed } from '../core/paging.js';
-import type { Queries } from '../query-types.js';
+import { readCursor, readPage, writeCursor, type Listed, type Page, type Paging } from '../core/paging.js';
 
 type Reader = Pick<ReadModels, 'find'>;
 
@@ -52,12 +51,23 @@ const SUBSCRIPTIONS_MAX = 100_000;
 /** More than a team may have. */
 const OF_TEAM_MAX = 100;
 
-export const makeWebhookQueries = ({
-  readModels,
-  keys,
-  clock,
-  limits,
-}: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts' | 'webhookTrail'> => ({
+export type WebhookQueries = Readonly<{
+  /** Newest first. */
+  listWebhooks: (teamId: TeamId, paging: Paging, filter?: Readonly<{ deleted?: true }>) => Promise<Page<Listed<WebhookListing>>>;
+  /** Deleted subscriptions of a team that are not gone for good, the first deleted first. */
+  restorableWebhooks: (teamId: TeamId, limit: number) => Promise<readonly WebhookId[]>;
+  /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  webhookDeliveries: (
+    id: WebhookId,
+    paging: Readonly<{ limit: number; cursor: string | undefined }>,
+  ) => Promise<{ deliveries: DeliveryListing[]; nextCursor: string | null }>;
+  /** How many attempts of that delivery have failed; undefined where the last one did not. */
+  webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
+  /** The attempts to deliver what subscriptions of the team may have heard of those events. */
+  webhookTrail: (teamId: TeamId, told: readonly WebhookCause[]) => Promise<WebhookTrail>;
+}>;
+
+export const makeWebhookQueries = ({ readModels, keys, clock, limits }: Deps): WebhookQueries => ({
   listWebhooks: (teamId, paging, { deleted } = {}) => {
     const deletedSince = isoTime(clock.now() - limits.restoreDays * DAY_MS);
     const where = deleted === undefined ? { team: { eq: teamId } } : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };

@@ -1,7 +1,7 @@
 /** The declared indexes decide which index answers a condition, not the frequency of its values. */
 import t from 'tap';
 import { indexFor } from '../../../src/adapters/read-models/finder.js';
-import { emailsProjection } from '../../../src/projections/email/emails.js';
+import { emailsProjection } from '../../../src/projections/bulk/emails.js';
 import { withRecipientStatus } from '../../../src/projections/email/documents.js';
 import { assertDefined } from '../../../src/domain/core/ids.js';
 import { emailsSpec } from '../../contracts/read-models-fixtures.js';

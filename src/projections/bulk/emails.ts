@@ -1,12 +1,24 @@
-/** The handlers of email events: each updates the email's document and timers, the backlog of its team, and the counts and summaries of days. */
+/**
+ * The projection of emails and bulk sends. Each event of an email updates its document and timers, the backlog of its team, the counts and
+ * summaries of days, and the bulk send that the email belongs to.
+ */
 import { dayOf } from '../../domain/core/time.js';
 import type { BatchEvent } from '../../domain/bulk/events.js';
 import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
-import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
-import { type Expected, batchReference, emailMadeSteps, emailOfBatchSteps, relatedToBatch } from '../bulk/batches.js';
+import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSpec, attachmentUsageSteps } from '../email/attachment-usage.js';
+import {
+  type Expected,
+  batchesSpec,
+  batchHandlers,
+  batchReference,
+  batchTimersSpec,
+  emailMadeSteps,
+  emailOfBatchSteps,
+  relatedToBatch,
+} from './batches.js';
 import {
   countEmails,
   countsId,
@@ -22,12 +34,21 @@ import {
   removeErased,
   setSearched,
   recipientStatusesOf,
-} from './documents.js';
-import { secondSeq, type Reference, type Handler, type Step, type Handlers } from '../core/projection.js';
-import { summaryReferences, summarySteps } from './summaries.js';
+} from '../email/documents.js';
+import {
+  declareProjection,
+  secondSeq,
+  timersSpec,
+  type Reference,
+  type Handler,
+  type Projection,
+  type Step,
+  type Handlers,
+} from '../core/projection.js';
+import { summariesSpecs, summaryReferences, summarySteps } from '../email/summaries.js';
 import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
 import { ACCEPTED, countsFrom, endingsAfter, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
-import { changeBacklog, changeUnmade, type BacklogDocument, type Wait } from './backlogs.js';
+import { backlogsSpec, changeBacklog, changeUnmade, type BacklogDocument, type Wait } from '../email/backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER, emailTimer, emailTimerKind, waitOf, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
 import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
@@ -35,7 +56,7 @@ import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
 /** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
 
-export const emailHandlers = (periods: Periods): Handlers<'email'> => {
+const emailHandlers = (periods: Periods): Handlers<'email'> => {
   const begin = beginning(periods);
   const progress: Handler<EmailProgress> = (recorded, document) => {
     const { event } = recorded;
@@ -285,7 +306,7 @@ const setRecipientStatuses = (email: EmailDraft): void => {
  * The other documents that an event of an email may change: the backlog of its team, the counts of its day, its batch, and the summaries
  * of the day of the event. For a new email they follow from its first event.
  */
-export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
+const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
   const { event, stream, revision } = recorded;
   if (stream.startsWith('batch-')) return relatedToBatch(recorded as Recorded<BatchEvent>, document, first);
   if (document !== undefined) {
@@ -351,3 +372,39 @@ const bounceSteps = (
       return [];
   }
 };
+
+export const emailsProjection = (periods: Periods): Projection =>
+  declareProjection({
+    name: 'emails',
+    collections: [
+      { name: EMAIL_COUNTS, version: 4, fields: ['team', 'day'], indexes: [['team', 'day']] },
+      timersSpec(EMAIL_TIMERS),
+      backlogsSpec(EMAIL_BACKLOGS),
+      attachmentUsageSpec,
+      ...summariesSpecs,
+      batchTimersSpec,
+      // Last but for the emails: what one of their events changes elsewhere follows from its bulk send before it.
+      batchesSpec,
+      {
+        name: EMAILS,
+        version: 11,
+        fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
+        indexes: [
+          ['team', 'createdAt'],
+          ['team', 'status', 'createdAt'],
+          ['team', 'templateId', 'createdAt'],
+          ['team', 'status', 'templateId', 'createdAt'],
+          ['team', 'mixed', 'createdAt'],
+          ['team', 'test', 'createdAt'],
+        ],
+        search: { field: 'text', within: 'team', terms: 'terms' },
+        personal: ['subject', 'text'],
+      },
+    ],
+    main: EMAILS,
+    mainOf: { batch: batchesSpec.name },
+    kinds: ['email', 'batch'],
+    decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
+    related: relatedToEmail,
+    on: { ...emailHandlers(periods), ...batchHandlers(periods.retentionMs + periods.archiveMs) },
+  });
