@@ -76,7 +76,7 @@ void t.test('keys, files and read models whose server is away say so, whatever t
   if (server === undefined) return;
   const { hostname, port, pathname } = new URL(server.url);
   const relay = await openTcpRelay({ host: hostname, port: Number(port) });
-  const there = `mongodb://127.0.0.1:${relay.port}${pathname}?directConnection=true&serverSelectionTimeoutMS=200`;
+  const there = `mongodb://127.0.0.1:${relay.port}${pathname}?directConnection=true&serverSelectionTimeoutMS=1500`;
   const { logger } = recording();
   const keys = await openMongoKeys({ url: there, logger, masterKey: Buffer.alloc(32, 1) });
   const files = await openMongoFiles({ url: there, logger });
