@@ -6,7 +6,9 @@ import t from 'tap';
 import { countWork, readTable, type Counts, type CountTable } from '../../bench/counts.js';
 
 /** How far a count may be above the table, as a share: what depends on how many emails are under way at once varies with the machine. */
-const shareOf = (what: string): number => {
+const shareOf = (kind: keyof CountTable, what: string): number => {
+  // A webhook's count is the difference of two runs.
+  if (kind === 'webhook' && !/^(hashes|HMACs|bytes)/.test(what)) return 0.6;
   if (/^(SQL|SMTP|event loop)/.test(what)) return 0.6;
   if (/^bytes allocated/.test(what)) return 0.15;
   if (/^(JSON|bytes written)/.test(what)) return 0.1;
@@ -21,6 +23,6 @@ void t.test('no work per email has grown', { timeout: 600_000 }, async (t) => {
   for (const [kind, counts] of Object.entries(counted) as [keyof CountTable, Counts][])
     for (const [what, per] of Object.entries(counts)) {
       const known = table[kind][what] ?? 0;
-      t.ok(per <= known * (1 + shareOf(what)) + asideOf(what), `${kind}: ${what} is ${per}, the table says ${known}`);
+      t.ok(per <= known * (1 + shareOf(kind, what)) + asideOf(what), `${kind}: ${what} is ${per}, the table says ${known}`);
     }
 });
