@@ -55,13 +55,14 @@ const commands = {
 
 type Table = typeof commands;
 
-type Without<Run, Needs> = Run extends (needs: never, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : Needs;
+/** A command without its needs. */
+type Bound<Run> = Run extends (needs: never, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;
 
 /** The commands as functions of what the caller gives. */
-export type Commands = { readonly [Name in keyof Table]: Without<Table[Name]['run'], never> };
+export type Commands = { readonly [Name in keyof Table]: Bound<Table[Name]['run']> };
 
 /** The commands behind the endpoints of OAuth. */
-export type OAuth = { readonly [Name in keyof typeof oauthCommands]: Without<(typeof oauthCommands)[Name], never> };
+export type OAuth = { readonly [Name in keyof typeof oauthCommands]: Bound<(typeof oauthCommands)[Name]> };
 
 type Run = Command<CommandNeeds>['run'];
 

@@ -1,8 +1,6 @@
 /** Needs of all commands together: the composition root gives them as one object. */
-import type { AppNeeds } from './apps/needs.js';
 import type { BulkNeeds } from './bulk/send.js';
-import type { KeyNeeds } from './keys/needs.js';
 import type { TeamNeeds } from './teams/needs.js';
 import type { WebhookNeeds } from './webhooks/needs.js';
 
-export type CommandNeeds = AppNeeds & BulkNeeds & KeyNeeds & TeamNeeds & WebhookNeeds;
+export type CommandNeeds = BulkNeeds & TeamNeeds & WebhookNeeds;

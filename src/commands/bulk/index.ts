@@ -1,8 +1,6 @@
 /** The commands of bulk, with the codes that each may reject with. */
 import { type CommandTable, writeCodes } from '../core/command.js';
-import { makeDocumentCodes } from '../documents/index.js';
-import { acceptEmailCodes, attachCodes } from '../email/index.js';
-import { findVersionCodes } from '../templates/index.js';
+import { sendCodes } from '../email/index.js';
 import type { BulkNeeds } from './send.js';
 import { getBatch } from './batches.js';
 import { dryRunBulk } from './dry-run.js';
@@ -11,26 +9,7 @@ import { batchResults } from './results.js';
 import { sendBulk, cancelBatch } from './send.js';
 
 export const bulkCommands = {
-  sendBulk: {
-    run: sendBulk,
-    codes: [
-      'QUOTA_EXCEEDED',
-      'QUEUE_FULL',
-      'ERR_TMPL_002',
-      'ERR_EMAIL_001',
-      'SENDER_NOT_ALLOWED',
-      'SENDER_NOT_SET',
-      'PUBLIC_URL_REQUIRED',
-      'SUBJECT_EMPTY',
-      'BODY_EMPTY',
-      'IDEMPOTENCY_KEY_REUSED',
-      ...findVersionCodes,
-      ...acceptEmailCodes,
-      ...attachCodes,
-      ...makeDocumentCodes,
-      ...writeCodes,
-    ],
-  },
+  sendBulk: { run: sendBulk, codes: sendCodes },
   dryRunBulk: { run: dryRunBulk, codes: ['VALIDATION_ERROR', 'GENERATOR_BUSY'] },
   getBatch: { run: getBatch, codes: ['BATCH_NOT_FOUND'] },
   cancelBatch: {

@@ -7,9 +7,9 @@ import { getEmail, emailTrace, retryEmail, retryEmails, rescheduleEmail, cancelE
 import { sendEmail } from './send.js';
 import { isConfidentialMail } from './service-mails.js';
 
-export const acceptEmailCodes: Codes = [...renderEmailCodes, 'VARIABLES_EMPTY'];
+const acceptEmailCodes: Codes = [...renderEmailCodes, 'VARIABLES_EMPTY'];
 
-export const attachCodes: Codes = [
+const attachCodes: Codes = [
   'ERR_ATTACH_001',
   'ERR_ATTACH_002',
   'ASSET_NOT_FOUND',
@@ -20,28 +20,27 @@ export const attachCodes: Codes = [
 /** Mails of the service itself are made of templates that its first team may change. */
 export const sendMailCodes: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_SET', ...findVersionCodes, ...acceptEmailCodes];
 
+/** Sending one email, or one to each recipient of a bulk send. */
+export const sendCodes: Codes = [
+  'QUEUE_FULL',
+  'QUOTA_EXCEEDED',
+  'ERR_TMPL_002',
+  'ERR_EMAIL_001',
+  'SENDER_NOT_ALLOWED',
+  'SENDER_NOT_SET',
+  'PUBLIC_URL_REQUIRED',
+  'SUBJECT_EMPTY',
+  'BODY_EMPTY',
+  'IDEMPOTENCY_KEY_REUSED',
+  ...findVersionCodes,
+  ...acceptEmailCodes,
+  ...attachCodes,
+  ...makeDocumentCodes,
+  ...writeCodes,
+];
+
 export const emailCommands = {
-  sendEmail: {
-    run: sendEmail,
-    codes: [
-      'QUEUE_FULL',
-      'QUOTA_EXCEEDED',
-      'ERR_TMPL_002',
-      'ERR_EMAIL_001',
-      'SENDER_NOT_ALLOWED',
-      'SENDER_NOT_SET',
-      'PUBLIC_URL_REQUIRED',
-      'SUBJECT_EMPTY',
-      'BODY_EMPTY',
-      'IDEMPOTENCY_KEY_REUSED',
-      ...findVersionCodes,
-      ...acceptEmailCodes,
-      ...attachCodes,
-      ...makeDocumentCodes,
-      ...writeCodes,
-    ],
-    appendsOnce: true,
-  },
+  sendEmail: { run: sendEmail, codes: sendCodes, appendsOnce: true },
   getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
   emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },
   isConfidentialMail: { run: isConfidentialMail, codes: [] },
