@@ -4,7 +4,19 @@
 /** Within a room a capability imports only those that stand before it. The last ones know all others: they compose or list them. */
 const order = [
   ...['core', 'server', 'mime', 'rendering', 'ports'],
-  ...['access', 'recipients', 'domains', 'mailbox', 'billing', 'templates', 'documents', 'keys', 'apps', 'email', 'bulk'],
+  ...[
+    'access',
+    'recipients',
+    'domains',
+    'mailbox',
+    'billing',
+    'templates',
+    'documents',
+    'keys',
+    'apps',
+    'email',
+    'bulk',
+  ],
   ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'pages'],
   ...['needs', 'authenticate', 'ops'],
   ...['serve', 'log', 'verify', 'query-types', 'events', 'components', 'examples', 'queries', 'commands', 'index'],
@@ -121,7 +133,8 @@ module.exports = {
     {
       name: 'adapters-apart',
       severity: 'error',
-      comment: 'an adapter never imports the adapter of another port; src/adapters/sqlite and src/adapters/mongodb are the shared drivers',
+      comment:
+        'an adapter never imports the adapter of another port; src/adapters/sqlite and src/adapters/mongodb are the shared drivers',
       from: { path: '^src/adapters/([^/]+)/' },
       to: { path: '^src/adapters/', pathNot: ['^src/adapters/$1/', '^src/adapters/(sqlite|mongodb)/'] },
     },
@@ -155,7 +168,10 @@ module.exports = {
       severity: 'error',
       comment:
         'what makes documents is loaded by the document process alone: in the service it would cost memory, and a fault in it the service',
-      from: { path: '^src/', pathNot: ['^src/adapters/render/(pdf|excel)/', '^src/adapters/render/workers/worker\\.ts$'] },
+      from: {
+        path: '^src/',
+        pathNot: ['^src/adapters/render/(pdf|excel)/', '^src/adapters/render/workers/worker\\.ts$'],
+      },
       to: { path: '^src/adapters/render/(pdf|excel)/', dependencyTypesNot: ['type-only'] },
     },
     {

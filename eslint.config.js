@@ -3,10 +3,19 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 const ambient = [
-  { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Take the time from the clock port.' },
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: 'Take the time from the clock port.',
+  },
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Take the time from the clock port.' },
-  { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Take randomness from the ids port.' },
-  { selector: "MemberExpression[object.name='process'][property.name='env']", message: 'config.ts is the only reader of the environment.' },
+  {
+    selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+    message: 'Take randomness from the ids port.',
+  },
+  {
+    selector: "MemberExpression[object.name='process'][property.name='env']",
+    message: 'config.ts is the only reader of the environment.',
+  },
 ];
 
 // A comment begins with its subject: these words begin a clause that leaves the reader to guess it.
@@ -74,7 +83,12 @@ export default tseslint.config(
   },
   {
     // They listen to events, most of which mean nothing to them, and name those that they want.
-    files: ['src/projections/**/*.ts', 'src/domain/email/milestones.ts', 'src/domain/webhooks/body.ts', 'test/hunt/webhook-log.ts'],
+    files: [
+      'src/projections/**/*.ts',
+      'src/domain/email/milestones.ts',
+      'src/domain/webhooks/body.ts',
+      'test/hunt/webhook-log.ts',
+    ],
     rules: {
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',

@@ -1,4 +1,6 @@
-/** Accepting an email durably at 64 connections, against the least that any program must do for that: CPU per request. */
+/**
+ * Accepting an email durably at 64 connections, against the least that any program must do for that: CPU per request.
+ */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +21,8 @@ const WARM_UP = 20_000;
 const OPERATIONS = 10_000;
 
 const check = (stored: number): void => {
-  if (stored !== WARM_UP + OPERATIONS) throw new Error(`${WARM_UP + OPERATIONS} emails were accepted, ${stored} are stored`);
+  if (stored !== WARM_UP + OPERATIONS)
+    throw new Error(`${WARM_UP + OPERATIONS} emails were accepted, ${stored} are stored`);
 };
 
 const cpuOf = async (program: Program, accept: (count: number) => Promise<unknown>): Promise<number> => {
@@ -60,7 +63,9 @@ const run = async (directory: string, nodeOptions: readonly string[]) => {
     });
     const toUs = profileClockUs();
     await service.stop();
-    check(storedCount(join(directory, 'data', 'events.db'), `SELECT count(*) FROM events WHERE type = 'EmailQueued.v1'`));
+    check(
+      storedCount(join(directory, 'data', 'events.db'), `SELECT count(*) FROM events WHERE type = 'EmailQueued.v1'`),
+    );
     return { cpuUs, window: { fromUs, toUs } };
   } finally {
     service.kill();

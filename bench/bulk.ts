@@ -1,6 +1,7 @@
 /**
- * Bulk sends of 1,000: how long the call takes, how long until the last mail is in the sink, what an email costs when many batches wait,
- * against single sends of the same mail; and with a document for each recipient, against the documents alone by pdfmake.
+ * Bulk sends of 1,000: how long the call takes, how long until the last mail is in the sink, what an email costs when
+ * many batches wait, against single sends of the same mail; and with a document for each recipient, against the
+ * documents alone by pdfmake.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { defaultLimits } from '../src/domain/core/limits.js';
@@ -37,7 +38,10 @@ const { templateId, variables } = readSampleCall('emails/sign-in-code');
 const plain = (batch: number, count = RECIPIENTS) => ({
   templateId,
   baseVariables: variables,
-  recipients: Array.from({ length: count }, (_, index) => ({ email: `r${index}.${batch}@example.com`, name: `Recipient ${index}` })),
+  recipients: Array.from({ length: count }, (_, index) => ({
+    email: `r${index}.${batch}@example.com`,
+    name: `Recipient ${index}`,
+  })),
 });
 const single = (n: number) => ({ templateId, to: [{ email: `r${n}@example.com`, name: `Recipient ${n}` }], variables });
 
@@ -45,7 +49,10 @@ const single = (n: number) => ({ templateId, to: [{ email: `r${n}@example.com`, 
 const withService = <T>(side: Side, work: (service: Service, sink: Sink, call: Call) => Promise<T>): Promise<T> =>
   withDirectory(async (directory) => {
     const sink = await startSink();
-    const env = { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}`, SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) };
+    const env = {
+      SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}`,
+      SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS),
+    };
     const service = await startService({ directory, env, side });
     try {
       return await work(service, sink, await callerOf(service));
@@ -58,11 +65,17 @@ const withService = <T>(side: Side, work: (service: Service, sink: Sink, call: C
 /** Out: the body of the answer. */
 type Call = (path: string, body?: unknown) => Promise<unknown>;
 
-/** With a key that no rate limit holds up; a call without a body is a GET. Rejects where a call is not answered 200 or 201. */
+/**
+ * With a key that no rate limit holds up; a call without a body is a GET. Rejects where a call is not answered 200 or
+ * 201.
+ */
 const callerOf = async ({ port, firstKey }: Service): Promise<Call> => {
   const ask = (key: string, path: string, body: unknown): Promise<Response> =>
     fetch(`http://127.0.0.1:${port}${path}`, {
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     });
   const made = await ask(firstKey, '/api/api-keys', {
@@ -146,7 +159,12 @@ const singlesUntil = async (call: Call, isOver: (sent: number) => boolean): Prom
 const documents = () =>
   withService('any', async (_, sink, call) => {
     const example = invoiceOf(10);
-    await call('/api/templates/attachment', { slug: 'bench-invoice', name: 'Invoice', ...invoiceTemplate(example), publish: true });
+    await call('/api/templates/attachment', {
+      slug: 'bench-invoice',
+      name: 'Invoice',
+      ...invoiceTemplate(example),
+      publish: true,
+    });
     const attachments = [{ attachmentTemplateId: 'bench-invoice', baseVariables: example, outputFormats: ['pdf'] }];
     const batch = (number: number, count: number) => ({ ...plain(number, count), attachments });
     await call(BULK, batch(0, 50));
@@ -178,7 +196,12 @@ report({
   figures: [
     { what: `POST of ${RECIPIENTS} recipients, P50`, value: median(posts), unit: 'ms' },
     { what: `POST of ${RECIPIENTS} recipients, P95`, value: p95(posts), unit: 'ms', target: { atMost: POST_P95_MS } },
-    { what: 'from the call to the last mail, median', value: median(lasts), unit: 'ms', target: { atMost: LAST_MAIL_MS } },
+    {
+      what: 'from the call to the last mail, median',
+      value: median(lasts),
+      unit: 'ms',
+      target: { atMost: LAST_MAIL_MS },
+    },
     { what: 'single sends', value: cpu.singleUs, unit: 'µs/email' },
     { what: `${QUEUED_BATCHES} batches queued at once`, value: cpu.bulkUs, unit: 'µs/email' },
     { what: 'bulk / single', value: cpu.ratio, unit: '', target: { atMost: CPU_RATIO } },

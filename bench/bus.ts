@@ -1,4 +1,6 @@
-/** Pointers over NATS, published and consumed, against the bare driver: at most 1.3 times its CPU, the server's apart. */
+/**
+ * Pointers over NATS, published and consumed, against the bare driver: at most 1.3 times its CPU, the server's apart.
+ */
 import { randomUUID } from 'node:crypto';
 import { connect } from 'nats';
 import { openNatsBus } from '../src/adapters/bus/nats.js';
@@ -89,7 +91,13 @@ const run = async (url: string): Promise<void> => {
   const compare = async (what: 'publish' | 'consume') => {
     await measure(ours, what)();
     await measure(limit, what)();
-    return compareMeasures({ name: what, ours: measure(ours, what), limit: measure(limit, what), pairs: PAIRS, operations: OPERATIONS });
+    return compareMeasures({
+      name: what,
+      ours: measure(ours, what),
+      limit: measure(limit, what),
+      pairs: PAIRS,
+      operations: OPERATIONS,
+    });
   };
   const published = await compare('publish');
   const consumed = await compare('consume');

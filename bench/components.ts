@@ -1,4 +1,7 @@
-/** Rendering an email that holds every component, HTML and text, against the same email written by hand in Eta: at most 1.5 times its CPU. */
+/**
+ * Rendering an email that holds every component, HTML and text, against the same email written by hand in Eta: at most
+ * 1.5 times its CPU.
+ */
 import type { JsonObject } from '../src/domain/core/json.js';
 import { everyComponentTemplate } from './support/every-component.js';
 import { machine } from './support/machine.js';
@@ -11,7 +14,8 @@ const TARGET = 1.5;
 
 const without = (type: string): JsonObject => {
   const schema = structuredClone(everyComponentTemplate.schema) as { sections: { components: { type: string }[] }[] };
-  for (const section of schema.sections) section.components = section.components.filter((component) => component.type !== type);
+  for (const section of schema.sections)
+    section.components = section.components.filter((component) => component.type !== type);
   return { ...everyComponentTemplate, schema };
 };
 
@@ -39,7 +43,10 @@ const run = async (): Promise<void> => {
   if (bytes === 0) throw new Error('nothing was rendered');
   report({
     name: 'components',
-    figures: [...figuresOf(all, 'µs/email', { atMost: TARGET }), ...figuresOf(noCode, 'µs/email, no QR code', { atMost: TARGET })],
+    figures: [
+      ...figuresOf(all, 'µs/email', { atMost: TARGET }),
+      ...figuresOf(noCode, 'µs/email, no QR code', { atMost: TARGET }),
+    ],
     machine: machine(),
     details: { all, noCode },
   });

@@ -1,6 +1,7 @@
 /**
- * Counts what an email costs in work, which does not depend on the machine: SQL statements, JSON texts, hashes, bytes. `node build/bench/counts.js`
- * prints the counts beside those of counts.json; with `--write` it replaces them. A test holds the table.
+ * Counts what an email costs in work, which does not depend on the machine: SQL statements, JSON texts, hashes, bytes.
+ * `node build/bench/counts.js` prints the counts beside those of counts.json; with `--write` it replaces them. A test
+ * holds the table.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -70,7 +71,11 @@ const startReceiver = async () => {
 
 const call = async ({ port }: Service, key: string, path: string, body: unknown): Promise<void> => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
 };
 
@@ -93,7 +98,10 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
   let sent = 0;
   const settled = async (count: number): Promise<void> => {
     sent += count;
-    await until(`${sent} emails are sent`, async () => sink.mails() === sent && (await service.listed('sent')) === sent);
+    await until(
+      `${sent} emails are sent`,
+      async () => sink.mails() === sent && (await service.listed('sent')) === sent,
+    );
   };
   const send = async (count: number): Promise<Counts> => {
     await take(service, file);
@@ -106,7 +114,10 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
     const one = await send(EMAILS);
     await call(service, service.firstKey, '/api/emails/send/bulk', {
       templateId: 'order-confirmation',
-      recipients: Array.from({ length: EMAILS }, (_, n) => ({ ...orderRequest(n).to[0], variables: orderRequest(n).variables })),
+      recipients: Array.from({ length: EMAILS }, (_, n) => ({
+        ...orderRequest(n).to[0],
+        variables: orderRequest(n).variables,
+      })),
     });
     await settled(EMAILS);
     const many = await take(service, file);
@@ -139,7 +150,9 @@ const countRebuild = async (directory: string): Promise<Counts> => {
     side: 'any',
   });
   await until('the read models are rebuilt', () => existsSync(file));
-  const events = [...program.output().matchAll(/([\d,]+) events?/g)].map(([, text]) => Number(text!.replaceAll(',', '')));
+  const events = [...program.output().matchAll(/([\d,]+) events?/g)].map(([, text]) =>
+    Number(text!.replaceAll(',', '')),
+  );
   if (events.length === 0) throw new Error(`the rebuild told no events:\n${program.output()}`);
   return each(readCounts(file), Math.max(...events));
 };

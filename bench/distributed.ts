@@ -1,6 +1,7 @@
 /**
- * The distributed engine: CPU per email of all our processes against a limit program that makes the same calls, and at one, two and four
- * delivering processes; how far the read models lag; how soon a revoked key is refused everywhere. `--help` shows how to run less of it.
+ * The distributed engine: CPU per email of all our processes against a limit program that makes the same calls, and at
+ * one, two and four delivering processes; how far the read models lag; how soon a revoked key is refused everywhere.
+ * `--help` shows how to run less of it.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -70,7 +71,11 @@ const againstLimit = async (servers: Servers, runs: ClusterRun[]): Promise<reado
   const embeddedUs = median(embedded);
   return [
     ...figuresOf(result, 'µs/email', { atMost: LIMIT_RATIO_MAX }),
-    ...clusterRoles.map((role) => ({ what: `of it ${role}`, value: median(runs.map(({ byRole }) => byRole[role])), unit: 'µs/email' })),
+    ...clusterRoles.map((role) => ({
+      what: `of it ${role}`,
+      value: median(runs.map(({ byRole }) => byRole[role])),
+      unit: 'µs/email',
+    })),
     { what: 'embedded engine', value: embeddedUs, unit: 'µs/email' },
     { what: 'distributed / embedded', value: result.oursUs / embeddedUs, unit: '' },
   ];
@@ -83,13 +88,23 @@ const warmFor = (workers: number): Counts => ({ ...counts, warmUp: counts.warmUp
 const byWorkers = async (servers: Servers): Promise<readonly Figure[]> => {
   const found = new Map<number, number[]>(workerCounts.map((workers) => [workers, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const workers of workerCounts) found.get(workers)!.push((await runCluster(servers, warmFor(workers), workers)).cpuUs);
+    for (const workers of workerCounts)
+      found.get(workers)!.push((await runCluster(servers, warmFor(workers), workers)).cpuUs);
   }
   const ofOne = found.get(1)!;
   const growth = (workers: number): number => median(found.get(workers)!.map((us, round) => us / ofOne[round]!));
   return [
-    ...workerCounts.map((workers) => ({ what: `with ${workers} delivering`, value: median(found.get(workers)!), unit: 'µs/email' })),
-    ...[2, 4].map((workers) => ({ what: `${workers} delivering / 1`, value: growth(workers), unit: '', target: { atMost: GROWTH_MAX } })),
+    ...workerCounts.map((workers) => ({
+      what: `with ${workers} delivering`,
+      value: median(found.get(workers)!),
+      unit: 'µs/email',
+    })),
+    ...[2, 4].map((workers) => ({
+      what: `${workers} delivering / 1`,
+      value: growth(workers),
+      unit: '',
+      target: { atMost: GROWTH_MAX },
+    })),
   ];
 };
 
@@ -108,7 +123,10 @@ const lag = async (servers: Servers): Promise<readonly Figure[]> => {
     const startMs = performance.now();
     await service.accept(counts.emails, orderRequest);
     await settled(service, sink, counts.warmUp + counts.emails);
-    const perStep = Math.max(1, Math.floor((STEADY_SHARE * counts.emails * 1_000) / (performance.now() - startMs) / STEPS_PER_S));
+    const perStep = Math.max(
+      1,
+      Math.floor((STEADY_SHARE * counts.emails * 1_000) / (performance.now() - startMs) / STEPS_PER_S),
+    );
     const lags: number[] = [];
     const over = new AbortController();
     const watching = watchLag(port, lags, over.signal);
@@ -127,7 +145,12 @@ const lag = async (servers: Servers): Promise<readonly Figure[]> => {
     return [
       { what: 'steady rate', value: perStep * STEPS_PER_S, unit: 'emails/s' },
       { what: 'lag of the read models, median', value: median(lags), unit: 's' },
-      { what: 'lag of the read models, most', value: sorted.at(-1) ?? Number.NaN, unit: 's', target: { atMost: LAG_MAX_S } },
+      {
+        what: 'lag of the read models, most',
+        value: sorted.at(-1) ?? Number.NaN,
+        unit: 's',
+        target: { atMost: LAG_MAX_S },
+      },
     ];
   });
 };
@@ -137,7 +160,9 @@ const LOOK_EVERY_MS = 200;
 const watchLag = async (port: number, lags: number[], over: AbortSignal): Promise<void> => {
   while (!over.aborted) {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    const found = [...text.matchAll(/^sealpost_projection_lag_seconds\{[^}]*\} (\S+)$/gm)].map(([, value]) => Number(value));
+    const found = [...text.matchAll(/^sealpost_projection_lag_seconds\{[^}]*\} (\S+)$/gm)].map(([, value]) =>
+      Number(value),
+    );
     if (found.length === 0) throw new Error('the figures have no lag of the read models');
     lags.push(Math.max(...found));
     await wait(LOOK_EVERY_MS);
@@ -149,7 +174,11 @@ const REVOCATIONS = 20;
 /** How long a key that one process has revoked is still taken by another. */
 const revoked = (servers: Servers): Promise<readonly Figure[]> =>
   withCluster(servers, { workers: 1 }, async (ready) => {
-    const other = await startRole('http', { ...ready.env, PORT: '0', SEALPOST_DATA_DIR: `${ready.directory}/http-other` });
+    const other = await startRole('http', {
+      ...ready.env,
+      PORT: '0',
+      SEALPOST_DATA_DIR: `${ready.directory}/http-other`,
+    });
     try {
       const port = Number((await other.saw(/sealpost is running on http:\/\/[^\s:]+:(\d+)/))[1]);
       const times: number[] = [];
@@ -175,7 +204,9 @@ const revokeOnce = async ({ cluster: { service } }: Ready, otherPort: number): P
   if (made.status !== 201) throw new Error(`no key was made: ${made.status} ${await made.text()}`);
   const { id, key } = (await made.json()) as CreatedApiKey;
   const statusElsewhere = async (): Promise<number> => {
-    const answer = await fetch(`http://127.0.0.1:${otherPort}/api/emails?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+    const answer = await fetch(`http://127.0.0.1:${otherPort}/api/emails?limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     await answer.arrayBuffer();
     return answer.status;
   };

@@ -1,6 +1,6 @@
 /**
- * Documents: PDF and Excel from our JSON against pdfmake and exceljs fed by hand; what they cost warm, in time and memory; and what
- * send calls notice of a document that is made meanwhile.
+ * Documents: PDF and Excel from our JSON against pdfmake and exceljs fed by hand; what they cost warm, in time and
+ * memory; and what send calls notice of a document that is made meanwhile.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -57,7 +57,8 @@ const pagesOf = (text: string): number => text.split('\f').length - 1;
 const comparePdf = async (directory: string) => {
   const variables = invoiceOf(INVOICE_ROWS);
   const expand = compileDocument(invoiceContent(variables), defaultLimits);
-  const ours = async (): Promise<Uint8Array> => makePdf(expand(variables, environment, 'pdf'), noImages, metadata, defaultLimits);
+  const ours = async (): Promise<Uint8Array> =>
+    makePdf(expand(variables, environment, 'pdf'), noImages, metadata, defaultLimits);
   const limit = (): Promise<Uint8Array> => pdfByHand(variables);
   // Both must say the same before their speed means anything.
   const [a, b] = [textOf(directory, await ours()), textOf(directory, await limit())];
@@ -70,17 +71,27 @@ const compareExcel = async () => {
   const sales = salesOf(SALES_ROWS);
   const expand = compileDocument(salesContent(), defaultLimits);
   const variables = { sales };
-  const ours = async (): Promise<Uint8Array> => makeWorkbook(expand(variables, environment, 'excel'), noImages, metadata, defaultLimits);
+  const ours = async (): Promise<Uint8Array> =>
+    makeWorkbook(expand(variables, environment, 'excel'), noImages, metadata, defaultLimits);
   const limit = (): Promise<Uint8Array> => workbookByHand(sales);
   await checkSame(await ours(), await limit());
-  return comparePairs({ name: `${SALES_ROWS} rows and 10 columns as workbook`, ours, limit, pairs: 10, operations: 2, warmUp: 2 });
+  return comparePairs({
+    name: `${SALES_ROWS} rows and 10 columns as workbook`,
+    ours,
+    limit,
+    pairs: 10,
+    operations: 2,
+    warmUp: 2,
+  });
 };
 
 const checkSame = async (ours: Uint8Array, limit: Uint8Array): Promise<void> => {
   const [a, b] = [await cellsOf(ours), await cellsOf(limit)];
   const differing = a.findIndex((cell, at) => cell !== b[at]);
   if (a.length !== b.length || differing >= 0)
-    throw new Error(`the two do not say the same: ${a.length} and ${b.length} cells, ${a[differing]} and ${b[differing]}`);
+    throw new Error(
+      `the two do not say the same: ${a.length} and ${b.length} cells, ${a[differing]} and ${b[differing]}`,
+    );
 };
 
 const cellsOf = async (file: Uint8Array): Promise<readonly string[]> => {
@@ -135,7 +146,12 @@ const throughGenerator = async (directory: string): Promise<readonly Figure[]> =
     },
     { what: 'its CPU', value: cpuMs, unit: 'ms' },
     { what: `workbook of ${SALES_ROWS} rows`, value: median(excelMs), unit: 'ms', note: 'in its process, warm' },
-    { what: 'growth of memory by that workbook', value: growthBytes / MB, unit: 'MB', target: { atMost: EXCEL_GROWTH_MB } },
+    {
+      what: 'growth of memory by that workbook',
+      value: growthBytes / MB,
+      unit: 'MB',
+      target: { atMost: EXCEL_GROWTH_MB },
+    },
   ];
 };
 
@@ -155,7 +171,12 @@ const run = (): Promise<void> =>
       name: 'documents',
       figures: [
         ...figuresOf(pdf, 'µs/PDF', { atMost: RATIO_PDF }),
-        { what: 'CPU of a one-page invoice', value: pdf.oursUs / 1_000, unit: 'ms', target: { atMost: INVOICE_CPU_MS } },
+        {
+          what: 'CPU of a one-page invoice',
+          value: pdf.oursUs / 1_000,
+          unit: 'ms',
+          target: { atMost: INVOICE_CPU_MS },
+        },
         ...figuresOf(excel, 'µs/workbook', { atMost: RATIO_EXCEL }),
         ...generated,
         { what: 'send call alone, P95', value: alone.p95Ms, unit: 'ms' },

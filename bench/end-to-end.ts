@@ -1,4 +1,7 @@
-/** An email from the call to the relay and into the read models, against the pool of nodemailer sending the same mail ready-made: CPU per email. */
+/**
+ * An email from the call to the relay and into the read models, against the pool of nodemailer sending the same mail
+ * ready-made: CPU per email.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -27,7 +30,8 @@ const DEADLINE_MS = 300_000;
 /** Everything that follows from the emails is done: the relay has them, and the read model says so. */
 const settled = async (service: Service, emails: number): Promise<void> => {
   for (let waitedMs = 0; (await service.listed('sent')) < emails; waitedMs += 100) {
-    if (waitedMs > DEADLINE_MS) throw new Error(`${await service.listed('sent')} emails are listed as sent, ${emails} were accepted`);
+    if (waitedMs > DEADLINE_MS)
+      throw new Error(`${await service.listed('sent')} emails are listed as sent, ${emails} were accepted`);
     await wait(100);
   }
 };
@@ -87,7 +91,9 @@ const limit = async (mail: string): Promise<number> => {
 };
 
 pinToLoad();
-const raw = await withDirectory((directory) => captureMail(directory, { SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) }));
+const raw = await withDirectory((directory) =>
+  captureMail(directory, { SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) }),
+);
 const result = await withDirectory(async (directory) => {
   const mail = join(directory, 'mail.eml');
   writeFileSync(mail, raw);
@@ -107,7 +113,10 @@ console.log('\nthe time of one email by part (profile of one further run, waitin
 for (const line of describeProfile(profile, result.oursUs)) console.log(line);
 report({
   name: 'end-to-end',
-  figures: [...figuresOf(result, 'µs/email', { atMost: TARGET }), { what: 'size of a mail', value: raw.length, unit: 'bytes' }],
+  figures: [
+    ...figuresOf(result, 'µs/email', { atMost: TARGET }),
+    { what: 'size of a mail', value: raw.length, unit: 'bytes' },
+  ],
   machine: machineWithDisk(),
   details: {
     ...result,

@@ -1,6 +1,6 @@
 /**
- * Appending to and reading from EventStoreDB, against the same bytes through the bare client library. The server is the stand-in of the
- * tests in a process of its own, so what is compared is the CPU of the client's process alone.
+ * Appending to and reading from EventStoreDB, against the same bytes through the bare client library. The server is the
+ * stand-in of the tests in a process of its own, so what is compared is the CPU of the client's process alone.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EventStoreDBClient, NO_STREAM, START, binaryEvent } from '@eventstore/db-client';
@@ -51,11 +51,14 @@ const run = async (): Promise<void> => {
     const done = await Promise.all(Array.from({ length: IN_FLIGHT }, () => append(`email-${(streams += 1)}`)));
     if (!done.every(Boolean)) throw new Error('an append was not done');
   };
-  const oursAppends = (): Promise<void> => burst(async (stream) => (await store.append(stream, -1, [anEvent()])).kind === 'done');
+  const oursAppends = (): Promise<void> =>
+    burst(async (stream) => (await store.append(stream, -1, [anEvent()])).kind === 'done');
   const bareAppends = (): Promise<void> =>
     burst(async (stream) => {
       const { id, type, data, metadata } = toServerEvent(anEvent());
-      return (await bare.appendToStream(stream, binaryEvent({ id, type, data, metadata }), { expectedRevision: NO_STREAM })).success;
+      return (
+        await bare.appendToStream(stream, binaryEvent({ id, type, data, metadata }), { expectedRevision: NO_STREAM })
+      ).success;
     });
   const appends = await comparePairs({
     name: 'append',
@@ -73,10 +76,18 @@ const run = async (): Promise<void> => {
   };
   const readBare = async (): Promise<void> => {
     let count = 0;
-    for await (const { event } of bare.readAll({ fromPosition: START, maxCount: READ_EVENTS })) if (event !== undefined) count += 1;
+    for await (const { event } of bare.readAll({ fromPosition: START, maxCount: READ_EVENTS }))
+      if (event !== undefined) count += 1;
     if (count !== READ_EVENTS) throw new Error(`${count} events were read`);
   };
-  const reads = await comparePairs({ name: 'read', ours: readOurs, limit: readBare, pairs: 12, operations: 10, warmUp: 20 });
+  const reads = await comparePairs({
+    name: 'read',
+    ours: readOurs,
+    limit: readBare,
+    pairs: 12,
+    operations: 10,
+    warmUp: 20,
+  });
   await store.close();
   await bare.dispose();
   await server.kill();

@@ -1,4 +1,7 @@
-/** The first document of a service: in a process that is started for it, and in one that stands ready; and what it takes to stand there. */
+/**
+ * The first document of a service: in a process that is started for it, and in one that stands ready; and what it takes
+ * to stand there.
+ */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../src/adapters/clock/system.js';
 import { openGenerator } from '../src/adapters/render/workers/generator.js';
@@ -53,7 +56,8 @@ const first = async (generator: Generator, fromCpuMs: number): Promise<First> =>
   return { wallMs, cpuMs: cpuMsOf(pid) - fromCpuMs + cpuMsOf(process.pid) - ownFromMs };
 };
 
-const open = (keepsReady: boolean): Generator => openGenerator({ limits: defaultLimits, clock: systemClock(), keepsReady });
+const open = (keepsReady: boolean): Generator =>
+  openGenerator({ limits: defaultLimits, clock: systemClock(), keepsReady });
 
 const [cold, ready, standing]: [First[], First[], number[]] = [[], [], []];
 for (let pair = 0; pair < PAIRS; pair += 1) {
@@ -88,7 +92,12 @@ report({
       counts: cpuOf(ready) >= CPU_SHARE_MIN * wallOf(ready),
     },
     { what: 'its CPU', value: cpuOf(ready), unit: 'ms', target: { atMost: FIRST_MS } },
-    { what: 'own memory of the process that stands ready', value: median(standing) / MB, unit: 'MB', target: { atMost: READY_MB } },
+    {
+      what: 'own memory of the process that stands ready',
+      value: median(standing) / MB,
+      unit: 'MB',
+      target: { atMost: READY_MB },
+    },
   ],
   machine: machine(),
   details: { cold, ready, standing },

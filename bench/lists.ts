@@ -1,4 +1,7 @@
-/** Lists over a million emails: a page, a search, a page deep inside by cursor; wall time of the queries behind the list endpoints. */
+/**
+ * Lists over a million emails: a page, a search, a page deep inside by cursor; wall time of the queries behind the list
+ * endpoints.
+ */
 import { join } from 'node:path';
 import { openSqliteReadModels } from '../src/adapters/read-models/sqlite.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
@@ -32,9 +35,15 @@ const CALLS = 200;
 const WALKED_PAGES = 9_000;
 const PAGE_SIZE = 100;
 
-/** The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are of team A. */
+/**
+ * The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are
+ * of team A.
+ */
 const fillDocuments = async (readModels: ReadModels): Promise<number> => {
-  const projection = emailsProjection({ retentionMs: defaultLimits.retentionDays * DAY_MS, archiveMs: defaultLimits.archiveDays * DAY_MS });
+  const projection = emailsProjection({
+    retentionMs: defaultLimits.retentionDays * DAY_MS,
+    archiveMs: defaultLimits.archiveDays * DAY_MS,
+  });
   await readModels.projection(projection.name, projection.collections);
   const rebuild = await readModels.rebuild(projection.name);
   const random = seeded(SEED);
@@ -78,7 +87,10 @@ type Times = Readonly<{ times: Float64Array; p95: number; median: number; cpu: n
 /** Below this share of the time that the calls took, the processor was with others, and the wall time says little. */
 const CPU_SHARE_MIN = 0.85;
 
-/** Times of `CALLS` calls: the 95th percentile, the median and the CPU per call, in ms. `expectRows`: every answer must have rows. */
+/**
+ * Times of `CALLS` calls: the 95th percentile, the median and the CPU per call, in ms. `expectRows`: every answer must
+ * have rows.
+ */
 const timesOf = async (ask: Ask, expectRows: boolean): Promise<Times> => {
   const times = new Float64Array(CALLS);
   let began = process.cpuUsage();
@@ -108,32 +120,41 @@ const between =
   };
 
 /** Every combination of the filters; the status is a rare and a common one. */
-const filters: readonly Readonly<{ what: string; filter: Filter }>[] = [undefined, 'bounced', 'delivered'].flatMap((status) =>
-  [undefined, templateId].flatMap((template) =>
-    [undefined, 0.15, 0.9].map((share) => ({
-      what:
-        [
-          status,
-          template === undefined ? undefined : 'one template',
-          share === undefined ? undefined : `between two moments ${share * DAYS} days apart`,
-        ]
-          .flatMap((part) => part ?? [])
-          .join(', ') || 'all',
-      filter: (random: () => number) => ({
-        ...(status === undefined ? {} : { status: status as 'bounced' | 'delivered' }),
-        ...(template === undefined ? {} : { templateId: template }),
-        ...(share === undefined ? {} : between(share)(random)),
-      }),
-    })),
-  ),
+const filters: readonly Readonly<{ what: string; filter: Filter }>[] = [undefined, 'bounced', 'delivered'].flatMap(
+  (status) =>
+    [undefined, templateId].flatMap((template) =>
+      [undefined, 0.15, 0.9].map((share) => ({
+        what:
+          [
+            status,
+            template === undefined ? undefined : 'one template',
+            share === undefined ? undefined : `between two moments ${share * DAYS} days apart`,
+          ]
+            .flatMap((part) => part ?? [])
+            .join(', ') || 'all',
+        filter: (random: () => number) => ({
+          ...(status === undefined ? {} : { status: status as 'bounced' | 'delivered' }),
+          ...(template === undefined ? {} : { templateId: template }),
+          ...(share === undefined ? {} : between(share)(random)),
+        }),
+      })),
+    ),
 );
 
 const surnames = ['hopper', 'murphy', 'tanaka', 'knuth'];
 
 const searches: readonly Readonly<{ what: string; rows: boolean; filter: Filter }>[] = [
   { what: 'a word of every eighth', rows: true, filter: () => ({ search: 'roastery' }) },
-  { what: 'one order number', rows: false, filter: (random) => ({ search: `NW-${Math.floor(random() * EMAILS_IN_LIST)}` }) },
-  { what: 'part of an address', rows: false, filter: (random) => ({ search: `ada.hopper${Math.floor(random() * 100)}` }) },
+  {
+    what: 'one order number',
+    rows: false,
+    filter: (random) => ({ search: `NW-${Math.floor(random() * EMAILS_IN_LIST)}` }),
+  },
+  {
+    what: 'part of an address',
+    rows: false,
+    filter: (random) => ({ search: `ada.hopper${Math.floor(random() * 100)}` }),
+  },
   { what: 'three letters', rows: true, filter: () => ({ search: 'ord' }) },
   { what: 'nothing found', rows: false, filter: (random) => ({ search: `zzq${Math.floor(random() * 1_000)}` }) },
   { what: 'a word of every eighth, bounced', rows: true, filter: () => ({ search: 'roastery', status: 'bounced' }) },
@@ -143,22 +164,36 @@ const searches: readonly Readonly<{ what: string; rows: boolean; filter: Filter 
     filter: (random) => ({ search: 'roastery', ...between(0.15)(random) }),
   },
   { what: 'what every address has, bounced', rows: true, filter: () => ({ search: 'example', status: 'bounced' }) },
-  { what: 'a word of every eighth, in a template without it', rows: false, filter: () => ({ search: 'roastery', templateId }) },
+  {
+    what: 'a word of every eighth, in a template without it',
+    rows: false,
+    filter: () => ({ search: 'roastery', templateId }),
+  },
   ...filters.map(({ what, filter }) => ({
     what: `a surname, ${what}`,
     rows: true,
-    filter: (random: () => number) => ({ search: surnames[Math.floor(random() * surnames.length)]!, ...filter(random) }),
+    filter: (random: () => number) => ({
+      search: surnames[Math.floor(random() * surnames.length)]!,
+      ...filter(random),
+    }),
   })),
 ];
 
-/** Walks by cursor as far as asked; throws where a row comes twice, out of order, or where the list ends too early. Answers the time of each page. */
+/**
+ * Walks by cursor as far as asked; throws where a row comes twice, out of order, or where the list ends too early.
+ * Answers the time of each page.
+ */
 const walk = async (queries: Queries): Promise<Float64Array> => {
   const times = new Float64Array(WALKED_PAGES);
   let cursor: string | null = null;
   let last = '~';
   for (let page = 0; page < WALKED_PAGES; page += 1) {
     const start = performance.now();
-    const { data, meta } = await queries.listEmails(teamA, {}, { page: 1, limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) });
+    const { data, meta } = await queries.listEmails(
+      teamA,
+      {},
+      { page: 1, limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) },
+    );
     times[page] = performance.now() - start;
     cursor = meta.nextCursor ?? null;
     if (data.length !== PAGE_SIZE || cursor === null) throw new Error(`the walk ended on page ${page + 1}`);
@@ -212,18 +247,31 @@ const measure = async (queries: Queries, emails: number): Promise<readonly Figur
     );
   };
   const paging = { page: 1, limit: 20 };
-  const pages = filters.map(({ what, filter }) => ({ what, rows: true, ask: () => queries.listEmails(teamA, filter(random), paging) }));
+  const pages = filters.map(({ what, filter }) => ({
+    what,
+    rows: true,
+    ask: () => queries.listEmails(teamA, filter(random), paging),
+  }));
   await add('page', pages, PAGE_TARGET_MS);
   await add(
     'search',
-    searches.map(({ what, rows, filter }) => ({ what, rows, ask: () => queries.listEmails(teamA, filter(random), paging) })),
+    searches.map(({ what, rows, filter }) => ({
+      what,
+      rows,
+      ask: () => queries.listEmails(teamA, filter(random), paging),
+    })),
     SEARCH_TARGET_MS,
   );
   const times = await walk(queries);
   const tenth = WALKED_PAGES / 10;
   const [near, deep] = [p95(times.subarray(0, tenth)), p95(times.subarray(WALKED_PAGES - tenth))];
   figures.push(
-    { what: `page of ${PAGE_SIZE} by cursor, first ${tenth}: P95`, value: near, unit: 'ms', target: { atMost: PAGE_TARGET_MS } },
+    {
+      what: `page of ${PAGE_SIZE} by cursor, first ${tenth}: P95`,
+      value: near,
+      unit: 'ms',
+      target: { atMost: PAGE_TARGET_MS },
+    },
     {
       what: `page of ${PAGE_SIZE} by cursor, last ${tenth} of ${WALKED_PAGES}: P95`,
       value: deep,
@@ -246,7 +294,13 @@ const figures = await withDirectory(async (directory) => {
       uptime: () => START_MS,
       sleep: () => Promise.resolve(),
     };
-    const queries = makeQueries({ keys: memoryKeys(), readModels, clock, limits: defaultLimits, awaitOwnWrites: () => Promise.resolve() });
+    const queries = makeQueries({
+      keys: memoryKeys(),
+      readModels,
+      clock,
+      limits: defaultLimits,
+      awaitOwnWrites: () => Promise.resolve(),
+    });
     return await measure(queries, emails);
   } finally {
     await readModels.close();

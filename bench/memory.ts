@@ -63,7 +63,12 @@ report({
   name: 'memory',
   figures: [
     { what: 'idle', value: idleBytes / MB, unit: 'MB', target: { atMost: IDLE_TARGET_MB } },
-    { what: `${QUEUED} queued, relay mute: peak`, value: peakBytes / MB, unit: 'MB', target: { atMost: QUEUED_TARGET_MB } },
+    {
+      what: `${QUEUED} queued, relay mute: peak`,
+      value: peakBytes / MB,
+      unit: 'MB',
+      target: { atMost: QUEUED_TARGET_MB },
+    },
     { what: `${QUEUED} queued, relay mute: at rest`, value: rssBytes / MB, unit: 'MB' },
     { what: 'accepted meanwhile', value: acceptedPerSecond, unit: 'emails/s' },
   ],

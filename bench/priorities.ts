@@ -1,4 +1,7 @@
-/** High mails while 50,000 low ones are queued and leave: how long until each is in its SMTP dialogue, and what the low ones do meanwhile. */
+/**
+ * High mails while 50,000 low ones are queued and leave: how long until each is in its SMTP dialogue, and what the low
+ * ones do meanwhile.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
@@ -42,15 +45,26 @@ const sendHigh = async (service: Service, sink: TimedSink, n: number): Promise<M
   await until(() => sink.beganAt(sender) !== undefined, `${sender} is in its dialogue`);
   const { atMs: beganMs, place } = sink.beganAt(sender)!;
   // Its dialogue may begin before the client has read the answer.
-  return { fromCallMs: beganMs - calledMs, fromAnswerMs: Math.max(0, beganMs - answeredMs), ahead: Math.max(0, place - 1 - begunThen) };
+  return {
+    fromCallMs: beganMs - calledMs,
+    fromAnswerMs: Math.max(0, beganMs - answeredMs),
+    ahead: Math.max(0, place - 1 - begunThen),
+  };
 };
 
 const run = async (directory: string): Promise<void> => {
   const sink = await startTimedSink((sender) => sender.startsWith('high-'));
-  const service = await startService({ directory, side: 'any', env: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}?tls=off` } });
+  const service = await startService({
+    directory,
+    side: 'any',
+    env: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}?tls=off` },
+  });
   try {
     await service.accept(LOW, (n) => ({ ...orderRequest(n), priority: 'low' }));
-    await until(async () => (await service.listed('queued')) + (await service.listed('processing')) === LOW, `${LOW} emails wait`);
+    await until(
+      async () => (await service.listed('queued')) + (await service.listed('processing')) === LOW,
+      `${LOW} emails wait`,
+    );
     sink.open();
     await until(() => sink.mails() > 0, 'the first has left');
     const [lowBefore, beganMs] = [sink.mails(), performance.now()];
@@ -71,7 +85,12 @@ const run = async (directory: string): Promise<void> => {
       name: 'priorities',
       figures: [
         { what: 'from the answer to the dialogue, P50', value: percentile(fromAnswer, 0.5), unit: 'ms' },
-        { what: 'from the answer to the dialogue, P99', value: percentile(fromAnswer, 0.99), unit: 'ms', target: { atMost: TARGET_MS } },
+        {
+          what: 'from the answer to the dialogue, P99',
+          value: percentile(fromAnswer, 0.99),
+          unit: 'ms',
+          target: { atMost: TARGET_MS },
+        },
         { what: 'from the call to the dialogue, P50', value: percentile(fromCall, 0.5), unit: 'ms' },
         { what: 'from the call to the dialogue, P99', value: percentile(fromCall, 0.99), unit: 'ms' },
         { what: 'mails that began between, P50', value: percentile(ahead, 0.5), unit: '' },

@@ -1,6 +1,6 @@
 /**
- * Rebuilding the read model of emails, against a raw scan of the same log that parses each event's data: events per second by the
- * clock, for a rebuild reads, folds and writes in three threads. What it costs in CPU stands beside it.
+ * Rebuilding the read model of emails, against a raw scan of the same log that parses each event's data: events per
+ * second by the clock, for a rebuild reads, folds and writes in three threads. What it costs in CPU stands beside it.
  */
 import { join } from 'node:path';
 import { readConfig, type Config } from '../src/service/settings/config.js';
@@ -49,7 +49,9 @@ const write = async ({ eventLog }: Engine): Promise<void> => {
       [2, EVENTS_PER_EMAIL],
     ] as const) {
       tails = await Promise.all(
-        lives.map(({ stream, events, cause }, index) => eventLog.append(stream, tails[index]!, events.slice(from, to), cause)),
+        lives.map(({ stream, events, cause }, index) =>
+          eventLog.append(stream, tails[index]!, events.slice(from, to), cause),
+        ),
       );
     }
   }
@@ -58,8 +60,13 @@ const write = async ({ eventLog }: Engine): Promise<void> => {
 const checkRebuilt = async ({ readModels }: Engine): Promise<void> => {
   let found = 0;
   for (const team of [teamA, teamB])
-    found += await readModels.count(EMAILS, { where: { team: { eq: team }, status: { eq: 'delivered' } } }, EMAILS_IN_LOG);
-  if (found !== EMAILS_IN_LOG) throw new Error(`the rebuilt read model has ${found} delivered emails, the log ${EMAILS_IN_LOG}`);
+    found += await readModels.count(
+      EMAILS,
+      { where: { team: { eq: team }, status: { eq: 'delivered' } } },
+      EMAILS_IN_LOG,
+    );
+  if (found !== EMAILS_IN_LOG)
+    throw new Error(`the rebuilt read model has ${found} delivered emails, the log ${EMAILS_IN_LOG}`);
 };
 
 type Cpu = { ours: number[]; limit: number[] };
@@ -78,7 +85,10 @@ const timed =
   };
 
 const measure = async (config: Config, engine: Engine): Promise<{ result: PairsResult; cpu: Cpu }> => {
-  const projection = emailsProjection({ retentionMs: engine.limits.retentionDays * DAY_MS, archiveMs: engine.limits.archiveDays * DAY_MS });
+  const projection = emailsProjection({
+    retentionMs: engine.limits.retentionDays * DAY_MS,
+    archiveMs: engine.limits.archiveDays * DAY_MS,
+  });
   const file = join(config.dataDir, 'events.db');
   const cpu: Cpu = { ours: [], limit: [] };
   const ours = timed(async () => {

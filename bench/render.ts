@@ -1,4 +1,7 @@
-/** Rendering a 10-row order confirmation, HTML and text, against the same email written by hand in Eta: at most 1.5 times its CPU. */
+/**
+ * Rendering a 10-row order confirmation, HTML and text, against the same email written by hand in Eta: at most 1.5
+ * times its CPU.
+ */
 import { machine } from './support/machine.js';
 import { orderMails } from './support/mails.js';
 import { comparePairs } from './support/pairs.js';

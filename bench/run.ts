@@ -1,4 +1,7 @@
-/** `npm run bench [NAME…]`: runs all benchmarks or the named ones, each in a process of its own, and says which missed their target. */
+/**
+ * `npm run bench [NAME…]`: runs all benchmarks or the named ones, each in a process of its own, and says which missed
+ * their target.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +23,8 @@ const benchmarks = {
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   distributed:
     'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
-  webhooks: 'webhooks against bare signed posts, and an email that a subscription hears of against one without (some 5 minutes)',
+  webhooks:
+    'webhooks against bare signed posts, and an email that a subscription hears of against one without (some 5 minutes)',
   priorities: 'high mails while 50,000 low ones are queued and leave (some 2 minutes)',
   tracking: 'readers who fetch pixels and follow links, against a bare redirect (some 3 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
@@ -39,7 +43,9 @@ type Outcome = 'ok' | 'UNDECIDED' | 'FAILED';
 /** Runs one; its output goes where ours goes. Out: whether it was right and met its targets. */
 const run = async (name: Name): Promise<Outcome> => {
   console.log(`\n── ${name}: ${benchmarks[name]}`);
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url))], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url))], {
+    stdio: 'inherit',
+  });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code === 0 ? 'ok' : code === UNDECIDED ? 'UNDECIDED' : 'FAILED';
 };

@@ -1,7 +1,8 @@
 /**
- * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for the first time
- * after a sign-in here, after one in another process that it has been told of, or with one that it was not told of and whose signature it
- * checks; and with the token of the call before. CPU of a whole call, in one process.
+ * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for
+ * the first time after a sign-in here, after one in another process that it has been told of, or with one that it was
+ * not told of and whose signature it checks; and with the token of the call before. CPU of a whole call, in one
+ * process.
  */
 import { setTimeout } from 'node:timers/promises';
 import { startApp, type App } from '../src/service/app.js';
@@ -47,7 +48,10 @@ type Person = Readonly<{ userId: UserId; token: string }>;
 
 const from = { requestId: 'bench', ipAddress: '192.0.2.7', userAgent: 'bench' };
 
-/** Place of the sign-in: in this process; in another, which told this one; there, with a token that could not be predicted. */
+/**
+ * Place of the sign-in: in this process; in another, which told this one; there, with a token that could not be
+ * predicted.
+ */
 type Where = 'here' | 'elsewhere' | 'unforeseen';
 
 const personOf = async (engine: Engine, where: Where): Promise<Person> => {
@@ -61,21 +65,41 @@ const personOf = async (engine: Engine, where: Where): Promise<Person> => {
   await engine.eventLog.append(ofUser, startOf(ofUser), [{ type: 'UserRegistered', data: registered, sealed }], cause);
   if (where === 'here') {
     const { state: user } = await loadState(engine.eventLog, ofUser, userDecider);
-    const { accessToken } = await startSession(engine, { userId, user: assertDefined(user, 'user'), secondFactor: false }, from);
+    const { accessToken } = await startSession(
+      engine,
+      { userId, user: assertDefined(user, 'user'), secondFactor: false },
+      from,
+    );
     return { userId, token: accessToken };
   }
   const expiresAt = isoTime(Date.parse(at) + defaultLimits.sessionUnusedMs);
   const started = { at, userId, epoch: 0, hash: '0'.repeat(64), expiresAt, secondFactor: false };
   const { requestId: _request, ...sealedFrom } = from;
-  await engine.eventLog.append(ofSession, startOf(ofSession), [{ type: 'SessionStarted', data: started, sealed: sealedFrom }], cause);
+  await engine.eventLog.append(
+    ofSession,
+    startOf(ofSession),
+    [{ type: 'SessionStarted', data: started, sealed: sealedFrom }],
+    cause,
+  );
   const issuedAtMs = Date.parse(at) - (where === 'unforeseen' ? UNFORESEEN_MS : 0);
-  return { userId, token: await signed(engine, { userId, sessionId, issuedAtMs, expiresAtMs: issuedAtMs + defaultLimits.accessTokenMs }) };
+  return {
+    userId,
+    token: await signed(engine, {
+      userId,
+      sessionId,
+      issuedAtMs,
+      expiresAtMs: issuedAtMs + defaultLimits.accessTokenMs,
+    }),
+  };
 };
 
 const UNFORESEEN_MS = 5_000;
 
 /** A token that this process has not made, as it makes them. */
-const signed = async (engine: Engine, claims: Parameters<Engine['people']['accessTokens']['sign']>[2]): Promise<string> => {
+const signed = async (
+  engine: Engine,
+  claims: Parameters<Engine['people']['accessTokens']['sign']>[2],
+): Promise<string> => {
   const { state } = await engine.tokenKey(tokenKeysStream(tokenKeyPeriod(claims.issuedAtMs)));
   const { kid, publicKey, privateKey } = assertDefined(state, 'token key');
   return engine.people.accessTokens.sign(
@@ -90,9 +114,18 @@ const makePeople = async (engine: Engine, teamId: TeamId, where: Where): Promise
   const people = await Promise.all(Array.from({ length: CALLS }, () => personOf(engine, where)));
   const at = isoTime(engine.clock.now());
   const stream = teamStream(teamId);
-  const { version } = await loadState(engine.eventLog, stream, { evolve: evolveTeam, initialState: undefined as TeamState });
+  const { version } = await loadState(engine.eventLog, stream, {
+    evolve: evolveTeam,
+    initialState: undefined as TeamState,
+  });
   const events = people.map(({ userId }): TeamEvent => ({ type: 'MemberAdded', data: { at, userId, role: 'member' } }));
-  await engine.eventLog.append(stream, version, events, { teamId, actor: 'cli', correlationId: 'bench', causationId: 'bench', at });
+  await engine.eventLog.append(stream, version, events, {
+    teamId,
+    actor: 'cli',
+    correlationId: 'bench',
+    causationId: 'bench',
+    at,
+  });
   return people;
 };
 
@@ -108,9 +141,19 @@ const cpuOf = async ({ server }: App, teamId: TeamId, credentialOf: (n: number) 
   return (user + system) / CALLS;
 };
 
-type Round = Readonly<{ key: number; again: number; first: number; elsewhere: number; unforeseen: number; next: number }>;
+type Round = Readonly<{
+  key: number;
+  again: number;
+  first: number;
+  elsewhere: number;
+  unforeseen: number;
+  next: number;
+}>;
 
-/** The key before and after the tokens in turn, so that what the machine does meanwhile is told from what the token costs. */
+/**
+ * The key before and after the tokens in turn, so that what the machine does meanwhile is told from what the token
+ * costs.
+ */
 const round = async (app: App, teamId: TeamId, key: string, at: number): Promise<Round> => {
   const here = await makePeople(app.engine, teamId, 'here');
   const unknown = await makePeople(app.engine, teamId, 'unforeseen');
@@ -137,11 +180,17 @@ const round = async (app: App, teamId: TeamId, key: string, at: number): Promise
 };
 
 const measure = async (directory: string): Promise<readonly Round[]> => {
-  const app = await startApp(readConfig({ PORT: '0', SEALPOST_DATA_DIR: directory, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_ROLES: 'http' }));
+  const app = await startApp(
+    readConfig({ PORT: '0', SEALPOST_DATA_DIR: directory, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_ROLES: 'http' }),
+  );
   try {
     const teamId = assertDefined(await firstTeam(app.engine), 'team');
     const caller = systemCaller(teamId, 'system', 'bench');
-    const request = { name: 'bench', permissions: ['templates:read' as const], rateLimit: defaultLimits.apiKeyRateLimitMax };
+    const request = {
+      name: 'bench',
+      permissions: ['templates:read' as const],
+      rateLimit: defaultLimits.apiKeyRateLimitMax,
+    };
     const { key } = await createApiKey(app.engine, caller, request);
     for (let at = 0; at < WARM_UP_ROUNDS; at += 1) await round(app, teamId, key, at);
     const rounds: Round[] = [];

@@ -1,6 +1,7 @@
 /**
- * Readers who follow tracked links and fetch pixels at 64 connections, against a bare redirect: CPU per request, recording included. Both
- * are asked at the same rate: to wake a reader that waits costs the one who answers, and only the slower program's readers would wait.
+ * Readers who follow tracked links and fetch pixels at 64 connections, against a bare redirect: CPU per request,
+ * recording included. Both are asked at the same rate: to wake a reader that waits costs the one who answers, and only
+ * the slower program's readers would wait.
  */
 import { fileURLToPath } from 'node:url';
 import { httpRequest, load } from './support/load.js';
@@ -18,10 +19,13 @@ const WARM_UP = 20_000;
 const OPERATIONS = 20_000;
 const PER_SECOND = 2_000;
 const MAILS = 100;
-/** Mails of which each link is followed once: what the first time costs, with all that is recorded and projected of it. */
+/**
+ * Mails of which each link is followed once: what the first time costs, with all that is recorded and projected of it.
+ */
 const FIRST_MAILS = 400;
 const READER = {
-  'User-Agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36',
+  'User-Agent':
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36',
 };
 
 const limitProgram = fileURLToPath(new URL('./limits/tracking.js', import.meta.url));
@@ -37,7 +41,8 @@ const ask = async (port: number, paths: readonly string[], count: number, perSec
     request: (n) => requests[n % requests.length]!,
   });
   const answered = (statuses['302'] ?? 0) + (statuses['200'] ?? 0);
-  if (answered !== count || (statuses['302'] ?? 0) === 0) throw new Error(`not every reader was answered: ${JSON.stringify(statuses)}`);
+  if (answered !== count || (statuses['302'] ?? 0) === 0)
+    throw new Error(`not every reader was answered: ${JSON.stringify(statuses)}`);
 };
 
 /** What was noted is recorded afterwards: it is over when the program has next to nothing to do. */
@@ -74,19 +79,27 @@ const limit = async (): Promise<number> => {
 };
 
 const json = async <Answer>(service: Service, path: string): Promise<Answer> => {
-  const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, { headers: { authorization: service.authorization } });
+  const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+    headers: { authorization: service.authorization },
+  });
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
   return (await answer.json()) as Answer;
 };
 
 /** Sends mails to the built-in mailbox. Out: the pixel and the link of each, as they stand in the mails. */
-const sendTracked = async (service: Service, mails: number): Promise<Readonly<{ pixels: string[]; links: string[] }>> => {
+const sendTracked = async (
+  service: Service,
+  mails: number,
+): Promise<Readonly<{ pixels: string[]; links: string[] }>> => {
   const before = await service.listed('delivered');
   await service.accept(mails, (n) => ({ ...orderRequest(n), tracking: { opens: true, clicks: true } }));
   while ((await service.listed('delivered')) < before + mails) await new Promise((resolve) => setImmediate(resolve));
   const [pixels, links]: [string[], string[]] = [[], []];
   for (let page = 1; pixels.length < mails; page += 1) {
-    const { data } = await json<{ data: readonly { id: string }[] }>(service, `/mailbox/messages?limit=100&page=${page}`);
+    const { data } = await json<{ data: readonly { id: string }[] }>(
+      service,
+      `/mailbox/messages?limit=100&page=${page}`,
+    );
     for (const { id } of data.slice(0, mails - pixels.length)) {
       const { html } = await json<{ html: string }>(service, `/mailbox/messages/${id}`);
       pixels.push(/\/t\/o\/[\w-]+/.exec(html)![0]);
@@ -124,14 +137,17 @@ const firstTime = (directory: string): Promise<number> =>
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     const before = service.program.cpuUs();
     await ask(service.port, fresh.links, FIRST_MAILS);
-    while ((await totals(service)).clicked < clicked + FIRST_MAILS) await new Promise((resolve) => setTimeout(resolve, 100));
+    while ((await totals(service)).clicked < clicked + FIRST_MAILS)
+      await new Promise((resolve) => setTimeout(resolve, 100));
     return (service.program.cpuUs() - before) / FIRST_MAILS;
   });
 
 const totals = async (service: Service): Promise<{ clicked: number }> =>
   (
     (await (
-      await fetch(`http://127.0.0.1:${service.port}/api/analytics/overview`, { headers: { authorization: `Bearer ${service.firstKey}` } })
+      await fetch(`http://127.0.0.1:${service.port}/api/analytics/overview`, {
+        headers: { authorization: `Bearer ${service.firstKey}` },
+      })
     ).json()) as { totals: { clicked: number } }
   ).totals;
 

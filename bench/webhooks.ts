@@ -1,6 +1,7 @@
 /**
- * What webhooks cost in CPU: one webhook, from the event of the log to what is recorded of its delivery, against a bare signed post of the
- * same body with undici; and an email that one subscription hears of against one that nobody does, the posts themselves not counted.
+ * What webhooks cost in CPU: one webhook, from the event of the log to what is recorded of its delivery, against a bare
+ * signed post of the same body with undici; and an email that one subscription hears of against one that nobody does,
+ * the posts themselves not counted.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,13 @@ import { figuresOf, report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
 import { startService, type Service } from './support/service.js';
 import { startSink, type Sink } from './support/sink.js';
-import { openSubscriptions, samplesOf, startEndpoint, type CountingEndpoint, type Subscriptions } from './support/webhooks.js';
+import {
+  openSubscriptions,
+  samplesOf,
+  startEndpoint,
+  type CountingEndpoint,
+  type Subscriptions,
+} from './support/webhooks.js';
 
 const WEBHOOK_TARGET = 1.6;
 const SUBSCRIBED_TARGET = 1.25;
@@ -26,7 +33,10 @@ const PER_SECOND = 100;
 const WARM_UP = 6_000;
 const WARM_UP_TOLD = 500;
 const EMAILS = 400;
-/** Longer than a block takes with one subscription at its pace: what is done by the clock costs a block with none as much. */
+/**
+ * Longer than a block takes with one subscription at its pace: what is done by the clock costs a block with none as
+ * much.
+ */
 const BLOCK_MS_MIN = 7_000;
 const QUIET_MS = 400;
 const QUIET_CPU_US = 10_000;
@@ -50,7 +60,10 @@ const quiet = async ({ service }: World): Promise<void> => {
   throw new Error('the service does not come to rest');
 };
 
-/** Out: µs of CPU for so many emails from the call to the relay, and to so many subscriptions. Work that follows is counted in. */
+/**
+ * Out: µs of CPU for so many emails from the call to the relay, and to so many subscriptions. Work that follows is
+ * counted in.
+ */
 const sendBlock = async (world: World, emails: number, hearing: number): Promise<number> => {
   const { service, sink, endpoint, subscriptions } = world;
   const made = world.made.slice(0, hearing);
@@ -137,7 +150,10 @@ await withDirectory(async (directory) => {
   try {
     const subscriptions = await openSubscriptions(service);
     const made = await subscriptions.make(endpoint.url, SUBSCRIPTIONS);
-    const { webhook, subscribed, bodyBytes } = await measure({ service, sink, endpoint, subscriptions, made }, directory);
+    const { webhook, subscribed, bodyBytes } = await measure(
+      { service, sink, endpoint, subscriptions, made },
+      directory,
+    );
     await service.stop();
     report({
       name: 'webhooks',

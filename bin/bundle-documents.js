@@ -56,7 +56,9 @@ const make = async ({ build }) => {
 if (!isMade()) {
   const esbuild = await import('esbuild').catch((fault) => {
     if (fault.code !== 'ERR_MODULE_NOT_FOUND') throw fault;
-    process.stderr.write('bundle-documents: esbuild is not installed, so document processes will start slowly; run `npm ci`\n');
+    process.stderr.write(
+      'bundle-documents: esbuild is not installed, so document processes will start slowly; run `npm ci`\n',
+    );
   });
   if (esbuild !== undefined) await make(esbuild);
 }

@@ -19,13 +19,17 @@ const found = [...new Set(summary.violations.map(({ from, to, rule }) => `${rule
 const sources = modules.filter(({ source }) => source.startsWith('src/'));
 const importers = ({ dependents }) => dependents.filter((name) => name.startsWith('src/'));
 const linesOf = ({ source }) => readFileSync(source, 'utf8').split('\n').length - 1;
-const isSmall = (module) => !module.source.endsWith('/index.ts') && importers(module).length === 1 && linesOf(module) < SMALL_LINES;
+const isSmall = (module) =>
+  !module.source.endsWith('/index.ts') && importers(module).length === 1 && linesOf(module) < SMALL_LINES;
 const small = sources.filter(isSmall).map(({ source }) => source);
 
 const known = process.argv.includes('--write') ? undefined : JSON.parse(readFileSync(KNOWN, 'utf8'));
 if (known === undefined)
   writeFileSync(KNOWN, `${JSON.stringify({ againstRules: found, smallWithOneImporterMax: small.length }, null, 2)}\n`);
-const { againstRules, smallWithOneImporterMax } = known ?? { againstRules: found, smallWithOneImporterMax: small.length };
+const { againstRules, smallWithOneImporterMax } = known ?? {
+  againstRules: found,
+  smallWithOneImporterMax: small.length,
+};
 
 const faults = [
   ...[
@@ -39,7 +43,9 @@ const faults = [
     .filter((one) => !order.includes(one.split('/')[1]))
     .map((one) => `src/${one} has no place in the order of .dependency-cruiser.cjs`),
   ...found.filter((one) => !againstRules.includes(one)).map((one) => `against a rule: ${one}`),
-  ...againstRules.filter((one) => !found.includes(one)).map((one) => `no longer there, so take it out of ${KNOWN}: ${one}`),
+  ...againstRules
+    .filter((one) => !found.includes(one))
+    .map((one) => `no longer there, so take it out of ${KNOWN}: ${one}`),
   ...(small.length === smallWithOneImporterMax
     ? []
     : [

@@ -18,8 +18,8 @@ import type { PreviewOptions, PullOptions } from './cli/templates.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './service/version.js';
 
-// V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
-// a small machine with others gives memory back for little CPU. The heap is still small at this point.
+// V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that
+// shares a small machine with others gives memory back for little CPU. The heap is still small at this point.
 setFlagsFromString('--heap-growing-percent=80');
 
 /** The read models, which `rebuild` takes; named here so that a small command does not load them. */
@@ -44,7 +44,9 @@ const readModelNames = [
 ];
 
 const program = new Command('sealpost')
-  .description('Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.')
+  .description(
+    'Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.',
+  )
   .version(version)
   .showHelpAfterError('(--help says more)');
 
@@ -80,7 +82,9 @@ key
   .description('revoke a key for good')
   .argument('<id>', 'id of the key, key_…')
   .option('--with-made', 'and with it every key that it made')
-  .action(async (id: string, options: { withMade?: boolean }) => (await import('./cli/keys.js')).revokeKey(id, options));
+  .action(async (id: string, options: { withMade?: boolean }) =>
+    (await import('./cli/keys.js')).revokeKey(id, options),
+  );
 
 const user = program.command('user').description('people who sign in');
 user
@@ -107,14 +111,18 @@ credits
   .argument('<credits>', 'how many')
   .option('--note <text>', 'for the log')
   .option('--json', 'one JSON object')
-  .action(async (number: string, options: AddOptions) => (await import('./cli/billing.js')).grantCredits(number, options));
+  .action(async (number: string, options: AddOptions) =>
+    (await import('./cli/billing.js')).grantCredits(number, options),
+  );
 credits
   .command('buy')
   .description('record blocks of 10,000 credits that were paid elsewhere, at the price of their tiers')
   .argument('<blocks>', 'how many')
   .option('--note <text>', 'for the log, such as the number of an invoice')
   .option('--json', 'one JSON object')
-  .action(async (number: string, options: AddOptions) => (await import('./cli/billing.js')).buyCredits(number, options));
+  .action(async (number: string, options: AddOptions) =>
+    (await import('./cli/billing.js')).buyCredits(number, options),
+  );
 
 credits
   .command('reset')
@@ -181,7 +189,10 @@ bulk
   )
   .argument('<file>', 'CSV with a head, or JSON lines')
   .requiredOption('--template <id>', 'id or slug of the template')
-  .option('--map <field=column...>', 'columns of a CSV: email=…, name=…, locale=…, timeZone=…, and variable=… for each variable')
+  .option(
+    '--map <field=column...>',
+    'columns of a CSV: email=…, name=…, locale=…, timeZone=…, and variable=… for each variable',
+  )
   .option('--schedule <time>', 'ISO 8601 time with a zone')
   .option('--priority <priority>', 'high, normal or low (default: low)')
   .option('--name <name>', 'name of the bulk send')
@@ -196,7 +207,9 @@ bulk
   .argument('<id>', 'id of the bulk send')
   .option('--json', 'as JSON')
   .option('--follow', 'wait until every email has come to an end')
-  .action(async (id: string, options: { json?: boolean; follow?: boolean }) => (await import('./cli/bulk.js')).showStatus(id, options));
+  .action(async (id: string, options: { json?: boolean; follow?: boolean }) =>
+    (await import('./cli/bulk.js')).showStatus(id, options),
+  );
 bulk
   .command('cancel')
   .description('cancel what has not left')
@@ -207,7 +220,9 @@ bulk
   .description('print one line for each recipient')
   .argument('<id>', 'id of the bulk send')
   .option('--format <format>', 'csv or jsonl (default: csv)')
-  .action(async (id: string, options: { format?: string }) => (await import('./cli/bulk.js')).printResults(id, options));
+  .action(async (id: string, options: { format?: string }) =>
+    (await import('./cli/bulk.js')).printResults(id, options),
+  );
 bulk
   .command('list')
   .description('print the bulk sends, the newest first')
@@ -231,13 +246,17 @@ program
   .command('webhooks')
   .description('what becomes of emails, as it is posted to endpoints')
   .command('listen')
-  .description('receive webhooks on this machine, check their signatures and print them, until Ctrl-C takes the subscription away again')
+  .description(
+    'receive webhooks on this machine, check their signatures and print them, until Ctrl-C takes the subscription away again',
+  )
   .option('--events <list>', 'kinds of event, separated by commas (default: all)')
   .option('--port <number>', 'port on loopback to receive on (default: a free one)')
   .option('--json', 'print the whole body of each, a line each')
   .action(async (options: ListenOptions) => (await import('./cli/webhooks.js')).listen(options));
 
-const parked = program.command('parked').description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
+const parked = program
+  .command('parked')
+  .description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
 parked
   .command('list')
   .description('print what is parked, the oldest first')
@@ -282,7 +301,9 @@ program
   .argument('<directory>', 'a new or empty directory')
   .option('--keys', 'the keys, which are kept apart and expire')
   .option('--days <number>', 'with --keys: after how many days the copy must be destroyed (default: 7)')
-  .action(async (directory: string, options: BackupOptions) => (await import('./cli/ops/backup.js')).backup(directory, options));
+  .action(async (directory: string, options: BackupOptions) =>
+    (await import('./cli/ops/backup.js')).backup(directory, options),
+  );
 
 program
   .command('restore')
@@ -297,10 +318,14 @@ program
 
 program
   .command('repair')
-  .description('go on where a start was refused: with what is lost given up, or with read models made anew; the service is stopped')
+  .description(
+    'go on where a start was refused: with what is lost given up, or with read models made anew; the service is stopped',
+  )
   .argument('<store>', 'log, keys, files or read-models')
   .option('--accept-loss', 'what is missing is given up for good, and the log says so')
-  .action(async (store: string, options: RepairOptions) => (await import('./cli/ops/repair.js')).repair(store, options));
+  .action(async (store: string, options: RepairOptions) =>
+    (await import('./cli/ops/repair.js')).repair(store, options),
+  );
 
 program
   .command('clock')
@@ -311,7 +336,9 @@ program
 
 program
   .command('forget')
-  .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
+  .description(
+    'destroy again the keys of every deleted or archived email, after an older backup of the keys was put back',
+  )
   .action(async () => (await import('./cli/ops/repair.js')).forget());
 
 program
@@ -328,7 +355,10 @@ program
 /** After a fault, the output has this long to drain. */
 const ENDS_WITHIN_MS = 2_000;
 
-/** Runs one command. In: the words after the name of the program. Out: false where it threw; `process.exitCode` is set then. */
+/**
+ * Runs one command. In: the words after the name of the program. Out: false where it threw; `process.exitCode` is set
+ * then.
+ */
 export const run = async (words: readonly string[]): Promise<boolean> => {
   try {
     loadEnvFile();

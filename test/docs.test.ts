@@ -1,4 +1,7 @@
-/** The documentation keeps up with the program: codes, settings, endpoints, components, examples and links are those that exist. */
+/**
+ * The documentation keeps up with the program: codes, settings, endpoints, components, examples and links are those
+ * that exist.
+ */
 import { permissionOfKey } from '../src/domain/access/permissions.js';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -81,18 +84,25 @@ void t.test('every command that the page of promises names exists', async (t) =>
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
   const [main, faults] = [read('src/main.ts') + read('src/cli/commands.ts'), read('test/faults/run.ts')];
   for (const [, script = ''] of page.matchAll(/`npm run ([\w:]+)/g)) t.ok(scripts[script], `npm run ${script}`);
-  for (const [, command = ''] of page.matchAll(/`npx sealpost (\w+)/g)) t.match(main, `.command('${command}')`, command);
+  for (const [, command = ''] of page.matchAll(/`npx sealpost (\w+)/g))
+    t.match(main, `.command('${command}')`, command);
   for (const [, names = ''] of page.matchAll(/--only ([\w,]+)/g))
     for (const name of names.split(',')) t.match(faults, new RegExp(`^  ${name}: \\{`, 'm'), `--only ${name}`);
-  for (const [, file = ''] of page.matchAll(/build\/(test\/[\w/.-]+)\.js/g)) t.ok(existsSync(join(root, `${file}.ts`)), file);
+  for (const [, file = ''] of page.matchAll(/build\/(test\/[\w/.-]+)\.js/g))
+    t.ok(existsSync(join(root, `${file}.ts`)), file);
   const promises = page.split(/^## /m).slice(1);
   t.ok(promises.length >= 8);
-  for (const promise of promises) t.match(promise, /^- `(?:npm|npx|GET)/m, `${promise.split('\n')[0]}: a command shows it`);
+  for (const promise of promises)
+    t.match(promise, /^- `(?:npm|npx|GET)/m, `${promise.split('\n')[0]}: a command shows it`);
 });
 
 void t.test('the page of dependencies names each package of package.json once, and no other', async (t) => {
-  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Readonly<Record<string, Readonly<Record<string, string>>>>;
-  const named = rowsOf(read('docs/dependencies.md')).flatMap(([names = '']) => (names === 'package' ? [] : names.split(', ')));
+  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Readonly<
+    Record<string, Readonly<Record<string, string>>>
+  >;
+  const named = rowsOf(read('docs/dependencies.md')).flatMap(([names = '']) =>
+    names === 'package' ? [] : names.split(', '),
+  );
   const used = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
   t.same(named.filter((name) => name !== '@types/…').toSorted(), used.toSorted());
 });
@@ -145,7 +155,9 @@ void t.test('every relative link and picture resolves', async (t) => {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? page : join(dirname(page), path);
       if (!t.ok(existsSync(join(root, file)), `${page} links to ${target}`) || anchor === undefined) continue;
-      const headings = [...withoutCode(read(file)).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+      const headings = [...withoutCode(read(file)).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        anchorOf(heading),
+      );
       t.ok(headings.includes(anchor), `${page} links to the heading ${target}`);
     }
   }
@@ -172,14 +184,16 @@ void t.test('every endpoint stands in the page of the API with its permission', 
     const endpoint = `${method} ${path}`;
     if (pages.test(endpoint)) continue;
     t.ok(documented.has(endpoint), `${endpoint} is documented`);
-    if (access !== 'public') t.equal(documented.get(endpoint), `\`${permissionOfKey(access)}\``, `${endpoint} needs ${access}`);
+    if (access !== 'public')
+      t.equal(documented.get(endpoint), `\`${permissionOfKey(access)}\``, `${endpoint} needs ${access}`);
     documented.delete(endpoint);
   }
   t.same([...documented.keys()], [], 'nothing is documented that does not exist');
 });
 
 /** The part of a page below a heading, up to the next one. */
-const sectionOf = (page: string, heading: string): string => page.slice(page.indexOf(`\n${heading}\n`)).split(/\n(?=#+ )/)[1] ?? '';
+const sectionOf = (page: string, heading: string): string =>
+  page.slice(page.indexOf(`\n${heading}\n`)).split(/\n(?=#+ )/)[1] ?? '';
 
 const variables: JsonObject = {
   name: 'Ada',
@@ -218,7 +232,10 @@ const isFile = (bytes: Uint8Array, format: OutputFormat): boolean =>
 const drawnIn = async (example: Json, given: JsonObject, format: OutputFormat): Promise<boolean> => {
   const { pages } = expandTemplate(attachmentOf([example], { schema: { outputFormats: [format] } }), given, { format });
   const isDrawn = pages.some(({ sections }) => sections.some(({ components }) => components.length > 0));
-  return isDrawn && isFile(await fileOf(attachmentOf([example], { schema: { outputFormats: [format] } }), given, format), format);
+  return (
+    isDrawn &&
+    isFile(await fileOf(attachmentOf([example], { schema: { outputFormats: [format] } }), given, format), format)
+  );
 };
 
 const picturesOf: Readonly<Record<Output, (type: string) => string>> = {
@@ -234,7 +251,9 @@ void t.test(
     const page = read('docs/templates.md');
     const shown = [...page.matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading);
     t.same([...shown].sort(), Object.keys(supportMatrix).sort());
-    const matrix = new Map(rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]));
+    const matrix = new Map(
+      rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]),
+    );
     for (const type of shown.filter(isComponentType)) {
       const section = sectionOf(page, `### ${type}`);
       for (const name of Object.keys(componentSpecs[type].props))
@@ -250,18 +269,24 @@ void t.test(
         `the table of the components says which output has ${type}`,
       );
       for (const output of outputs)
-        t.equal(section.includes(picturesOf[output](type)), isSupported(type, output), `${type} is shown in ${output} where it is`);
+        t.equal(
+          section.includes(picturesOf[output](type)),
+          isSupported(type, output),
+          `${type} is shown in ${output} where it is`,
+        );
       for (const example of examples) {
         t.equal(isJsonObject(example) ? example['type'] : undefined, type);
         if (isSupported(type, 'email')) t.ok(renderTemplate(templateOf([example]), given).html.length > 0);
         else t.throws(() => renderTemplate(templateOf([example]), given), { code: 'TEMPLATE_INVALID' });
         for (const format of outputFormats) {
-          if (isSupported(type, format)) t.ok(await drawnIn(example, given, format), `the example of ${type} is drawn in ${format}`);
+          if (isSupported(type, format))
+            t.ok(await drawnIn(example, given, format), `the example of ${type} is drawn in ${format}`);
           else await t.rejects(drawnIn(example, given, format), { code: 'TEMPLATE_INVALID' });
         }
       }
     }
-    for (const name of [...Object.keys(emailProps), ...Object.keys(sectionProps)]) t.match(sectionOf(page, '## Sections'), `\`${name}\``);
+    for (const name of [...Object.keys(emailProps), ...Object.keys(sectionProps)])
+      t.match(sectionOf(page, '## Sections'), `\`${name}\``);
     for (const type of chartTypes) t.match(sectionOf(page, '### chart'), `\`${type}\``);
     for (const operator of operators) t.match(sectionOf(page, '## Conditions'), `\`${operator}\``);
     for (const constant of constants) t.match(sectionOf(page, '## Constants'), `\`${constant}\``);
@@ -278,13 +303,15 @@ void t.test(
     for (const { slug: _slug, name: _name, ...example } of examples) {
       const template = 'type' in example ? attachmentOf([example], { schema: { outputFormats: ['excel'] } }) : example;
       const { content } = checkAttachmentTemplate(template, defaultLimits);
-      for (const format of content.schema.outputFormats) t.ok(isFile(await fileOf(template, given, format), format), format);
+      for (const format of content.schema.outputFormats)
+        t.ok(isFile(await fileOf(template, given, format), format), format);
     }
     for (const { slug, schema } of sampleAttachments) {
       t.match(page, `\`${slug}\``);
       for (const format of schema.outputFormats) t.match(page, `(img/${slug}-${format}.png)`);
     }
-    for (const word of [...pageFormats, ...orientations]) t.match(sectionOf(page, '## Attachment templates'), `\`${word}\``);
+    for (const word of [...pageFormats, ...orientations])
+      t.match(sectionOf(page, '## Attachment templates'), `\`${word}\``);
     const fonts = sectionOf(page, '### Fonts and scripts').replaceAll(' ', '').toLowerCase();
     for (const { name } of builtInFamilies) t.match(fonts, name.toLowerCase(), `the font ${name} is named`);
   },
@@ -322,7 +349,10 @@ void t.test('the limits of documents stand in their page with the values of the 
     'time for all images': both(`${l.documentImagesTimeoutMs / 1_000} s`, 'IMAGE_NOT_AVAILABLE'),
     'time to make the file': [`${l.pdfTimeoutMs / 1_000} s`, `${l.excelTimeoutMs / 1_000} s`, '`GENERATION_TIMEOUT`'],
     'memory to make the file': both(`${l.generatorMemoryMbMax} MB`, 'GENERATION_FAILED'),
-    'documents that wait to be made': both(`${l.generatorQueueMax}, for ${l.generatorQueueWaitMs / 1_000} s`, 'GENERATOR_BUSY'),
+    'documents that wait to be made': both(
+      `${l.generatorQueueMax}, for ${l.generatorQueueWaitMs / 1_000} s`,
+      'GENERATOR_BUSY',
+    ),
   });
 });
 
@@ -352,28 +382,41 @@ void t.test('the template in several languages renders to the text that its page
   const { content, warnings } = checkEmailTemplate(template, defaultLimits);
   t.same(warnings, []);
   const rendered = renderTemplate(emailInLanguage(content, { locale: 'de-AT' }), { number: 'A-7', total: 1234.5 });
-  t.equal(`${rendered.subject}\n\n${rendered.text.replaceAll('\u00a0', ' ')}`.trim(), fenced(section, 'text')[0]?.trim());
+  t.equal(
+    `${rendered.subject}\n\n${rendered.text.replaceAll('\u00a0', ' ')}`.trim(),
+    fenced(section, 'text')[0]?.trim(),
+  );
   const { templateLanguagesMax, templateTextsMax } = defaultLimits;
   t.match(read('docs/templates.md'), `| ${templateLanguagesMax}; ${templateTextsMax.toLocaleString('en-US')} |`);
 });
 
-void t.test('the settings of docker-compose.yml are taken by each role, and its image starts what the tests start', async (t) => {
-  const compose = read('docker-compose.yml');
-  const common = Object.fromEntries(
-    [...compose.matchAll(/^ {2}(SEALPOST_\w+): '?(.*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]),
-  );
-  t.ok(Object.keys(common).length >= 10);
-  const key = Buffer.alloc(32, 7).toString('base64');
-  const { SEALPOST_MASTER_KEY_FILE: file, ...settings } = common;
-  t.equal(file, '/secrets/master.key');
-  const roles = [...compose.matchAll(/SEALPOST_ROLES: (\w+)/g)].map(([, role = '']) => role);
-  t.same(roles.toSorted(), ['http', 'process', 'project']);
-  for (const role of roles)
-    t.doesNotThrow(
-      () => readServeConfig({ ...settings, SEALPOST_MASTER_KEY: key, HOST: '0.0.0.0', SEALPOST_DATA_DIR: '/data', SEALPOST_ROLES: role }),
-      role,
+void t.test(
+  'the settings of docker-compose.yml are taken by each role, and its image starts what the tests start',
+  async (t) => {
+    const compose = read('docker-compose.yml');
+    const common = Object.fromEntries(
+      [...compose.matchAll(/^ {2}(SEALPOST_\w+): '?(.*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]),
     );
-  const image = read('Dockerfile');
-  t.match(image, /^ENTRYPOINT \["\/app\/bin\/sealpost\.js"\]\nCMD \["serve"\]$/m);
-  t.match(image, /^USER node$/m);
-});
+    t.ok(Object.keys(common).length >= 10);
+    const key = Buffer.alloc(32, 7).toString('base64');
+    const { SEALPOST_MASTER_KEY_FILE: file, ...settings } = common;
+    t.equal(file, '/secrets/master.key');
+    const roles = [...compose.matchAll(/SEALPOST_ROLES: (\w+)/g)].map(([, role = '']) => role);
+    t.same(roles.toSorted(), ['http', 'process', 'project']);
+    for (const role of roles)
+      t.doesNotThrow(
+        () =>
+          readServeConfig({
+            ...settings,
+            SEALPOST_MASTER_KEY: key,
+            HOST: '0.0.0.0',
+            SEALPOST_DATA_DIR: '/data',
+            SEALPOST_ROLES: role,
+          }),
+        role,
+      );
+    const image = read('Dockerfile');
+    t.match(image, /^ENTRYPOINT \["\/app\/bin\/sealpost\.js"\]\nCMD \["serve"\]$/m);
+    t.match(image, /^USER node$/m);
+  },
+);

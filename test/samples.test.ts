@@ -1,4 +1,7 @@
-/** The sample templates read well whatever optional variables a call leaves out: no sentence has a hole where a value would stand. */
+/**
+ * The sample templates read well whatever optional variables a call leaves out: no sentence has a hole where a value
+ * would stand.
+ */
 import t from 'tap';
 import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
@@ -39,7 +42,10 @@ const optionalWithin = (properties: Properties | undefined, above: Path): readon
     ...optionalWithin(property.itemSchema?.properties, [...above, name, '*']),
   ]);
 
-/** The paths of everything that a call may leave out; `*` stands for each item of an array. A default stands in for the top level. */
+/**
+ * The paths of everything that a call may leave out; `*` stands for each item of an array. A default stands in for the
+ * top level.
+ */
 const optionalOf = (variables: readonly VariableDefinition[]): readonly Path[] =>
   variables.flatMap(({ name, isCalculated, schema }) => {
     if (isCalculated === true || !isJsonObject(schema as Json)) return [];
@@ -72,7 +78,10 @@ void t.test('emails, in each language', async (t) => {
   }));
   for (const { slug, name, locale, content, values } of [...emailSamples, ...accounts]) {
     const paths: readonly Path[] = [[], ...optionalOf(content.variables)];
-    t.ok(slug !== 'order-confirmation' || paths.length > 5, 'the order confirmation has variables that may be left out');
+    t.ok(
+      slug !== 'order-confirmation' || paths.length > 5,
+      'the order confirmation has variables that may be left out',
+    );
     for (const path of paths) {
       const given = path.length === 0 ? values : (without(values, path) as JsonObject);
       const { html, text } = renderTemplate(content, given, locale === undefined ? {} : { language: { locale } });
@@ -94,30 +103,38 @@ void t.test('documents, in each language', async (t) => {
   }
 });
 
-void t.test('each sample has a second language, one runs from the right, and every text has its translation', async (t) => {
-  const own = [...sampleTemplates, ...sampleAttachments];
-  for (const { slug, translations } of own) t.equal(Object.keys(translations ?? {}).length, 1, slug);
-  t.match(
-    renderTemplate(emailContentOf(email('invitation')), email('invitation').exampleVariables, { language: { locale: 'ar' } }).html,
-    'dir="rtl"',
-  );
-  // What a language lacks is told by the check, see below; what stands as it stood is one of these.
-  const same = new Set([
-    'Online',
-    'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
-    '{{total}}',
-    '{{report.title}}: {{revenue}}',
-  ]);
-  for (const { slug, translations } of own)
-    for (const [text, translated] of Object.values(translations ?? {}).flatMap((texts) => Object.entries(texts)))
-      t.ok(text !== translated || [...same].some((one) => text.includes(one)), `${slug}: ${text}`);
-});
+void t.test(
+  'each sample has a second language, one runs from the right, and every text has its translation',
+  async (t) => {
+    const own = [...sampleTemplates, ...sampleAttachments];
+    for (const { slug, translations } of own) t.equal(Object.keys(translations ?? {}).length, 1, slug);
+    t.match(
+      renderTemplate(emailContentOf(email('invitation')), email('invitation').exampleVariables, {
+        language: { locale: 'ar' },
+      }).html,
+      'dir="rtl"',
+    );
+    // What a language lacks is told by the check, see below; what stands as it stood is one of these.
+    const same = new Set([
+      'Online',
+      'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
+      '{{total}}',
+      '{{report.title}}: {{revenue}}',
+    ]);
+    for (const { slug, translations } of own)
+      for (const [text, translated] of Object.values(translations ?? {}).flatMap((texts) => Object.entries(texts)))
+        t.ok(text !== translated || [...same].some((one) => text.includes(one)), `${slug}: ${text}`);
+  },
+);
 
 void t.test('the fonts that are shipped have every character of the documents', async (t) => {
   for (const { name, locale, content, values } of documentSamples) {
     const strict = { ...content, schema: { ...content.schema, missingCharacters: 'refuse' } };
     const document = expandTemplate(strict, values, locale === undefined ? {} : { language: { locale } });
-    await t.resolves(makePdf(document, new Map(), { title: name, author: company.name, createdAt: environment.at }, defaultLimits), name);
+    await t.resolves(
+      makePdf(document, new Map(), { title: name, author: company.name, createdAt: environment.at }, defaultLimits),
+      name,
+    );
   }
 });
 
@@ -127,7 +144,9 @@ const mailOf = (slug: string, values: JsonObject, locale?: string): string =>
 const documentOf = (slug: string, values: JsonObject, format: 'pdf' | 'excel' = 'pdf', locale?: string): string => {
   const { variables, schema, locale: own, timeZone, translations } = attachment(slug);
   const language = locale === undefined ? {} : { language: { locale } };
-  return JSON.stringify(expandTemplate({ variables, schema, locale: own, timeZone, translations }, values, { format, ...language }));
+  return JSON.stringify(
+    expandTemplate({ variables, schema, locale: own, timeZone, translations }, values, { format, ...language }),
+  );
 };
 
 void t.test('a mail and the documents beside it name the same sums, for the same variables', async (t) => {
@@ -150,12 +169,16 @@ void t.test('a mail and the documents beside it name the same sums, for the same
     t.match(mailOf('order-confirmation', variables, 'de'), inGerman);
     t.match(documentOf('invoice', variables, 'pdf', 'de'), inGerman);
   }
-  t.notMatch(mailOf('order-confirmation', { ...values, order: { ...order, discount: 0, shipping: 0 } } as JsonObject), /Discount|Shipping/);
+  t.notMatch(
+    mailOf('order-confirmation', { ...values, order: { ...order, discount: 0, shipping: 0 } } as JsonObject),
+    /Discount|Shipping/,
+  );
   const offer = { ...attachment('offer').exampleVariables, ...email('offer').exampleVariables };
   t.match(mailOf('offer', offer), '€13,035.54');
   t.match(documentOf('offer', offer), '€13,035.54');
   const report = { ...attachment('monthly-report').exampleVariables, ...email('monthly-report').exampleVariables };
-  for (const said of [mailOf('monthly-report', report), documentOf('monthly-report', report)]) t.match(said, '€166,770');
+  for (const said of [mailOf('monthly-report', report), documentOf('monthly-report', report)])
+    t.match(said, '€166,770');
 });
 
 void t.test('an invoice names its seller, and none is made with the account of an example', async (t) => {
@@ -166,13 +189,17 @@ void t.test('an invoice names its seller, and none is made with the account of a
     t.match(said, fact);
   const { order } = attachment('invoice').exampleVariables as { order: JsonObject };
   for (const other of [{ currency: 'USD' }, { items: [], discount: 0, shipping: 0 }])
-    t.notMatch(documentOf('invoice', { ...attachment('invoice').exampleVariables, order: { ...order, ...other } }), 'nSCT');
+    t.notMatch(
+      documentOf('invoice', { ...attachment('invoice').exampleVariables, order: { ...order, ...other } }),
+      'nSCT',
+    );
 });
 
 void t.test('the samples have no warning, and no letters below 7 points', async (t) => {
   const pointsOf = (json: string): readonly number[] =>
     [...json.matchAll(/font-size:([\d.]+)(px|pt)/g)].map(([, size, unit]) => Number(size) * (unit === 'px' ? 0.75 : 1));
-  for (const sample of sampleTemplates) t.same(checkEmailTemplate(emailContentOf(sample), defaultLimits).warnings, [], sample.slug);
+  for (const sample of sampleTemplates)
+    t.same(checkEmailTemplate(emailContentOf(sample), defaultLimits).warnings, [], sample.slug);
   for (const { slug, name, variables, schema, locale, timeZone, translations } of sampleAttachments) {
     const checked = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations }, defaultLimits, name);
     t.same(checked.warnings, [], slug);
@@ -212,9 +239,12 @@ void t.test('each sample with the least, the usual and the most of its variables
       );
       const sheets = readPdf(await pdfOf(content, given)).sheets.length;
       if (name === 'shipping-label') t.equal(sheets, 1, `the label with ${amount} is one sheet`);
-      if (name === 'ticket') t.equal(sheets, (given['tickets'] as readonly Json[]).length, `a sheet for each ticket with ${amount}`);
+      if (name === 'ticket')
+        t.equal(sheets, (given['tickets'] as readonly Json[]).length, `a sheet for each ticket with ${amount}`);
       if (content.schema.outputFormats.includes('excel'))
-        await t.resolves(makeWorkbook(expandTemplate(content, given, { format: 'excel' }), new Map(), metadata, defaultLimits));
+        await t.resolves(
+          makeWorkbook(expandTemplate(content, given, { format: 'excel' }), new Map(), metadata, defaultLimits),
+        );
     }
   t.notMatch(
     mailOf('shipping-notice', leastOf(email('shipping-notice').variables, email('shipping-notice').exampleVariables)),
@@ -226,7 +256,8 @@ void t.test('each sample with the least, the usual and the most of its variables
 const LINE_PT = 20;
 
 void t.test('what stands over a fixed picture does not move', async (t) => {
-  const placed = async (content: (typeof own)[number]['content'], values: JsonObject) => placedWords(await pdfOf(content, values));
+  const placed = async (content: (typeof own)[number]['content'], values: JsonObject) =>
+    placedWords(await pdfOf(content, values));
   let compared = 0;
   for (const { name, content, values } of own) {
     const pages = content.schema.pages.filter(({ pageSettings }) => pageSettings?.backgroundImage !== undefined);
@@ -239,10 +270,12 @@ void t.test('what stands over a fixed picture does not move', async (t) => {
     const tops = content.variables.filter(({ required, isCalculated }) => required !== true && isCalculated !== true);
     const missing: readonly Path[] = [...optionalOf(content.variables), ...tops.map(({ name: top }) => [top])];
     const others = await Promise.all(
-      [...missing.map((path) => without(values, path) as JsonObject), leastOf(content.variables, values)].map(async (given) => ({
-        given,
-        words: (await placed(shown, given)) ?? [],
-      })),
+      [...missing.map((path) => without(values, path) as JsonObject), leastOf(content.variables, values)].map(
+        async (given) => ({
+          given,
+          words: (await placed(shown, given)) ?? [],
+        }),
+      ),
     );
     for (const [at, { words }] of others.entries())
       for (const text of new Set(words.filter(({ page }) => page === 1).map((word) => word.text))) {
@@ -250,7 +283,8 @@ void t.test('what stands over a fixed picture does not move', async (t) => {
         if (before.length !== after.length) continue;
         const moved = after.map((top, index) => Math.abs(top - (before[index] ?? 0)));
         compared += 1;
-        if (Math.max(...moved) > LINE_PT) t.fail(`${name} without ${missing[at]?.join('.') ?? 'all that is optional'}: ${text} moved`);
+        if (Math.max(...moved) > LINE_PT)
+          t.fail(`${name} without ${missing[at]?.join('.') ?? 'all that is optional'}: ${text} moved`);
       }
     const last = [usual, (await placed(shown, mostOf(content.variables, values))) ?? []].map((words) =>
       ['From', 'Admits', 'Where'].flatMap((text) => topsOf(words, text)),

@@ -1,6 +1,6 @@
 /**
- * The least that any program must do to accept an email durably: check the body against the same schema, look up the key,
- * and answer when the body survives a power loss. Requests of one turn of the event loop share one commit.
+ * The least that any program must do to accept an email durably: check the body against the same schema, look up the
+ * key, and answer when the body survives a power loss. Requests of one turn of the event loop share one commit.
  */
 import { createHash } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
@@ -44,7 +44,10 @@ app.post(
   {
     schema: {
       body: SendEmailRequestSchema,
-      response: { 201: Type.Object({ id: Type.String(), status: Type.String() }), 401: Type.Object({ code: Type.String() }) },
+      response: {
+        201: Type.Object({ id: Type.String(), status: Type.String() }),
+        401: Type.Object({ code: Type.String() }),
+      },
     },
   },
   async (request, reply) => {

@@ -1,4 +1,7 @@
-/** The limit that the bus is measured against: the same pointers through the same driver, published and acknowledged as its documentation shows. */
+/**
+ * The limit that the bus is measured against: the same pointers through the same driver, published and acknowledged as
+ * its documentation shows.
+ */
 import { connect } from 'nats';
 import type { Pointer } from '../../src/domain/ports/bus.js';
 import type { RunOfBus } from '../bus.js';
@@ -18,12 +21,20 @@ export const openBareBus = async (url: string, name: string): Promise<RunOfBus> 
     max_msgs_per_subject: 1,
     discard_new_per_subject: true,
   });
-  await manager.consumers.add(stream, { durable_name: 'all', ack_policy: 'explicit' as never, max_ack_pending: ACK_PENDING_MAX });
+  await manager.consumers.add(stream, {
+    durable_name: 'all',
+    ack_policy: 'explicit' as never,
+    max_ack_pending: ACK_PENDING_MAX,
+  });
   const jetStream = connection.jetstream();
   const consumer = await jetStream.consumers.get(stream, 'all');
   return {
     publish: async (pointers) => {
-      await Promise.all(pointers.map((pointer) => jetStream.publish(`${name}.${pointer.priority}.${pointer.id}`, JSON.stringify(pointer))));
+      await Promise.all(
+        pointers.map((pointer) =>
+          jetStream.publish(`${name}.${pointer.priority}.${pointer.id}`, JSON.stringify(pointer)),
+        ),
+      );
     },
     consume: async (count) => {
       const messages = await consumer.consume({ max_messages: PULLED });

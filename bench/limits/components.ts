@@ -1,4 +1,7 @@
-/** The limit that an email with every component is measured against: the same parcel written by hand in Eta, HTML and text, with Eta's escaping, and its QR code. */
+/**
+ * The limit that an email with every component is measured against: the same parcel written by hand in Eta, HTML and
+ * text, with Eta's escaping, and its QR code.
+ */
 import { Eta } from 'eta';
 import QRCode from 'qrcode';
 import { writePng } from '../../src/adapters/render/code-picture.js';
@@ -228,5 +231,10 @@ export const parcelByHand = (
   check(variables);
   const subject = `Parcel ${variables.code} is on its way`;
   const data = { ...tools, ...variables, subject };
-  return { subject, html: htmlTemplate.call(eta, data), text: textTemplate.call(eta, data), code: draws ? draw(variables.url) : undefined };
+  return {
+    subject,
+    html: htmlTemplate.call(eta, data),
+    text: textTemplate.call(eta, data),
+    code: draws ? draw(variables.url) : undefined,
+  };
 };

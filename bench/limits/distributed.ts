@@ -1,7 +1,8 @@
 /**
- * The least that any program must do to take an email and deliver it on the servers of the distributed engine: in one process, through the
- * same drivers, the calls that one email of ours makes. It checks the body, asks the limiter, appends, publishes, consumes, reads the stream
- * and the tag of the row that holds its key, appends around one SMTP dialogue, acknowledges, and writes the read models that follow from the log.
+ * The least that any program must do to take an email and deliver it on the servers of the distributed engine: in one
+ * process, through the same drivers, the calls that one email of ours makes. It checks the body, asks the limiter,
+ * appends, publishes, consumes, reads the stream and the tag of the row that holds its key, appends around one SMTP
+ * dialogue, acknowledges, and writes the read models that follow from the log.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -50,7 +51,11 @@ const [accepted = [], ...delivery] = recipe.appends;
 const events = EventStoreDBClient.connectionString(place.urls.eventStore.replace(/[?&]prefix=.*$/, ''));
 const mongo = await MongoClient.connect(place.urls.mongodb, { writeConcern: { w: 'majority' }, maxPoolSize: 40 });
 const database = mongo.db();
-const append = async (stream: string, revision: bigint | typeof NO_STREAM, given: readonly RecipeEvent[]): Promise<void> => {
+const append = async (
+  stream: string,
+  revision: bigint | typeof NO_STREAM,
+  given: readonly RecipeEvent[],
+): Promise<void> => {
   const written = given.map(({ type, data, metadata }) =>
     binaryEvent({ id: randomUUID(), type, data: Buffer.from(data), metadata: Buffer.from(metadata) }),
   );
@@ -74,7 +79,9 @@ const openAccepting = (redis: Redis, keys: Db): (() => Promise<string>) => {
     numberOfKeys: 1,
     lua: `local n = redis.call('INCR', KEYS[1]) if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return { n, redis.call('PTTL', KEYS[1]) }`,
   });
-  const { hit } = redis as unknown as Readonly<{ hit: (key: string, windowMs: number) => Promise<readonly [number, number]> }>;
+  const { hit } = redis as unknown as Readonly<{
+    hit: (key: string, windowMs: number) => Promise<readonly [number, number]>;
+  }>;
   let taken = 0;
   let row = '';
   return async () => {
@@ -124,7 +131,11 @@ const startDispatch = async (deliver: (stream: string) => Promise<void>): Promis
   const manager = await connection.jetstreamManager();
   const stream = `${name.toUpperCase()}_LIMIT`;
   await manager.streams.add({ name: stream, subjects: [`${name}.limit.>`], retention: 'workqueue' as never });
-  await manager.consumers.add(stream, { durable_name: 'all', ack_policy: 'explicit' as never, max_ack_pending: PENDING_MAX });
+  await manager.consumers.add(stream, {
+    durable_name: 'all',
+    ack_policy: 'explicit' as never,
+    max_ack_pending: PENDING_MAX,
+  });
   const jetStream = connection.jetstream();
   const consumer = await jetStream.consumers.get(stream, 'all');
   const messages = await consumer.consume({ max_messages: LANES });
@@ -144,7 +155,8 @@ const startDispatch = async (deliver: (stream: string) => Promise<void>): Promis
   })();
 };
 
-const subscribed = () => events.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [`${name}.email`] }) });
+const subscribed = () =>
+  events.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [`${name}.email`] }) });
 
 /** Writes the documents of the emails that the log has had something of, every so often, then the checkpoint. */
 const startFolding = (): void => {
@@ -165,9 +177,17 @@ const startFolding = (): void => {
     for (const { collection, document } of recipe.documents) {
       const changes = [...batch].map(([_id, revision]): AnyBulkWriteOperation<{ _id: string; position: number }> => {
         const position = Number(revision);
-        return { replaceOne: { filter: { _id, position: { $lt: position } }, replacement: { ...document, position }, upsert: true } };
+        return {
+          replaceOne: {
+            filter: { _id, position: { $lt: position } },
+            replacement: { ...document, position },
+            upsert: true,
+          },
+        };
       });
-      await database.collection<{ _id: string; position: number }>(`limit.${collection}`).bulkWrite(changes, { ordered: true });
+      await database
+        .collection<{ _id: string; position: number }>(`limit.${collection}`)
+        .bulkWrite(changes, { ordered: true });
     }
     await database
       .collection<{ _id: string }>('limit-checkpoints')
@@ -193,7 +213,12 @@ const accept = openAccepting(new Redis(place.urls.redis), database);
 const app = Fastify({ bodyLimit: 10 * 1024 * 1024 }).withTypeProvider<TypeBoxTypeProvider>();
 app.post(
   '/api/emails/send',
-  { schema: { body: SendEmailRequestSchema, response: { 201: Type.Object({ id: Type.String(), status: Type.String() }) } } },
+  {
+    schema: {
+      body: SendEmailRequestSchema,
+      response: { 201: Type.Object({ id: Type.String(), status: Type.String() }) },
+    },
+  },
   async (_request, reply) => {
     const id = await accept();
     reply.code(201);

@@ -1,4 +1,7 @@
-/** The limits for documents: the same invoice written by hand for pdfmake, the same table by hand through exceljs' streaming writer. */
+/**
+ * The limits for documents: the same invoice written by hand for pdfmake, the same table by hand through exceljs'
+ * streaming writer.
+ */
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import ExcelJS from 'exceljs';
@@ -6,10 +9,16 @@ import pdfmake from 'pdfmake';
 import type { TDocumentDefinitions } from 'pdfmake/interfaces.js';
 import { SALES_COLUMNS, type Invoice, type Sale } from '../support/documents.js';
 
-const roboto = (style: string): string => createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
+const roboto = (style: string): string =>
+  createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
 
 pdfmake.setFonts({
-  Roboto: { normal: roboto('Regular'), bold: roboto('Medium'), italics: roboto('Italic'), bolditalics: roboto('MediumItalic') },
+  Roboto: {
+    normal: roboto('Regular'),
+    bold: roboto('Medium'),
+    italics: roboto('Italic'),
+    bolditalics: roboto('MediumItalic'),
+  },
 });
 pdfmake.setUrlAccessPolicy(() => false);
 pdfmake.setLocalAccessPolicy((path) => path.endsWith('.ttf'));
@@ -94,7 +103,8 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
 });
 
 /** In: the variables of the invoice. Out: the file. */
-export const pdfByHand = async (variables: Invoice): Promise<Uint8Array> => pdfmake.createPdf(definition(variables)).getBuffer();
+export const pdfByHand = async (variables: Invoice): Promise<Uint8Array> =>
+  pdfmake.createPdf(definition(variables)).getBuffer();
 
 const formats: Readonly<Partial<Record<(typeof SALES_COLUMNS)[number], string>>> = {
   placedAt: 'dd/mm/yyyy',
@@ -127,7 +137,11 @@ export const workbookByHand = async (sales: readonly Sale[]): Promise<Uint8Array
   });
   header.commit();
   for (const sale of sales) {
-    sheet.addRow(SALES_COLUMNS.map((name) => (name === 'placedAt' || name === 'paidAt' ? new Date(sale[name]) : sale[name]))).commit();
+    sheet
+      .addRow(
+        SALES_COLUMNS.map((name) => (name === 'placedAt' || name === 'paidAt' ? new Date(sale[name]) : sale[name])),
+      )
+      .commit();
   }
   sheet.autoFilter = { from: { row: 1, column: 1 }, to: { row: sales.length + 1, column: SALES_COLUMNS.length } };
   sheet.commit();

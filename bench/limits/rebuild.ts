@@ -1,4 +1,7 @@
-/** The least that any program must do to derive something from a log: read every event whole and in order, and parse its data. */
+/**
+ * The least that any program must do to derive something from a log: read every event whole and in order, and parse its
+ * data.
+ */
 import Sqlite from 'better-sqlite3';
 
 const PAGE = 1_000;
@@ -19,5 +22,6 @@ export const scanLog = (file: string, expected: number): void => {
     position = rows.at(-1)![0];
   }
   database.close();
-  if (events !== expected || fields < events) throw new Error(`the scan found ${events} events, the log has ${expected}`);
+  if (events !== expected || fields < events)
+    throw new Error(`the scan found ${events} events, the log has ${expected}`);
 };

@@ -1,4 +1,7 @@
-/** The limit that rendering is measured against: the same order confirmation written by hand in Eta, HTML and text, with Eta's escaping and nothing else. */
+/**
+ * The limit that rendering is measured against: the same order confirmation written by hand in Eta, HTML and text, with
+ * Eta's escaping and nothing else.
+ */
 import { Eta } from 'eta';
 
 export type Order = {
@@ -94,7 +97,8 @@ const tools = {
 const check = ({ customer, order }: OrderVariables): void => {
   if (typeof customer.firstName !== 'string' || typeof order.number !== 'string' || typeof order.currency !== 'string')
     throw new Error('wrong');
-  if (typeof order.total !== 'number' || typeof order.subtotal !== 'number' || typeof order.shipping !== 'number') throw new Error('wrong');
+  if (typeof order.total !== 'number' || typeof order.subtotal !== 'number' || typeof order.shipping !== 'number')
+    throw new Error('wrong');
   if (typeof order.trackingUrl !== 'string' || !Array.isArray(order.items)) throw new Error('wrong');
   for (const item of order.items) {
     if (
@@ -107,7 +111,9 @@ const check = ({ customer, order }: OrderVariables): void => {
   }
 };
 
-/** In: the variables of the sample order confirmation, and what the constants stand for. Out: subject, HTML and text. */
+/**
+ * In: the variables of the sample order confirmation, and what the constants stand for. Out: subject, HTML and text.
+ */
 export const renderByHand = (
   variables: OrderVariables,
   company: Readonly<Record<string, string>>,

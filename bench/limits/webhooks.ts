@@ -1,6 +1,6 @@
 /**
- * The least that any program must do to post webhooks: sign a body that is ready, and post it with undici, at the pace that each endpoint
- * may be posted to.
+ * The least that any program must do to post webhooks: sign a body that is ready, and post it with undici, at the pace
+ * that each endpoint may be posted to.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -29,7 +29,8 @@ export const captureMail = async (directory: string, env: Readonly<Record<string
     await service.accept(1, orderRequest);
     const raw = await mail;
     await service.stop();
-    if (!raw.includes('Subject: Your order NW-10000 is confirmed\r\n')) throw new Error('the captured mail is not the order confirmation');
+    if (!raw.includes('Subject: Your order NW-10000 is confirmed\r\n'))
+      throw new Error('the captured mail is not the order confirmation');
     return raw;
   } finally {
     service.kill();

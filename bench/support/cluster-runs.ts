@@ -1,4 +1,7 @@
-/** Runs of the service on the distributed engine, of the limit program on the same servers, and of the service in one directory: CPU of each email. */
+/**
+ * Runs of the service on the distributed engine, of the limit program on the same servers, and of the service in one
+ * directory: CPU of each email.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -27,7 +30,13 @@ const LOOK_EVERY_MS = 250;
 /** The settings of whoever delivers, beside the address of the relay. */
 export const smtpSettings = { SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) } as const;
 
-export type Ready = Readonly<{ cluster: Cluster; sink: Sink; place: Place; directory: string; env: Readonly<Record<string, string>> }>;
+export type Ready = Readonly<{
+  cluster: Cluster;
+  sink: Sink;
+  place: Place;
+  directory: string;
+  env: Readonly<Record<string, string>>;
+}>;
 type Options = Readonly<{
   workers: number;
   projectEnv?: Readonly<Record<string, string>>;
@@ -35,7 +44,11 @@ type Options = Readonly<{
 }>;
 
 /** Runs `work` with a service of its own on the servers, then stops it in order. */
-export const withCluster = <Result>(servers: Servers, options: Options, work: (ready: Ready) => Promise<Result>): Promise<Result> =>
+export const withCluster = <Result>(
+  servers: Servers,
+  options: Options,
+  work: (ready: Ready) => Promise<Result>,
+): Promise<Result> =>
   withDirectory((directory) =>
     servers.withPlace(directory, async (place) => {
       const sink = await startSink();
@@ -62,7 +75,8 @@ export const sendAll = async (service: Service, sink: Sink, count: number, befor
 export const settled = async (service: Service, sink: Sink, emails: number): Promise<void> => {
   await sink.took(emails);
   for (let waitedMs = 0; (await service.listed('sent')) < emails; waitedMs += LOOK_EVERY_MS) {
-    if (waitedMs > DEADLINE_MS) throw new Error(`${await service.listed('sent')} emails are listed as sent, ${emails} were accepted`);
+    if (waitedMs > DEADLINE_MS)
+      throw new Error(`${await service.listed('sent')} emails are listed as sent, ${emails} were accepted`);
     await wait(LOOK_EVERY_MS);
   }
 };
@@ -74,7 +88,9 @@ export const runCluster = (servers: Servers, { warmUp, emails }: Counts, workers
     const startMs = performance.now();
     await sendAll(cluster.service, sink, emails, warmUp);
     const emailsPerS = (emails * 1_000) / (performance.now() - startMs);
-    const [http = 0, process = 0, project = 0] = clusterRoles.map((role, at) => (cluster.cpuUs(role) - before[at]!) / emails);
+    const [http = 0, process = 0, project = 0] = clusterRoles.map(
+      (role, at) => (cluster.cpuUs(role) - before[at]!) / emails,
+    );
     return { cpuUs: http + process + project, byRole: { http, process, project }, emailsPerS };
   });
 
@@ -83,7 +99,10 @@ export const runEmbedded = ({ warmUp, emails }: Counts): Promise<number> =>
   withDirectory(async (directory) => {
     const sink = await startSink();
     try {
-      const service = await startService({ directory, env: { ...smtpSettings, SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}` } });
+      const service = await startService({
+        directory,
+        env: { ...smtpSettings, SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}` },
+      });
       try {
         await sendAll(service, sink, warmUp, 0);
         const before = service.program.cpuUs();
@@ -146,7 +165,11 @@ export const runLimit = (servers: Servers, { warmUp, emails }: Counts, recipe: R
   );
 
 /** Out: lines that say where the time of each role went, of one further run. */
-export const profileCluster = (servers: Servers, { warmUp, emails }: Counts, byRole: CpuByRole): Promise<readonly string[]> =>
+export const profileCluster = (
+  servers: Servers,
+  { warmUp, emails }: Counts,
+  byRole: CpuByRole,
+): Promise<readonly string[]> =>
   withDirectory(async (profilesAt) => {
     const of = (role: ClusterRole): string => join(profilesAt, role);
     for (const role of clusterRoles) mkdirSync(of(role));

@@ -1,4 +1,7 @@
-/** The service on the distributed engine as several processes: some answer requests, some deliver, one keeps the read models. */
+/**
+ * The service on the distributed engine as several processes: some answer requests, some deliver, one keeps the read
+ * models.
+ */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { profileOptions } from './profile.js';
@@ -32,7 +35,11 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 
 /** Starts a process and waits until it runs. */
-export const startRole = async (role: ClusterRole, env: Readonly<Record<string, string>>, profileDirectory?: string): Promise<Program> => {
+export const startRole = async (
+  role: ClusterRole,
+  env: Readonly<Record<string, string>>,
+  profileDirectory?: string,
+): Promise<Program> => {
   const program = startProgram({
     ...(profileDirectory === undefined
       ? { command: bin, args: ['serve'] }
@@ -49,7 +56,13 @@ export const startRole = async (role: ClusterRole, env: Readonly<Record<string, 
   }
 };
 
-export const startCluster = async ({ directory, env, workers, projectEnv = {}, profiles }: ClusterOptions): Promise<Cluster> => {
+export const startCluster = async ({
+  directory,
+  env,
+  workers,
+  projectEnv = {},
+  profiles,
+}: ClusterOptions): Promise<Cluster> => {
   const service = await startService({
     directory: join(directory, 'http'),
     env: { ...env, SEALPOST_ROLES: 'http' },

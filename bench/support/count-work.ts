@@ -1,6 +1,7 @@
 /**
- * Loaded before a program (`--import`): counts what it does in the main thread. On SIGUSR2 it writes the counts since the signal before to the
- * file that COUNT_WORK_FILE names, as JSON, and begins again; when the program ends it writes them too.
+ * Loaded before a program (`--import`): counts what it does in the main thread. On SIGUSR2 it writes the counts since
+ * the signal before to the file that COUNT_WORK_FILE names, as JSON, and begins again; when the program ends it writes
+ * them too.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
@@ -31,7 +32,8 @@ const counting = (owner: object, name: string, note: (self: unknown, args: reado
 const sizeOf = (value: unknown): number => {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (value instanceof Uint8Array) return value.byteLength;
-  if (typeof value === 'object' && value !== null) return Object.values(value).reduce<number>((sum, one) => sum + sizeOf(one), 0);
+  if (typeof value === 'object' && value !== null)
+    return Object.values(value).reduce<number>((sum, one) => sum + sizeOf(one), 0);
   return 8;
 };
 
@@ -95,7 +97,11 @@ if (isMainThread && file !== undefined) {
   let before = { bytes: bytes(), turns: performance.nodeTiming.uvMetricsInfo.loopCount };
   const tell = (): void => {
     const now = { bytes: bytes(), turns: performance.nodeTiming.uvMetricsInfo.loopCount };
-    const told = { ...counts, 'bytes allocated': now.bytes - before.bytes, 'event loop turns': now.turns - before.turns };
+    const told = {
+      ...counts,
+      'bytes allocated': now.bytes - before.bytes,
+      'event loop turns': now.turns - before.turns,
+    };
     writeFileSync(`${file}.new`, JSON.stringify(told));
     renameSync(`${file}.new`, file);
     counts = {};

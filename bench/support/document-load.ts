@@ -1,4 +1,7 @@
-/** What send calls notice of documents: a steady stream of plain mails to a service of its own, alone and while documents are made beside it. */
+/**
+ * What send calls notice of documents: a steady stream of plain mails to a service of its own, alone and while
+ * documents are made beside it.
+ */
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CreatedApiKey } from '../../src/api/keys.js';
@@ -17,7 +20,10 @@ const WARM_UP = 400;
 /** So that calls do not wait for each other: far below what the service can take. */
 const EVERY_MS = 5;
 
-/** In: an invoice of many pages. Out: the latencies of send calls, and how many documents were made beside the second series. */
+/**
+ * In: an invoice of many pages. Out: the latencies of send calls, and how many documents were made beside the second
+ * series.
+ */
 export const sendLatencies = async (
   directory: string,
   example: Invoice,
@@ -26,7 +32,10 @@ export const sendLatencies = async (
   const service = await startService({ directory, env: { SEALPOST_LOG_LEVEL: 'error' } });
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   try {
-    const headers = { authorization: `Bearer ${await keyOf(service.port, service.firstKey)}`, 'content-type': 'application/json' };
+    const headers = {
+      authorization: `Bearer ${await keyOf(service.port, service.firstKey)}`,
+      'content-type': 'application/json',
+    };
     const call = caller({ port: service.port, agent, headers });
     const created = await call('POST', '/api/templates/attachment', {
       slug: 'bench-invoice',
@@ -34,7 +43,8 @@ export const sendLatencies = async (
       ...invoiceTemplate(example),
       publish: true,
     });
-    if (created.status !== 201) throw new Error(`the template was answered ${created.status}: ${created.body.toString()}`);
+    if (created.status !== 201)
+      throw new Error(`the template was answered ${created.status}: ${created.body.toString()}`);
     const document = async (): Promise<void> => {
       const made = await call('GET', '/api/templates/attachment/bench-invoice/preview?format=pdf');
       if (made.status !== 200 || made.body.toString('latin1', 0, 5) !== '%PDF-')
@@ -64,7 +74,11 @@ type Answer = Readonly<{ status: number; body: Buffer }>;
 type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Answer>;
 
 const caller =
-  ({ port, agent, headers }: Readonly<{ port: number; agent: Agent; headers: Readonly<Record<string, string>> }>): Call =>
+  ({
+    port,
+    agent,
+    headers,
+  }: Readonly<{ port: number; agent: Agent; headers: Readonly<Record<string, string>> }>): Call =>
   (method, path, body) =>
     new Promise((resolve, reject) => {
       const sent = request({ host: '127.0.0.1', port, agent, headers, method, path }, (response) => {

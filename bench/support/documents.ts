@@ -1,4 +1,7 @@
-/** The documents under measurement: an invoice of any length as PDF, and a table of sales as workbook; the same in every run. */
+/**
+ * The documents under measurement: an invoice of any length as PDF, and a table of sales as workbook; the same in every
+ * run.
+ */
 import type { AttachmentTemplateContent } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -30,7 +33,13 @@ export const invoiceOf = (rows: number): Invoice => {
   const random = seeded(rows);
   const lines = Array.from({ length: rows }, (_, row) => {
     const [quantity, price] = [1 + Math.floor(random() * 40), Math.round(random() * 9_000 + 100) / 100];
-    return { sku: `NW-${1_000 + row}`, name: goods[row % goods.length]!, quantity, price, total: Math.round(quantity * price * 100) / 100 };
+    return {
+      sku: `NW-${1_000 + row}`,
+      name: goods[row % goods.length]!,
+      quantity,
+      price,
+      total: Math.round(quantity * price * 100) / 100,
+    };
   });
   return {
     invoice: { number: 'INV-2026-0417', issuedAt: '2026-11-21', dueAt: '2026-12-05' },
@@ -40,7 +49,8 @@ export const invoiceOf = (rows: number): Invoice => {
   };
 };
 
-const checked = (template: JsonObject): AttachmentTemplateContent => checkAttachmentTemplate(template, defaultLimits).content;
+const checked = (template: JsonObject): AttachmentTemplateContent =>
+  checkAttachmentTemplate(template, defaultLimits).content;
 const money = { style: 'currency', currency: 'EUR' };
 
 /** As a client of the API writes it. `example` becomes its default values. */
@@ -101,7 +111,8 @@ export const invoiceTemplate = (example: Invoice): JsonObject => ({
                   {
                     id: 'from',
                     type: 'rich-text',
-                    content: '<p><strong>{{__COMPANY_NAME__}}</strong><br>Rua do Sol 3<br>1200-001 Lisboa<br>Portugal</p>',
+                    content:
+                      '<p><strong>{{__COMPANY_NAME__}}</strong><br>Rua do Sol 3<br>1200-001 Lisboa<br>Portugal</p>',
                   },
                 ],
               },
@@ -123,7 +134,12 @@ export const invoiceTemplate = (example: Invoice): JsonObject => ({
                   ],
                 },
               },
-              { id: 'total', type: 'rich-text', content: '<p><strong>Total {{total}}</strong></p>', props: { align: 'right' } },
+              {
+                id: 'total',
+                type: 'rich-text',
+                content: '<p><strong>Total {{total}}</strong></p>',
+                props: { align: 'right' },
+              },
               {
                 id: 'terms',
                 type: 'rich-text',
@@ -210,7 +226,9 @@ export const salesContent = (): AttachmentTemplateContent =>
                     columns: SALES_COLUMNS.map((name) => ({
                       header: name,
                       content: `{{sale.${name}}}`,
-                      ...(name === 'placedAt' || name === 'paidAt' ? { format: { style: 'date', dateStyle: 'short' } } : {}),
+                      ...(name === 'placedAt' || name === 'paidAt'
+                        ? { format: { style: 'date', dateStyle: 'short' } }
+                        : {}),
                       ...(name === 'price' || name === 'total' ? { format: money } : {}),
                       ...(name === 'discount' ? { format: { style: 'percent' } } : {}),
                     })),

@@ -1,7 +1,16 @@
-/** The events of emails as they usually go, made up by a seed: a few templates, many customers, most mails delivered. */
+/**
+ * The events of emails as they usually go, made up by a seed: a few templates, many customers, most mails delivered.
+ */
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Cause } from '../../src/event-log/event-log.js';
-import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/core/ids.js';
+import {
+  emailStream,
+  assertDefined,
+  parseEmailId,
+  parseTeamId,
+  type StreamName,
+  type TeamId,
+} from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { orderRequest } from './orders.js';
 import { company } from './company.js';
@@ -13,9 +22,16 @@ export type Life = Readonly<{ stream: StreamName; cause: Cause; events: readonly
 
 const templates = Array.from({ length: 8 }, (_, n) => ({
   id: `018f0000-0000-7000-8000-0000000001${n.toString(16).padStart(2, '0')}`,
-  name: ['Order confirmation', 'Sign-in code', 'Newsletter', 'Shipping notice', 'Invoice', 'Welcome', 'Password reset', 'Review request'][
-    n
-  ]!,
+  name: [
+    'Order confirmation',
+    'Sign-in code',
+    'Newsletter',
+    'Shipping notice',
+    'Invoice',
+    'Welcome',
+    'Password reset',
+    'Review request',
+  ][n]!,
 }));
 const subjects = [
   'Your order {n} is confirmed',
@@ -65,7 +81,9 @@ const lastNames = [
 ];
 const domains = ['example.com', 'example.org', 'mail.example.net', 'post.example.co.uk'];
 
-/** What the deliveries of the n-th email come to: of a thousand 965 delivered, 15 bounced, 10 failed, 10 still queued. */
+/**
+ * What the deliveries of the n-th email come to: of a thousand 965 delivered, 15 bounced, 10 failed, 10 still queued.
+ */
 const fateOf = (dice: number): 'delivered' | 'bounced' | 'failed' | 'queued' =>
   dice < 0.965 ? 'delivered' : dice < 0.98 ? 'bounced' : dice < 0.99 ? 'failed' : 'queued';
 
@@ -84,7 +102,10 @@ type EmailVariables = Extract<EmailEvent, { type: 'EmailQueued' }>['sealed'] ext
   : never;
 
 /** Variables as an order has them; kept few, for they are large. */
-export const orderVariables: readonly EmailVariables[] = Array.from({ length: 16 }, (_, n) => orderRequest(n).variables);
+export const orderVariables: readonly EmailVariables[] = Array.from(
+  { length: 16 },
+  (_, n) => orderRequest(n).variables,
+);
 
 /** In: which email, when, and the dice. Out: its stream and events, in order. */
 export const lifeOf = ({ n, atMs, random, allDelivered, variables = {} }: LifeOptions): Life => {
@@ -153,9 +174,15 @@ const delivery = (fate: 'delivered' | 'bounced' | 'failed', at: (plusMs: number)
     data: { attempt: 1, at: at(130), host, worker: '018f0000-0000-7000-8000-0000000000ff', deadlineAt: at(600_000) },
   };
   if (fate === 'bounced')
-    return [attempted, { type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed: { replies: ['550 5.1.1 no such user'] } }];
+    return [
+      attempted,
+      { type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed: { replies: ['550 5.1.1 no such user'] } },
+    ];
   if (fate === 'failed')
-    return [attempted, { type: 'EmailFailed', data: { ...data, reason: 'refused' }, sealed: { replies: ['554 5.7.1 refused'] } }];
+    return [
+      attempted,
+      { type: 'EmailFailed', data: { ...data, reason: 'refused' }, sealed: { replies: ['554 5.7.1 refused'] } },
+    ];
   return [
     attempted,
     { type: 'EmailSent', data, sealed: { replies: ['250 2.0.0 Ok: queued as 4F1D2A'] } },

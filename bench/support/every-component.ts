@@ -16,7 +16,11 @@ export type ParcelVariables = {
 
 const rich = (id: string, content: string): JsonObject => ({ id, type: 'rich-text', content });
 
-export const everyComponentTemplate: Readonly<{ subject: string; variables: readonly JsonObject[]; schema: JsonObject }> = {
+export const everyComponentTemplate: Readonly<{
+  subject: string;
+  variables: readonly JsonObject[];
+  schema: JsonObject;
+}> = {
   subject: 'Parcel {{code}} is on its way',
   variables: [
     { name: 'total', type: 'number', required: true, format: { style: 'currency', currency: 'USD' } },
@@ -26,14 +30,20 @@ export const everyComponentTemplate: Readonly<{ subject: string; variables: read
       required: true,
       schema: {
         type: 'array',
-        itemSchema: { type: 'object', properties: { total: { type: 'number', format: { style: 'currency', currency: 'USD' } } } },
+        itemSchema: {
+          type: 'object',
+          properties: { total: { type: 'number', format: { style: 'currency', currency: 'USD' } } },
+        },
       },
     },
     {
       name: 'steps',
       type: 'array',
       required: true,
-      schema: { type: 'array', itemSchema: { type: 'object', properties: { at: { type: 'date', format: { style: 'date' } } } } },
+      schema: {
+        type: 'array',
+        itemSchema: { type: 'object', properties: { at: { type: 'date', format: { style: 'date' } } } },
+      },
     },
   ],
   schema: {
@@ -52,7 +62,11 @@ export const everyComponentTemplate: Readonly<{ subject: string; variables: read
             content: 'Follow {{code}}',
             props: { href: 'https://example.com/track?code={{code}}', align: 'center' },
           },
-          { id: 'photo', type: 'image', props: { src: 'https://example.com/photos/{{photo}}', alt: 'Photo of {{name}}', width: 240 } },
+          {
+            id: 'photo',
+            type: 'image',
+            props: { src: 'https://example.com/photos/{{photo}}', alt: 'Photo of {{name}}', width: 240 },
+          },
           {
             id: 'items',
             type: 'table',
@@ -92,7 +106,12 @@ export const everyComponentTemplate: Readonly<{ subject: string; variables: read
             props: { dataSource: '{{tips}}', itemVariable: 'tip' },
             children: [rich('tip', '<h4>{{tip.title}}</h4><p>{{tip.text}}</p>')],
           },
-          { id: 'points', type: 'list', content: '{{point}}', props: { dataSource: '{{points}}', itemVariable: 'point' } },
+          {
+            id: 'points',
+            type: 'list',
+            content: '{{point}}',
+            props: { dataSource: '{{points}}', itemVariable: 'point' },
+          },
           { id: 'code', type: 'qr-code', props: { value: '{{url}}', align: 'center' } },
           {
             id: 'old',

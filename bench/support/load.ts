@@ -25,12 +25,19 @@ export type LoadResult = Readonly<{
 }>;
 
 /** In: the parts of a request. Out: its bytes, as `LoadOptions.request` gives them. */
-export const httpRequest = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: unknown): Buffer => {
+export const httpRequest = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: unknown,
+): Buffer => {
   const payload = body === undefined ? '' : JSON.stringify(body);
   const all = {
     Host: '127.0.0.1',
     ...headers,
-    ...(body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(payload)) }),
+    ...(body === undefined
+      ? {}
+      : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(payload)) }),
   };
   const head = Object.entries(all)
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -58,7 +65,9 @@ const firstReply = (bytes: Buffer): Reply | undefined => {
 export const percentile = (latenciesMs: Float64Array, share: number): number =>
   latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * share))] ?? NaN;
 
-/** Sends all requests and resolves with what came back; rejects where a connection fails or an answer cannot be read. */
+/**
+ * Sends all requests and resolves with what came back; rejects where a connection fails or an answer cannot be read.
+ */
 export const load = async (options: LoadOptions): Promise<LoadResult> => {
   const { host = '127.0.0.1', port, connections, requests, request, perSecondMax = Infinity } = options;
   const statuses: Record<string, number> = {};
@@ -117,7 +126,9 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
         }
       });
       socket.on('error', reject);
-      socket.on('close', () => (answered < requests && sent < requests ? reject(new Error('the server closed a connection')) : resolve()));
+      socket.on('close', () =>
+        answered < requests && sent < requests ? reject(new Error('the server closed a connection')) : resolve(),
+      );
       next();
     });
 

@@ -1,4 +1,6 @@
-/** What a result was measured with: the commit, the versions, the disk and how it is told to keep things, the machine. */
+/**
+ * What a result was measured with: the commit, the versions, the disk and how it is told to keep things, the machine.
+ */
 import { execFileSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +18,9 @@ export const machine = (): Readonly<Record<string, string>> => ({
   commit: commit(),
   node: process.version,
   v8: process.versions.v8,
-  packages: ['better-sqlite3', 'eta', 'nodemailer', 'pdfmake', 'exceljs'].map((name) => `${name} ${versionOf(name)}`).join(', '),
+  packages: ['better-sqlite3', 'eta', 'nodemailer', 'pdfmake', 'exceljs']
+    .map((name) => `${name} ${versionOf(name)}`)
+    .join(', '),
   cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
   memory: `${Math.round(totalmem() / 2 ** 20)} MB`,
   kernel: output('uname', ['-sr']),
@@ -58,5 +62,7 @@ const output = (program: string, args: readonly string[]): string => {
 const commit = (): string => {
   const head = output('git', ['rev-parse', '--verify', 'HEAD']);
   if (head === 'unknown') return 'none';
-  return output('git', ['status', '--porcelain', '--', 'src', 'bench', 'package-lock.json']) === '' ? head : `${head} with changes`;
+  return output('git', ['status', '--porcelain', '--', 'src', 'bench', 'package-lock.json']) === ''
+    ? head
+    : `${head} with changes`;
 };

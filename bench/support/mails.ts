@@ -16,8 +16,12 @@ const at = '2026-11-21T10:00:00Z';
 const compiled = (template: unknown) =>
   openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
 
-/** The order confirmation that the figures are about: it stays as it is, so that figures of different days are of the same mail. */
-const fileOf = (name: string): JsonObject => JSON.parse(readFileSync(`${projectRoot}bench/support/${name}.json`, 'utf8')) as JsonObject;
+/**
+ * The order confirmation that the figures are about: it stays as it is, so that figures of different days are of the
+ * same mail.
+ */
+const fileOf = (name: string): JsonObject =>
+  JSON.parse(readFileSync(`${projectRoot}bench/support/${name}.json`, 'utf8')) as JsonObject;
 
 const orderOf = (rows: number): OrderVariables => {
   const variables = fileOf('order-confirmation-call')['variables'] as OrderVariables;
@@ -42,7 +46,9 @@ export const orderMails = (rows: number) => {
   };
 };
 
-/** A parcel with every component, or one with a type left out; `draws` says whether the program by hand draws a code. */
+/**
+ * A parcel with every component, or one with a type left out; `draws` says whether the program by hand draws a code.
+ */
 export const parcelMails = (draws: boolean, template: unknown = everyComponentTemplate) => {
   const render = compiled(template);
   return {

@@ -8,7 +8,18 @@ const order = readSampleCall('emails/order-confirmation').variables['order'] as 
 const names = ['Ceramic mug', 'Pour-over kettle', 'Ethiopia Guji', 'Fish & chips <large>', 'Filter papers'];
 const variants = ['Sage green', '0.9 l, matt black', 'Whole beans, 500 g', 'Crème', '100 pieces'];
 const firstNames = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald', 'Frances', 'Tony', 'Jørgen', 'Niklaus', 'Radia'];
-const lastNames = ['Example', 'Hopper', 'Dijkstra', 'Liskov', 'Knuth', 'Allen', 'Hoare', 'Sørensen', 'Wirth', 'Perlman'];
+const lastNames = [
+  'Example',
+  'Hopper',
+  'Dijkstra',
+  'Liskov',
+  'Knuth',
+  'Allen',
+  'Hoare',
+  'Sørensen',
+  'Wirth',
+  'Perlman',
+];
 
 export type OrderRequest = Readonly<{
   templateId: string;

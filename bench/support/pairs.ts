@@ -1,4 +1,7 @@
-/** Compares the CPU per operation of two programs: interleaved pairs, median of the ratios, bootstrap interval, and the limit against itself. */
+/**
+ * Compares the CPU per operation of two programs: interleaved pairs, median of the ratios, bootstrap interval, and the
+ * limit against itself.
+ */
 
 export type Operation = () => unknown;
 
@@ -23,7 +26,10 @@ export type PairsResult = Readonly<{
   oursUs: number;
   limitUs: number;
   ratio: Interval;
-  /** The limit against itself; where this is wider than 0.93 to 1.07, or there are fewer than 8 pairs, the run does not count. */
+  /**
+   * The limit against itself; where this is wider than 0.93 to 1.07, or there are fewer than 8 pairs, the run does not
+   * count.
+   */
   self: Interval;
   counts: boolean;
   pairs: number;
@@ -51,9 +57,19 @@ export const comparePairs = async (options: PairsOptions): Promise<PairsResult> 
 /** One run of a program, warmed up: µs of CPU per operation. Rejects where what the program did is wrong. */
 export type Measure = () => Promise<number>;
 
-export type MeasuresOptions = Readonly<{ name: string; ours: Measure; limit: Measure; pairs: number; operations: number; seed?: number }>;
+export type MeasuresOptions = Readonly<{
+  name: string;
+  ours: Measure;
+  limit: Measure;
+  pairs: number;
+  operations: number;
+  seed?: number;
+}>;
 
-/** Runs ours, limit and limit again, `pairs` times in random order, prints one line and answers the figures (µs of CPU per operation). */
+/**
+ * Runs ours, limit and limit again, `pairs` times in random order, prints one line and answers the figures (µs of CPU
+ * per operation).
+ */
 export const compareMeasures = async (options: MeasuresOptions): Promise<PairsResult> => {
   const { name, ours, limit, pairs, operations, seed = 1 } = options;
   const random = seeded(seed);
@@ -95,7 +111,9 @@ export const median = (values: readonly number[]): number => {
 
 /** The median and its 95 % interval by 2,000 bootstrap samples. */
 export const interval = (values: readonly number[], random: () => number): Interval => {
-  const medians = Array.from({ length: 2_000 }, () => median(values.map(() => values[Math.floor(random() * values.length)]!)));
+  const medians = Array.from({ length: 2_000 }, () =>
+    median(values.map(() => values[Math.floor(random() * values.length)]!)),
+  );
   medians.sort((a, b) => a - b);
   return { median: median(values), low: medians[49]!, high: medians[1_949]! };
 };
@@ -129,6 +147,7 @@ const cpuUsOf = async (operation: Operation, operations: number): Promise<number
 };
 
 const describe = ({ name, oursUs, limitUs, ratio, self, counts, pairs }: PairsResult): string => {
-  const shown = ({ median: middle, low, high }: Interval): string => `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+  const shown = ({ median: middle, low, high }: Interval): string =>
+    `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   return `${name}: ours ${oursUs.toFixed(1)} µs, limit ${limitUs.toFixed(1)} µs, ratio ${shown(ratio)}, limit against itself ${shown(self)}, ${pairs} pairs${counts ? '' : ' (does not count: too few pairs, or the band is wider than 0.93 to 1.07)'}`;
 };

@@ -23,11 +23,20 @@ export const partRules: readonly PartRule[] = [
   },
 ];
 
-/** In: a profile, and the CPU of one operation. Out: lines for people, parts first, then the functions that cost most. */
-export const describeProfile = ({ parts, functions }: ProfileReport, cpuUs: number, functionsShown = 25): readonly string[] => [
+/**
+ * In: a profile, and the CPU of one operation. Out: lines for people, parts first, then the functions that cost most.
+ */
+export const describeProfile = (
+  { parts, functions }: ProfileReport,
+  cpuUs: number,
+  functionsShown = 25,
+): readonly string[] => [
   ...parts.map(
-    ({ what, share }) => `  ${what.padEnd(20)} ${(share * 100).toFixed(1).padStart(5)} %  ${(share * cpuUs).toFixed(0).padStart(5)} µs`,
+    ({ what, share }) =>
+      `  ${what.padEnd(20)} ${(share * 100).toFixed(1).padStart(5)} %  ${(share * cpuUs).toFixed(0).padStart(5)} µs`,
   ),
   '  functions by self time:',
-  ...functions.slice(0, functionsShown).map(({ what, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${what}`),
+  ...functions
+    .slice(0, functionsShown)
+    .map(({ what, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${what}`),
 ];

@@ -1,4 +1,7 @@
-/** Breaks the time of a program down by part and by function: the samples of a V8 profile, with the lines of the sources. */
+/**
+ * Breaks the time of a program down by part and by function: the samples of a V8 profile, with the lines of the
+ * sources.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
@@ -10,15 +13,26 @@ type ProfileNode = Readonly<{
   callFrame: Readonly<{ functionName: string; url: string; lineNumber: number; columnNumber: number }>;
   children?: readonly number[];
 }>;
-type Profile = Readonly<{ nodes: readonly ProfileNode[]; startTime: number; samples: readonly number[]; timeDeltas: readonly number[] }>;
+type Profile = Readonly<{
+  nodes: readonly ProfileNode[];
+  startTime: number;
+  samples: readonly number[];
+  timeDeltas: readonly number[];
+}>;
 
-/** The first rule whose pattern is in the address of a frame gives the part of all that it calls, unless that has a part of its own. */
+/**
+ * The first rule whose pattern is in the address of a frame gives the part of all that it calls, unless that has a part
+ * of its own.
+ */
 export type PartRule = Readonly<{ part: string; pattern: RegExp }>;
 
 export type Share = Readonly<{ what: string; share: number }>;
 export type ProfileReport = Readonly<{ parts: readonly Share[]; functions: readonly Share[]; samples: number }>;
 
-/** Options of node that write a profile into that directory when the program ends. Sampling more often than each millisecond doubles the CPU. */
+/**
+ * Options of node that write a profile into that directory when the program ends. Sampling more often than each
+ * millisecond doubles the CPU.
+ */
 export const profileOptions = (directory: string): readonly string[] => [
   '--cpu-prof',
   '--cpu-prof-interval=1000',
@@ -28,7 +42,10 @@ export const profileOptions = (directory: string): readonly string[] => [
 /** Microseconds of the clock that profiles are stamped with, the same in every process. */
 export const profileClockUs = (): number => Number(process.hrtime.bigint() / 1_000n);
 
-/** In: the directory, the moments between which samples count, and the parts. Out: shares of the time that was not idle, largest first. */
+/**
+ * In: the directory, the moments between which samples count, and the parts. Out: shares of the time that was not idle,
+ * largest first.
+ */
 export const readProfile = (
   directory: string,
   window: Readonly<{ fromUs: number; toUs: number }>,
@@ -49,7 +66,8 @@ export const readProfile = (
     const deltaUs = timeDeltas[index] ?? 0;
     at += deltaUs;
     const node = byId.get(id);
-    if (node === undefined || at < window.fromUs || at > window.toUs || node.callFrame.functionName === '(idle)') return;
+    if (node === undefined || at < window.fromUs || at > window.toUs || node.callFrame.functionName === '(idle)')
+      return;
     total += deltaUs;
     counted += 1;
     add(parts, partOf.get(id) ?? 'node', deltaUs);
@@ -59,7 +77,8 @@ export const readProfile = (
   return { parts: shares(parts, total), functions: shares(functions, total), samples: counted };
 };
 
-const add = (sums: Map<string, number>, key: string, value: number): void => void sums.set(key, (sums.get(key) ?? 0) + value);
+const add = (sums: Map<string, number>, key: string, value: number): void =>
+  void sums.set(key, (sums.get(key) ?? 0) + value);
 
 const shares = (sums: ReadonlyMap<string, number>, total: number): readonly Share[] =>
   [...sums].map(([what, sum]) => ({ what, share: sum / total })).sort((a, b) => b.share - a.share);
@@ -72,7 +91,10 @@ const partsOf = (nodes: readonly ProfileNode[], rules: readonly PartRule[]): Rea
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const node = byId.get(next.id)!;
     const { url, functionName } = node.callFrame;
-    const own = functionName === '(garbage collector)' ? 'garbage collection' : rules.find(({ pattern }) => pattern.test(url))?.part;
+    const own =
+      functionName === '(garbage collector)'
+        ? 'garbage collection'
+        : rules.find(({ pattern }) => pattern.test(url))?.part;
     const part = own ?? next.part;
     if (part !== undefined) found.set(node.id, part);
     for (const id of node.children ?? []) open.push({ id, part });
@@ -87,7 +109,9 @@ const mapOf = (file: string): SourceMap | undefined => {
     const map = `${file}.map`;
     maps.set(
       file,
-      existsSync(map) ? new SourceMap(JSON.parse(readFileSync(map, 'utf8')) as ConstructorParameters<typeof SourceMap>[0]) : undefined,
+      existsSync(map)
+        ? new SourceMap(JSON.parse(readFileSync(map, 'utf8')) as ConstructorParameters<typeof SourceMap>[0])
+        : undefined,
     );
   }
   return maps.get(file);
@@ -103,6 +127,8 @@ const placeOf = ({ callFrame: { functionName, url, lineNumber, columnNumber } }:
   const entry = mapOf(file)?.findEntry(lineNumber, columnNumber);
   const line = entry !== undefined && 'originalLine' in entry ? entry.originalLine : lineNumber;
   const inProject =
-    file.startsWith(builtAt) && entry !== undefined ? file.slice(builtAt.length).replace(/\.js$/, '.ts') : relative(projectRoot, file);
+    file.startsWith(builtAt) && entry !== undefined
+      ? file.slice(builtAt.length).replace(/\.js$/, '.ts')
+      : relative(projectRoot, file);
   return `${name} ${inProject}:${line + 1}`;
 };

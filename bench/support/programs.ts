@@ -1,4 +1,7 @@
-/** Programs under measurement: started on a core of their own, their CPU time and memory read from /proc, ended for sure. */
+/**
+ * Programs under measurement: started on a core of their own, their CPU time and memory read from /proc, ended for
+ * sure.
+ */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +14,10 @@ export type Program = Readonly<{
   cpuUs: () => number;
   /** Resident memory in bytes: of now, and the most it ever was. */
   memory: () => Readonly<{ rssBytes: number; peakBytes: number }>;
-  /** Resolves with the match when the output so far, both streams together, has one; rejects where the program ends first or after 60 s. */
+  /**
+   * Resolves with the match when the output so far, both streams together, has one; rejects where the program ends
+   * first or after 60 s.
+   */
   saw: (pattern: RegExp) => Promise<RegExpMatchArray>;
   /** What it wrote last. */
   output: () => string;
@@ -29,8 +35,9 @@ export type ProgramOptions = Readonly<{
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
   /**
-   * `system` is what is measured; `load` is the generator and the sink. Each side has a core where there are two, so that its CPU time is
-   * its own. `any` runs wherever there is room, as it does where it is used: for what is measured in time that passes.
+   * `system` is what is measured; `load` is the generator and the sink. Each side has a core where there are two, so
+   * that its CPU time is its own. `any` runs wherever there is room, as it does where it is used: for what is measured
+   * in time that passes.
    */
   side: Side;
 }>;
@@ -57,7 +64,8 @@ export const pinToLoad = (): void => {
 
 /** Starts the program; its standard input stays open until it is stopped. */
 export const startProgram = ({ command, args, env = {}, side }: ProgramOptions): Program => {
-  const [file, all] = hasTwoCores && side !== 'any' ? ['taskset', ['-c', coreOf[side], command, ...args]] : [command, [...args]];
+  const [file, all] =
+    hasTwoCores && side !== 'any' ? ['taskset', ['-c', coreOf[side], command, ...args]] : [command, [...args]];
   const child = spawn(file, all, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
@@ -88,7 +96,8 @@ export const startProgram = ({ command, args, env = {}, side }: ProgramOptions):
         child.kill('SIGTERM');
         await ended;
       }
-      if (child.exitCode !== 0) throw new Error(`${command} ended with ${child.exitCode ?? child.signalCode}:\n${text()}`);
+      if (child.exitCode !== 0)
+        throw new Error(`${command} ended with ${child.exitCode ?? child.signalCode}:\n${text()}`);
     },
     kill: () => void child.kill('SIGKILL'),
   };

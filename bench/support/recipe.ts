@@ -56,7 +56,10 @@ const lastEmail = async (url: string): Promise<readonly StoredEvent[]> => {
 const inAppends = (stream: readonly StoredEvent[]): readonly (readonly RecipeEvent[])[] => {
   const appends = new Map<string, RecipeEvent[]>();
   for (const event of stream) {
-    const { occurredAt, causationId } = JSON.parse(event.metadata) as Readonly<{ occurredAt: string; causationId: string }>;
+    const { occurredAt, causationId } = JSON.parse(event.metadata) as Readonly<{
+      occurredAt: string;
+      causationId: string;
+    }>;
     const { type, data, metadata } = toServerEvent(event);
     const key = `${occurredAt} ${causationId}`;
     appends.set(key, [

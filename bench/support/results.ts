@@ -60,7 +60,10 @@ export const figuresOf = (
 /** The exit code of a benchmark that was right but too restless to decide whether its target is met. */
 export const UNDECIDED = 3;
 
-/** Prints the figures, writes them to bench/results, and notes in the exit code where a target is missed (1) or not decided. */
+/**
+ * Prints the figures, writes them to bench/results, and notes in the exit code where a target is missed (1) or not
+ * decided.
+ */
 export const report = (result: BenchResult): void => {
   console.log(`\n${result.name}`);
   for (const line of rows(result.figures)) console.log(`  ${line}`);
@@ -70,7 +73,8 @@ export const report = (result: BenchResult): void => {
     `${JSON.stringify({ ...result, measuredAt: new Date().toISOString() }, null, 2)}\n`,
   );
   if (!result.figures.every(isMet)) process.exitCode = 1;
-  else if (result.figures.some(({ target, counts }) => target !== undefined && counts === false)) process.exitCode = UNDECIDED;
+  else if (result.figures.some(({ target, counts }) => target !== undefined && counts === false))
+    process.exitCode = UNDECIDED;
 };
 
 const rows = (figures: readonly Figure[]): readonly string[] => {

@@ -20,7 +20,8 @@ export const assertSameMail = (ours: Mail, byHand: Mail): void => {
   if (a !== b) throw new Error(`the HTML says something else:\n${a}\n\n${b}`);
   // Columns of a text part are as wide as what stands in them.
   const squeezed = (text: string): string => text.replace(/ +/g, ' ');
-  if (squeezed(ours.text) !== squeezed(byHand.text)) throw new Error(`the text differs:\n${ours.text}\n\n${byHand.text}`);
+  if (squeezed(ours.text) !== squeezed(byHand.text))
+    throw new Error(`the text differs:\n${ours.text}\n\n${byHand.text}`);
   if (Math.abs(ours.html.length / byHand.html.length - 1) > SIZE_SHARE)
     throw new Error(`the two differ in size: ${ours.html.length} and ${byHand.html.length}`);
 };

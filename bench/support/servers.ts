@@ -1,6 +1,7 @@
 /**
- * The servers of the distributed engine: those that the environment names (SEALPOST_TEST_…_URL), else started from the folder that
- * setup.sh filled (SEALPOST_TEST_SERVERS) or from the programs of the PATH. EventStoreDB's stand-in runs as a process of its own.
+ * The servers of the distributed engine: those that the environment names (SEALPOST_TEST_…_URL), else started from the
+ * folder that setup.sh filled (SEALPOST_TEST_SERVERS) or from the programs of the PATH. EventStoreDB's stand-in runs as
+ * a process of its own.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -35,16 +36,22 @@ const script = join(projectRoot, 'test/support/servers/up.sh');
 export const openServers = async (directory: string): Promise<Servers> => {
   const up = (...args: readonly string[]): string => {
     const [verb = '', ...rest] = args;
-    return execFileSync(script, [verb, process.env[folderVariable] ?? '-', directory, ...rest], { encoding: 'utf8' }).trim();
+    return execFileSync(script, [verb, process.env[folderVariable] ?? '-', directory, ...rest], {
+      encoding: 'utf8',
+    }).trim();
   };
   const urls: Record<string, string> = {};
   try {
-    for (const name of started) urls[name] = process.env[variableOf[name]] ?? up('start', name, String(await freePort()));
+    for (const name of started)
+      urls[name] = process.env[variableOf[name]] ?? up('start', name, String(await freePort()));
   } catch (cause) {
     up('drop');
-    throw new Error(`a server is missing: set ${folderVariable} to the folder that setup.sh filled, or the URLs of servers that run`, {
-      cause,
-    });
+    throw new Error(
+      `a server is missing: set ${folderVariable} to the folder that setup.sh filled, or the URLs of servers that run`,
+      {
+        cause,
+      },
+    );
   }
   const { nats = '', redis = '', mongodb = '' } = urls;
   const real = process.env[variableOf.eventstore];
@@ -57,7 +64,11 @@ export const openServers = async (directory: string): Promise<Servers> => {
         return await work(placeOf(name, { eventStore: real ?? standIn?.url() ?? '', mongodb, nats, redis }));
       } finally {
         await standIn?.kill();
-        await Promise.all([dropMongoDatabase(mongodb, name), dropRedisKeys(redis, name), dropNatsStreams(nats, name.toUpperCase())]);
+        await Promise.all([
+          dropMongoDatabase(mongodb, name),
+          dropRedisKeys(redis, name),
+          dropNatsStreams(nats, name.toUpperCase()),
+        ]);
       }
     },
     stop: () => void up('drop'),

@@ -13,7 +13,10 @@ export const CONNECTIONS = 64;
 export type Service = Readonly<{
   program: Program;
   port: number;
-  /** Posts emails, the n-th with the n-th body, and resolves when all are answered. Rejects where one is not answered 201. */
+  /**
+   * Posts emails, the n-th with the n-th body, and resolves when all are answered. Rejects where one is not answered
+   * 201.
+   */
   accept: (count: number, bodyOf: (n: number) => unknown) => Promise<LoadResult>;
   /** The header of a key that no rate limit holds up. */
   authorization: string;
@@ -39,7 +42,12 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 
 /** Starts the service and waits until it listens. Logs warnings only: the limits write no log either. */
-export const startService = async ({ directory, env = {}, nodeOptions = [], side = 'system' }: ServiceOptions): Promise<Service> => {
+export const startService = async ({
+  directory,
+  env = {},
+  nodeOptions = [],
+  side = 'system',
+}: ServiceOptions): Promise<Service> => {
   mkdirSync(directory, { recursive: true });
   const program = startProgram({
     ...(nodeOptions.length === 0
@@ -66,7 +74,9 @@ export const startService = async ({ directory, env = {}, nodeOptions = [], side
       authorization,
       accept: (count, bodyOf) => post(port, authorization, count, bodyOf),
       listed: async (status) => {
-        const answer = await fetch(`http://127.0.0.1:${port}/api/emails?limit=1&status=${status}`, { headers: { authorization } });
+        const answer = await fetch(`http://127.0.0.1:${port}/api/emails?limit=1&status=${status}`, {
+          headers: { authorization },
+        });
         if (!answer.ok) throw new Error(`the list was answered ${answer.status}: ${await answer.text()}`);
         return ((await answer.json()) as { meta: { total: number } }).meta.total;
       },
@@ -83,7 +93,11 @@ const unlimitedKey = async (port: number, firstKey: string): Promise<string> => 
   const answer = await fetch(`http://127.0.0.1:${port}/api/api-keys`, {
     method: 'POST',
     headers: { authorization: `Bearer ${firstKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', permissions: ['emails:send', 'emails:read'], rateLimit: defaultLimits.apiKeyRateLimitMax }),
+    body: JSON.stringify({
+      name: 'bench',
+      permissions: ['emails:send', 'emails:read'],
+      rateLimit: defaultLimits.apiKeyRateLimitMax,
+    }),
   });
   if (answer.status !== 201) throw new Error(`no key was made: ${answer.status} ${await answer.text()}`);
   return ((await answer.json()) as CreatedApiKey).key;
@@ -93,7 +107,12 @@ const unlimitedKey = async (port: number, firstKey: string): Promise<string> => 
 const BODIES = 64;
 
 /** Posts emails to any server that takes them as sealpost does. Rejects where one is not answered 201. */
-export const post = async (port: number, authorization: string, count: number, bodyOf: (n: number) => unknown): Promise<LoadResult> => {
+export const post = async (
+  port: number,
+  authorization: string,
+  count: number,
+  bodyOf: (n: number) => unknown,
+): Promise<LoadResult> => {
   const requests = Array.from({ length: BODIES }, (_, n) =>
     httpRequest('POST', '/api/emails/send', { Authorization: authorization }, bodyOf(n)),
   );

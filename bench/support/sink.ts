@@ -1,4 +1,6 @@
-/** A sink for mail that is faster than anything that sends: smtp-sink of Postfix, which runs from its unpacked package. */
+/**
+ * A sink for mail that is faster than anything that sends: smtp-sink of Postfix, which runs from its unpacked package.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -27,7 +29,14 @@ export const startSink = async (): Promise<Sink> => {
   const program = startProgram({
     command: file,
     // It prints its counters after each mail, and wants another user than root.
-    args: ['-c', '-m', String(SESSIONS_MAX), ...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []), `127.0.0.1:${port}`, '1024'],
+    args: [
+      '-c',
+      '-m',
+      String(SESSIONS_MAX),
+      ...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []),
+      `127.0.0.1:${port}`,
+      '1024',
+    ],
     env: { LD_LIBRARY_PATH: libraries },
     side: 'load',
   });
@@ -61,9 +70,12 @@ const sinkProgram = (): Readonly<{ file: string; libraries: string }> => {
       const archive = readdirSync(directory).find((name) => name.endsWith('.deb'));
       execFileSync('dpkg-deb', ['-x', join(directory, archive ?? ''), directory], { stdio: 'ignore' });
     } catch (cause) {
-      throw new Error('smtp-sink is not here and could not be fetched: install the package postfix, or run this on Debian with network', {
-        cause,
-      });
+      throw new Error(
+        'smtp-sink is not here and could not be fetched: install the package postfix, or run this on Debian with network',
+        {
+          cause,
+        },
+      );
     }
   }
   return { file, libraries: join(directory, 'usr/lib/postfix') };
@@ -81,7 +93,12 @@ const freePort = async (): Promise<number> => {
 /** The kernel's table of sockets tells it without a session, which the sink would count. */
 const listening = async (port: number): Promise<void> => {
   for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 20) {
-    if (readFileSync('/proc/net/tcp', 'utf8').includes(`:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`)) return;
+    if (
+      readFileSync('/proc/net/tcp', 'utf8').includes(
+        `:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`,
+      )
+    )
+      return;
     await wait(20);
   }
   throw new Error('smtp-sink does not listen');

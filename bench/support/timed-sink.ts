@@ -1,4 +1,7 @@
-/** A relay that takes every mail, tells when each dialogue began, and greets nobody before it is opened: until then everything waits. */
+/**
+ * A relay that takes every mail, tells when each dialogue began, and greets nobody before it is opened: until then
+ * everything waits.
+ */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
@@ -6,7 +9,10 @@ export type TimedSink = Readonly<{
   port: number;
   /** From here on sessions are greeted, those that wait for it too. */
   open: () => void;
-  /** When the dialogue of the mail from that address began, by `performance.now()`, and as the how many-th; undefined where it has not. */
+  /**
+   * When the dialogue of the mail from that address began, by `performance.now()`, and as the how many-th; undefined
+   * where it has not.
+   */
   beganAt: (sender: string) => Readonly<{ atMs: number; place: number }> | undefined;
   /** How many dialogues have begun. */
   dialogues: () => number;

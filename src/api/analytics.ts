@@ -23,9 +23,15 @@ const range = {
 };
 
 const filters = {
-  templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Emails of this template; not together with `tag`' })),
+  templateId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Emails of this template; not together with `tag`' }),
+  ),
   tag: Type.Optional(
-    Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'Emails with this tag; not together with `templateId`' }),
+    Type.String({
+      minLength: 1,
+      maxLength: limits.tagCharsMax,
+      description: 'Emails with this tag; not together with `templateId`',
+    }),
   ),
 };
 
@@ -88,7 +94,8 @@ export const EmailTotalsSchema = Type.Object(
   closed,
 );
 
-const percentOf = (what: string) => nullable(Type.Number({ description: `In percent of ${what}; null where there is none` }));
+const percentOf = (what: string) =>
+  nullable(Type.Number({ description: `In percent of ${what}; null where there is none` }));
 const ofEnded = percentOf('the emails that were sent, bounced or failed, each counted once');
 
 export const EmailRatesSchema = Type.Object(
@@ -105,7 +112,11 @@ export const EmailRatesSchema = Type.Object(
 );
 
 const averageMs = (until: string) =>
-  nullable(Type.Integer({ description: `Milliseconds, on average, ${until}; null where there is none, and for a template or tag` }));
+  nullable(
+    Type.Integer({
+      description: `Milliseconds, on average, ${until}; null where there is none, and for a template or tag`,
+    }),
+  );
 
 export const EmailTimesSchema = Type.Object(
   {
@@ -116,9 +127,15 @@ export const EmailTimesSchema = Type.Object(
   closed,
 );
 
-const period = { range: RangeSchema, totals: EmailTotalsSchema, rates: EmailRatesSchema, times: EmailTimesSchema } satisfies TProperties;
+const period = {
+  range: RangeSchema,
+  totals: EmailTotalsSchema,
+  rates: EmailRatesSchema,
+  times: EmailTimesSchema,
+} satisfies TProperties;
 const isLowerBound = Type.Boolean({
-  description: 'True where there may be more: on some day the template or tag was not among those that are counted by name',
+  description:
+    'True where there may be more: on some day the template or tag was not among those that are counted by name',
 });
 
 export const AnalyticsPeriodSchema = Type.Object(period, closed);

@@ -32,7 +32,10 @@ export const CreateOAuthAppRequestSchema = Type.Object(
   {
     ...described,
     kind: Type.Optional(
-      enumOf(['confidential', 'public'], '`public`: a program that cannot keep a secret, such as one in a browser; default: confidential'),
+      enumOf(
+        ['confidential', 'public'],
+        '`public`: a program that cannot keep a secret, such as one in a browser; default: confidential',
+      ),
     ),
   },
   closed,
@@ -59,7 +62,10 @@ export const OAuthAppRecordSchema = Type.Object(
 export type OAuthAppRecord = Static<typeof OAuthAppRecordSchema>;
 
 export const CreatedOAuthAppSchema = Type.Composite(
-  [OAuthAppRecordSchema, Type.Object({ clientSecret: nullable(Type.String({ description: 'Shown this once; null for a public app' })) })],
+  [
+    OAuthAppRecordSchema,
+    Type.Object({ clientSecret: nullable(Type.String({ description: 'Shown this once; null for a public app' })) }),
+  ],
   closed,
 );
 export type CreatedOAuthApp = Static<typeof CreatedOAuthAppSchema>;
@@ -75,7 +81,10 @@ export const RotateAppSecretRequestSchema = Type.Object(
 export type RotateAppSecretRequest = Static<typeof RotateAppSecretRequestSchema>;
 
 export const RotatedAppSecretSchema = Type.Composite(
-  [OAuthAppRecordSchema, Type.Object({ clientSecret: Type.String({ description: 'Shown this once' }), oldSecretUntil: time })],
+  [
+    OAuthAppRecordSchema,
+    Type.Object({ clientSecret: Type.String({ description: 'Shown this once' }), oldSecretUntil: time }),
+  ],
   closed,
 );
 export type RotatedAppSecret = Static<typeof RotatedAppSecretSchema>;

@@ -34,7 +34,10 @@ export const AuditEntrySchema = Type.Object(
     category: enumOf(auditCategories),
     action: Type.String({ description: 'As `api_key.created`' }),
     actor: Type.Object(
-      { type: enumOf(auditActors), id: nullable(Type.String({ description: 'Id of the user, the API key, or the grant of the app' })) },
+      {
+        type: enumOf(auditActors),
+        id: nullable(Type.String({ description: 'Id of the user, the API key, or the grant of the app' })),
+      },
       closed,
     ),
     target: nullable(Type.Object({ type: Type.String(), id: Type.String() }, closed)),
@@ -42,7 +45,9 @@ export const AuditEntrySchema = Type.Object(
     code: nullable(Type.String({ description: 'With which code it was denied' })),
     count: Type.Integer({ description: 'How often within one minute; above 1 only of what is counted' }),
     detail: nullable(Type.String({ description: 'The role, the reason, the permissions, the endpoint' })),
-    network: nullable(Type.String({ description: 'The address from which it was called; null where it is not kept, or forgotten' })),
+    network: nullable(
+      Type.String({ description: 'The address from which it was called; null where it is not kept, or forgotten' }),
+    ),
     agent: nullable(Type.String({ description: 'User agent of the caller' })),
     requestId: Type.String(),
   },
@@ -53,4 +58,7 @@ export type AuditEntryRecord = Static<typeof AuditEntrySchema>;
 export const auditFormats = ['jsonl', 'csv'] as const;
 export type AuditFormat = (typeof auditFormats)[number];
 
-export const AuditExportQuerySchema = Type.Object({ format: Type.Optional(enumOf(auditFormats, 'Default: jsonl')), ...period }, closed);
+export const AuditExportQuerySchema = Type.Object(
+  { format: Type.Optional(enumOf(auditFormats, 'Default: jsonl')), ...period },
+  closed,
+);

@@ -22,9 +22,17 @@ export const UsageStatsSchema = Type.Object(
     attachment: UsageSchema,
     billingPeriod: Type.String({ format: 'date', description: 'The first day of the month that is counted, in UTC' }),
     period: Type.String({ description: 'The month, as `2030-01`' }),
-    emailsSent: Type.Integer({ minimum: 0, description: 'Emails accepted in the month, without those that were cancelled' }),
-    creditsUsed: Type.Integer({ minimum: 0, description: 'One for each email, and one for each document that was made for it' }),
-    creditsRemaining: nullable(Type.Integer({ minimum: 0, description: 'null where the team is not billed by credits' })),
+    emailsSent: Type.Integer({
+      minimum: 0,
+      description: 'Emails accepted in the month, without those that were cancelled',
+    }),
+    creditsUsed: Type.Integer({
+      minimum: 0,
+      description: 'One for each email, and one for each document that was made for it',
+    }),
+    creditsRemaining: nullable(
+      Type.Integer({ minimum: 0, description: 'null where the team is not billed by credits' }),
+    ),
     quota: nullable(Type.Integer({ minimum: 0, description: 'Emails a month; null for any number' })),
     billing: enumOf(['credits', 'plan', 'unmetered']),
     plan: nullable(enumOf(planNames)),
@@ -32,7 +40,10 @@ export const UsageStatsSchema = Type.Object(
       {
         emails: Type.Integer({ minimum: 0, description: 'Beyond the quota' }),
         costCents: nullable(
-          Type.Integer({ minimum: 0, description: 'In cents of US dollars, rounded up; null where the price is agreed' }),
+          Type.Integer({
+            minimum: 0,
+            description: 'In cents of US dollars, rounded up; null where the price is agreed',
+          }),
         ),
       },
       closed,
@@ -43,7 +54,8 @@ export const UsageStatsSchema = Type.Object(
 );
 export type UsageStats = Static<typeof UsageStatsSchema>;
 
-const date = (description: string) => Type.Optional(Type.String({ minLength: 10, maxLength: 10, description, examples: ['2030-01-31'] }));
+const date = (description: string) =>
+  Type.Optional(Type.String({ minLength: 10, maxLength: 10, description, examples: ['2030-01-31'] }));
 
 export const UsageQuerySchema = Type.Object(
   {
@@ -57,7 +69,10 @@ const used = {
   emails: Type.Integer({ minimum: 0, description: 'Accepted, without those that were cancelled' }),
   attachments: Type.Integer({ minimum: 0, description: 'Documents that were made for them' }),
   credits: Count,
-  percentUsed: Type.Number({ minimum: 0, description: 'Emails, of the monthly quota of today, to a tenth; 0 where there is none' }),
+  percentUsed: Type.Number({
+    minimum: 0,
+    description: 'Emails, of the monthly quota of today, to a tenth; 0 where there is none',
+  }),
 };
 
 export const UsageByDaySchema = Type.Object(
@@ -65,7 +80,10 @@ export const UsageByDaySchema = Type.Object(
   closed,
 );
 export const UsageByMonthSchema = Type.Object(
-  { data: Type.Array(Type.Object({ month: Type.String({ description: 'As `2030-01`' }), ...used }, closed)), quota: nullable(Count) },
+  {
+    data: Type.Array(Type.Object({ month: Type.String({ description: 'As `2030-01`' }), ...used }, closed)),
+    quota: nullable(Count),
+  },
   closed,
 );
 
@@ -83,7 +101,11 @@ export const AddCreditsRequestSchema = Type.Object(
       }),
     ),
     note: Type.Optional(
-      Type.String({ pattern: TEXT, maxLength: 500, description: 'For the log, such as the number of an invoice; no personal data' }),
+      Type.String({
+        pattern: TEXT,
+        maxLength: 500,
+        description: 'For the log, such as the number of an invoice; no personal data',
+      }),
     ),
   },
   closed,

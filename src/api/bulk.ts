@@ -1,6 +1,14 @@
 /** Requests and answers about bulk sends: send, dry run, status, cancel, results. */
 import { Type, type Static } from '@sinclair/typebox';
-import { closed, enumOf, RecipientSchema, Time, languageFields, recipientLanguageFields, valuesSchema } from './core/common.js';
+import {
+  closed,
+  enumOf,
+  RecipientSchema,
+  Time,
+  languageFields,
+  recipientLanguageFields,
+  valuesSchema,
+} from './core/common.js';
 import { emailStatuses } from '../domain/email/status.js';
 import { outputFormats } from '../domain/rendering/content.js';
 import { batchStatuses } from '../domain/bulk/decider.js';
@@ -20,7 +28,11 @@ const formats = Type.Array(enumOf(outputFormats), {
   uniqueItems: true,
   description: 'Both formats give two files; default: those of the template',
 });
-const filename = Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Without extension; may hold `{{…}}`' });
+const filename = Type.String({
+  minLength: 1,
+  maxLength: limits.filenameCharsMax,
+  description: 'Without extension; may hold `{{…}}`',
+});
 
 const OverrideSchema = Type.Object(
   {
@@ -35,7 +47,9 @@ const OverrideSchema = Type.Object(
 
 const BulkRecipientSchema = Type.Object(
   {
-    email: Type.String({ description: 'Email address; a recipient whose address is none is left out, and told in `warnings`' }),
+    email: Type.String({
+      description: 'Email address; a recipient whose address is none is left out, and told in `warnings`',
+    }),
     name: RecipientSchema.properties.name,
     variables: Type.Optional(valuesSchema('Over `baseVariables`; at most 100 KB of JSON')),
     ...recipientLanguageFields,
@@ -49,7 +63,9 @@ const BulkAttachmentSchema = Type.Object(
   {
     attachmentTemplateId: reference,
     filename: Type.Optional(filename),
-    baseVariables: Type.Optional(valuesSchema('Variables for all recipients, which override those of the email; at most 100 KB of JSON')),
+    baseVariables: Type.Optional(
+      valuesSchema('Variables for all recipients, which override those of the email; at most 100 KB of JSON'),
+    ),
     recipientVariableFields: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
         maxItems: limits.templateVariablesMax,
@@ -59,14 +75,18 @@ const BulkAttachmentSchema = Type.Object(
     ),
     outputFormats: Type.Optional(formats),
     required: Type.Optional(
-      Type.Boolean({ description: 'Default true: where it cannot be made the email of that recipient fails. False: it goes without it' }),
+      Type.Boolean({
+        description:
+          'Default true: where it cannot be made the email of that recipient fails. False: it goes without it',
+      }),
     ),
   },
   closed,
 );
 export type BulkAttachment = Static<typeof BulkAttachmentSchema>;
 
-const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt, tracking } = SendEmailRequestSchema.properties;
+const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt, tracking } =
+  SendEmailRequestSchema.properties;
 
 export const SendBulkRequestSchema = Type.Object(
   {
@@ -109,14 +129,18 @@ export const SendBulkResponseSchema = Type.Object(
 );
 export type SendBulkResponse = Static<typeof SendBulkResponseSchema>;
 
-const quota = Type.Object({ used: Type.Integer(), limit: nullable(Type.Integer()), remaining: nullable(Type.Integer()) }, closed);
+const quota = Type.Object(
+  { used: Type.Integer(), limit: nullable(Type.Integer()), remaining: nullable(Type.Integer()) },
+  closed,
+);
 
 export const DryRunResponseSchema = Type.Object(
   {
     valid: Type.Boolean({ description: 'The call would be accepted, and no recipient fails' }),
     totalEmails: Type.Integer(),
     totalQuotaCost: Type.Integer({
-      description: 'Credits that remain charged; recipients on the suppression list and documents that are left out cost nothing',
+      description:
+        'Credits that remain charged; recipients on the suppression list and documents that are left out cost nothing',
     }),
     costBreakdown: Type.Object({ emails: Type.Integer(), attachments: Type.Integer() }, closed),
     quotaStatus: Type.Object({ emailQuota: quota, attachmentQuota: quota }, closed),

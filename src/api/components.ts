@@ -44,7 +44,10 @@ import { MailboxMessageSchema } from './mailbox.js';
 export type Component = Readonly<{
   schema: TSchema;
   description: string;
-  /** The body of a template: its variables and its content are checked part by part, and described by definitions of their own. */
+  /**
+   * The body of a template: its variables and its content are checked part by part, and described by definitions of
+   * their own.
+   */
   template?: TemplateKind;
 }>;
 
@@ -57,19 +60,40 @@ export const components: Readonly<Record<string, Component>> = {
       'A file of an email, of one of four kinds: generated from an attachment template, given in base64, fetched from an address, or taken from the gallery.',
   },
   PageMeta: { schema: PageMetaSchema, description: 'Place of a page in its list, and the cursor of the next page.' },
-  Error: { schema: ErrorBodySchema, description: 'Every error answer: what was wrong, where, and what would be right.' },
+  Error: {
+    schema: ErrorBodySchema,
+    description: 'Every error answer: what was wrong, where, and what would be right.',
+  },
   Deleted: { schema: DeletedSchema, description: 'The answer of a DELETE.' },
-  SendEmailRequest: { schema: SendEmailRequestSchema, description: 'One email: a template, its variables, and who gets it.' },
-  SendEmailResponse: { schema: SendEmailResponseSchema, description: 'The email as it was accepted: it is durable, and will be sent.' },
+  SendEmailRequest: {
+    schema: SendEmailRequestSchema,
+    description: 'One email: a template, its variables, and who gets it.',
+  },
+  SendEmailResponse: {
+    schema: SendEmailResponseSchema,
+    description: 'The email as it was accepted: it is durable, and will be sent.',
+  },
   RetryEmailResponse: { schema: RetryEmailResponseSchema, description: 'The email as it is queued again.' },
-  EmailRecord: { schema: EmailRecordSchema, description: 'The whole log record of one email, with each recipient and each attempt.' },
+  EmailRecord: {
+    schema: EmailRecordSchema,
+    description: 'The whole log record of one email, with each recipient and each attempt.',
+  },
   EmailListItem: { schema: EmailListItemSchema, description: 'One email in a list.' },
-  EmailTotals: { schema: EmailTotalsSchema, description: 'How many emails came to each point of their way for the first time.' },
+  EmailTotals: {
+    schema: EmailTotalsSchema,
+    description: 'How many emails came to each point of their way for the first time.',
+  },
   EmailRates: { schema: EmailRatesSchema, description: 'Parts of these totals, in percent.' },
   EmailTimes: { schema: EmailTimesSchema, description: 'How long emails took, on average.' },
-  AnalyticsPeriod: { schema: AnalyticsPeriodSchema, description: 'Numbers of emails by result in a range of days (UTC).' },
+  AnalyticsPeriod: {
+    schema: AnalyticsPeriodSchema,
+    description: 'Numbers of emails by result in a range of days (UTC).',
+  },
   BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Ids of the emails to delete.' },
-  BulkDeleteResponse: { schema: BulkDeleteResponseSchema, description: 'How many emails were deleted, and how many not.' },
+  BulkDeleteResponse: {
+    schema: BulkDeleteResponseSchema,
+    description: 'How many emails were deleted, and how many not.',
+  },
   CreateTemplateRequest: {
     schema: CreateTemplateRequestSchema,
     template: 'email',
@@ -86,15 +110,30 @@ export const components: Readonly<Record<string, Component>> = {
     description: 'Changes to the draft of an email template.',
   },
   Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
-  SavedTemplate: { schema: SavedTemplateSchema, description: 'A template of an email as it was saved, with what its author should know.' },
-  TemplateListItem: { schema: TemplateListItemSchema, description: 'A template of an email in a list, without its content.' },
-  TemplateVersion: { schema: TemplateVersionSchema, description: 'A published version of a template of an email, without its content.' },
+  SavedTemplate: {
+    schema: SavedTemplateSchema,
+    description: 'A template of an email as it was saved, with what its author should know.',
+  },
+  TemplateListItem: {
+    schema: TemplateListItemSchema,
+    description: 'A template of an email in a list, without its content.',
+  },
+  TemplateVersion: {
+    schema: TemplateVersionSchema,
+    description: 'A published version of a template of an email, without its content.',
+  },
   TemplateVersionRecord: {
     schema: TemplateVersionRecordSchema,
     description: 'A published version of a template of an email, with its content.',
   },
-  RestoreTemplateRequest: { schema: RestoreTemplateRequestSchema, description: 'How a deleted template is taken back.' },
-  PreviewRequest: { schema: PreviewRequestSchema, description: 'Variables and language for the preview of an email template.' },
+  RestoreTemplateRequest: {
+    schema: RestoreTemplateRequestSchema,
+    description: 'How a deleted template is taken back.',
+  },
+  PreviewRequest: {
+    schema: PreviewRequestSchema,
+    description: 'Variables and language for the preview of an email template.',
+  },
   PreviewLink: { schema: PreviewLinkSchema, description: 'A link that shows a preview in a browser for a while.' },
   PreviewResponse: { schema: PreviewResponseSchema, description: 'The mail as it would be sent.' },
   CreateAssetRequest: { schema: CreateAssetRequestSchema, description: 'A file for the gallery, in base64.' },
@@ -114,7 +153,10 @@ export const components: Readonly<Record<string, Component>> = {
     template: 'attachment',
     description: 'Changes to the draft of an attachment template.',
   },
-  AttachmentTemplate: { schema: AttachmentTemplateRecordSchema, description: 'An attachment template, with its draft.' },
+  AttachmentTemplate: {
+    schema: AttachmentTemplateRecordSchema,
+    description: 'An attachment template, with its draft.',
+  },
   SavedAttachmentTemplate: {
     schema: SavedAttachmentTemplateSchema,
     description: 'An attachment template as it was saved, with what its author should know.',
@@ -131,8 +173,14 @@ export const components: Readonly<Record<string, Component>> = {
     schema: AttachmentTemplateVersionRecordSchema,
     description: 'A published version of an attachment template, with its content.',
   },
-  CreateApiKeyRequest: { schema: CreateApiKeyRequestSchema, description: 'A new API key, with at most what the calling key has.' },
+  CreateApiKeyRequest: {
+    schema: CreateApiKeyRequestSchema,
+    description: 'A new API key, with at most what the calling key has.',
+  },
   ApiKey: { schema: ApiKeyRecordSchema, description: 'An API key, without its secret.' },
-  CreatedApiKey: { schema: CreatedApiKeySchema, description: 'A new API key with its secret, which is shown this once.' },
+  CreatedApiKey: {
+    schema: CreatedApiKeySchema,
+    description: 'A new API key with its secret, which is shown this once.',
+  },
   MailboxMessage: { schema: MailboxMessageSchema, description: 'A mail that the built-in mailbox received.' },
 };

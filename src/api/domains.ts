@@ -34,7 +34,10 @@ const RecordSchema = Type.Object(
     name: Type.String({ description: 'Full name of the record' }),
     value: Type.String({ description: 'Content of the record' }),
     required: Type.Boolean({ description: 'False: advice; the domain is verified without it' }),
-    found: enumOf(['right', 'missing', 'wrong', 'unknown'], 'Result of the last look-up that was answered; `unknown` before the first'),
+    found: enumOf(
+      ['right', 'missing', 'wrong', 'unknown'],
+      'Result of the last look-up that was answered; `unknown` before the first',
+    ),
     key: nullable(KeySchema),
   },
   closed,
@@ -53,7 +56,9 @@ export const DomainRecordSchema = Type.Object(
     checkedAt: nullable(Time),
     nextCheckAt: Time,
     deletedAt: DeletedAt,
-    keysRetireAt: nullable(Type.String({ format: 'date-time', description: 'Until when the records of the keys before are needed' })),
+    keysRetireAt: nullable(
+      Type.String({ format: 'date-time', description: 'Until when the records of the keys before are needed' }),
+    ),
     records: Type.Array(RecordSchema),
   },
   closed,

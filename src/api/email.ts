@@ -1,4 +1,7 @@
-/** Requests and answers about emails: send, retry, reschedule, cancel, delete; the record, the list, the timeline, the queue. */
+/**
+ * Requests and answers about emails: send, retry, reschedule, cancel, delete; the record, the list, the timeline, the
+ * queue.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time, RecipientSchema, languageFields, valuesSchema } from './core/common.js';
@@ -14,7 +17,9 @@ export const attachmentSources = ['attachmentTemplateId', 'content', 'url', 'ass
 
 export type AttachmentSource = (typeof attachmentSources)[number];
 
-/** One schema for the four kinds, so that an error names its field; `readAttachments` checks which fields go together. */
+/**
+ * One schema for the four kinds, so that an error names its field; `readAttachments` checks which fields go together.
+ */
 export const AttachmentSchema = Type.Object(
   {
     attachmentTemplateId: Type.Optional(
@@ -34,7 +39,10 @@ export const AttachmentSchema = Type.Object(
     ),
     variables: Type.Optional(valuesSchema('Generated: override or extend the variables of the email')),
     content: Type.Optional(
-      Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`' }),
+      Type.String({
+        minLength: 1,
+        description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`',
+      }),
     ),
     url: Type.Optional(
       Type.String({
@@ -48,7 +56,8 @@ export const AttachmentSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: limits.filenameCharsMax,
-        description: 'Name shown to the recipient; may hold `{{…}}`. Generated: without extension, default is the name of the template',
+        description:
+          'Name shown to the recipient; may hold `{{…}}`. Generated: without extension, default is the name of the template',
       }),
     ),
     contentType: Type.Optional(
@@ -74,13 +83,24 @@ export type GivenAttachment = Static<typeof AttachmentSchema>;
 
 const address = Type.String({ minLength: 1, maxLength: 512 });
 const replyTo = Type.Union(
-  [address, RecipientSchema, Type.Array(Type.Union([address, RecipientSchema]), { minItems: 1, maxItems: limits.replyToMax })],
-  { description: 'Recipients of replies: an address, an object with `email` and `name`, or an array of up to ten of them' },
+  [
+    address,
+    RecipientSchema,
+    Type.Array(Type.Union([address, RecipientSchema]), { minItems: 1, maxItems: limits.replyToMax }),
+  ],
+  {
+    description:
+      'Recipients of replies: an address, an object with `email` and `name`, or an array of up to ten of them',
+  },
 );
 
 export const SendEmailRequestSchema = Type.Object(
   {
-    templateId: Type.String({ minLength: 1, maxLength: limits.templateSlugCharsMax, description: 'UUID or slug of the email template' }),
+    templateId: Type.String({
+      minLength: 1,
+      maxLength: limits.templateSlugCharsMax,
+      description: 'UUID or slug of the email template',
+    }),
     version: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })], {
         description: '`published` (default), `draft`, or a version number',
@@ -91,17 +111,25 @@ export const SendEmailRequestSchema = Type.Object(
     cc: Type.Optional(Type.Array(RecipientSchema)),
     bcc: Type.Optional(Type.Array(RecipientSchema)),
     replyTo: Type.Optional(replyTo),
-    subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
+    subject: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' }),
+    ),
     variables: valuesSchema('Values for the template'),
     ...languageFields,
-    attachments: Type.Optional(Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
+    attachments: Type.Optional(
+      Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' }),
+    ),
     priority: Type.Optional(enumOf(priorities)),
     scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: limits.referencesCharsMax }), { description: 'Custom header fields' }),
+      Type.Record(Type.String(), Type.String({ maxLength: limits.referencesCharsMax }), {
+        description: 'Custom header fields',
+      }),
     ),
     tags: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), { maxItems: limits.tagsMax }),
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), {
+        maxItems: limits.tagsMax,
+      }),
     ),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Custom tracking data' })),
     tracking: Type.Optional(trackingField),
@@ -120,7 +148,9 @@ const LossSchema = Type.Object(
     ),
     path: Type.String({ description: 'The path of the variable, such as `items[2].note`' }),
     field: Type.String({ description: 'The place of the template that uses it' }),
-    shape: Type.String({ description: 'The type of the value and its rough form, such as `text without a scheme`; never the value' }),
+    shape: Type.String({
+      description: 'The type of the value and its rough form, such as `text without a scheme`; never the value',
+    }),
     message: Type.String(),
   },
   closed,
@@ -175,7 +205,8 @@ const RecipientStateSchema = Type.Object(
     status: enumOf(recipientStatuses),
     erased: Type.Optional(
       Type.Literal(true, {
-        description: 'There where what was held about this recipient is destroyed, and the email goes on for the others',
+        description:
+          'There where what was held about this recipient is destroyed, and the email goes on for the others',
       }),
     ),
     replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
@@ -186,7 +217,9 @@ const RecipientStateSchema = Type.Object(
     bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
     reportedAt: Type.Optional(Time),
     simulated: Type.Optional(
-      Type.Literal(true, { description: 'No host was asked: it was sent with a test key, or the address is one of the simulator' }),
+      Type.Literal(true, {
+        description: 'No host was asked: it was sent with a test key, or the address is one of the simulator',
+      }),
     ),
     openedAt,
     clickedAt,
@@ -227,10 +260,19 @@ export type CancelEmailResponse = Static<typeof CancelEmailResponseSchema>;
 export const TimelineQuerySchema = Type.Object(
   {
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Entries per page' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.pageSizeMax,
+        default: limits.pageSizeDefault,
+        description: 'Entries per page',
+      }),
     ),
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_024, description: '`meta.nextCursor` of the page before: continues behind its last entry' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 1_024,
+        description: '`meta.nextCursor` of the page before: continues behind its last entry',
+      }),
     ),
   },
   closed,
@@ -251,8 +293,12 @@ const TimelineRecipientSchema = Type.Object(
 
 const EntrySchema = Type.Object(
   {
-    id: Type.String({ description: 'Id of the event; of an attempt of a webhook, that of the delivery and the number of the attempt' }),
-    kind: Type.String({ description: 'Kind of the event, e.g. `EmailQueued`, `DeliveryAttempted`, `WebhookAttempted`' }),
+    id: Type.String({
+      description: 'Id of the event; of an attempt of a webhook, that of the delivery and the number of the attempt',
+    }),
+    kind: Type.String({
+      description: 'Kind of the event, e.g. `EmailQueued`, `DeliveryAttempted`, `WebhookAttempted`',
+    }),
     stream: Type.String({ description: 'Event stream of the entry' }),
     at: Time,
     actor: Type.String({ description: '`apiKey:<id>`, `processor:<name>`, `cli`, `system`, …' }),
@@ -264,9 +310,13 @@ const EntrySchema = Type.Object(
       closed,
     ),
     requestId: Type.String({ description: 'Id of the request that caused the event' }),
-    durationMs: nullable(Type.Number({ description: 'How long it took: the SMTP dialogue, or the answer of an endpoint' })),
+    durationMs: nullable(
+      Type.Number({ description: 'How long it took: the SMTP dialogue, or the answer of an endpoint' }),
+    ),
     sinceMs: nullable(Type.Integer({ description: 'Since the entry before; null of the first' })),
-    recipients: Type.Array(TimelineRecipientSchema, { description: 'Whom it is about; empty where it is about the email' }),
+    recipients: Type.Array(TimelineRecipientSchema, {
+      description: 'Whom it is about; empty where it is about the email',
+    }),
     details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]), {
       description:
         'Further fields of the event; of an attempt of a webhook `deliveryId`, `event`, `attempt`, `status`, `statusCode` and more',
@@ -284,7 +334,8 @@ export const TimelineSchema = Type.Object(
         total: Type.Integer(),
         nextCursor: nullable(Type.String()),
         webhooksComplete: Type.Boolean({
-          description: 'False where so much was sent to an endpoint since that some attempts may be missing here: its deliveries list them',
+          description:
+            'False where so much was sent to an endpoint since that some attempts may be missing here: its deliveries list them',
         }),
       },
       closed,
@@ -293,13 +344,19 @@ export const TimelineSchema = Type.Object(
   closed,
 );
 const queueFields = {
-  depth: Type.Integer({ description: 'Emails that are due: they wait for nothing but their turn, or are in their SMTP dialogue' }),
+  depth: Type.Integer({
+    description: 'Emails that are due: they wait for nothing but their turn, or are in their SMTP dialogue',
+  }),
   oldestQueuedAt: nullable(
     Type.String({ format: 'date-time', description: 'Since when the one that has waited longest for its turn is due' }),
   ),
   oldestAgeSeconds: nullable(Type.Integer()),
-  ratePerMinute: Type.Number({ description: 'How many a minute came to an end, or to their next pause, in the last five minutes' }),
-  estimatedSeconds: nullable(Type.Integer({ description: 'Until all that is due has left at that rate; null where the rate is 0' })),
+  ratePerMinute: Type.Number({
+    description: 'How many a minute came to an end, or to their next pause, in the last five minutes',
+  }),
+  estimatedSeconds: nullable(
+    Type.Integer({ description: 'Until all that is due has left at that rate; null where the rate is 0' }),
+  ),
   deferred: Type.Integer({ description: 'Emails that wait for another attempt' }),
   held: Type.Integer({ description: 'Emails that wait for the relay to take sessions' }),
   scheduled: Type.Integer({ description: 'Emails that wait for their `scheduledAt`' }),
@@ -347,7 +404,11 @@ export const RetryEmailsRequestSchema = Type.Object(
     startDate: Type.Optional(Type.String({ format: 'date-time', description: 'Created at or after' })),
     endDate: Type.Optional(Type.String({ format: 'date-time', description: 'Created at or before' })),
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_024, description: '`nextCursor` of the call before, with the same filter' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 1_024,
+        description: '`nextCursor` of the call before, with the same filter',
+      }),
     ),
   },
   { ...closed, description: 'An empty object stands for everything that waits' },
@@ -358,7 +419,9 @@ export const RetryEmailsResponseSchema = Type.Object(
   {
     retried: Type.Integer({ description: 'Emails that are due now' }),
     held: Type.Integer({ description: 'Emails that leave as soon as the relay takes sessions; it is asked now' }),
-    nextCursor: nullable(Type.String({ description: 'Set if more emails may match than one call reads: pass it to the next call' })),
+    nextCursor: nullable(
+      Type.String({ description: 'Set if more emails may match than one call reads: pass it to the next call' }),
+    ),
   },
   closed,
 );
@@ -386,7 +449,10 @@ export const BulkDeleteResponseSchema = Type.Object(
 );
 export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
 
-const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() }, closed);
+const AttachmentRecordSchema = Type.Object(
+  { filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() },
+  closed,
+);
 
 const OmittedAttachmentSchema = Type.Object({ name: Type.String(), reason: Type.String() }, closed);
 
@@ -398,7 +464,9 @@ const failedRecipients = Type.Integer({
   description: 'How many recipients did not get it: `failed` or `bounced`; a retry sends to those with status `failed`',
 });
 
-const test = Type.Boolean({ description: 'Sent with a test key: nothing of it has left, and it counts and costs nothing' });
+const test = Type.Boolean({
+  description: 'Sent with a test key: nothing of it has left, and it counts and costs nothing',
+});
 
 /** The whole log record of one email (GET single). */
 export const EmailRecordSchema = Type.Object(
@@ -413,7 +481,9 @@ export const EmailRecordSchema = Type.Object(
     subject: nullable(Type.String()),
     from: nullable(RecipientSchema),
     replyTo: nullable(
-      Type.Union([Type.String(), Type.Array(RecipientSchema)], { description: 'An address; an array where there are names or several' }),
+      Type.Union([Type.String(), Type.Array(RecipientSchema)], {
+        description: 'An address; an array where there are names or several',
+      }),
     ),
     priority: enumOf(priorities),
     locale: nullable(Type.String({ description: 'The language of the call, null where it said none' })),
@@ -426,7 +496,8 @@ export const EmailRecordSchema = Type.Object(
     test,
     confidential: Type.Optional(
       Type.Literal(true, {
-        description: 'A mail of the service about an account: its variables and attachments are shown to nobody, and it costs nothing',
+        description:
+          'A mail of the service about an account: its variables and attachments are shown to nobody, and it costs nothing',
       }),
     ),
     retryCount: Type.Integer(),

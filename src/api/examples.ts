@@ -1,5 +1,6 @@
 /**
- * Example bodies of the API description. Those of the send call have one for each sample template of a first start, and run as they are.
+ * Example bodies of the API description. Those of the send call have one for each sample template of a first start, and
+ * run as they are.
  */
 import type { TrackingSettings } from './recipients.js';
 
@@ -97,7 +98,12 @@ export const sendExamples: Examples = {
       templateId: 'ticket',
       to: [ada],
       variables: {
-        event: { name: 'Open cupping', startsAt: '2030-02-14T18:30:00Z', venue: 'Northwind Roastery', city: '1200-001 Lisboa' },
+        event: {
+          name: 'Open cupping',
+          startsAt: '2030-02-14T18:30:00Z',
+          venue: 'Northwind Roastery',
+          city: '1200-001 Lisboa',
+        },
         tickets: [{ code: 'OC-8F3A-27QX', holder: 'Ada Example', seat: 'Table 2, seat 5' }],
       },
     },
@@ -156,7 +162,10 @@ export const sendExamples: Examples = {
 };
 
 export const bulkDeleteExamples: Examples = {
-  filter: { summary: 'Failed emails of before February 2030', value: { status: 'failed', before: '2030-02-01T00:00:00Z' } },
+  filter: {
+    summary: 'Failed emails of before February 2030',
+    value: { status: 'failed', before: '2030-02-01T00:00:00Z' },
+  },
   ids: { summary: 'Exactly these emails', value: { ids: ['0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21'] } },
 };
 
@@ -196,7 +205,10 @@ export const createTemplateExamples: Examples = {
 };
 
 export const importTemplateExamples: Examples = {
-  welcome: { summary: 'A template that was exported elsewhere', value: { ...welcome, type: 'email', status: 'published', version: 3 } },
+  welcome: {
+    summary: 'A template that was exported elsewhere',
+    value: { ...welcome, type: 'email', status: 'published', version: 3 },
+  },
 };
 
 export const updateTemplateExamples: Examples = {
@@ -243,7 +255,10 @@ const deliveryNote = {
 };
 
 export const createAttachmentTemplateExamples: Examples = {
-  deliveryNote: { summary: 'A delivery note as PDF and as workbook, published at once', value: { ...deliveryNote, publish: true } },
+  deliveryNote: {
+    summary: 'A delivery note as PDF and as workbook, published at once',
+    value: { ...deliveryNote, publish: true },
+  },
 };
 
 export const importAttachmentTemplateExamples: Examples = {
@@ -341,7 +356,10 @@ export const addDomainExamples: Examples = { domain: { summary: 'A domain', valu
 export const createWebhookExamples: Examples = {
   deliveries: {
     summary: 'Events of each mail',
-    value: { url: 'https://shop.example.com/hooks/mail', events: ['email.delivered', 'email.bounced', 'email.complained'] },
+    value: {
+      url: 'https://shop.example.com/hooks/mail',
+      events: ['email.delivered', 'email.bounced', 'email.complained'],
+    },
   },
 };
 
@@ -349,10 +367,15 @@ export const updateWebhookExamples: Examples = {
   pause: { summary: 'Pause the subscription until it is enabled again', value: { enabled: false } },
 };
 
-export const rotateSecretExamples: Examples = { day: { summary: 'Both secrets sign for a day', value: { overlapHours: 24 } } };
+export const rotateSecretExamples: Examples = {
+  day: { summary: 'Both secrets sign for a day', value: { overlapHours: 24 } },
+};
 
 export const replayWebhookExamples: Examples = {
-  bounces: { summary: 'The bounces since a moment', value: { since: '2030-01-31T09:00:00Z', events: ['email.bounced'] } },
+  bounces: {
+    summary: 'The bounces since a moment',
+    value: { since: '2030-01-31T09:00:00Z', events: ['email.bounced'] },
+  },
 };
 
 /** A delivery report (RFC 3464) as a mail server sends it. */

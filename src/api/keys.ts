@@ -19,12 +19,21 @@ export const CreateApiKeyRequestSchema = Type.Object(
   {
     name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
     description: Type.Optional(Type.String({ pattern: TEXT, maxLength: 2_000 })),
-    permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
+    permissions: Type.Array(PermissionSchema, {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'At most those of the calling key',
+    }),
     expiresAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'ISO 8601, in the future; at most, and by default, that of the calling key' }),
+      Type.String({
+        format: 'date-time',
+        description: 'ISO 8601, in the future; at most, and by default, that of the calling key',
+      }),
     ),
     test: Type.Optional(
-      Type.Boolean({ description: 'A test key: nothing leaves of what it sends; a test key makes only such, by default too' }),
+      Type.Boolean({
+        description: 'A test key: nothing leaves of what it sends; a test key makes only such, by default too',
+      }),
     ),
     networks: Type.Optional(networks('At most, and by default, those of the calling key')),
     rateLimit: Type.Optional(
@@ -47,7 +56,11 @@ export const ChangeApiKeyRequestSchema = Type.Object(
     networks: Type.Optional(nullable(networks('null: from anywhere'))),
     rateLimit: Type.Optional(
       nullable(
-        Type.Integer({ minimum: 1, maximum: limits.apiKeyRateLimitMax, description: 'Requests per minute; null: the default limits' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: limits.apiKeyRateLimitMax,
+          description: 'Requests per minute; null: the default limits',
+        }),
       ),
     ),
   },
@@ -77,9 +90,13 @@ export const ApiKeyRecordSchema = Type.Object(
     createdAt: Type.String({ format: 'date-time' }),
     expiresAt: nullable(Type.String({ format: 'date-time' })),
     lastUsedAt: nullable(Type.String({ format: 'date-time' })),
-    revokedAt: nullable(Type.String({ format: 'date-time', description: 'Its own end, or that of a key that made it' })),
+    revokedAt: nullable(
+      Type.String({ format: 'date-time', description: 'Its own end, or that of a key that made it' }),
+    ),
     madeBy: nullable(Type.String({ description: 'Id of the key that made it' })),
-    createdBy: Type.String({ description: 'Creator of the key: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key' }),
+    createdBy: Type.String({
+      description: 'Creator of the key: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key',
+    }),
     networks: nullable(Type.Array(Type.String(), { description: 'Networks that it may be used from; null: anywhere' })),
     test: Type.Boolean({ description: 'True if the key only tests: its emails are not delivered' }),
   },

@@ -29,7 +29,12 @@ export const MailboxMessageSchema = Type.Object(
     headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }, closed)),
     attachments: Type.Array(
       Type.Object(
-        { filename: Type.String(), contentType: Type.String(), contentId: nullable(Type.String()), sizeBytes: Type.Integer() },
+        {
+          filename: Type.String(),
+          contentType: Type.String(),
+          contentId: nullable(Type.String()),
+          sizeBytes: Type.Integer(),
+        },
         closed,
       ),
     ),

@@ -5,7 +5,11 @@ import { closed, Time, enumOf } from './core/common.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
 
-const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
+const Email = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'Email address; letter case makes no difference',
+});
 
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
 
@@ -31,7 +35,8 @@ export const RegisterRequestSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'Token from the link of an invitation; for the first user, the token that the terminal showed at the start',
+        description:
+          'Token from the link of an invitation; for the first user, the token that the terminal showed at the start',
       }),
     ),
   },
@@ -43,9 +48,13 @@ export type RegisterRequest = Static<typeof RegisterRequestSchema>;
 export const RegisteredSchema = Type.Object(
   {
     email: Type.String(),
-    emailVerified: Type.Boolean({ description: 'False: a mail with a link went to the address, and who follows it can sign in' }),
+    emailVerified: Type.Boolean({
+      description: 'False: a mail with a link went to the address, and who follows it can sign in',
+    }),
     message: Type.String(),
-    teamId: Type.Optional(Type.String({ format: 'uuid', description: 'The team that the user is in by the invitation' })),
+    teamId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'The team that the user is in by the invitation' }),
+    ),
   },
   closed,
 );
@@ -58,7 +67,10 @@ export const LoginRequestSchema = Type.Object(
     password: Password,
     code: Type.Optional(Code),
     session: Type.Optional(
-      enumOf(['tokens', 'cookie'], '`cookie`: for a page in a browser, which gets no tokens to keep but cookies; default: tokens'),
+      enumOf(
+        ['tokens', 'cookie'],
+        '`cookie`: for a page in a browser, which gets no tokens to keep but cookies; default: tokens',
+      ),
     ),
   },
   closed,
@@ -67,7 +79,11 @@ export const LoginRequestSchema = Type.Object(
 type LoginRequest = Static<typeof LoginRequestSchema>;
 
 export const RefreshRequestSchema = Type.Object(
-  { refreshToken: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' })) },
+  {
+    refreshToken: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' }),
+    ),
+  },
   closed,
 );
 
@@ -109,7 +125,8 @@ const given = {
   tokenType: Type.Optional(tokens.tokenType),
   csrfToken: Type.Optional(
     Type.String({
-      description: 'In place of the tokens where they are in cookies: goes in the header `X-CSRF-Token` of what changes something',
+      description:
+        'In place of the tokens where they are in cookies: goes in the header `X-CSRF-Token` of what changes something',
     }),
   ),
 };
@@ -125,7 +142,9 @@ export const PreparedSecondFactorSchema = Type.Object(
   {
     secret: Type.String({ description: 'In base32, for an app that takes no picture' }),
     url: Type.String({ description: '`otpauth://…`, which opens an app on the same device' }),
-    qrCode: Type.String({ description: 'QR code of the address as a picture: the `src` of an `<img>` (`data:image/png;base64,…`)' }),
+    qrCode: Type.String({
+      description: 'QR code of the address as a picture: the `src` of an `<img>` (`data:image/png;base64,…`)',
+    }),
   },
   closed,
 );
@@ -139,7 +158,9 @@ export type ConfirmSecondFactorRequest = Static<typeof ConfirmSecondFactorReques
 
 export const RecoveryCodesSchema = Type.Object(
   {
-    recoveryCodes: Type.Array(Type.String(), { description: 'Each is good once, in place of a code of the app. They are shown this once' }),
+    recoveryCodes: Type.Array(Type.String(), {
+      description: 'Each is good once, in place of a code of the app. They are shown this once',
+    }),
   },
   closed,
 );
@@ -180,7 +201,10 @@ export const UpdateUserRequestSchema = Type.Object({ name: Type.Optional(Name) }
 export type UpdateUserRequest = Static<typeof UpdateUserRequestSchema>;
 
 /** A user as the members of the same team see them. */
-export const ColleagueSchema = Type.Object({ id: Type.String(), email: nullable(Type.String()), name: nullable(Type.String()) }, closed);
+export const ColleagueSchema = Type.Object(
+  { id: Type.String(), email: nullable(Type.String()), name: nullable(Type.String()) },
+  closed,
+);
 export type Colleague = Static<typeof ColleagueSchema>;
 
 /** RFC 7517, with keys of RFC 8037. */
@@ -204,7 +228,10 @@ export const JsonWebKeysSchema = Type.Object(
 );
 export type JsonWebKeys = Static<typeof JsonWebKeysSchema>;
 
-export const ChangeAddressRequestSchema = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) }, closed);
+export const ChangeAddressRequestSchema = Type.Object(
+  { email: Email, password: Password, code: Type.Optional(Code) },
+  closed,
+);
 export type ChangeAddressRequest = Static<typeof ChangeAddressRequestSchema>;
 export const ConfirmRequestSchema = Type.Object({ token: LinkToken, password: Password }, closed);
 export const AddressRequestSchema = Type.Object({ email: Email }, closed);
@@ -219,7 +246,9 @@ const email = 'ada@example.com';
 export const ownAccountExamples = {
   prepare: { password: { summary: 'With the password', value: { password } satisfies PrepareSecondFactorRequest } },
   confirm: { code: { summary: 'A code of the app', value: { code: '482913' } satisfies ConfirmSecondFactorRequest } },
-  withCode: { both: { summary: 'With the password and a code', value: { password, code: '482913' } satisfies WithCodeRequest } },
+  withCode: {
+    both: { summary: 'With the password and a code', value: { password, code: '482913' } satisfies WithCodeRequest },
+  },
   erase: { password: { summary: 'With the password', value: { password } satisfies EraseOwnUserRequest } },
   changePassword: {
     another: {
@@ -231,11 +260,17 @@ export const ownAccountExamples = {
 
 export const authExamples = {
   register: {
-    invited: { summary: 'Somebody who needs no token', value: { email, password, name: 'Ada Example' } satisfies RegisterRequest },
+    invited: {
+      summary: 'Somebody who needs no token',
+      value: { email, password, name: 'Ada Example' } satisfies RegisterRequest,
+    },
   },
   login: {
     password: { summary: 'With a password alone', value: { email, password } satisfies LoginRequest },
-    browser: { summary: 'For a page in a browser', value: { email, password, session: 'cookie' } satisfies LoginRequest },
+    browser: {
+      summary: 'For a page in a browser',
+      value: { email, password, session: 'cookie' } satisfies LoginRequest,
+    },
   },
   refresh: {
     token: {
@@ -243,7 +278,12 @@ export const authExamples = {
       value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
     },
   },
-  confirm: { token: { summary: 'Token from the link of the mail, and the current password', value: { token: 'A'.repeat(65), password } } },
+  confirm: {
+    token: {
+      summary: 'Token from the link of the mail, and the current password',
+      value: { token: 'A'.repeat(65), password },
+    },
+  },
   address: { address: { summary: 'The address of the user', value: { email } } },
   reset: { token: { summary: 'Token from the link of the mail', value: { token: 'A'.repeat(65), password } } },
   changeAddress: { address: { summary: 'Another address', value: { email: 'ada@example.org', password } } },

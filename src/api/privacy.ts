@@ -6,7 +6,9 @@ import type { EmailRecord } from './email.js';
 import type { WebhookDelivery } from './webhooks.js';
 
 export const AddressRequestSchema = Type.Object(
-  { email: Type.String({ minLength: 3, maxLength: 512, description: 'The address, whole; letter case does not count' }) },
+  {
+    email: Type.String({ minLength: 3, maxLength: 512, description: 'The address, whole; letter case does not count' }),
+  },
   closed,
 );
 export type AddressRequest = Static<typeof AddressRequestSchema>;
@@ -19,7 +21,9 @@ export const ErasureReceiptSchema = Type.Object(
     status: enumOf(['pending', 'completed'], 'While it is pending it goes on by itself'),
     requestedAt: Time,
     completedAt: nullable(Time),
-    suppressed: nullable(Type.Boolean({ description: 'The team goes on not to write to the address; null while it is pending' })),
+    suppressed: nullable(
+      Type.Boolean({ description: 'The team goes on not to write to the address; null while it is pending' }),
+    ),
     emails: Type.Integer({ description: 'How many emails were found' }),
     emailIds: ids('Their ids, the first 10,000'),
     bulkSends: ids('Bulk sends that go on without the address'),

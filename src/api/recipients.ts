@@ -1,4 +1,6 @@
-/** Requests and answers about recipients: the tracking setting, reports of bounces and complaints, suppressed addresses. */
+/**
+ * Requests and answers about recipients: the tracking setting, reports of bounces and complaints, suppressed addresses.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';
@@ -26,7 +28,10 @@ export const openedAt = nullable(
   Type.String({ format: 'date-time', description: 'When a person first opened it, as far as that is recorded' }),
 );
 export const clickedAt = nullable(
-  Type.String({ format: 'date-time', description: 'When a person first followed a link of it, as far as that is recorded' }),
+  Type.String({
+    format: 'date-time',
+    description: 'When a person first followed a link of it, as far as that is recorded',
+  }),
 );
 
 const EngagementSchema = Type.Object(
@@ -49,7 +54,9 @@ export const TrackingRecordSchema = Type.Object(
   {
     opens: Type.Boolean(),
     clicks: Type.Boolean(),
-    events: Type.Array(EngagementSchema, { description: 'The oldest first; what is repeated very often is not recorded each time' }),
+    events: Type.Array(EngagementSchema, {
+      description: 'The oldest first; what is repeated very often is not recorded each time',
+    }),
   },
   { ...closed, description: 'Whether opens and clicks are recorded' },
 );
@@ -57,8 +64,8 @@ export const TrackingRecordSchema = Type.Object(
 const feedbackKinds = ['delivery-status', 'complaint', 'other'] as const;
 
 /**
- * `recorded`: the report changed the email. `unchanged`: its content is known already, or not final. `gone`: the email is archived or
- * deleted, so nothing is recorded.
+ * `recorded`: the report changed the email. `unchanged`: its content is known already, or not final. `gone`: the email
+ * is archived or deleted, so nothing is recorded.
  */
 const feedbackOutcomes = ['recorded', 'unchanged', 'gone'] as const;
 
@@ -67,7 +74,8 @@ export const FeedbackQuerySchema = Type.Object(
     recipient: Type.Optional(
       Type.String({
         maxLength: 320,
-        description: 'The envelope recipient of the report, where the host knows it; otherwise it is looked for in the report',
+        description:
+          'The envelope recipient of the report, where the host knows it; otherwise it is looked for in the report',
       }),
     ),
   },
@@ -112,7 +120,9 @@ export const SuppressionRecordSchema = Type.Object(
     email: nullable(Type.String({ description: 'null where the address is erased' })),
     list: nullable(Type.String({ description: 'Mails of this list alone are kept from it; null: all' })),
     reason: Reason,
-    emailId: nullable(Type.String({ description: 'The email that was refused or complained about, or whose link was followed' })),
+    emailId: nullable(
+      Type.String({ description: 'The email that was refused or complained about, or whose link was followed' }),
+    ),
     createdAt: Time,
   },
   closed,
@@ -120,13 +130,19 @@ export const SuppressionRecordSchema = Type.Object(
 export type SuppressionRecord = Static<typeof SuppressionRecordSchema>;
 
 export const AddSuppressionRequestSchema = Type.Object(
-  { email: address('Letter case does not count'), list: Type.Optional(list('Keeps mails of this unsubscribe list alone from it')) },
+  {
+    email: address('Letter case does not count'),
+    list: Type.Optional(list('Keeps mails of this unsubscribe list alone from it')),
+  },
   closed,
 );
 export type AddSuppressionRequest = Static<typeof AddSuppressionRequestSchema>;
 
 export const SuppressionListQuerySchema = Type.Composite(
-  [PagingQuerySchema, Type.Object({ reason: Type.Optional(Reason), list: Type.Optional(list('Those of this list alone')) })],
+  [
+    PagingQuerySchema,
+    Type.Object({ reason: Type.Optional(Reason), list: Type.Optional(list('Those of this list alone')) }),
+  ],
   closed,
 );
 
@@ -146,7 +162,10 @@ export const SuppressionsImportedSchema = Type.Object(
   {
     rows: Count,
     added: Count,
-    existing: Type.Integer({ minimum: 0, description: 'Suppressed before, or earlier in the file; they stay as they are' }),
+    existing: Type.Integer({
+      minimum: 0,
+      description: 'Suppressed before, or earlier in the file; they stay as they are',
+    }),
     invalid: Type.Integer({ minimum: 0, description: 'Rows without a valid address or list; they are passed over' }),
     errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }, closed), {
       description: 'Faults of the first hundred invalid rows',

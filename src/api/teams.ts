@@ -62,7 +62,10 @@ export const TeamRecordSchema = Type.Object(
     name: Type.String(),
     role: nullable(RoleSchema),
     defaultFrom: Type.Object({ email: Type.String(), name: Type.Optional(Type.String()) }, closed),
-    company: Type.Object(Object.fromEntries(Object.keys(CompanySchema.properties).map((field) => [field, Type.String()])), closed),
+    company: Type.Object(
+      Object.fromEntries(Object.keys(CompanySchema.properties).map((field) => [field, Type.String()])),
+      closed,
+    ),
     requiresSecondFactor: Type.Boolean(),
     billing: enumOf(['credits', 'plan', 'unmetered']),
     plan: nullable(enumOf(planNames)),
@@ -82,7 +85,10 @@ export const TeamListItemSchema = Type.Object(
     memberCount: Type.Integer(),
     createdAt: Time,
     deletedAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Time of deletion; set if the team is deleted. It can be restored for 30 days' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Time of deletion; set if the team is deleted. It can be restored for 30 days',
+      }),
     ),
   },
   closed,
@@ -105,7 +111,10 @@ export const MemberListSchema = Type.Object({ data: Type.Array(MemberRecordSchem
 export const RemoveMemberQuerySchema = Type.Object(
   {
     revokeKeys: Type.Optional(
-      Type.Boolean({ default: false, description: 'Revokes the API keys that the person made, and those that these keys made' }),
+      Type.Boolean({
+        default: false,
+        description: 'Revokes the API keys that the person made, and those that these keys made',
+      }),
     ),
   },
   closed,
@@ -126,7 +135,10 @@ export const RemovedMemberSchema = Type.Object(
 export type RemovedMember = Static<typeof RemovedMemberSchema>;
 
 export const ChangeMemberRequestSchema = Type.Object({ role: RoleSchema }, closed);
-export const TransferOwnershipRequestSchema = Type.Object({ userId: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
+export const TransferOwnershipRequestSchema = Type.Object(
+  { userId: Type.String({ minLength: 1, maxLength: 64 }) },
+  closed,
+);
 
 export const teamParams = Type.Object({ teamId: Type.String({ description: 'Id of the team' }) });
 export const memberParams = Type.Object({
@@ -136,7 +148,11 @@ export const memberParams = Type.Object({
 
 export const InviteRequestSchema = Type.Object(
   {
-    email: Type.String({ minLength: 1, maxLength: 512, description: 'Whether it is that of a user makes no difference' }),
+    email: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'Whether it is that of a user makes no difference',
+    }),
     role: RoleSchema,
   },
   closed,
@@ -157,7 +173,10 @@ export const InvitationRecordSchema = Type.Object(
 export type InvitationRecord = Static<typeof InvitationRecordSchema>;
 export const InvitationListSchema = Type.Object({ data: Type.Array(InvitationRecordSchema) }, closed);
 
-export const AcceptInvitationRequestSchema = Type.Object({ token: Type.String({ minLength: 1, maxLength: 256 }) }, closed);
+export const AcceptInvitationRequestSchema = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: 256 }) },
+  closed,
+);
 export const AcceptedInvitationSchema = Type.Object({ teamId: Type.String(), accepted: Type.Literal(true) }, closed);
 
 export const invitationParams = Type.Object({
@@ -169,7 +188,9 @@ export const TeamActivitySchema = Type.Object(
   {
     id: Type.String({ description: 'Id of the event' }),
     at: Time,
-    kind: Type.String({ description: 'Kind of the change, such as `member.added` or `template.published`; more may come' }),
+    kind: Type.String({
+      description: 'Kind of the change, such as `member.added` or `template.published`; more may come',
+    }),
     actor: Type.Object(
       {
         type: enumOf(actorTypes, '`operator`: by the command line; `service`: the service by itself'),
@@ -197,7 +218,10 @@ export const updateTeamExamples = {
     summary: 'Another name, and where the company is',
     value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
   },
-  secondFactor: { summary: 'Members need a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
+  secondFactor: {
+    summary: 'Members need a second factor',
+    value: { requiresSecondFactor: true } satisfies UpdateTeamRequest,
+  },
 };
 
 export const changeMemberExamples = { role: { summary: 'From now on an admin', value: { role: 'admin' as const } } };
@@ -211,5 +235,8 @@ export const inviteExamples = {
 };
 
 export const acceptInvitationExamples = {
-  token: { summary: 'The token of the link in the mail', value: { token: `sealpost_inv_${'A'.repeat(22)}${'B'.repeat(43)}` } },
+  token: {
+    summary: 'The token of the link in the mail',
+    value: { token: `sealpost_inv_${'A'.repeat(22)}${'B'.repeat(43)}` },
+  },
 };

@@ -19,7 +19,12 @@ const Kinds = Type.Array(enumOf(webhookKinds), {
 const Description = Type.String({ maxLength: 1_000 });
 
 export const CreateWebhookRequestSchema = Type.Object(
-  { url: Url, events: Kinds, description: Type.Optional(Description), enabled: Type.Optional(Type.Boolean({ default: true })) },
+  {
+    url: Url,
+    events: Kinds,
+    description: Type.Optional(Description),
+    enabled: Type.Optional(Type.Boolean({ default: true })),
+  },
   closed,
 );
 export type CreateWebhookRequest = Static<typeof CreateWebhookRequestSchema>;
@@ -29,7 +34,9 @@ export const UpdateWebhookRequestSchema = Type.Object(
     url: Type.Optional(Url),
     events: Type.Optional(Kinds),
     description: Type.Optional(Description),
-    enabled: Type.Optional(Type.Boolean({ description: 'Events that occur while it is false are sent later only by a replay' })),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'Events that occur while it is false are sent later only by a replay' }),
+    ),
   },
   { ...closed, minProperties: 1 },
 );
@@ -79,7 +86,9 @@ const delivery = {
   attemptedAt: Time,
   error: Type.Optional(Type.String({ description: 'ERASED where what the event was about is deleted or archived' })),
   nextRetryAt: Type.Optional(Time),
-  response: Type.Optional(Type.String({ description: 'The first 1 KB of the answer; absent once what it answers is destroyed' })),
+  response: Type.Optional(
+    Type.String({ description: 'The first 1 KB of the answer; absent once what it answers is destroyed' }),
+  ),
 };
 export const WebhookDeliverySchema = Type.Object(delivery, closed);
 export type WebhookDelivery = Static<typeof WebhookDeliverySchema>;
@@ -90,13 +99,18 @@ export const WebhookDeliveriesSchema = Type.Object(
 );
 
 export const WebhookDeliveriesQuerySchema = Type.Object(
-  { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })), cursor: Type.Optional(Type.String({ maxLength: 200 })) },
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  },
   closed,
 );
 
 export const WebhookEventsQuerySchema = Type.Object(
   {
-    after: Type.Optional(Type.String({ maxLength: 100, description: 'Id of an event of this subscription; absent: from its first' })),
+    after: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Id of an event of this subscription; absent: from its first' }),
+    ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   },
   closed,
@@ -112,7 +126,9 @@ export const WebhookEventsSchema = Type.Object(
           previousId: nullable(Type.String()),
           event: Type.String(),
           timestamp: Time,
-          body: nullable(Type.String({ description: 'The body as it is posted, byte for byte; null where it is erased' })),
+          body: nullable(
+            Type.String({ description: 'The body as it is posted, byte for byte; null where it is erased' }),
+          ),
         },
         closed,
       ),
@@ -123,7 +139,10 @@ export const WebhookEventsSchema = Type.Object(
 );
 export type WebhookEvents = Static<typeof WebhookEventsSchema>;
 
-export const ReplayWebhookRequestSchema = Type.Object({ since: Time, until: Type.Optional(Time), events: Type.Optional(Kinds) }, closed);
+export const ReplayWebhookRequestSchema = Type.Object(
+  { since: Time, until: Type.Optional(Time), events: Type.Optional(Kinds) },
+  closed,
+);
 export type ReplayWebhookRequest = Static<typeof ReplayWebhookRequestSchema>;
 
 export const ReplayedWebhookSchema = Type.Object(
@@ -136,4 +155,7 @@ export const ReplayedWebhookSchema = Type.Object(
 );
 export type ReplayedWebhook = Static<typeof ReplayedWebhookSchema>;
 
-export const WebhookRetriedSchema = Type.Object({ id: Type.String(), eventId: Type.String(), nextRetryAt: Time }, closed);
+export const WebhookRetriedSchema = Type.Object(
+  { id: Type.String(), eventId: Type.String(), nextRetryAt: Time },
+  closed,
+);

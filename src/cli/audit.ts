@@ -16,7 +16,9 @@ export const verifyExport = async (file: string, root: string | undefined): Prom
     return;
   }
   const { entries, seals, root: ofFile } = result as CheckedExport;
-  print(`export: ${counted(entries, 'entry is', 'entries are')} what the log has, under ${counted(seals.size, 'seal')}`);
+  print(
+    `export: ${counted(entries, 'entry is', 'entries are')} what the log has, under ${counted(seals.size, 'seal')}`,
+  );
   const last = [...seals].at(-1);
   if (last !== undefined) print(`     newest seal: ${last[0]}:${last[1]}`);
   print(`     root of the export, as the log notes it: ${ofFile}`);
@@ -57,7 +59,8 @@ type Noted = Readonly<{ position?: number; root: string }>;
 
 const notedRoot = (text: string): Noted => {
   const match = /^(?:(\d+):)?([0-9a-f]{64})$/.exec(text);
-  if (match === null) throw new Error('--root takes POSITION:ROOT of a seal, or the root of the export, as they were noted');
+  if (match === null)
+    throw new Error('--root takes POSITION:ROOT of a seal, or the root of the export, as they were noted');
   return match[1] === undefined ? { root: match[2]! } : { position: Number(match[1]), root: match[2]! };
 };
 

@@ -1,4 +1,7 @@
-/** `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its credits. */
+/**
+ * `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its
+ * credits.
+ */
 import { addCredits, getAccount } from '../commands/billing/account.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { changeBilling, type UsedInMonth } from '../commands/teams/teams.js';
@@ -24,12 +27,24 @@ export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise
     const { billing, plan, quota } = await getAccount(engine, { teamId });
     const { month, emailQuota, attachmentQuota, creditsRemaining, overage } = quota;
     if (json)
-      return print(JSON.stringify({ billing, plan, month, emails: emailQuota, attachments: attachmentQuota, creditsRemaining, overage }));
+      return print(
+        JSON.stringify({
+          billing,
+          plan,
+          month,
+          emails: emailQuota,
+          attachments: attachmentQuota,
+          creditsRemaining,
+          overage,
+        }),
+      );
     print(`Billing  ${billing}${plan === null ? '' : `, plan ${plan}`}`);
     if (!quota.isMetered) return print('The team is not metered: it has neither credits nor a quota.');
     if (creditsRemaining !== null) print(`Credits  ${grouped(creditsRemaining)} left`);
     const quotaText = emailQuota.limit === null ? 'no quota' : `quota ${grouped(emailQuota.limit)}`;
-    print(`${month}  ${countedOf(emailQuota.used, 'email')} (${quotaText}), ${countedOf(attachmentQuota.used, 'document')}`);
+    print(
+      `${month}  ${countedOf(emailQuota.used, 'email')} (${quotaText}), ${countedOf(attachmentQuota.used, 'document')}`,
+    );
     if (overage.emails > 0) print(`Overage  ${countedOf(overage.emails, 'email')} beyond the quota`);
   });
 
@@ -52,7 +67,12 @@ export const resetCredits = (): Promise<void> =>
     print(`${countedOf(quota.creditsRemaining ?? 0, 'credit')} taken away; 0 are left now.`);
   });
 
-const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof addCredits>[2], json = false): Promise<void> => {
+const add = async (
+  engine: Engine,
+  teamId: TeamId,
+  request: Parameters<typeof addCredits>[2],
+  json = false,
+): Promise<void> => {
   const added = await addCredits(engine, systemCaller(teamId, 'cli', 'cli'), request);
   if (json) return print(JSON.stringify(added));
   const price = added.priceCents === null ? '' : ` for ${dollars(added.priceCents)} ${added.currency ?? ''}`;
@@ -63,7 +83,13 @@ const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof ad
 export const setBilling = (options: BillingOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    const { billing, plan, emailsPerMonth } = await changeBilling(engine, teamId, billingOf(options), cause, usedInMonth(engine, teamId));
+    const { billing, plan, emailsPerMonth } = await changeBilling(
+      engine,
+      teamId,
+      billingOf(options),
+      cause,
+      usedInMonth(engine, teamId),
+    );
     print(JSON.stringify({ billing, plan: plan ?? null, emailsPerMonth: emailsPerMonth ?? null }, undefined, 2));
   });
 
@@ -83,7 +109,9 @@ export const usedInMonth =
 const LOOK_EVERY_MS = 100;
 const LOOKS_MAX = 300;
 
-/** Resolves when the counts of days hold every email that the team has now. Rejects if nothing brings them up to date. */
+/**
+ * Resolves when the counts of days hold every email that the team has now. Rejects if nothing brings them up to date.
+ */
 const untilCounted = async (engine: UsageDeps, teamId: TeamId): Promise<void> => {
   const head = await engine.eventLog.head();
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
@@ -100,7 +128,10 @@ const hasUncounted = async (engine: UsageDeps, teamId: TeamId, head: number): Pr
   const { name, collections } = emailsProjection({ retentionMs: 0, archiveMs: 0 });
   const { position: counted } = await (await engine.readModels.projection(name, collections)).checkpoint();
   if (counted >= head) return false;
-  for await (const { events, position } of engine.eventLog.readAll(counted, { kinds: ['email', 'batch'], decrypt: [] })) {
+  for await (const { events, position } of engine.eventLog.readAll(counted, {
+    kinds: ['email', 'batch'],
+    decrypt: [],
+  })) {
     if (events.some((event) => event.metadata.teamId === teamId && event.position <= head)) return true;
     if (position >= head) return false;
   }
@@ -117,7 +148,10 @@ const billingOf = ({ by, plan, emailsPerMonth }: BillingOptions): BillingChanges
     ...(plan === undefined ? {} : { plan: isPlanName(plan) ? plan : null }),
     ...(emailsPerMonth === undefined
       ? {}
-      : { emailsPerMonth: emailsPerMonth === 'plan' ? null : wholeNumber('--emails-per-month', emailsPerMonth, GRANT_MAX) }),
+      : {
+          emailsPerMonth:
+            emailsPerMonth === 'plan' ? null : wholeNumber('--emails-per-month', emailsPerMonth, GRANT_MAX),
+        }),
   };
 };
 

@@ -1,8 +1,17 @@
-/** `sealpost bulk`: sends to the recipients of a file, and follows, cancels and tells bulk sends, beside a running server too. */
+/**
+ * `sealpost bulk`: sends to the recipients of a file, and follows, cancels and tells bulk sends, beside a running
+ * server too.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
-import { SendBulkRequestSchema, type BulkRecipient, type SendBulkRequest, resultFormats, type ResultFormat } from '../api/bulk.js';
+import {
+  SendBulkRequestSchema,
+  type BulkRecipient,
+  type SendBulkRequest,
+  resultFormats,
+  type ResultFormat,
+} from '../api/bulk.js';
 import { batchResults, resultLines, resultWriter } from '../commands/bulk/results.js';
 import { getBatch } from '../commands/bulk/batches.js';
 import { cancelBatch, sendBulk } from '../commands/bulk/send.js';
@@ -55,14 +64,28 @@ export const sendFile = (file: string, options: BulkSendOptions): Promise<void> 
     if (options.follow === true) await follow(engine, caller, ids);
   });
 
-/** The key of each part is a hash of the options and the file, and its place in the file: the same command once more sends nothing twice. */
-const partsOf = async (engine: Engine, caller: Caller, file: string, options: BulkSendOptions): Promise<readonly Part[]> => {
+/**
+ * The key of each part is a hash of the options and the file, and its place in the file: the same command once more
+ * sends nothing twice.
+ */
+const partsOf = async (
+  engine: Engine,
+  caller: Caller,
+  file: string,
+  options: BulkSendOptions,
+): Promise<readonly Part[]> => {
   const bytes = bytesOf(file);
   const common = commonOf(options);
   const columns = columnsOf(options.map);
   const { limits } = engine;
   const parseLine = (line: Buffer): unknown => parseJsonBody(line, limits);
-  const read = await recipientsOfFile(engine, caller, { bytes, columns, request: common, parseLine, rowsMax: FILE_ROWS_MAX });
+  const read = await recipientsOfFile(engine, caller, {
+    bytes,
+    columns,
+    request: common,
+    parseLine,
+    rowsMax: FILE_ROWS_MAX,
+  });
   for (const warning of read.warnings) printFault(warning);
   const asked = createHash('sha256')
     .update(JSON.stringify([common, columns ?? null]))
@@ -83,19 +106,30 @@ const partsOf = async (engine: Engine, caller: Caller, file: string, options: Bu
 
 const bytesOf = (file: string): Buffer => {
   const { size } = statSync(file);
-  if (size > FILE_BYTES_MAX) throw new Error(`${file} has ${size} bytes; at most ${FILE_BYTES_MAX} (1 GB) are read: send it in parts`);
+  if (size > FILE_BYTES_MAX)
+    throw new Error(`${file} has ${size} bytes; at most ${FILE_BYTES_MAX} (1 GB) are read: send it in parts`);
   return readFileSync(file);
 };
 
 const faultsOf = (request: unknown, lines: readonly number[]): string =>
   [...Value.Errors(SendBulkRequestSchema, request)]
     .slice(0, 20)
-    .map(({ path, message }) => withLines(`${path.replace(/^\/recipients\/(\d+)/, 'recipients[$1]')}: ${message}`, lines))
+    .map(({ path, message }) =>
+      withLines(`${path.replace(/^\/recipients\/(\d+)/, 'recipients[$1]')}: ${message}`, lines),
+    )
     .join('\n  ');
 
-const commonOf = ({ template, schedule, priority, name, locale, timeZone }: BulkSendOptions): Omit<SendBulkRequest, 'recipients'> => {
+const commonOf = ({
+  template,
+  schedule,
+  priority,
+  name,
+  locale,
+  timeZone,
+}: BulkSendOptions): Omit<SendBulkRequest, 'recipients'> => {
   const wanted = priorities.find((known) => known === priority);
-  if (priority !== undefined && wanted === undefined) throw new Error(`--priority ${priority} is not one of ${priorities.join(', ')}`);
+  if (priority !== undefined && wanted === undefined)
+    throw new Error(`--priority ${priority} is not one of ${priorities.join(', ')}`);
   return {
     templateId: template,
     ...(schedule === undefined ? {} : { scheduledAt: schedule }),
@@ -106,12 +140,16 @@ const commonOf = ({ template, schedule, priority, name, locale, timeZone }: Bulk
   };
 };
 
-/** `email=E-Mail`, `name=Name`, `locale=Language`, `timeZone=Zone`, and `variable=Column` or `variables.variable=Column` for each other. */
+/**
+ * `email=E-Mail`, `name=Name`, `locale=Language`, `timeZone=Zone`, and `variable=Column` or `variables.variable=Column`
+ * for each other.
+ */
 const columnsOf = (map: readonly string[] | undefined): Columns | undefined => {
   if (map === undefined) return undefined;
   const pairs = map.map((pair): readonly [string, string] => {
     const at = pair.indexOf('=');
-    if (at < 1 || at === pair.length - 1) throw new Error(`--map ${pair} is not written field=column, such as email=E-Mail`);
+    if (at < 1 || at === pair.length - 1)
+      throw new Error(`--map ${pair} is not written field=column, such as email=E-Mail`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
   const own = new Set(['email', 'name', 'locale', 'timeZone']);
@@ -183,10 +221,23 @@ const batchIdOf = (text: string): BatchId => {
 
 type Listing = Awaited<ReturnType<typeof getBatch>>;
 
-const lineOf = ({ batchId, status, totalEmails, queued, processing, sent, failed, cancelled, batchName }: Listing): string =>
+const lineOf = ({
+  batchId,
+  status,
+  totalEmails,
+  queued,
+  processing,
+  sent,
+  failed,
+  cancelled,
+  batchName,
+}: Listing): string =>
   `${batchId}  ${status}  ${sent} sent, ${failed} failed, ${cancelled} cancelled, ${queued + processing} open of ${totalEmails}${batchName === null ? '' : `  ${batchName}`}`;
 
-export const showStatus = (id: string, { json, follow: isFollowed }: Readonly<{ json?: boolean; follow?: boolean }>): Promise<void> =>
+export const showStatus = (
+  id: string,
+  { json, follow: isFollowed }: Readonly<{ json?: boolean; follow?: boolean }>,
+): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const caller = systemCaller(teamId, 'cli', 'cli');
     if (isFollowed === true) return follow(engine, caller, [batchIdOf(id)]);
@@ -213,7 +264,11 @@ export const listBulk = ({ json }: Readonly<{ json?: boolean }>): Promise<void> 
     const queries = makeQueries({ ...engine, awaitOwnWrites: async () => {} });
     let cursor: string | undefined;
     do {
-      const { data, meta } = await queries.listBatches(teamId, { page: 1, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+      const { data, meta } = await queries.listBatches(teamId, {
+        page: 1,
+        limit: 100,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
       for (const batch of data) print(json === true ? JSON.stringify(batch) : lineOf(batch));
       cursor = meta.nextCursor ?? undefined;
     } while (cursor !== undefined);

@@ -1,7 +1,14 @@
 /** Declares the commands about teams and about the log. The code of each is loaded when it is called. */
 import type { Command } from 'commander';
 import type { BillingOptions } from './billing.js';
-import type { AddMemberOptions, ListOptions, OfTeamOptions, RemoveMemberOptions, TeamOptions, TrackingOptions } from './teams.js';
+import type {
+  AddMemberOptions,
+  ListOptions,
+  OfTeamOptions,
+  RemoveMemberOptions,
+  TeamOptions,
+  TrackingOptions,
+} from './teams.js';
 import type { EventsOptions, ReplayOptions, RetentionOptions, ShowOptions, TimelineOptions } from './log.js';
 
 const TEAM = 'id of the team (default: the first team)';
@@ -17,7 +24,10 @@ export const addTeamCommands = (program: Command): void => {
     .description('change settings of the first team')
     .option('--name <name>', 'name of the team')
     .option('--from <sender>', 'default sender, "Name <address>"')
-    .option('--company <field=value...>', 'what a company constant says, for example --company name="Example Ltd" city=Berlin')
+    .option(
+      '--company <field=value...>',
+      'what a company constant says, for example --company name="Example Ltd" city=Berlin',
+    )
     .action(async (options: TeamOptions) => (await import('./teams.js')).setTeam(options));
 
   team
@@ -74,7 +84,9 @@ const addMemberCommands = (team: Command): void => {
     .argument('<user>', 'their address, or their id')
     .option('--team <id>', TEAM)
     .option('--revoke-keys', 'revoke the API keys that they made, and those that these keys made')
-    .action(async (user: string, options: RemoveMemberOptions) => (await import('./teams.js')).removeMemberFrom(user, options));
+    .action(async (user: string, options: RemoveMemberOptions) =>
+      (await import('./teams.js')).removeMemberFrom(user, options),
+    );
 };
 
 export const addLogCommands = (program: Command): void => {
@@ -85,11 +97,15 @@ export const addLogCommands = (program: Command): void => {
     .option('--all', 'every event of the log')
     .option('--from <position>', 'begin at that position of the log')
     .option('--json', 'one JSON object a line')
-    .action(async (stream: string | undefined, options: ReplayOptions) => (await import('./log.js')).replay(stream, options));
+    .action(async (stream: string | undefined, options: ReplayOptions) =>
+      (await import('./log.js')).replay(stream, options),
+    );
 
   program
     .command('show')
-    .description('print what a stream adds up to, now or at a moment of the past; what was destroyed since stays destroyed')
+    .description(
+      'print what a stream adds up to, now or at a moment of the past; what was destroyed since stays destroyed',
+    )
     .argument('<stream>', 'a stream such as email-<id>, batch-<id> or team-<id>, or the id of an email')
     .option('--as-of <moment>', 'an ISO 8601 time with a zone, a date (its end in UTC), or the id of one of its events')
     .action(async (stream: string, options: ShowOptions) => (await import('./log.js')).show(stream, options));
@@ -105,7 +121,9 @@ export const addLogCommands = (program: Command): void => {
     .command('events')
     .description('look at the events of the log')
     .command('unreadable')
-    .description('list every event that is damaged, without its file, or of a newer version of sealpost; exits with 2 where there is one')
+    .description(
+      'list every event that is damaged, without its file, or of a newer version of sealpost; exits with 2 where there is one',
+    )
     .option('--json', 'one JSON object a line')
     .action(async (options: EventsOptions) => (await import('./log.js')).listUnreadable(options));
 
@@ -123,8 +141,13 @@ export const addLogCommands = (program: Command): void => {
         'exits with 0 where all is sound, 1 where it could not finish, 2 where something is damaged, 3 where the log was tampered with',
     )
     .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
-    .option('--export <file>', 'check an exported audit log by itself instead; --root may then be the root of the export')
+    .option(
+      '--export <file>',
+      'check an exported audit log by itself instead; --root may then be the root of the export',
+    )
     .action(async ({ export: file, ...options }: { root?: string; export?: string }) =>
-      file === undefined ? (await import('./verify.js')).verify(options) : (await import('./audit.js')).verifyExport(file, options.root),
+      file === undefined
+        ? (await import('./verify.js')).verify(options)
+        : (await import('./audit.js')).verifyExport(file, options.root),
     );
 };

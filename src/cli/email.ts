@@ -1,4 +1,7 @@
-/** `sealpost email` and `sealpost retry`: cancel, reschedule or push on emails that have not left, beside a running server too. */
+/**
+ * `sealpost email` and `sealpost retry`: cancel, reschedule or push on emails that have not left, beside a running
+ * server too.
+ */
 import { retryEmails, cancelEmail, rescheduleEmail } from '../commands/email/emails.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { parseTemplateId, parseEmailId, type EmailId } from '../domain/core/ids.js';
@@ -10,7 +13,13 @@ import { counted } from '../shared/text.js';
 import { momentOf, print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
-export type RetryOptions = Readonly<{ failed?: boolean; template?: string; domain?: string; since?: string; until?: string }>;
+export type RetryOptions = Readonly<{
+  failed?: boolean;
+  template?: string;
+  domain?: string;
+  since?: string;
+  until?: string;
+}>;
 
 export const retry = (options: RetryOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
@@ -45,7 +54,8 @@ const filterOf = ({ failed = false, template, since, until }: RetryOptions): Ret
 
 const templateIdOf = (text: string): string => {
   const id = parseTemplateId(text);
-  if (id === undefined) throw new Error(`--template ${text} is not the id of a template; GET /api/templates lists yours`);
+  if (id === undefined)
+    throw new Error(`--template ${text} is not the id of a template; GET /api/templates lists yours`);
   return id;
 };
 
@@ -64,7 +74,9 @@ export const cancel = (id: string): Promise<void> =>
 
 export const reschedule = (id: string, scheduledAt: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
-    const moved = await rescheduleEmail(engine, systemCaller(teamId, 'cli', 'cli'), emailIdOf(id), { scheduledAt: withZone(scheduledAt) });
+    const moved = await rescheduleEmail(engine, systemCaller(teamId, 'cli', 'cli'), emailIdOf(id), {
+      scheduledAt: withZone(scheduledAt),
+    });
     print(`Email ${moved.id} leaves at ${moved.scheduledAt}.`);
   });
 
@@ -76,6 +88,7 @@ const emailIdOf = (text: string): EmailId => {
 
 /** Without a zone nobody can tell which moment is meant. */
 const withZone = (text: string): string => {
-  if (parseTime(text) === undefined) throw new Error(`${text} is not an ISO 8601 time with a zone such as 2030-01-31T09:30:00Z`);
+  if (parseTime(text) === undefined)
+    throw new Error(`${text} is not an ISO 8601 time with a zone such as 2030-01-31T09:30:00Z`);
   return text;
 };

@@ -18,14 +18,22 @@ export type CreateKeyOptions = Readonly<{
   test?: boolean;
   json?: boolean;
 }>;
-export type ChangeKeyOptions = Readonly<{ name?: string; description?: string; rateLimit?: string; networks?: string; json?: boolean }>;
+export type ChangeKeyOptions = Readonly<{
+  name?: string;
+  description?: string;
+  rateLimit?: string;
+  networks?: string;
+  json?: boolean;
+}>;
 
 const DESCRIPTION_CHARS_MAX = 2_000;
 
 export const createKey = (options: CreateKeyOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const granted =
-      options.permissions === undefined ? [...usualPermissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
+      options.permissions === undefined
+        ? [...usualPermissions]
+        : options.permissions.split(',').map((name) => permissionOf(name.trim()));
     const name = nameOf(options.name, engine.limits);
     const rateLimit = options.rateLimit === undefined ? undefined : rateLimitOf(options.rateLimit, engine.limits);
     const networks = options.networks === undefined ? undefined : networksOf(options.networks, engine.limits);
@@ -50,10 +58,13 @@ export const changeKey = (id: string, options: ChangeKeyOptions): Promise<void> 
     const changes = {
       ...(name === undefined ? {} : { name: nameOf(name, engine.limits) }),
       ...(description === undefined ? {} : { description: description === '' ? null : descriptionOf(description) }),
-      ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === 'none' ? null : rateLimitOf(rateLimit, engine.limits) }),
+      ...(rateLimit === undefined
+        ? {}
+        : { rateLimit: rateLimit === 'none' ? null : rateLimitOf(rateLimit, engine.limits) }),
       ...(networks === undefined ? {} : { networks: networks === 'none' ? null : networksOf(networks, engine.limits) }),
     };
-    if (Object.keys(changes).length === 0) throw new Error('give at least one of --name, --description, --rate-limit and --networks');
+    if (Object.keys(changes).length === 0)
+      throw new Error('give at least one of --name, --description, --rate-limit and --networks');
     const changed = await changeApiKey(engine, systemCaller(teamId, 'cli', 'cli'), keyIdOf(id), changes);
     if (json === true) return print(JSON.stringify(changed));
     print(`Key ${changed.id} (${changed.name}) is changed.`);
@@ -69,7 +80,8 @@ export const revokeKey = (id: string, { withMade = false }: Readonly<{ withMade?
 
 const keyIdOf = (id: string): ApiKeyId => {
   const parsed = parseApiKeyId(id);
-  if (parsed === undefined) throw new Error(`${id} is not the id of a key; ids look like key_ followed by 22 characters`);
+  if (parsed === undefined)
+    throw new Error(`${id} is not the id of a key; ids look like key_ followed by 22 characters`);
   return parsed;
 };
 
@@ -83,7 +95,8 @@ const nameOf = (name: string, { apiKeyNameCharsMax }: Limits): string => {
 
 const descriptionOf = (description: string): string => {
   const chars = charsOf(description);
-  if (chars > DESCRIPTION_CHARS_MAX) throw new Error(`--description has ${chars} characters; at most ${DESCRIPTION_CHARS_MAX} are allowed`);
+  if (chars > DESCRIPTION_CHARS_MAX)
+    throw new Error(`--description has ${chars} characters; at most ${DESCRIPTION_CHARS_MAX} are allowed`);
   return description;
 };
 

@@ -1,4 +1,7 @@
-/** The commands that look into the log and change nothing: `replay`, `show`, `timeline`, `events unreadable` and `retention`. */
+/**
+ * The commands that look into the log and change nothing: `replay`, `show`, `timeline`, `events unreadable` and
+ * `retention`.
+ */
 import { emailTrace } from '../commands/email/emails.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { timelinePage, type TimelinePage } from '../domain/email/timeline.js';
@@ -30,7 +33,19 @@ type Cells = Readonly<Record<string, string | number | null>>;
 const TIMELINE_TITLES = ['TIME', 'SINCE', 'KIND', 'TOOK', 'TO', 'WHAT', 'BY', 'CAUSE', 'ID'];
 
 /** The details that a line of the timeline shows. */
-const SHOWN = ['attempt', 'host', 'event', 'status', 'statusCode', 'error', 'nextAttemptAt', 'nextRetryAt', 'reason', 'scheduledAt', 'url'];
+const SHOWN = [
+  'attempt',
+  'host',
+  'event',
+  'status',
+  'statusCode',
+  'error',
+  'nextAttemptAt',
+  'nextRetryAt',
+  'reason',
+  'scheduledAt',
+  'url',
+];
 
 const DESTROYED = 'destroyed';
 
@@ -52,14 +67,18 @@ const dueColumns = { what: 'what', due: 'would go now', oldest: 'due since', nex
 
 export const replay = (stream: string | undefined, options: ReplayOptions): Promise<void> =>
   withEngine(async (engine) => {
-    if ((stream === undefined) === (options.all !== true)) throw new Error('name one stream (for example email-<id>), or --all');
+    if ((stream === undefined) === (options.all !== true))
+      throw new Error('name one stream (for example email-<id>), or --all');
     const from = options.from === undefined ? 1 : Number(options.from);
-    if (!Number.isSafeInteger(from) || from < 1) throw new Error(`--from ${options.from} is not a position; positions count from 1`);
+    if (!Number.isSafeInteger(from) || from < 1)
+      throw new Error(`--from ${options.from} is not a position; positions count from 1`);
     const show = options.json === true ? showJson : showText;
-    const showOne = (one: Recorded | Unreadable): void => (isReadable(one) ? show(one) : printFault(unreadableLine(one)));
+    const showOne = (one: Recorded | Unreadable): void =>
+      isReadable(one) ? show(one) : printFault(unreadableLine(one));
     if (stream === undefined) {
       for await (const { events, unreadable } of engine.eventLog.readAll(from - 1, { unknown: 'listed' })) {
-        const all = unreadable.length === 0 ? events : [...events, ...unreadable].sort((a, b) => a.position - b.position);
+        const all =
+          unreadable.length === 0 ? events : [...events, ...unreadable].sort((a, b) => a.position - b.position);
         all.forEach(showOne);
       }
       return;
@@ -67,7 +86,9 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
     const name = streamNameOf(stream);
     const events = await engine.eventLog.inspect(name);
     if (events.length === 0)
-      throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
+      throw new Error(
+        `there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`,
+      );
     events.filter(({ position }) => position >= from).forEach(showOne);
   });
 
@@ -105,9 +126,14 @@ const sealedPart = ({ event }: Recorded): unknown => {
   return isConfidential ? { ...sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN } : sealed;
 };
 
-/** In: the sealed fields of an event. Out: the same without its secrets. Values of callers are nested deeper, and stay whatever their names. */
+/**
+ * In: the sealed fields of an event. Out: the same without its secrets. Values of callers are nested deeper, and stay
+ * whatever their names.
+ */
 export const withoutSecrets = <Sealed extends object>(sealed: Sealed): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(sealed).map(([field, value]) => [field, isSecret(field) ? NOT_SHOWN : (value as unknown)]));
+  Object.fromEntries(
+    Object.entries(sealed).map(([field, value]) => [field, isSecret(field) ? NOT_SHOWN : (value as unknown)]),
+  );
 
 export const isSecret = (field: string): boolean => secretFields.has(field);
 
@@ -123,7 +149,9 @@ export const show = (given: string, options: ShowOptions): Promise<void> =>
       case 'not yet':
         throw new Error(`${stream} has no event up to ${options.asOf}; it began later`);
       case 'no such event':
-        throw new Error(`${options.asOf} is the id of no event of ${stream}; \`sealpost replay ${stream} --json\` lists them`);
+        throw new Error(
+          `${options.asOf} is the id of no event of ${stream}; \`sealpost replay ${stream} --json\` lists them`,
+        );
       default:
         print(JSON.stringify(shown, forScreen, 2));
     }
@@ -141,14 +169,16 @@ export const streamNameOf = (text: string): StreamName => {
 const asOfOf = (text: string | undefined): AsOf | undefined => {
   if (text === undefined) return undefined;
   const asOf = parseAsOf(text);
-  if (asOf === undefined) throw new Error(`--as-of ${text} is neither an ISO 8601 date, nor a time with a zone, nor the id of an event`);
+  if (asOf === undefined)
+    throw new Error(`--as-of ${text} is neither an ISO 8601 date, nor a time with a zone, nor the id of an event`);
   return asOf;
 };
 
 /** JSON has no maps. */
 const forScreen = (name: string, value: unknown): unknown => {
   if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
-  const isHidden = (name === 'hash' && typeof value === 'string') || (isSecret(name) && value !== undefined && value !== null);
+  const isHidden =
+    (name === 'hash' && typeof value === 'string') || (isSecret(name) && value !== undefined && value !== null);
   return isHidden ? NOT_SHOWN : value;
 };
 
@@ -158,13 +188,27 @@ export const timeline = (given: string, { json = false }: TimelineOptions): Prom
     if (id === undefined) throw new Error(`${given} is not the id of an email; GET /api/emails lists yours`);
     const { placed, told } = await emailTrace(engine, systemCaller(teamId, 'cli', 'cli'), id);
     const { attempts, isComplete } = await webhookTrail(engine.readModels, teamId, told);
-    const { data } = timelinePage([...placed, ...attempts.map(placedAttempt)], { limit: Number.MAX_SAFE_INTEGER, cursor: undefined });
+    const { data } = timelinePage([...placed, ...attempts.map(placedAttempt)], {
+      limit: Number.MAX_SAFE_INTEGER,
+      cursor: undefined,
+    });
     if (json) data.forEach((entry) => print(JSON.stringify(entry)));
     else for (const line of tableOf([TIMELINE_TITLES, ...data.map(cellsOf)])) print(line);
-    if (!isComplete) printFault('some attempts of webhooks may be missing: more was sent to an endpoint since than is looked through');
+    if (!isComplete)
+      printFault('some attempts of webhooks may be missing: more was sent to an endpoint since than is looked through');
   });
 
-const cellsOf = ({ at, sinceMs, kind, durationMs, recipients, actor, cause, id, details }: TimelinePage['data'][number]): string[] => [
+const cellsOf = ({
+  at,
+  sinceMs,
+  kind,
+  durationMs,
+  recipients,
+  actor,
+  cause,
+  id,
+  details,
+}: TimelinePage['data'][number]): string[] => [
   at,
   sinceMs === null ? '' : `+${duration(sinceMs)}`,
   kind,
@@ -183,7 +227,11 @@ const resultOf = ({ result, replyCode, enhancedCode }: TimelinePage['data'][numb
   [result, replyCode, enhancedCode].flatMap((part) => (part === undefined || part === null ? [] : [String(part)]));
 
 const duration = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+  ms < 1_000
+    ? `${Math.round(ms)} ms`
+    : ms < 120_000
+      ? `${(ms / 1_000).toFixed(1)} s`
+      : `${Math.round(ms / 60_000)} min`;
 
 export const listUnreadable = (options: EventsOptions): Promise<void> =>
   withEngine(async (engine) => {
@@ -192,17 +240,23 @@ export const listUnreadable = (options: EventsOptions): Promise<void> =>
     for await (const event of unreadableEvents(engine.eventLog, bar.update)) {
       count += 1;
       const { position, stream, revision, storedType, unreadable } = event;
-      if (options.json === true) print(JSON.stringify({ position, stream, revision, type: storedType, cause: unreadable.message }));
+      if (options.json === true)
+        print(JSON.stringify({ position, stream, revision, type: storedType, cause: unreadable.message }));
       else print(unreadableLine(event));
     }
     bar.stop();
     if (count === 0) return options.json === true ? undefined : print('every event can be read');
-    printFault(`${count} ${count === 1 ? 'event cannot' : 'events cannot'} be read; only their own streams are affected`);
+    printFault(
+      `${count} ${count === 1 ? 'event cannot' : 'events cannot'} be read; only their own streams are affected`,
+    );
     process.exitCode = exitCodes.damaged;
   });
 
 export const retention = async ({ dryRun = false, json = false }: RetentionOptions): Promise<void> => {
-  if (dryRun) return withTeam(async (engine) => printTable(await readRetentionLines(engine, engine.clock.now()), json, dueColumns));
+  if (dryRun)
+    return withTeam(async (engine) =>
+      printTable(await readRetentionLines(engine, engine.clock.now()), json, dueColumns),
+    );
   const config = readConfig();
   assertFounded(config);
   return printTable(retentionTable(config.limits), json, tableColumns);

@@ -27,7 +27,8 @@ import { withTeam } from './core/engine.js';
 
 export const showFirstToken = (): Promise<void> =>
   withTeam(async (engine) => {
-    if ((await teamWithoutOwner(engine)) === undefined) throw new Error('the first team has had an owner; others are invited into it');
+    if ((await teamWithoutOwner(engine)) === undefined)
+      throw new Error('the first team has had an owner; others are invited into it');
     print(firstUserToken(engine.keys));
   });
 
@@ -36,28 +37,52 @@ export const erase = (who: string): Promise<void> =>
   withTeam(async (engine) => {
     const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
     if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
-    const cause = { teamId: NO_TEAM, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    const cause = {
+      teamId: NO_TEAM,
+      actor: 'cli',
+      correlationId: 'cli',
+      causationId: 'cli',
+      at: isoTime(engine.clock.now()),
+    };
     await eraseUser(engine, id, (userId, mailed) => tracesInLog(engine, userId, mailed), cause);
     print(`The user ${id} is erased: out of all teams, with all sessions, and nothing personal is left in the log.`);
   });
 
-const TRACES: readonly EventType[] = ['MemberAdded', 'SessionStarted', 'OAuthGrantGiven', 'EmailQueued', 'EmailArchived'];
+const TRACES: readonly EventType[] = [
+  'MemberAdded',
+  'SessionStarted',
+  'OAuthGrantGiven',
+  'EmailQueued',
+  'EmailArchived',
+];
 
 /** Read from the log itself: the read models may be behind where no service runs. */
-const tracesInLog = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>, userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
+const tracesInLog = async (
+  { eventLog }: Pick<CommandNeeds, 'eventLog'>,
+  userId: UserId,
+  mailed: MailedTo,
+): Promise<PersonTraces> => {
   const mails = new Set<EmailId>();
   const [teams, sessions, grants] = [new Set<TeamId>(), new Set<SessionId>(), new Set<OAuthGrantId>()];
   for await (const { events } of eventLog.readAll(0, { types: TRACES, decrypt: [] }))
     for (const { event, stream, metadata } of events) {
       const { id } = splitStream(stream);
-      if (event.type === 'MemberAdded' && event.data.userId === userId) teams.add(assertDefined(parseTeamId(id), 'team id'));
-      if (event.type === 'SessionStarted' && event.data.userId === userId) sessions.add(assertDefined(parseSessionId(id), 'session id'));
+      if (event.type === 'MemberAdded' && event.data.userId === userId)
+        teams.add(assertDefined(parseTeamId(id), 'team id'));
+      if (event.type === 'SessionStarted' && event.data.userId === userId)
+        sessions.add(assertDefined(parseSessionId(id), 'session id'));
       if (event.type === 'EmailQueued' && event.data.confidential === true && metadata.teamId === mailed.teamId)
         mails.add(assertDefined(parseEmailId(id), 'email id'));
       if (event.type === 'EmailArchived') mails.delete(id as EmailId);
-      if (event.type === 'OAuthGrantGiven' && event.data.userId === userId) grants.add(assertDefined(parseOAuthGrantId(id), 'grant id'));
+      if (event.type === 'OAuthGrantGiven' && event.data.userId === userId)
+        grants.add(assertDefined(parseOAuthGrantId(id), 'grant id'));
     }
-  return { teams: [...teams], sessions: [...sessions], grants: [...grants], mails: await mailsTo(eventLog, mails, mailed) };
+  return {
+    teams: [...teams],
+    sessions: [...sessions],
+    grants: [...grants],
+    mails: await mailsTo(eventLog, mails, mailed),
+  };
 };
 
 /** Those of them that went to one of the addresses. */

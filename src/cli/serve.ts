@@ -11,7 +11,10 @@ const STOPPING_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'] as const;
 /** Without a handler Node opens a debugger for the first, and ends for the second. */
 const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
 
-/** A start that was told to stop has this long to come to its end. After that it is cut off, which is as safe as a crash. */
+/**
+ * A start that was told to stop has this long to come to its end. After that it is cut off, which is as safe as a
+ * crash.
+ */
 const STARTED_WITHIN_MS = 5_000;
 
 /** A stop ends by its own deadlines. If it has not this long after them, the process ends all the same. */
@@ -40,11 +43,14 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
   const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
   welcome(config, address, base, link);
-  if (app.inboundSmtpPort !== undefined) print(`  Reports        smtp://${config.feedback?.smtp?.host}:${app.inboundSmtpPort}`);
+  if (app.inboundSmtpPort !== undefined)
+    print(`  Reports        smtp://${config.feedback?.smtp?.host}:${app.inboundSmtpPort}`);
   if (address === undefined) return;
   print('');
   await app.showFirstKey((key) => showKey(base, key, link));
-  await app.showFirstUserToken((token) => print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`));
+  await app.showFirstUserToken((token) =>
+    print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`),
+  );
 };
 
 /** Stops the service, once it has started, when a signal says so. Out: whether one did. */
@@ -57,7 +63,10 @@ const stopOnSignals = (starting: Promise<App>, deadlineMs: number): (() => boole
     // A second signal ends the process at once.
     if (signals > 1) endNow(1);
     const late = setTimeout(() => void endProcess(0), STARTED_WITHIN_MS);
-    const hung = setTimeout(() => failedStop('it hangs'), STARTED_WITHIN_MS + deadlineMs + CLOSED_WITHIN_MS + HANGS_AFTER_MS);
+    const hung = setTimeout(
+      () => failedStop('it hangs'),
+      STARTED_WITHIN_MS + deadlineMs + CLOSED_WITHIN_MS + HANGS_AFTER_MS,
+    );
     starting
       .finally(() => clearTimeout(late))
       .then(
@@ -89,7 +98,9 @@ const listen = async (app: App, config: Config): Promise<string> => {
   } catch (fault) {
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
     if (code === 'EADDRINUSE')
-      throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, { cause: fault });
+      throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, {
+        cause: fault,
+      });
     throw fault;
   }
 };
@@ -108,7 +119,10 @@ const showKey = (base: string, key: string, link: string | undefined): void => {
   if (link !== undefined) print(`\nThen look at ${link}\n`);
 };
 
-/** In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example address. */
+/**
+ * In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example
+ * address.
+ */
 const orderConfirmationCurl = (base: string, key: string): string => {
   // Single quotes cannot stand inside a single-quoted word of the shell.
   const json = JSON.stringify(readSampleCall('emails/order-confirmation')).replaceAll("'", '\\u0027');

@@ -1,11 +1,22 @@
-/** `sealpost team …`: shows and changes the settings of the first team, and the members of any. A running server knows at once. */
+/**
+ * `sealpost team …`: shows and changes the settings of the first team, and the members of any. A running server knows
+ * at once.
+ */
 import { loadState } from '../commands/core/handle.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { addMember, listMembers, removeMember, changeTeam, type TeamChanges } from '../commands/teams/teams.js';
 import { ownerOf, signInAddress, loadUser } from '../commands/access/users.js';
 import { roles } from '../domain/access/permissions.js';
 import { DomainError } from '../domain/core/errors.js';
-import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/core/ids.js';
+import {
+  assertDefined,
+  parseTeamId,
+  parseUserId,
+  splitStream,
+  teamStream,
+  type TeamId,
+  type UserId,
+} from '../domain/core/ids.js';
 import { isoTime } from '../domain/core/time.js';
 import { evolveTeam, type TeamState } from '../domain/teams/state.js';
 import type { Engine } from '../service/engine.js';
@@ -85,7 +96,9 @@ const companyField = (text: string): [keyof Company, string] => {
   const at = text.indexOf('=');
   const field = companyFields.find((known) => known === text.slice(0, at));
   if (field === undefined)
-    throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
+    throw new Error(
+      `--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`,
+    );
   return [field, text.slice(at + 1)];
 };
 
@@ -142,7 +155,8 @@ export const listMembersOf = ({ team, json = false }: OfTeamOptions): Promise<vo
   withTeam(async (engine, first) => {
     const { data } = await listMembers(engine, systemCaller(await teamIdOf(engine, team, first), 'cli', 'cli'));
     if (json) return print(JSON.stringify(data));
-    for (const { userId, email, name, role, since } of data) print(`${userId}  ${role}  ${email ?? '-'}  ${name ?? '-'}  since ${since}`);
+    for (const { userId, email, name, role, since } of data)
+      print(`${userId}  ${role}  ${email ?? '-'}  ${name ?? '-'}  since ${since}`);
   });
 
 export const addMemberTo = (user: string, { team, role: text }: AddMemberOptions): Promise<void> =>
@@ -159,9 +173,12 @@ export const addMemberTo = (user: string, { team, role: text }: AddMemberOptions
 export const removeMemberFrom = (user: string, { team, revokeKeys = false }: RemoveMemberOptions): Promise<void> =>
   withTeam(async (engine, first) => {
     const teamId = await teamIdOf(engine, team, first);
-    const { keys } = await removeMember(engine, systemCaller(teamId, 'cli', 'cli'), await userIdOf(engine, user), { revokeKeys });
+    const { keys } = await removeMember(engine, systemCaller(teamId, 'cli', 'cli'), await userIdOf(engine, user), {
+      revokeKeys,
+    });
     print(`${user} is not in team ${teamId} any more.`);
-    for (const { id, name } of keys) print(`${id}  ${name}  ${revokeKeys ? 'revoked' : 'goes on; sealpost key revoke ends it'}`);
+    for (const { id, name } of keys)
+      print(`${id}  ${name}  ${revokeKeys ? 'revoked' : 'goes on; sealpost key revoke ends it'}`);
   });
 
 const teamIdOf = async (engine: Engine, text: string | undefined, first: TeamId): Promise<TeamId> => {
@@ -175,7 +192,9 @@ const teamIdOf = async (engine: Engine, text: string | undefined, first: TeamId)
 
 /** By address or id. */
 const userIdOf = async (engine: Engine, text: string): Promise<UserId> => {
-  const id = parseUserId(text) ?? (text.includes('@') ? await ownerOf(engine, signInAddress(engine, text).addressId) : undefined);
+  const id =
+    parseUserId(text) ??
+    (text.includes('@') ? await ownerOf(engine, signInAddress(engine, text).addressId) : undefined);
   if (id === undefined) throw noUser(text);
   try {
     await loadUser(engine, id);
@@ -186,4 +205,5 @@ const userIdOf = async (engine: Engine, text: string): Promise<UserId> => {
   return id;
 };
 
-const noUser = (text: string): Error => new Error(`there is no user ${text}; people register themselves, or by an invitation`);
+const noUser = (text: string): Error =>
+  new Error(`there is no user ${text}; people register themselves, or by an invitation`);

@@ -1,4 +1,7 @@
-/** `sealpost template …`: saves templates of JSON files, and lists, writes and previews those that are there; of emails and of attachments. */
+/**
+ * `sealpost template …`: saves templates of JSON files, and lists, writes and previews those that are there; of emails
+ * and of attachments.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { Static, TObject } from '@sinclair/typebox';
@@ -26,14 +29,23 @@ export const listTemplates = ({ json = false }: Readonly<{ json?: boolean }>): P
     for (const list of [queries.listTemplates, queries.listAttachmentTemplates]) {
       let cursor: string | undefined;
       do {
-        const { data, meta } = await list(teamId, {}, { page: 1, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
-        for (const one of data) print(json ? JSON.stringify(one) : [one.slug, one.type, one.status, one.id, one.name].join('  '));
+        const { data, meta } = await list(
+          teamId,
+          {},
+          { page: 1, limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+        );
+        for (const one of data)
+          print(json ? JSON.stringify(one) : [one.slug, one.type, one.status, one.id, one.name].join('  '));
         cursor = meta.nextCursor ?? undefined;
       } while (cursor !== undefined);
     }
   });
 
-export const pullTemplate = (reference: string, file: string | undefined, { attachment, force = false }: PullOptions): Promise<void> =>
+export const pullTemplate = (
+  reference: string,
+  file: string | undefined,
+  { attachment, force = false }: PullOptions,
+): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const caller = systemCaller(teamId, 'cli', 'cli');
     const kind = (await isOfEmail(engine, caller, reference, attachment)) ? emailTemplates : attachmentTemplates;
@@ -50,7 +62,11 @@ export const previewFile = (reference: string, file: string | undefined, options
     const { signal } = new AbortController();
     if (await isOfEmail(engine, caller, reference, attachment)) {
       const chosen = oneOf('--format', format ?? 'html', ['html', 'text'] as const);
-      const { [chosen]: text, warnings = [], emptyPaths } = await previewTemplate(engine, caller, reference, wanted, signal);
+      const {
+        [chosen]: text,
+        warnings = [],
+        emptyPaths,
+      } = await previewTemplate(engine, caller, reference, wanted, signal);
       tell(warnings, emptyPaths);
       return write(text, file, force);
     }
@@ -60,8 +76,16 @@ export const previewFile = (reference: string, file: string | undefined, options
     write(made.bytes, file, force);
   });
 
-/** Whether the template of that name is one of emails; where both kinds have the name it is, unless that of attachments is asked for. */
-const isOfEmail = async (deps: CommandNeeds, { teamId }: Caller, reference: string, wantsAttachment = false): Promise<boolean> =>
+/**
+ * Whether the template of that name is one of emails; where both kinds have the name it is, unless that of attachments
+ * is asked for.
+ */
+const isOfEmail = async (
+  deps: CommandNeeds,
+  { teamId }: Caller,
+  reference: string,
+  wantsAttachment = false,
+): Promise<boolean> =>
   !wantsAttachment &&
   ((await emailTemplates.find(deps, teamId, reference)) !== undefined ||
     (await attachmentTemplates.find(deps, teamId, reference)) === undefined);
@@ -93,10 +117,16 @@ export const importTemplate = (file: string): Promise<void> =>
     const given = read(file);
     const caller = systemCaller(teamId, 'cli', 'cli');
     const { template, created } = isAttachment(given)
-      ? await attachmentTemplates.import(engine, caller, checked(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file))
+      ? await attachmentTemplates.import(
+          engine,
+          caller,
+          checked(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
+        )
       : await emailTemplates.import(engine, caller, checked(ImportTemplateRequestSchema, withoutPublish(given), file));
     const name =
-      'shortId' in template ? `Attachment template ${template.slug} (${template.shortId})` : `Template ${template.slug} (${template.id})`;
+      'shortId' in template
+        ? `Attachment template ${template.slug} (${template.shortId})`
+        : `Template ${template.slug} (${template.id})`;
     print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
   });
 
@@ -105,7 +135,9 @@ const read = (file: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (fault) {
-    throw new Error(`${file} cannot be read as JSON: ${fault instanceof Error ? fault.message : 'unknown fault'}`, { cause: fault });
+    throw new Error(`${file} cannot be read as JSON: ${fault instanceof Error ? fault.message : 'unknown fault'}`, {
+      cause: fault,
+    });
   }
 };
 
@@ -116,7 +148,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isAttachment = (template: unknown): template is Readonly<Record<string, unknown>> => {
   if (!isObject(template)) return false;
   const { type, schema } = template;
-  return type === 'attachment' || (type === undefined && isObject(schema) && ('pages' in schema || 'outputFormats' in schema));
+  return (
+    type === 'attachment' ||
+    (type === undefined && isObject(schema) && ('pages' in schema || 'outputFormats' in schema))
+  );
 };
 
 /** Every import publishes, so that a file for a POST may say it or not. */
@@ -128,6 +163,8 @@ const withoutPublish = (template: unknown): unknown => {
 
 const checked = <Schema extends TObject>(schema: Schema, template: unknown, file: string): Static<Schema> => {
   if (Value.Check(schema, template)) return template;
-  const faults = [...Value.Errors(schema, template)].slice(0, 20).map(({ path, message }) => `  ${path || '/'}: ${message}`);
+  const faults = [...Value.Errors(schema, template)]
+    .slice(0, 20)
+    .map(({ path, message }) => `  ${path || '/'}: ${message}`);
   throw new Error(`${file} is not a template:\n${faults.join('\n')}`);
 };

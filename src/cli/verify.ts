@@ -1,4 +1,7 @@
-/** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
+/**
+ * `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models
+ * are what a rebuild would give.
+ */
 import { verifyFiles } from '../commands/ops/repair.js';
 import { verifyLog, type NotedRoot, type Verification } from '../event-log/verification.js';
 import { ReadModelDamaged, type LookupFault } from '../domain/ports/read-models.js';
@@ -19,8 +22,8 @@ export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<voi
   const areWhole = verifyDatabases();
   if (!areWhole) process.exitCode = exitCodes.damaged;
   /**
-   * A check that fails because a file is damaged does not stop the other checks. If the files are whole, it is no damage: the command could
-   * not finish.
+   * A check that fails because a file is damaged does not stop the other checks. If the files are whole, it is no
+   * damage: the command could not finish.
    */
   const part = async (name: string, check: () => Promise<boolean>): Promise<boolean> => {
     try {
@@ -83,8 +86,10 @@ const verifyChain = async (engine: Engine, noted: NotedRoot | ReadonlyMap<number
   print(
     `log: ${counted(result.events, 'event')} in ${counted(result.streams, 'stream')} ${result.events === 1 ? 'is' : 'are'} unchanged, under ${counted(result.seals, 'seal')}`,
   );
-  if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
-  if (noted instanceof Map && noted.size > 0) print(`     ${noted.size} seals of SEALPOST_SEAL_FILE are those of the log`);
+  if (result.seal !== undefined)
+    print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
+  if (noted instanceof Map && noted.size > 0)
+    print(`     ${noted.size} seals of SEALPOST_SEAL_FILE are those of the log`);
   return tellProof(engine, result);
 };
 
@@ -97,14 +102,21 @@ const tellProof = async ({ sealing }: Engine, { proof }: Verification): Promise<
   if (proof.key !== undefined) {
     const isDerived = proof.key === keys.at(-1)?.id;
     const since = proof.from === 0 ? '' : ` from position ${proof.from} on; what stood before stands as it stood then`;
-    print(`     sealed under the ${isDerived ? 'key derived from the master key' : 'seal key'}, ${proof.key},${since}`.replace(/,$/, ''));
+    print(
+      `     sealed under the ${isDerived ? 'key derived from the master key' : 'seal key'}, ${proof.key},${since}`.replace(
+        /,$/,
+        '',
+      ),
+    );
   }
   if (proof.unproved > 0)
     print(
       `     unproved: ${eventsOf(proof.unproved)} that ${proof.key === undefined ? 'no given key has sealed' : 'follow the newest seal'}`,
     );
   if (proof.key !== undefined && proof.untagged !== undefined)
-    print(`     unproved: ${eventsOf(proof.untagged.events)} without a tag of the key, the first at position ${proof.untagged.first}`);
+    print(
+      `     unproved: ${eventsOf(proof.untagged.events)} without a tag of the key, the first at position ${proof.untagged.first}`,
+    );
   for (const [id, position] of proof.missing)
     printFault(
       `log: UNPROVED from position ${position} on: sealed under the seal key ${id}, and that is not the key given (${keys[0]!.id}): the wrong key is set or none, or somebody without the key made the seals; if it is lost, set SEALPOST_SEAL_KEYS_LOST=${id}`,
@@ -123,7 +135,9 @@ const verifyParts = async (engine: Engine): Promise<boolean> => {
   bar.stop();
   for (const event of unreadable) printFault(`events: BROKEN: ${unreadableLine(event)}; in ${engine.logPlace}`);
   for (const { file, position, stream, message } of findings)
-    printFault(`files: BROKEN: ${engine.noted.files.place}: ${file}, which ${stream} names at position ${position}: ${message}`);
+    printFault(
+      `files: BROKEN: ${engine.noted.files.place}: ${file}, which ${stream} names at position ${position}: ${message}`,
+    );
   if (findings.length === 0) print(`files: ${files} that the log names ${files === 1 ? 'is' : 'are'} there and whole`);
   return findings.length === 0 && unreadable.length === 0;
 };
@@ -144,7 +158,11 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
   for (const projection of makeProjections(engine.limits)) {
     const bar = progressBar(projection.name.padEnd(10), head);
     const untilCaughtUp = (): Promise<void> => engine.clock.sleep(CATCH_UP_MS, new AbortController().signal);
-    const { faults, line, isUnfinished = false } = await compared(projection, engine, { onProgress: bar.update, untilCaughtUp });
+    const {
+      faults,
+      line,
+      isUnfinished = false,
+    } = await compared(projection, engine, { onProgress: bar.update, untilCaughtUp });
     bar.stop();
     for (const fault of faults) printFault(`${projection.name}: BROKEN: ${fault}`);
     if (isUnfinished) {
@@ -171,7 +189,10 @@ const compared = async (projection: Projection, engine: Engine, options: Compare
       return { faults: [], line, isUnfinished: true };
     }
     const place = placeOfReadModel(engine.noted.readModels.place, projection.name);
-    return { faults: faultsOf(projection.name, result).map((fault) => `${fault}; in ${place}`), line: comparedLine(result) };
+    return {
+      faults: faultsOf(projection.name, result).map((fault) => `${fault}; in ${place}`),
+      line: comparedLine(result),
+    };
   } catch (fault) {
     if (!(fault instanceof ReadModelDamaged)) throw fault;
     return { faults: [`${fault.message}; ${MADE_ANEW}, or run sealpost rebuild ${projection.name}`], line: '' };
@@ -185,18 +206,23 @@ const comparedLine = ({ isThere, documents, checkpoint, head, missing }: Compare
   const count = documents.reduce((sum, one) => sum + one.count, 0);
   const parts = documents.filter((one) => one.count > 0).map((one) => `${one.count} ${one.collection}`);
   const which = parts.length > 1 ? ` (${parts.join(', ')})` : '';
-  const behind = missing === undefined ? '' : `; ${withoutDocument(missing)} yet: the service makes the rest at its start`;
+  const behind =
+    missing === undefined ? '' : `; ${withoutDocument(missing)} yet: the service makes the rest at its start`;
   return `${counted(count, 'document')} at position ${checkpoint} ${count === 1 ? 'equals' : 'equal'} a rebuild${which}; the log ends at ${head}${behind}`;
 };
 
 const withoutDocument = ({ streams }: Missing): string =>
   streams === 1 ? '1 stream of the log has no document' : `${streams} streams of the log have no document`;
 
-const faultsOf = (name: string, { checkpoint, head, difference, missing, lookupFault }: Compared): readonly string[] => {
+const faultsOf = (
+  name: string,
+  { checkpoint, head, difference, missing, lookupFault }: Compared,
+): readonly string[] => {
   if (checkpoint > head) return [`its checkpoint ${checkpoint} lies beyond the log, which ends at ${head}`];
   const faults: string[] = [];
   const help = `run sealpost rebuild ${name}`;
-  if (difference !== undefined) faults.push(`${difference.collection} ${difference.id} is not what a rebuild gives; ${help}`);
+  if (difference !== undefined)
+    faults.push(`${difference.collection} ${difference.id} is not what a rebuild gives; ${help}`);
   if (missing?.isTail === false)
     faults.push(
       `${withoutDocument(missing)} (the first: ${missing.id}): it is at position ${checkpoint} of ${head}; start the service, which goes on from there, or ${help}`,

@@ -1,4 +1,7 @@
-/** `sealpost webhooks listen`: a subscription, and a receiver on this machine that checks its signatures, until the command ends. */
+/**
+ * `sealpost webhooks listen`: a subscription, and a receiver on this machine that checks its signatures, until the
+ * command ends.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -63,7 +66,12 @@ export const listen = (options: ListenOptions): Promise<void> =>
       refuse: (reason) => printFault(`A post was refused: ${reason}.`),
     });
     try {
-      const created = await createWebhook(engine, caller, { url: receiver.url, events, description: DESCRIPTION }, held);
+      const created = await createWebhook(
+        engine,
+        caller,
+        { url: receiver.url, events, description: DESCRIPTION },
+        held,
+      );
       ({ secret } = created);
       if (options.json !== true) print(`Webhooks arrive on ${receiver.url} until Ctrl-C; signatures are checked.\n`);
       await stopped;
@@ -73,13 +81,15 @@ export const listen = (options: ListenOptions): Promise<void> =>
     }
   });
 
-const stopSignal = (): Promise<unknown> => Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => once(process, signal)));
+const stopSignal = (): Promise<unknown> =>
+  Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => once(process, signal)));
 
 const kindsOf = (list: string | undefined): WebhookKind[] => {
   if (list === undefined) return [...webhookKinds];
   return [...new Set(list.split(',').map((text) => text.trim()))].map((name) => {
     const kind = webhookKinds.find((one) => one === name);
-    if (kind === undefined) throw new Error(`--events ${name} is not a kind of event; there are ${webhookKinds.join(', ')}`);
+    if (kind === undefined)
+      throw new Error(`--events ${name} is not a kind of event; there are ${webhookKinds.join(', ')}`);
     return kind;
   });
 };
@@ -91,9 +101,14 @@ const portOf = (text: string | undefined): number => {
   return port;
 };
 
-/** Deletes the subscriptions of killed listeners, at whose addresses nothing listens. Out: how many subscriptions the team has. */
+/**
+ * Deletes the subscriptions of killed listeners, at whose addresses nothing listens. Out: how many subscriptions the
+ * team has.
+ */
 const removeAbandoned = async (engine: Engine, caller: Caller): Promise<number> => {
-  const own = (await keptWebhooks(engine.readModels)).filter(({ team, isDeleted }) => team === caller.teamId && !isDeleted);
+  const own = (await keptWebhooks(engine.readModels)).filter(
+    ({ team, isDeleted }) => team === caller.teamId && !isDeleted,
+  );
   let held = own.length;
   for (const { id } of own) {
     const found = (await engine.readModels.get(WEBHOOKS, id)) as WebhookDocument | undefined;
@@ -151,14 +166,19 @@ const openReceiver = async ({ clock, port, secret, take, refuse }: ReceiverOptio
 /** Fault of a post; undefined if it was signed with the secret within the tolerance. */
 const faultOf = (headers: IncomingHttpHeaders, body: Buffer, secret: string, nowMs: number): string | undefined => {
   const timestamp = String(headers['x-service-timestamp'] ?? '');
-  if (!(Math.abs(nowMs / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S)) return 'its X-Service-Timestamp is not of now';
+  if (!(Math.abs(nowMs / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S))
+    return 'its X-Service-Timestamp is not of now';
   const expected = Buffer.from(`v1=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`);
   const given = Buffer.from(String(headers['x-service-signature'] ?? ''));
-  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : 'its X-Service-Signature is wrong';
+  return given.length === expected.length && timingSafeEqual(given, expected)
+    ? undefined
+    : 'its X-Service-Signature is wrong';
 };
 
 const lineOf = (id: string, body: string): string => {
   const { event, timestamp, data } = JSON.parse(body) as Shown;
-  const about = ['recipient', 'batchName', 'subject'].flatMap((field) => (typeof data[field] === 'string' ? [data[field]] : []));
+  const about = ['recipient', 'batchName', 'subject'].flatMap((field) =>
+    typeof data[field] === 'string' ? [data[field]] : [],
+  );
   return [timestamp, event.padEnd(16), ...about, id].join('  ').replace(CONTROLS, ' ');
 };

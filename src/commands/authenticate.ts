@@ -1,6 +1,12 @@
 /** Authenticates a call by its bearer token: an API key, the access token of a person, or that of an app. */
 import { readAccessToken } from './access/tokens.js';
-import { type ForTeam, type UserAuthenticated, refusing, type AppAuthenticated, type Authenticated } from './core/caller.js';
+import {
+  type ForTeam,
+  type UserAuthenticated,
+  refusing,
+  type AppAuthenticated,
+  type Authenticated,
+} from './core/caller.js';
 import { teamNotFound } from '../domain/teams/decider.js';
 import type { CommandNeeds } from './needs.js';
 import {
@@ -11,7 +17,15 @@ import {
   permissionsOfScopes,
 } from '../domain/access/permissions.js';
 import { DomainError } from '../domain/core/errors.js';
-import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId, activityStream } from '../domain/core/ids.js';
+import {
+  NO_TEAM,
+  parseTeamId,
+  sessionStream,
+  teamStream,
+  userStream,
+  type UserId,
+  activityStream,
+} from '../domain/core/ids.js';
 import { invalidToken, sessionEnded } from '../domain/people/session.js';
 import { holdsSession } from '../domain/people/user.js';
 import { readAccessToken as readAppToken, type OpenAccessToken } from './apps/tokens.js';
@@ -28,8 +42,8 @@ const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };
 const JWT = 'eyJ';
 
 /**
- * In: the bearer token, and the team that it is used for. Rejects with the code of what is wrong with the credential, and with TEAM_NOT_FOUND if it
- * is valid but not for that team.
+ * In: the bearer token, and the team that it is used for. Rejects with the code of what is wrong with the credential,
+ * and with TEAM_NOT_FOUND if it is valid but not for that team.
  */
 export const authenticate = async (deps: CommandNeeds, token: string, team = ANY_TEAM): Promise<Authenticated> => {
   if (isTokenOfKind('access', token)) return inUse(deps, await authenticateApp(deps, token, team));
@@ -40,28 +54,49 @@ export const authenticate = async (deps: CommandNeeds, token: string, team = ANY
 };
 
 /** Notes that the account of the team is used by a person or an app. The use of keys is noted with the key itself. */
-const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandNeeds, admitted: By): Promise<By> => {
+const inUse = async <By extends UserAuthenticated | AppAuthenticated>(
+  deps: CommandNeeds,
+  admitted: By,
+): Promise<By> => {
   const { teamId } = admitted;
   if (teamId === NO_TEAM) return admitted;
   const [actor, by] =
-    admitted.kind === 'user' ? [`user:${admitted.userId}`, admitted.sessionId] : [`grant:${admitted.grantId}`, admitted.grantId];
-  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoTime(deps.clock.now()) });
+    admitted.kind === 'user'
+      ? [`user:${admitted.userId}`, admitted.sessionId]
+      : [`grant:${admitted.grantId}`, admitted.grantId];
+  await noteActivity(deps, teamId, {
+    teamId,
+    actor,
+    correlationId: by,
+    causationId: by,
+    at: isoTime(deps.clock.now()),
+  });
   return admitted;
 };
 
 /**
- * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A session that another
- * process ended is refused within the freshness limit of the state cache; the other process answers no sooner.
+ * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A
+ * session that another process ended is refused within the freshness limit of the state cache; the other process
+ * answers no sooner.
  */
 const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<UserAuthenticated> => {
   const { userId, sessionId } = await readAccessToken(deps, token);
-  const [{ state: session }, { state: user }] = await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
+  const [{ state: session }, { state: user }] = await Promise.all([
+    deps.session(sessionStream(sessionId)),
+    deps.user(userStream(userId)),
+  ]);
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
   if (session.ended !== undefined) throw refusing(userId, sessionEnded(session.ended));
   if (!holdsSession(user, sessionId, session.epoch)) throw refusing(userId, sessionEnded(user.endedBy ?? 'revoked'));
   // A second factor that was removed since does not count.
   const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
-  return { kind: 'user', userId, sessionId, rateLimit: null, ...(await membershipOf(deps, { userId, gaveFactor }, team)) };
+  return {
+    kind: 'user',
+    userId,
+    sessionId,
+    rateLimit: null,
+    ...(await membershipOf(deps, { userId, gaveFactor }, team)),
+  };
 };
 
 /** The team that a person calls for, and the person's permissions there. */
@@ -99,35 +134,62 @@ const onlyTeam = async (userId: UserId, { teamsOf }: ForTeam): Promise<string> =
   );
 };
 
-/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND if the token is valid for another team only. */
+/**
+ * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND if the token is valid for another team
+ * only.
+ */
 export const authenticateApp = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<AppAuthenticated> => {
   const open = await readAppToken(deps, token);
   if (open === undefined) {
-    throw new DomainError('INVALID_TOKEN', 'This access token is unknown, or what it stood for has ended. Ask the person for a new grant.');
+    throw new DomainError(
+      'INVALID_TOKEN',
+      'This access token is unknown, or what it stood for has ended. Ask the person for a new grant.',
+    );
   }
   if (open.isExpired) {
-    throw new DomainError('TOKEN_EXPIRED', `This access token expired at ${open.token.expiresAt}. Exchange the refresh token for another.`);
+    throw new DomainError(
+      'TOKEN_EXPIRED',
+      `This access token expired at ${open.token.expiresAt}. Exchange the refresh token for another.`,
+    );
   }
   const { id: grantId, teamId, app, grant } = open;
   const permissions = await permissionsNow(deps, open);
   admitActive((await deps.activity(activityStream(teamId))).state);
   if (team.isNeeded && team.asked !== undefined && team.asked.toLowerCase() !== teamId) throw teamNotFound();
   const { userId } = grant;
-  return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, permissions, rateLimit: null, clientId: app.id, grantId, userId };
+  return {
+    kind: 'app',
+    teamId: team.isNeeded ? teamId : NO_TEAM,
+    permissions,
+    rateLimit: null,
+    clientId: app.id,
+    grantId,
+    userId,
+  };
 };
 
-/** The granted permissions that the person has now. Rejects with INVALID_TOKEN if the person is not in the team any more. */
-const permissionsNow = async (deps: CommandNeeds, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
+/**
+ * The granted permissions that the person has now. Rejects with INVALID_TOKEN if the person is not in the team any
+ * more.
+ */
+const permissionsNow = async (
+  deps: CommandNeeds,
+  { teamId, grant, scopes }: OpenAccessToken,
+): Promise<readonly AccessPermission[]> => {
   const granted = permissionsOfScopes(scopes);
   const { state: team } = await deps.team(teamStream(teamId));
-  if (team?.deletedAt !== undefined) throw new DomainError('INVALID_TOKEN', 'The team that this access token is good for is deleted.');
+  if (team?.deletedAt !== undefined)
+    throw new DomainError('INVALID_TOKEN', 'The team that this access token is good for is deleted.');
   if (grant.userId === undefined) return granted;
   const role = team?.members?.get(grant.userId)?.role;
   if (role === undefined) {
     throw new DomainError('INVALID_TOKEN', 'The person who granted this access token is not in the team any more.');
   }
   // Otherwise a person without a second factor could get in through an app.
-  if (team?.requiresSecondFactor === true && (await deps.user(userStream(grant.userId))).state?.secondFactor === undefined)
+  if (
+    team?.requiresSecondFactor === true &&
+    (await deps.user(userStream(grant.userId))).state?.secondFactor === undefined
+  )
     throw secondFactorRequired();
   return allowedOf(permissionsOfRole[role], granted);
 };

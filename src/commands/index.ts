@@ -1,4 +1,7 @@
-/** Every command of every capability, bound once to its needs: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+/**
+ * Every command of every capability, bound once to its needs: what HTTP calls. Each may reject with DomainError;
+ * nothing is written then.
+ */
 import { accessCommands } from './access/index.js';
 import { recipientCommands } from './recipients/index.js';
 import { domainCommands } from './domains/index.js';
@@ -80,7 +83,11 @@ export const makeCommands = (needs: CommandNeeds): Commands =>
 export const openOAuth = (needs: CommandNeeds): OAuth => bound(Object.entries<Run>(oauthCommands), needs) as OAuth;
 
 /** The codes that each command may reject with. */
-export const commandCodes = Object.fromEntries(listed.map(([name, { codes }]) => [name, codes])) as Readonly<Record<keyof Commands, Codes>>;
+export const commandCodes = Object.fromEntries(listed.map(([name, { codes }]) => [name, codes])) as Readonly<
+  Record<keyof Commands, Codes>
+>;
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */
-export const appendingOnce: ReadonlySet<string> = new Set(listed.filter(([, { appendsOnce }]) => appendsOnce).map(([name]) => name));
+export const appendingOnce: ReadonlySet<string> = new Set(
+  listed.filter(([, { appendsOnce }]) => appendsOnce).map(([name]) => name),
+);

@@ -44,9 +44,10 @@ export type EventType = DomainEvent['type'];
 /** An event as it was recorded: what happened, where it stands, who caused it. */
 export type Recorded<Event extends DomainEvent = DomainEvent> = RecordedEvent<Event>;
 
-export const eventDefinitions: Readonly<Record<EventType, EventDefinition>> = Object.assign({}, ...Object.values(streams)) as Readonly<
-  Record<EventType, EventDefinition>
->;
+export const eventDefinitions: Readonly<Record<EventType, EventDefinition>> = Object.assign(
+  {},
+  ...Object.values(streams),
+) as Readonly<Record<EventType, EventDefinition>>;
 
 export const eventTypes = Object.keys(eventDefinitions) as readonly EventType[];
 

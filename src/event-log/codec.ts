@@ -1,6 +1,6 @@
 /**
- * The codec between events of the domain and their stored form. The stored name carries its version; the code knows only the newest shape, and
- * older shapes are upcast on read. Structure is checked on read, business rules are not.
+ * The codec between events of the domain and their stored form. The stored name carries its version; the code knows
+ * only the newest shape, and older shapes are upcast on read. Structure is checked on read, business rules are not.
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TSchema } from '@sinclair/typebox';
@@ -18,7 +18,9 @@ export class UnknownEvent extends Error {
   override readonly name = 'UnknownEvent';
 
   constructor(storedType: string) {
-    super(`${storedType} is a type or version of event that this version of sealpost does not know: a newer one wrote it`);
+    super(
+      `${storedType} is a type or version of event that this version of sealpost does not know: a newer one wrote it`,
+    );
   }
 }
 
@@ -43,14 +45,17 @@ export const eventVersions: EventVersions = { current, earlier: {} };
 
 /** Between events and their stored form, for a set of versions of which the current ones are written. */
 export type Codec = Readonly<{
-  /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
+  /**
+   * In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is
+   * written.
+   */
   encode: (event: DomainEvent) => Encoded;
   /** Like `encode`, but data that belongs to one recipient alone is encrypted in a part of its own. */
   encodeApart: (event: DomainEvent) => EncodedApart;
   /**
-   * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
-   * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
-   * What stands apart is put together, with null for what there is nothing of.
+   * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is
+   * destroyed), whole or at least the first line of it where only the envelope is wanted: the event then has nothing
+   * else of a sealed part that has one. What stands apart is put together, with null for what there is nothing of.
    * Throws UnknownEvent for a name that is none of these versions, and UnreadableEvent for a wrong shape.
    */
   decode: (storedType: string, data: string, sealed: string | PlainApart | undefined, part?: SealedPart) => DomainEvent;
@@ -62,7 +67,10 @@ export type Codec = Readonly<{
 
 type Encoded = Readonly<{ type: string; data: string; sealed: string | undefined }>;
 
-/** The plain texts of a sealed part: what belongs to all, undefined for nothing, and to one recipient alone, by its place in the email. */
+/**
+ * The plain texts of a sealed part: what belongs to all, undefined for nothing, and to one recipient alone, by its
+ * place in the email.
+ */
 export type PlainApart = Readonly<{ shared: string | undefined; own: ReadonlyMap<number, string> }>;
 
 type EncodedApart = Encoded & Readonly<{ apart: PlainApart | undefined }>;
@@ -114,7 +122,10 @@ const checksOf = (type: EventType): Checks => {
   const checks = {
     data: TypeCompiler.Compile(data),
     sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),
-    envelope: envelope === undefined ? undefined : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
+    envelope:
+      envelope === undefined
+        ? undefined
+        : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
   };
   compiled.set(type, checks);
   return checks;
@@ -176,7 +187,10 @@ const encodedApart = (written: Written): EncodedApart => {
 };
 
 /** JSON has no line break of its own, so a line is a part. */
-const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: readonly string[] | undefined): string => {
+const sealedText = (
+  sealed: Readonly<Record<string, unknown>>,
+  envelopeFields: readonly string[] | undefined,
+): string => {
   if (envelopeFields === undefined) return JSON.stringify(sealed);
   const envelope: Record<string, unknown> = {};
   const rest: Record<string, unknown> = {};
@@ -184,7 +198,12 @@ const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: r
   return `${JSON.stringify(envelope)}\n${JSON.stringify(rest)}`;
 };
 
-type StoredPayload = Readonly<{ storedType: string; data: string; sealed: string | PlainApart | undefined; part: SealedPart }>;
+type StoredPayload = Readonly<{
+  storedType: string;
+  data: string;
+  sealed: string | PlainApart | undefined;
+  part: SealedPart;
+}>;
 
 const decodeWith = ({ type, upcast }: Reader, { storedType, data, sealed, part }: StoredPayload): DomainEvent => {
   const checks = checksOf(type);
@@ -210,17 +229,23 @@ const parseSealed = (text: string, storedType: string, { envelope }: Checks, par
   if (envelope === undefined) return parse(text, what);
   const lineEnd = text.indexOf('\n');
   const first = parse(lineEnd < 0 ? text : text.slice(0, lineEnd), what);
-  return part === 'envelope' || lineEnd < 0 ? first : { ...(first as object), ...(parse(text.slice(lineEnd + 1), what) as object) };
+  return part === 'envelope' || lineEnd < 0
+    ? first
+    : { ...(first as object), ...(parse(text.slice(lineEnd + 1), what) as object) };
 };
 
 type Apart = Readonly<{ type: EventType; storedType: string; values: unknown; checks: Checks; part: SealedPart }>;
 
 const parseApart = ({ shared, own }: PlainApart, { type, storedType, values, checks, part }: Apart): unknown => {
   const parts = recipientPartsOf(type);
-  if (parts === undefined) throw new UnreadableEvent(`${storedType} (sealed): nothing of it belongs to one recipient alone`);
+  if (parts === undefined)
+    throw new UnreadableEvent(`${storedType} (sealed): nothing of it belongs to one recipient alone`);
   const what = `${storedType} (sealed)`;
   const parsed = new Map([...own].map(([place, text]) => [place, parse(text, what)]));
-  const common = shared === undefined ? undefined : (parseSealed(shared, storedType, checks, part) as Readonly<Record<string, unknown>>);
+  const common =
+    shared === undefined
+      ? undefined
+      : (parseSealed(shared, storedType, checks, part) as Readonly<Record<string, unknown>>);
   try {
     return putTogether(parts, values, { shared: common, own: parsed });
   } catch (cause) {

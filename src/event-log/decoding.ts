@@ -1,6 +1,6 @@
 /**
- * Turns stored events into events of the domain: decrypts sealed parts whose key exists, reads payloads from files, and decodes. Says what a
- * reader does at an event that a newer program wrote.
+ * Turns stored events into events of the domain: decrypts sealed parts whose key exists, reads payloads from files, and
+ * decodes. Says what a reader does at an event that a newer program wrote.
  */
 import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
 import { eventDefinitions, type DomainEvent, type EventType, erasingEvents, type Recorded } from '../domain/events.js';
@@ -18,7 +18,10 @@ import type { Clock } from '../domain/ports/clock.js';
 
 type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
 
-/** An event that exists but cannot be read: it was changed, its file is missing, or a newer version of the program wrote it. */
+/**
+ * An event that exists but cannot be read: it was changed, its file is missing, or a newer version of the program wrote
+ * it.
+ */
 export type Unreadable = EventPlace & Readonly<{ unreadable: UnreadableEvent | UnknownEvent }>;
 
 export const isReadable = (decoded: Recorded | Unreadable): decoded is Recorded => !('unreadable' in decoded);
@@ -31,14 +34,19 @@ export const isUnknown = (decoded: Recorded | Unreadable): decoded is Unreadable
 type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
 
 /**
- * Encrypted parts that a read asks for: `types` are the stored names whose part is decrypted, absent for all. `mayBeGone` tells whether the
- * personal part of an event may be missing although its key exists.
+ * Encrypted parts that a read asks for: `types` are the stored names whose part is decrypted, absent for all.
+ * `mayBeGone` tells whether the personal part of an event may be missing although its key exists.
  */
-type Wanted = Readonly<{ types: ReadonlySet<string> | undefined; part: SealedPart; mayBeGone: (event: StoredEvent) => boolean }>;
+type Wanted = Readonly<{
+  types: ReadonlySet<string> | undefined;
+  part: SealedPart;
+  mayBeGone: (event: StoredEvent) => boolean;
+}>;
 
 /**
- * In: stored events; the stored names whose sealed part is wanted, of that no more than the envelope (absent: of all the whole).
- * Out: what they are in the domain, in the same order; those that `recent` knows as they are there. Rejects where a port fails.
+ * In: stored events; the stored names whose sealed part is wanted, of that no more than the envelope (absent: of all
+ * the whole). Out: what they are in the domain, in the same order; those that `recent` knows as they are there. Rejects
+ * where a port fails.
  */
 export const decodeAll = async (
   ports: ReadingPorts,
@@ -46,14 +54,19 @@ export const decodeAll = async (
   stored: readonly StoredEvent[],
   types?: ReadonlySet<string>,
 ): Promise<readonly (Recorded | Unreadable)[]> => {
-  const wanted: Wanted = { types, part: types === undefined ? 'whole' : 'envelope', mayBeGone: isBeingErased(ports.codec, stored, types) };
+  const wanted: Wanted = {
+    types,
+    part: types === undefined ? 'whole' : 'envelope',
+    mayBeGone: isBeingErased(ports.codec, stored, types),
+  };
   const decoded: (Recorded | Unreadable | undefined)[] = stored.map(
     (event) => recent.find(event) ?? decodeOpen(ports.codec, event, wanted),
   );
   const sealers = new Set<string>();
   const metadatas = stored.map((event, at) => (decoded[at] === undefined ? readableMetadata(event) : undefined));
   metadatas.forEach((metadata, at) => {
-    if (metadata !== undefined && isSealed(stored[at]!, metadata, wanted)) for (const id of allKeyIds(metadata)) sealers.add(id);
+    if (metadata !== undefined && isSealed(stored[at]!, metadata, wanted))
+      for (const id of allKeyIds(metadata)) sealers.add(id);
   });
   const keys = sealers.size === 0 ? new Map<string, SealingKey>() : await ports.keys.getMany([...sealers]);
   for (const [at, event] of stored.entries()) {
@@ -64,7 +77,9 @@ export const decodeAll = async (
     // Awaited only where a file is read: a rebuild decodes hundreds of thousands of events.
     decoded[at] =
       metadata?.sealedFile === undefined && metadata?.dataFile === undefined
-        ? readable(event, () => decodeParts(ports.codec, wanted, { event, metadata, key, own, data: event.data, sealed: event.sealed }))
+        ? readable(event, () =>
+            decodeParts(ports.codec, wanted, { event, metadata, key, own, data: event.data, sealed: event.sealed }),
+          )
         : await decodeFromFiles(ports, wanted, event, { metadata, key, own });
   }
   return decoded as readonly (Recorded | Unreadable)[];
@@ -83,17 +98,26 @@ const unreadable = ({ stream, revision, position, type }: StoredEvent, fault: un
   return { unreadable: fault, stream, revision, position, storedType: type };
 };
 
-/** An event of which nothing is decrypted and nothing lies in a file: its metadata is parsed when somebody asks for it. */
+/**
+ * An event of which nothing is decrypted and nothing lies in a file: its metadata is parsed when somebody asks for it.
+ */
 const decodeOpen = (codec: Codec, event: StoredEvent, { types }: Wanted): Recorded | Unreadable | undefined =>
   types === undefined || types.has(event.type) || !isCertainlyMetadata(event.metadata)
     ? undefined
-    : readable(event, () => new RecordedWithLazyMetadata(event, decodeTimed(codec, event.type, event.data, undefined, 'envelope')));
+    : readable(
+        event,
+        () => new RecordedWithLazyMetadata(event, decodeTimed(codec, event.type, event.data, undefined, 'envelope')),
+      );
 
 /**
- * Erasing deletes the files before the key, after the event that says so. A reader of no more than envelopes shows an event in the
- * meantime as if the key were gone already.
+ * Erasing deletes the files before the key, after the event that says so. A reader of no more than envelopes shows an
+ * event in the meantime as if the key were gone already.
  */
-const isBeingErased = (codec: Codec, stored: readonly StoredEvent[], types: ReadonlySet<string> | undefined): Wanted['mayBeGone'] => {
+const isBeingErased = (
+  codec: Codec,
+  stored: readonly StoredEvent[],
+  types: ReadonlySet<string> | undefined,
+): Wanted['mayBeGone'] => {
   if (types !== undefined) return () => true;
   return ({ stream }) => {
     const erasing = codec.namesOf(erasingEvents);
@@ -101,8 +125,15 @@ const isBeingErased = (codec: Codec, stored: readonly StoredEvent[], types: Read
   };
 };
 
-/** The first event of a stream that has a key never lacks its sealed part, so its key is asked for where that part is gone too. */
-const isSealed = ({ type, sealed, revision }: StoredEvent, { keyId, sealedFile }: EventMetadata, { types, part }: Wanted): boolean =>
+/**
+ * The first event of a stream that has a key never lacks its sealed part, so its key is asked for where that part is
+ * gone too.
+ */
+const isSealed = (
+  { type, sealed, revision }: StoredEvent,
+  { keyId, sealedFile }: EventMetadata,
+  { types, part }: Wanted,
+): boolean =>
   keyId !== undefined &&
   (types === undefined || types.has(type)) &&
   (sealed !== undefined || sealedFile !== undefined || (revision === 0 && part === 'whole'));
@@ -120,7 +151,11 @@ const decodeParts = (codec: Codec, wanted: Wanted, parts: Parts): Recorded =>
   recordedFrom(codec, wanted, parts, plainOf(codec, wanted, parts));
 
 /** The plain text of the sealed part, undefined where there is none or its key is gone. */
-const plainOf = (codec: Codec, { part }: Wanted, { event, metadata, key, own, sealed }: Parts): string | PlainApart | undefined => {
+const plainOf = (
+  codec: Codec,
+  { part }: Wanted,
+  { event, metadata, key, own, sealed }: Parts,
+): string | PlainApart | undefined => {
   // Check the type before the other fields: a newer program may have changed their form too.
   if (!codec.knows(event.type)) throw new UnknownEvent(event.type);
   if (metadata === undefined) decodeMetadata(event.metadata);
@@ -140,7 +175,9 @@ const recordedFrom = (
   if (key !== undefined && sealed === undefined && 'sealed' in domainEvent && !mayBeGone(event))
     throw new UnreadableEvent(`${event.type}: its sealed part is missing, though its key is there`);
   if (typeof plain === 'object' && isCutOut(domainEvent, plain, own) && !mayBeGone(event))
-    throw new UnreadableEvent(`${event.type}: what belongs to one of its recipients is missing, though the key of that is there`);
+    throw new UnreadableEvent(
+      `${event.type}: what belongs to one of its recipients is missing, though the key of that is there`,
+    );
   return recordedOf(event, metadata!, domainEvent);
 };
 
@@ -150,7 +187,13 @@ const isCutOut = (event: DomainEvent, plain: PlainApart, own: StreamKeys['own'])
     .placesOf(event.data as never)
     .some((place) => !plain.own.has(place) && own(place) !== undefined);
 
-const decodeTimed = (codec: Codec, type: string, data: string, sealed: string | PlainApart | undefined, part: SealedPart): DomainEvent => {
+const decodeTimed = (
+  codec: Codec,
+  type: string,
+  data: string,
+  sealed: string | PlainApart | undefined,
+  part: SealedPart,
+): DomainEvent => {
   const event = codec.decode(type, data, sealed, part);
   assertTimes(event);
   return event;
@@ -191,7 +234,11 @@ const soundFile = async (files: ReadingPorts['files'], hash: string): Promise<Bu
   }
 };
 
-const recordedOf = ({ stream, revision, position, hash }: StoredEvent, metadata: EventMetadata, event: DomainEvent): Recorded => ({
+const recordedOf = (
+  { stream, revision, position, hash }: StoredEvent,
+  metadata: EventMetadata,
+  event: DomainEvent,
+): Recorded => ({
   event,
   stream,
   revision,
@@ -231,18 +278,22 @@ const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
   ]),
 );
 
-/** Throws UnreadableEvent if a time of the event is no time: folds compute with times, so the fault is found when the event is read. */
+/**
+ * Throws UnreadableEvent if a time of the event is no time: folds compute with times, so the fault is found when the
+ * event is read.
+ */
 const assertTimes = ({ type, data }: DomainEvent): void => {
   for (const name of timesOf.get(type) ?? []) {
     const time = (data as Readonly<Record<string, unknown>>)[name];
-    if (typeof time === 'string' && Number.isNaN(Date.parse(time))) throw new UnreadableEvent(`${type}/${name}: is no time`);
+    if (typeof time === 'string' && Number.isNaN(Date.parse(time)))
+      throw new UnreadableEvent(`${type}/${name}: is no time`);
   }
 };
 
 /**
- * Behaviour of a reader of the whole log at an event that a newer program wrote. It stops, so that a newer program beside it takes over its
- * lease; if none has done so in a bounded time, it passes over the event as over a damaged one, so that one stream waits and all else goes
- * on.
+ * Behaviour of a reader of the whole log at an event that a newer program wrote. It stops, so that a newer program
+ * beside it takes over its lease; if none has done so in a bounded time, it passes over the event as over a damaged
+ * one, so that one stream waits and all else goes on.
  */
 export type GivingWay = Readonly<{
   /** Notes that a run of the reader begins, while the log ends at `head`. */

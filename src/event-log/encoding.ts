@@ -1,4 +1,7 @@
-/** Turns events of the domain into stored events: encoded, sealed under the keys of their stream, chained by hashes, and in files if they are large. */
+/**
+ * Turns events of the domain into stored events: encoded, sealed under the keys of their stream, chained by hashes, and
+ * in files if they are large.
+ */
 import { UnreadableEvent, type PlainApart, type SealedPart, type Codec } from './codec.js';
 import type { StoredEvent, EventToStore } from '../domain/ports/event-store.js';
 import type { SealingKey, SealKey, Keys } from '../domain/ports/keys.js';
@@ -14,9 +17,19 @@ import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import { nextTurn } from '../shared/concurrency.js';
 
-type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec; sealKey?: SealedUnder }>;
+type EncodingPorts = Readonly<{
+  keys: Keys;
+  files: Files;
+  ids: Ids;
+  limits: Limits;
+  codec: Codec;
+  sealKey?: SealedUnder;
+}>;
 
-/** The key under which the log is sealed; undefined if it is sealed under none. Rejects if no event may be appended under the key that is set. */
+/**
+ * The key under which the log is sealed; undefined if it is sealed under none. Rejects if no event may be appended
+ * under the key that is set.
+ */
 export type SealedUnder = () => Promise<SealKey | undefined>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
@@ -42,7 +55,12 @@ const isEach = (cause: Cause | EachCause): cause is EachCause => Array.isArray(c
 export const firstCause = (cause: Cause | EachCause): Cause => (isEach(cause) ? cause[0] : cause);
 
 /** `key`: the key of the stream, if the event was sealed with it alone. */
-export type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata; key: SealingKey | undefined }>;
+export type Encoded = Readonly<{
+  event: DomainEvent;
+  toStore: EventToStore;
+  metadata: EventMetadata;
+  key: SealingKey | undefined;
+}>;
 
 /** `known`: the key of the stream where it is at hand. */
 export const encodeAll = async (
@@ -105,10 +123,19 @@ type Plain = ReturnType<Codec['encode']> & Readonly<{ apart?: PlainApart | undef
 const withSealed = (event: DomainEvent, sealed: unknown): DomainEvent => ({ ...event, sealed }) as DomainEvent;
 
 /** The event as later readers will see it: without what belongs to recipients whose key is destroyed. */
-const asReadable = (event: DomainEvent, apart: PlainApart | undefined, own: (place: number) => unknown): DomainEvent => {
+const asReadable = (
+  event: DomainEvent,
+  apart: PlainApart | undefined,
+  own: (place: number) => unknown,
+): DomainEvent => {
   const parts = recipientPartsOf(event.type);
-  if (apart === undefined || parts === undefined || [...apart.own.keys()].every((place) => own(place) !== undefined)) return event;
-  const given = takenApart(parts, event.data, (event as Readonly<{ sealed: Readonly<Record<string, unknown>> }>).sealed);
+  if (apart === undefined || parts === undefined || [...apart.own.keys()].every((place) => own(place) !== undefined))
+    return event;
+  const given = takenApart(
+    parts,
+    event.data,
+    (event as Readonly<{ sealed: Readonly<Record<string, unknown>> }>).sealed,
+  );
   const kept = new Map([...given.own].filter(([place]) => own(place) !== undefined));
   return withSealed(event, putTogether(parts, event.data, { shared: given.shared, own: kept }));
 };
@@ -125,13 +152,19 @@ type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;
 
 type KeyNames = Readonly<{ keyId: string | undefined; recipientKeys: readonly string[] | undefined }>;
 
-const metadataOf = (eventId: string, cause: Cause, { keyId, recipientKeys }: KeyNames, files: PayloadFiles | undefined): EventMetadata => {
+const metadataOf = (
+  eventId: string,
+  cause: Cause,
+  { keyId, recipientKeys }: KeyNames,
+  files: PayloadFiles | undefined,
+): EventMetadata => {
   const { at: occurredAt, teamId, actor, correlationId, causationId, fence, origin } = cause;
   const metadata =
     keyId === undefined
       ? { eventId, teamId, occurredAt, actor, correlationId, causationId }
       : { eventId, teamId, occurredAt, actor, correlationId, causationId, keyId };
-  if (files === undefined && fence === undefined && recipientKeys === undefined && origin === undefined) return metadata;
+  if (files === undefined && fence === undefined && recipientKeys === undefined && origin === undefined)
+    return metadata;
   return {
     ...metadata,
     ...(recipientKeys && { recipientKeys }),
@@ -141,8 +174,11 @@ const metadataOf = (eventId: string, cause: Cause, { keyId, recipientKeys }: Key
   };
 };
 
-const isSmallEnough = ({ eventPayloadInlineBytesMax: max }: Limits, data: string, sealed: Uint8Array | undefined): boolean =>
-  data.length <= max && (sealed?.byteLength ?? 0) <= max;
+const isSmallEnough = (
+  { eventPayloadInlineBytesMax: max }: Limits,
+  data: string,
+  sealed: Uint8Array | undefined,
+): boolean => data.length <= max && (sealed?.byteLength ?? 0) <= max;
 
 /** A payload too large for one event goes into a file; the event keeps its hash, which the chain covers. */
 const outsource = async (ports: EncodingPorts, data: string, sealed: Uint8Array | undefined) => {
@@ -156,7 +192,10 @@ const outsource = async (ports: EncodingPorts, data: string, sealed: Uint8Array 
   };
 };
 
-/** The first byte of a sealed part. The part is bound to its stream and event by authenticated data, so that it opens in no other place. */
+/**
+ * The first byte of a sealed part. The part is bound to its stream and event by authenticated data, so that it opens in
+ * no other place.
+ */
 const FORMAT_BOUND = 2;
 
 const formatByte = Uint8Array.of(FORMAT_BOUND);
@@ -165,9 +204,13 @@ type Place = Pick<StoredEvent, 'stream' | 'eventId'>;
 
 const boundTo = ({ stream, eventId }: Place): string => `sealpost event\n${stream}\n${eventId}`;
 
-const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place): Uint8Array => key.seal(plain, boundTo(place), formatByte);
+const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place): Uint8Array =>
+  key.seal(plain, boundTo(place), formatByte);
 
-/** The plain text of a sealed part, or only its first line for the envelope. Throws UnreadableEvent if it does not open at this place. */
+/**
+ * The plain text of a sealed part, or only its first line for the envelope. Throws UnreadableEvent if it does not open
+ * at this place.
+ */
 export const openSealed = (key: SealingKey, sealed: Uint8Array, place: Place, part: SealedPart): string =>
   firstLine(open(key, sealed, place), part);
 
@@ -178,7 +221,8 @@ const firstLine = (plain: Buffer, part: SealedPart): string => {
 };
 
 const open = (key: SealingKey, sealed: Uint8Array, place: Place): Buffer => {
-  if (sealed[0] !== FORMAT_BOUND) throw new UnreadableEvent(`the sealed part begins with ${sealed[0]}, which is no format of this version`);
+  if (sealed[0] !== FORMAT_BOUND)
+    throw new UnreadableEvent(`the sealed part begins with ${sealed[0]}, which is no format of this version`);
   const opened = tryOpen(key, sealed.subarray(1), boundTo(place));
   if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
   return opened;
@@ -193,8 +237,8 @@ const tryOpen = (key: SealingKey, sealed: Uint8Array, context: string): Buffer |
 };
 
 /**
- * The first byte of the sealed part of an email with several recipients. Pieces follow, each sealed under its own key: two bytes for the recipient,
- * four for the length, then the ciphertext.
+ * The first byte of the sealed part of an email with several recipients. Pieces follow, each sealed under its own key:
+ * two bytes for the recipient, four for the length, then the ciphertext.
  */
 const FORMAT_APART = 3;
 
@@ -205,7 +249,8 @@ const HEAD_BYTES = 6;
 /** The keys of such an event; a destroyed key of a recipient is undefined. */
 type KeysApart = Readonly<{ shared: SealingKey; own: (place: number) => SealingKey | undefined }>;
 
-const boundToPiece = (place: Place, piece: number): string => `${boundTo(place)}\n${piece === SHARED ? 'shared' : `recipient ${piece}`}`;
+const boundToPiece = (place: Place, piece: number): string =>
+  `${boundTo(place)}\n${piece === SHARED ? 'shared' : `recipient ${piece}`}`;
 
 /** Seals the pieces. Pieces whose key is destroyed are left out. */
 export const sealApart = ({ shared, own }: KeysApart, plain: SealablePieces, place: Place): Buffer => {
@@ -228,8 +273,8 @@ export const sealApart = ({ shared, own }: KeysApart, plain: SealablePieces, pla
 type SealablePieces = Readonly<{ shared: string | Uint8Array | undefined; own: ReadonlyMap<number, string> }>;
 
 /**
- * The plain text, in pieces if it was sealed in pieces. For the envelope only the first line of the shared piece. Throws UnreadableEvent if it
- * does not open at this place.
+ * The plain text, in pieces if it was sealed in pieces. For the envelope only the first line of the shared piece.
+ * Throws UnreadableEvent if it does not open at this place.
  */
 export const openApart = (keys: KeysApart, sealed: Uint8Array, place: Place, part: SealedPart): string | PlainApart => {
   if (sealed[0] !== FORMAT_APART) return openSealed(keys.shared, sealed, place, part);

@@ -1,8 +1,14 @@
 /**
- * The event log as the program sees it: events of the domain in, events of the domain out. Between the log and the store stand the codec, the
- * sealing under the key of each stream, the hash chain, and files for large payloads.
+ * The event log as the program sees it: events of the domain in, events of the domain out. Between the log and the
+ * store stand the codec, the sealing under the key of each stream, the hash chain, and files for large payloads.
  */
-import { AppendUnknown, WrongExpectedRevision, EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/core/errors.js';
+import {
+  AppendUnknown,
+  WrongExpectedRevision,
+  EventUnknown,
+  EventUnreadable,
+  LeaseSuperseded,
+} from '../domain/core/errors.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type {
   AppendOutcome,
@@ -37,31 +43,43 @@ export type Written = Pick<Recorded, 'event' | 'metadata' | 'hash' | 'revision'>
 
 export type EventLog = Readonly<{
   /**
-   * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged or missing,
-   * and with EventUnknown where a newer program wrote one. `decrypt`: as of those who read the whole log.
+   * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged
+   * or missing, and with EventUnknown where a newer program wrote one. `decrypt`: as of those who read the whole log.
    */
   load: (stream: StreamName, fromRevision?: number, decrypt?: readonly EventType[]) => Promise<readonly Recorded[]>;
   /**
-   * The events of a stream from the first to the one at `position`, if this process has written them all and has them in memory; else undefined.
-   * Another process may have appended more: an append after them finds that out, and then they are not kept any longer.
+   * The events of a stream from the first to the one at `position`, if this process has written them all and has them
+   * in memory; else undefined. Another process may have appended more: an append after them finds that out, and then
+   * they are not kept any longer.
    */
   written: (stream: StreamName, position: Position) => readonly Written[] | undefined;
   /** All events of a stream, unreadable ones as values: for reports and for saving what is left. */
   inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
-   * Appends after `version`, all or nothing. Resolves with the version after and the position of the last event, once the events are durable. Rejects with
-   * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
-   * with LeaseSuperseded where the last event stands under a newer lease, and with any other error where they certainly were not.
-   * `cause`: one of all of them, or one for each, of the same team and lease.
+   * Appends after `version`, all or nothing. Resolves with the version after and the position of the last event, once
+   * the events are durable. Rejects with WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where
+   * it cannot be found out whether they were written, with LeaseSuperseded where the last event stands under a newer
+   * lease, and with any other error where they certainly were not. `cause`: one of all of them, or one for each, of the
+   * same team and lease.
    */
-  append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause | EachCause) => Promise<Appended>;
-  /** The last revision of a stream and the stored name of its event, undefined for no stream. Does not decode the event. */
+  append: (
+    stream: StreamName,
+    version: StreamVersion,
+    events: readonly DomainEvent[],
+    cause: Cause | EachCause,
+  ) => Promise<Appended>;
+  /**
+   * The last revision of a stream and the stored name of its event, undefined for no stream. Does not decode the event.
+   */
   last: (stream: StreamName) => Promise<Readonly<{ revision: number; storedType: string }> | undefined>;
   /** `types`: of these alone; what is left out costs little. */
-  readAll: (after: Position, options?: ReadOptions & Readonly<{ types?: readonly EventType[] }>) => AsyncIterable<RecordedBatch>;
+  readAll: (
+    after: Position,
+    options?: ReadOptions & Readonly<{ types?: readonly EventType[] }>,
+  ) => AsyncIterable<RecordedBatch>;
   /**
-   * As readAll, then on and on, until the signal aborts. `only`: the types of event that are wanted; others that this program knows are
-   * passed over as they stand, damaged or not.
+   * As readAll, then on and on, until the signal aborts. `only`: the types of event that are wanted; others that this
+   * program knows are passed over as they stand, damaged or not.
    */
   subscribeAll: (
     after: Position,
@@ -79,18 +97,20 @@ export type EventLog = Readonly<{
 }>;
 
 /**
- * A part of the log in order; everything up to `position` has been looked at, and there may be no event in it that was asked for.
- * An event that is damaged stands in `unreadable` and does not stop the reader. At one that a newer program wrote the reader ends with
- * EventUnknown, after the events before it, unless it passes over it.
+ * A part of the log in order; everything up to `position` has been looked at, and there may be no event in it that was
+ * asked for. An event that is damaged stands in `unreadable` and does not stop the reader. At one that a newer program
+ * wrote the reader ends with EventUnknown, after the events before it, unless it passes over it.
  */
 type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
 
 /**
- * `decrypt`: the event types whose encrypted part is needed, without the rest of the part if it has an envelope (default: all types,
- * whole). Other types come without their encrypted part, as if the key were destroyed; cached events may come whole. `unknown`: 'listed'
- * puts events of a newer program into `unreadable` too; a function decides for each such event.
+ * `decrypt`: the event types whose encrypted part is needed, without the rest of the part if it has an envelope
+ * (default: all types, whole). Other types come without their encrypted part, as if the key were destroyed; cached
+ * events may come whole. `unknown`: 'listed' puts events of a newer program into `unreadable` too; a function decides
+ * for each such event.
  */
-type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' | GivingWay['passes'] }>;
+type ReadOptions = ReadAllOptions &
+  Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' | GivingWay['passes'] }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -192,16 +212,19 @@ const PAUSE_MS = 50;
 const never = new AbortController().signal;
 
 /**
- * Appends until the outcome is certain: after a lost answer it reads the stream. Resolves when the events are durable. Rejects with
- * WrongExpectedRevision, or as the store does, if they are certainly not in the log, and with AppendUnknown if a bounded number of attempts did
- * not find out.
+ * Appends until the outcome is certain: after a lost answer it reads the stream. Resolves when the events are durable.
+ * Rejects with WrongExpectedRevision, or as the store does, if they are certainly not in the log, and with
+ * AppendUnknown if a bounded number of attempts did not find out.
  */
 const appendForCertain = async (ports: AppendingPorts, append: Append): Promise<Done> => {
   const { stream, expectedRevision } = append;
   let outcome = await ports.store.append(stream, expectedRevision, append.events);
   for (let attempt = 1; outcome.kind === 'unknown'; attempt += 1) {
     if (attempt > ATTEMPTS_MAX)
-      throw new AppendUnknown(stream, outcome.cause, { after: expectedRevision, eventIds: append.events.map(({ eventId }) => eventId) });
+      throw new AppendUnknown(stream, outcome.cause, {
+        after: expectedRevision,
+        eventIds: append.events.map(({ eventId }) => eventId),
+      });
     // The first look is at once: most answers are lost after the append was done.
     if (attempt > 1) await ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 2), never);
     outcome = await settle(ports, append);
@@ -224,7 +247,10 @@ const settle = async ({ store }: AppendingPorts, append: Append): Promise<Append
   }
 };
 
-const find = async (store: AppendingPorts['store'], { stream, expectedRevision, events }: Append): Promise<AppendOutcome | undefined> => {
+const find = async (
+  store: AppendingPorts['store'],
+  { stream, expectedRevision, events }: Append,
+): Promise<AppendOutcome | undefined> => {
   const stored = await store.readStream(stream, expectedRevision + 1);
   const last = stored[events.length - 1];
   if (last === undefined || events.some(({ eventId }, index) => stored[index]!.eventId !== eventId)) return undefined;
@@ -243,14 +269,15 @@ type Decoded = Written &
   }>;
 
 /**
- * The decoded events that this process wrote last: relay, processors and projections read them without decrypting and parsing again. An event is
- * found by its hash, so an event of another process is never mistaken for it.
+ * The decoded events that this process wrote last: relay, processors and projections read them without decrypting and
+ * parsing again. An event is found by its hash, so an event of another process is never mistaken for it.
  */
 type DecodedCache = Readonly<{
   find: (stored: StoredEvent) => Recorded | undefined;
   upTo: EventLog['written'];
   /**
-   * The key of a stream that ends with that version, if no other process has continued it. An event is appended before a key is destroyed.
+   * The key of a stream that ends with that version, if no other process has continued it. An event is appended before
+   * a key is destroyed.
    */
   keyAfter: (stream: string, version: StreamVersion) => SealingKey | undefined;
   keep: (stream: string, decoded: Decoded) => void;
@@ -274,7 +301,9 @@ const EVENTS_PER_STREAM_MAX = 8;
 
 /** Limits for streams that have begun and wait for the next step. */
 const WAITING_SIZE_BYTES_MAX = 3 * 1024 * 1024;
-/** A stream that still waits after this many newer ones is dropped: it is scheduled, or another process continues it. */
+/**
+ * A stream that still waits after this many newer ones is dropped: it is scheduled, or another process continues it.
+ */
 const WAITING_AGE_MAX = 16_384;
 
 const sizeOf = ({ sizeBytes }: Decoded): number => sizeBytes + OVERHEAD_BYTES;
@@ -335,7 +364,10 @@ type Waiting = Readonly<{
   take: (stream: string) => Decoded | undefined;
 }>;
 
-/** Keeps the streams that wait longest, because they are continued next; in a backlog the newest would displace just these. */
+/**
+ * Keeps the streams that wait longest, because they are continued next; in a backlog the newest would displace just
+ * these.
+ */
 const openWaiting = (): Waiting => {
   const begun = new Map<string, Readonly<{ decoded: Decoded; number: number }>>();
   let sizeBytes = 0;
@@ -379,7 +411,11 @@ const keyNamesOf = async (store: EventStore, stream: StreamName): Promise<KeyNam
 };
 
 /** Throws for the first event that is missing, damaged or unknown: a decision without it would be wrong. */
-const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision: number, note: Note): readonly Recorded[] => {
+const decodeStream = (
+  decoded: readonly (Recorded | Unreadable)[],
+  fromRevision: number,
+  note: Note,
+): readonly Recorded[] => {
   const recorded: Recorded[] = [];
   let expected = fromRevision;
   for (const event of decoded) {
@@ -389,20 +425,32 @@ const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision:
       throw new EventUnreadable(event, event.unreadable.message, { cause: event.unreadable });
     }
     if (event.revision !== expected)
-      throw new EventUnreadable({ ...event, storedType: event.event.type }, `revision ${expected} of the stream is missing before it`);
+      throw new EventUnreadable(
+        { ...event, storedType: event.event.type },
+        `revision ${expected} of the stream is missing before it`,
+      );
     recorded.push(event);
     expected += 1;
   }
   return recorded;
 };
 
-async function* wantedIn(batches: AsyncIterable<EventBatch>, codec: Codec, only: readonly EventType[]): AsyncGenerator<EventBatch> {
+async function* wantedIn(
+  batches: AsyncIterable<EventBatch>,
+  codec: Codec,
+  only: readonly EventType[],
+): AsyncGenerator<EventBatch> {
   const names = codec.namesOf(only);
   for await (const { events, position } of batches)
     yield { events: events.filter(({ type }) => names.has(type) || !codec.knows(type)), position };
 }
 
-const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Encoded[], { revision, position }: Done): void => {
+const keepWritten = (
+  cache: DecodedCache,
+  stream: string,
+  encoded: readonly Encoded[],
+  { revision, position }: Done,
+): void => {
   for (const [index, { event, metadata, toStore, key }] of encoded.entries()) {
     const behind = encoded.length - 1 - index;
     cache.keep(stream, {
@@ -419,7 +467,10 @@ const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Enco
 
 type Decode = (stored: readonly StoredEvent[], types?: ReadonlySet<string>) => ReturnType<typeof decodeAll>;
 
-/** When the log says that personal data of a stream is destroyed, by any process, the cached events of the stream are dropped too. */
+/**
+ * When the log says that personal data of a stream is destroyed, by any process, the cached events of the stream are
+ * dropped too.
+ */
 const decoderOf = (ports: Ports, cache: DecodedCache): Decode => {
   const erasing = ports.codec.namesOf([...erasingEvents, 'RecipientsErased']);
   return (stored, types) => {

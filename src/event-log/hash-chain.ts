@@ -1,7 +1,8 @@
 /**
- * Hashes over the log: the chain through the events of a stream, the Merkle tree of seals, and the metadata text that the chain covers.
- * Each hash covers the stored bytes and the hash before it in the stream, so a changed, removed, moved or inserted event is noticed. Sealed parts
- * count as ciphertext, so the chain can be checked after their key is destroyed.
+ * Hashes over the log: the chain through the events of a stream, the Merkle tree of seals, and the metadata text that
+ * the chain covers. Each hash covers the stored bytes and the hash before it in the stream, so a changed, removed,
+ * moved or inserted event is noticed. Sealed parts count as ciphertext, so the chain can be checked after their key is
+ * destroyed.
  */
 import * as crypto from 'node:crypto';
 import { UnreadableEvent } from './codec.js';
@@ -15,14 +16,18 @@ const sha256 = (data: string | Uint8Array): string => crypto.hash('sha256', data
 const HASH_CHARS = 64;
 const TAG_CHARS = 32;
 
-/** The hash of an event without the tag of the seal key that stores keep behind it. Chains and trees are made of it alone. */
+/**
+ * The hash of an event without the tag of the seal key that stores keep behind it. Chains and trees are made of it
+ * alone.
+ */
 export const plainHash = (hash: string): string => (hash.length > HASH_CHARS ? hash.slice(0, HASH_CHARS) : hash);
 
 /** The tag of the seal key under which the event was appended; empty if there was none. */
 export const tagOf = (hash: string): string => hash.slice(HASH_CHARS);
 
 /** Whether that is as long as a hash, or a hash with a tag. */
-export const hasHashLength = ({ length }: string): boolean => length === HASH_CHARS || length === HASH_CHARS + TAG_CHARS;
+export const hasHashLength = ({ length }: string): boolean =>
+  length === HASH_CHARS || length === HASH_CHARS + TAG_CHARS;
 
 /** The hash before the first event of a stream. */
 export const chainStart = (stream: string): string => sha256(`stream:${stream}`);
@@ -44,7 +49,10 @@ export const sealedHashOf = (sealed: Hashable['sealed']): string =>
 export const merkleLeaf = (hash: string): string => sha256(Buffer.from(`00${plainHash(hash)}`, 'hex'));
 export const merkleNode = (left: string, right: string): string => sha256(Buffer.from(`01${left}${right}`, 'hex'));
 
-/** Folds hashes into the root of a binary Merkle tree (RFC 6962, section 2.1: leaves and nodes are told apart by a prefix). */
+/**
+ * Folds hashes into the root of a binary Merkle tree (RFC 6962, section 2.1: leaves and nodes are told apart by a
+ * prefix).
+ */
 export const merkleRoot = (leaves: readonly string[]): string => {
   if (leaves.length === 0) return sha256('');
   let level = leaves.map(merkleLeaf);
@@ -77,13 +85,18 @@ export const decodeMetadata = (text: string): EventMetadata => {
   const value = parse(text);
   if (typeof value !== 'object' || value === null) throw new UnreadableEvent('the metadata is no object');
   const metadata = value as Readonly<Record<string, unknown>>;
-  for (const name of texts) if (typeof metadata[name] !== 'string') throw new UnreadableEvent(`the metadata has no text ${name}`);
+  for (const name of texts)
+    if (typeof metadata[name] !== 'string') throw new UnreadableEvent(`the metadata has no text ${name}`);
   for (const name of optionalTexts) {
     const given = metadata[name];
-    if (given !== undefined && typeof given !== 'string') throw new UnreadableEvent(`${name} of the metadata is no text`);
+    if (given !== undefined && typeof given !== 'string')
+      throw new UnreadableEvent(`${name} of the metadata is no text`);
   }
   const { fence, recipientKeys } = metadata;
-  if (recipientKeys !== undefined && !(Array.isArray(recipientKeys) && recipientKeys.every((id) => typeof id === 'string')))
+  if (
+    recipientKeys !== undefined &&
+    !(Array.isArray(recipientKeys) && recipientKeys.every((id) => typeof id === 'string'))
+  )
     throw new UnreadableEvent('recipientKeys of the metadata are no texts');
   if (fence !== undefined && typeof fence !== 'number') throw new UnreadableEvent('fence of the metadata is no number');
   return metadata as EventMetadata;

@@ -1,4 +1,7 @@
-/** The ledger: seals over the total order of the log, how they are made and checked, and proofs that single events are under a seal. */
+/**
+ * The ledger: seals over the total order of the log, how they are made and checked, and proofs that single events are
+ * under a seal.
+ */
 import { merkleLeaf, merkleNode, FIRST_SEAL, merkleRoot, plainHash, sealRoot, tagOf } from './hash-chain.js';
 import { decodeEvent } from './codec.js';
 import type { SealedUnder } from './encoding.js';
@@ -65,8 +68,15 @@ export type ProvenLeaf = readonly [place: number, hash: string];
 
 type Level = ReadonlyMap<number, string>;
 
-/** The known nodes one level up. `sibling` answers the neighbours that are not known, in order; undefined if one is missing. */
-const climb = (known: Level, width: number, sibling: (place: number) => string | undefined): Map<number, string> | undefined => {
+/**
+ * The known nodes one level up. `sibling` answers the neighbours that are not known, in order; undefined if one is
+ * missing.
+ */
+const climb = (
+  known: Level,
+  width: number,
+  sibling: (place: number) => string | undefined,
+): Map<number, string> | undefined => {
   const above = new Map<number, string>();
   for (const [place, hash] of known) {
     const parent = place >> 1;
@@ -83,9 +93,13 @@ const climb = (known: Level, width: number, sibling: (place: number) => string |
   return above;
 };
 
-const inOrder = (leaves: readonly ProvenLeaf[]): Level => new Map(leaves.map(([place, hash]) => [place, merkleLeaf(hash)]));
+const inOrder = (leaves: readonly ProvenLeaf[]): Level =>
+  new Map(leaves.map(([place, hash]) => [place, merkleLeaf(hash)]));
 
-/** In: all leaves of the tree, and the places to be proven, rising. Out: the hashes that the proof needs beside them, in the order of its use. */
+/**
+ * In: all leaves of the tree, and the places to be proven, rising. Out: the hashes that the proof needs beside them, in
+ * the order of its use.
+ */
 export const merkleProof = (all: readonly string[], places: readonly number[]): readonly string[] => {
   const siblings: string[] = [];
   let level = all.map(merkleLeaf);
@@ -103,8 +117,15 @@ export const merkleProof = (all: readonly string[], places: readonly number[]): 
   return siblings;
 };
 
-/** The root that the leaves have in a tree of so many; undefined where the proof does not fit them. In: leaves in rising order of their places. */
-export const rootByProof = (count: number, leaves: readonly ProvenLeaf[], siblings: readonly string[]): string | undefined => {
+/**
+ * The root that the leaves have in a tree of so many; undefined where the proof does not fit them. In: leaves in rising
+ * order of their places.
+ */
+export const rootByProof = (
+  count: number,
+  leaves: readonly ProvenLeaf[],
+  siblings: readonly string[],
+): string | undefined => {
   if (leaves.length === 0 || !areRising(leaves, count)) return undefined;
   let used = 0;
   let known: Level = inOrder(leaves);
@@ -117,19 +138,33 @@ export const rootByProof = (count: number, leaves: readonly ProvenLeaf[], siblin
 };
 
 const areRising = (leaves: readonly ProvenLeaf[], count: number): boolean =>
-  leaves.every(([place], index) => Number.isSafeInteger(place) && place > (leaves[index - 1]?.[0] ?? -1) && place < count);
+  leaves.every(
+    ([place], index) => Number.isSafeInteger(place) && place > (leaves[index - 1]?.[0] ?? -1) && place < count,
+  );
 
 /** All that a seal says, as the seal key signs it. */
-export const signedText = ({ at, position, count, root }: Pick<SignedSeal, 'at' | 'position' | 'count' | 'root'>): string =>
+export const signedText = ({
+  at,
+  position,
+  count,
+  root,
+}: Pick<SignedSeal, 'at' | 'position' | 'count' | 'root'>): string =>
   `sealpost seal\n${at}\n${position}\n${count}\n${root}`;
 
 /** Signs a seal. Without a key it stays as it is. */
-export const signSeal = async (key: SealKey | undefined, at: string, { position, count, root }: Seal): Promise<SignedSeal> => {
+export const signSeal = async (
+  key: SealKey | undefined,
+  at: string,
+  { position, count, root }: Seal,
+): Promise<SignedSeal> => {
   const seal = { at, position, count, root };
   return key === undefined ? seal : { ...seal, key: key.id, mac: await key.sign(signedText(seal)) };
 };
 
-/** undefined where the event is neither a seal nor a heartbeat, or cannot be read: the program writes nothing else into the ledger. */
+/**
+ * undefined where the event is neither a seal nor a heartbeat, or cannot be read: the program writes nothing else into
+ * the ledger.
+ */
 export const readLedger = (event: Pick<StoredEvent, 'type' | 'data'>): LedgerEvent | undefined => {
   try {
     const decoded = decodeEvent(event.type, event.data, undefined);
@@ -139,11 +174,16 @@ export const readLedger = (event: Pick<StoredEvent, 'type' | 'data'>): LedgerEve
   }
 };
 
-/** Heartbeats may stand behind the newest seal: so many events of the ledger are looked at first, then four times as many. */
+/**
+ * Heartbeats may stand behind the newest seal: so many events of the ledger are looked at first, then four times as
+ * many.
+ */
 const LOOK_BACK = 64;
 
 /** The newest seal of the log; undefined before the first. */
-export const newestSeal = async (store: Pick<EventStore, 'readLast' | 'readStream'>): Promise<SignedSeal | undefined> => {
+export const newestSeal = async (
+  store: Pick<EventStore, 'readLast' | 'readStream'>,
+): Promise<SignedSeal | undefined> => {
   const last = await store.readLast(LEDGER_STREAM);
   if (last === undefined) return undefined;
   for (let back = LOOK_BACK; ; back *= 4) {
@@ -196,18 +236,26 @@ export type Proof = Readonly<{
   from: number;
   /** How many events follow the newest proved seal; all if none is proved. */
   unproved: number;
-  /** Events under proved seals that bear no tag, written while the key came into use or under a key that is not given. */
+  /**
+   * Events under proved seals that bear no tag, written while the key came into use or under a key that is not given.
+   */
   untagged: Untagged | undefined;
   /** The keys that are not given and not said to be lost, each with the position of its first seal. */
   missing: ReadonlyMap<string, number>;
-  /** Whether the newest seal is under a key that is set where one is set; a log without any seal needs a tag at each event. */
+  /**
+   * Whether the newest seal is under a key that is set where one is set; a log without any seal needs a tag at each
+   * event.
+   */
   isAsSet: boolean;
 }>;
 
 export type Proving = Readonly<{
   /** Takes the next event. Out: what is wrong with it. */
   event: (event: StoredEvent) => string | undefined;
-  /** Takes the seal that the event at `position` holds; `covered`: how many events are under seals then. Out: what is wrong with it. */
+  /**
+   * Takes the seal that the event at `position` holds; `covered`: how many events are under seals then. Out: what is
+   * wrong with it.
+   */
   seal: (seal: SignedSeal, position: number, covered: number, isFirst: boolean) => string | undefined;
   /** Asks signers outside for the seals that are left to be checked. */
   finish: () => Promise<Readonly<{ position: number; message: string }> | undefined>;
@@ -226,9 +274,9 @@ const notSigned = (position: number, id: string): string =>
   `the seal at position ${position} is not signed by the seal key ${id}: somebody without the key made it`;
 
 /**
- * Seal keys prove the seals that they signed, and the tags of the events after the last seal. Without a key one can compute every hash and
- * every root of the log, but neither seals nor tags. In: the keys from strong to weak. Each seal may be under the key of the one before or
- * a stronger one.
+ * Seal keys prove the seals that they signed, and the tags of the events after the last seal. Without a key one can
+ * compute every hash and every root of the log, but neither seals nor tags. In: the keys from strong to weak. Each seal
+ * may be under the key of the one before or a stronger one.
  */
 export const openProving = (keys: readonly SealKey[], { lost, isSet }: Pick<Sealing, 'lost' | 'isSet'>): Proving => {
   let rank: number | undefined;
@@ -316,7 +364,9 @@ export const openProving = (keys: readonly SealKey[], { lost, isSet }: Pick<Seal
       unproved: Math.max(0, events - covered - (rank === undefined ? 0 : 1)),
       untagged,
       missing,
-      isAsSet: missing.size === 0 && (!isSet || (rank === undefined ? state === 'unsealed' && untagged === undefined : rank < weakest)),
+      isAsSet:
+        missing.size === 0 &&
+        (!isSet || (rank === undefined ? state === 'unsealed' && untagged === undefined : rank < weakest)),
     }),
   };
 };

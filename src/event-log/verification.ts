@@ -1,4 +1,7 @@
-/** Verifies the log: finds the first event that was changed, removed, moved or slipped in, and all events that cannot be read. */
+/**
+ * Verifies the log: finds the first event that was changed, removed, moved or slipped in, and all events that cannot be
+ * read.
+ */
 import { UnknownEvent, type Codec } from './codec.js';
 import { type Unreadable, isUnreadable } from './decoding.js';
 import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
@@ -6,7 +9,16 @@ import type { EventStore, StoredEvent, Position } from '../domain/ports/event-st
 import type { EventLog } from './event-log.js';
 import { type StreamName, LEDGER_STREAM } from '../domain/core/ids.js';
 import { chainHash, chainStart, hasHashLength, plainHash, readableMetadata } from './hash-chain.js';
-import { evolveLedger, openProving, readLedger, sealOf, type LedgerState, type Proof, type Proving, type Seal } from './ledger.js';
+import {
+  evolveLedger,
+  openProving,
+  readLedger,
+  sealOf,
+  type LedgerState,
+  type Proof,
+  type Proving,
+  type Seal,
+} from './ledger.js';
 import type { Sealing } from '../domain/ports/keys.js';
 
 export type Finding = Readonly<{
@@ -57,7 +69,10 @@ type Progress = {
 /** Below every position that a store can hold. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 
-/** The first event below position 1, where no append puts one. No reader obeys it; that it is there means that somebody changed the log. */
+/**
+ * The first event below position 1, where no append puts one. No reader obeys it; that it is there means that somebody
+ * changed the log.
+ */
 export const eventOutsideLog = async (store: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> => {
   for await (const { events } of store.readAll(BEFORE_ALL, { batchSize: 1 }))
     if (events[0] !== undefined) return events[0].position < 1 ? events[0] : undefined;
@@ -82,7 +97,8 @@ export const verifyLog = async (
     ledger: undefined,
     unsealed: [],
   };
-  const wanted: NotedRoots = noted === undefined ? new Map() : 'root' in noted ? new Map([[noted.position, noted.root]]) : noted;
+  const wanted: NotedRoots =
+    noted === undefined ? new Map() : 'root' in noted ? new Map([[noted.position, noted.root]]) : noted;
   const seen = new Map<number, boolean>();
   const result = (finding: Finding | undefined): Verification => ({
     events: progress.events,
@@ -102,7 +118,10 @@ export const verifyLog = async (
       if (event.stream !== LEDGER_STREAM) continue;
       const root = progress.ledger && wanted.get(progress.ledger.position);
       if (root !== undefined)
-        seen.set(progress.ledger!.position, seen.get(progress.ledger!.position) === true || progress.ledger!.root === root);
+        seen.set(
+          progress.ledger!.position,
+          seen.get(progress.ledger!.position) === true || progress.ledger!.root === root,
+        );
     }
     onProgress(progress.events);
   }
@@ -127,7 +146,12 @@ const checkNoted = (wanted: NotedRoots, seen: ReadonlyMap<number, boolean>, head
 };
 
 const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
-  const at = (kind: Finding['kind'], message: string): Finding => ({ kind, position: event.position, stream: event.stream, message });
+  const at = (kind: Finding['kind'], message: string): Finding => ({
+    kind,
+    position: event.position,
+    stream: event.stream,
+    message,
+  });
   const misplaced = checkPosition(progress, event, at);
   if (misplaced !== undefined) return misplaced;
   const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
@@ -145,8 +169,10 @@ const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
 /** In a dense log a gap is a removed event; in any other only the order tells. */
 const checkPosition = ({ isDense, position }: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const what = `${event.position} (${event.stream} revision ${event.revision})`;
-  if (event.position < 1) return at('inserted', `position ${what} was slipped in: the first event of a log stands at position 1 or later`);
-  if (isDense && event.position > position + 1) return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
+  if (event.position < 1)
+    return at('inserted', `position ${what} was slipped in: the first event of a log stands at position 1 or later`);
+  if (isDense && event.position > position + 1)
+    return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
   if (event.position <= position) return at('moved', `position ${what} stands after position ${position}`);
   return undefined;
 };
@@ -155,7 +181,8 @@ type At = (kind: Finding['kind'], message: string) => Finding;
 
 const checkChain = (version: { revision: number; hash: string }, event: StoredEvent, at: At): Finding | undefined => {
   const where = `position ${event.position} (${event.stream} revision ${event.revision})`;
-  if (event.revision <= version.revision) return at('inserted', `${where} repeats a revision: it was slipped in or moved`);
+  if (event.revision <= version.revision)
+    return at('inserted', `${where} repeats a revision: it was slipped in or moved`);
   if (event.revision > version.revision + 1)
     return at('removed', `${where} follows revision ${version.revision}: what stood between was removed or moved`);
   const isAsWritten = chainHash(version.hash, event.stream, event.revision, event) === plainHash(event.hash);
@@ -163,7 +190,10 @@ const checkChain = (version: { revision: number; hash: string }, event: StoredEv
   return at('changed', `${where} is not what its hash says: it was changed, moved here, or slipped in`);
 };
 
-/** The chain covers the id in the metadata; stores may keep it a second time beside, where appends whose answer was lost look for it. */
+/**
+ * The chain covers the id in the metadata; stores may keep it a second time beside, where appends whose answer was lost
+ * look for it.
+ */
 const checkId = (event: StoredEvent, at: At): Finding | undefined => {
   const id = readableMetadata(event)?.eventId;
   if (id === undefined || id === event.eventId) return undefined;
@@ -175,11 +205,13 @@ const checkId = (event: StoredEvent, at: At): Finding | undefined => {
 
 const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const decoded = readLedger(event);
-  if (decoded === undefined) return at('inserted', `the ledger holds a ${event.type}, which is neither a seal nor a heartbeat`);
+  if (decoded === undefined)
+    return at('inserted', `the ledger holds a ${event.type}, which is neither a seal nor a heartbeat`);
   if (decoded.type === 'InstanceSeen') return undefined;
   const { position, count, root } = decoded.data;
   const from = progress.ledger?.position ?? 0;
-  // By their number and not by their positions: in a log that was copied from another engine a seal names the positions of that one.
+  // By their number and not by their positions: in a log that was copied from another engine a seal names the positions
+  // of that one.
   const covered = progress.unsealed.slice(0, count);
   if (
     sealOf(
@@ -196,7 +228,12 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
   }
   progress.ledger = evolveLedger(progress.ledger, decoded);
   progress.unsealed = progress.unsealed.slice(count);
-  const unproved = progress.proving?.seal(decoded.data, event.position, progress.events - progress.unsealed.length, progress.seals === 0);
+  const unproved = progress.proving?.seal(
+    decoded.data,
+    event.position,
+    progress.events - progress.unsealed.length,
+    progress.seals === 0,
+  );
   progress.seals += 1;
   return unproved === undefined ? undefined : at('seal-broken', unproved);
 };
@@ -227,8 +264,14 @@ export const openLogFaults = (): LogFaults => {
   };
 };
 
-/** The first of the noted types of the log that this program does not know, as the error that says so; undefined where it knows all. */
-export const unknownTypeIn = async (store: Pick<EventStore, 'types' | 'readAll'>, codec: Codec): Promise<EventUnknown | undefined> => {
+/**
+ * The first of the noted types of the log that this program does not know, as the error that says so; undefined where
+ * it knows all.
+ */
+export const unknownTypeIn = async (
+  store: Pick<EventStore, 'types' | 'readAll'>,
+  codec: Codec,
+): Promise<EventUnknown | undefined> => {
   const [first] = [...(await store.types())].filter(([type]) => !codec.knows(type)).sort(([, a], [, b]) => a - b);
   if (first === undefined) return undefined;
   const [storedType, position] = first;
@@ -244,8 +287,9 @@ const eventAt = async (store: Pick<EventStore, 'readAll'>, position: number): Pr
 };
 
 /**
- * Finds every event that cannot be read: reads the whole log and decrypts what has a key. `onProgress` is called with the position reached. Parts
- * that are missing because a stream is being erased are no fault, so each event is checked again in its stream.
+ * Finds every event that cannot be read: reads the whole log and decrypts what has a key. `onProgress` is called with
+ * the position reached. Parts that are missing because a stream is being erased are no fault, so each event is checked
+ * again in its stream.
  */
 export async function* unreadableEvents(
   eventLog: Pick<EventLog, 'readAll' | 'inspect'>,

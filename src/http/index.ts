@@ -1,6 +1,10 @@
 /** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
 import { type Server, createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http';
-import { createServer as createHttpsServer, type Server as TlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
+import {
+  createServer as createHttpsServer,
+  type Server as TlsServer,
+  type ServerOptions as TlsServerOptions,
+} from 'node:https';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -9,7 +13,16 @@ import { readinessOf } from '../domain/core/readiness.js';
 import { type App, type HttpDeps, type Access } from './server/context.js';
 import { DomainError } from '../domain/core/errors.js';
 import { bodyMayBeAbsent, ownPathOf } from './server/headers.js';
-import { accessLog, auditReads, logsRequests, traceCalls, awaitPosition, isWrite, tellPosition, requestIds } from './server/hooks.js';
+import {
+  accessLog,
+  auditReads,
+  logsRequests,
+  traceCalls,
+  awaitPosition,
+  isWrite,
+  tellPosition,
+  requestIds,
+} from './server/hooks.js';
 import { admission } from './server/admission.js';
 import { type Connections, openConnections, countUnsent, openUnsentAnswers } from './server/connections.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
@@ -69,8 +82,8 @@ const PLAIN_TYPES = new Set(['string', 'integer', 'boolean']);
 const registered = new WeakMap<object, readonly RegisteredRoute[]>();
 
 /**
- * In: what the server is made of, and more routes, which tests add. Out: a server that is ready to listen or to be asked by `inject`.
- * Rejects if a route declares no permission.
+ * In: what the server is made of, and more routes, which tests add. Out: a server that is ready to listen or to be
+ * asked by `inject`. Rejects if a route declares no permission.
  */
 export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
   const connections = openConnections(deps);
@@ -118,7 +131,8 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
 };
 
 /** Every route of a server that was built, without the HEAD twins of the GET routes. */
-export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
+export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] =>
+  registered.get(app.server) ?? [];
 
 const createApp = (deps: HttpDeps, connections: Connections): App => {
   const { trustProxy } = deps.settings;
@@ -147,11 +161,13 @@ const serverFactory =
   (deps: HttpDeps, connections: Connections) =>
   (listener: RequestListener): Server => {
     const { tls } = deps.settings;
-    const server: Server = tls === undefined ? createHttpServer(serverOptions(deps)) : createHttpsServer(tlsOptions(deps, tls));
+    const server: Server =
+      tls === undefined ? createHttpServer(serverOptions(deps)) : createHttpsServer(tlsOptions(deps, tls));
     connections.bound(server);
     const inTurn = connections.inTurn(listener);
     server.on('request', inTurn);
-    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
+    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed
+    // request.
     server.on('checkExpectation', inTurn);
     return server;
   };
@@ -181,7 +197,10 @@ const tlsOptions = (deps: HttpDeps, certificate: Certificate): TlsServerOptions 
   handshakeTimeout: deps.limits.headersArrivalMs,
 });
 
-/** Records every route as it is registered, sets its rate limit, and chooses how its answers are serialised. Out: reads the routes. */
+/**
+ * Records every route as it is registered, sets its rate limit, and chooses how its answers are serialised. Out: reads
+ * the routes.
+ */
 const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
   const declared: (() => Declared)[] = [];
   app.addHook('onRoute', (route) => {
@@ -216,7 +235,8 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
     declared
       .map((read) => {
         const { method, path, access, route } = read();
-        if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
+        if (access === undefined)
+          throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
         return { method, path, access, ...route };
       })
       .filter(({ method }) => method !== 'HEAD');
@@ -234,7 +254,9 @@ const isPlain = (schema: TSchema): boolean => {
   const names = Object.keys(properties);
   return (
     required?.length === names.length &&
-    names.every((name) => PLAIN_TYPES.has(String(properties[name]?.['type'])) && properties[name]?.['const'] === undefined)
+    names.every(
+      (name) => PLAIN_TYPES.has(String(properties[name]?.['type'])) && properties[name]?.['const'] === undefined,
+    )
   );
 };
 
@@ -277,7 +299,8 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);
   oauthRoutes(app, deps);
-  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
+  if (deps.mailbox !== undefined)
+    mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
 };
 
 /** Registers /health/live and /health/ready, for load balancers and people on call. */
@@ -305,11 +328,20 @@ const healthRoutes = (app: App, deps: Pick<HttpDeps, 'health' | 'version'>): voi
       },
     },
     async (_request, reply) => {
-      const workers = deps.health
-        .workers()
-        .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
+      const workers = deps.health.workers().map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({
+        name,
+        state,
+        restarts,
+        lastFault,
+        stuckWork,
+      }));
       const log = deps.health.log();
-      const { status, reasons } = readinessOf({ accepting: deps.health.accepting(), workers, log, noted: deps.health.noted() });
+      const { status, reasons } = readinessOf({
+        accepting: deps.health.accepting(),
+        workers,
+        log,
+        noted: deps.health.noted(),
+      });
       reply.code(status === 'unavailable' || status === 'stopping' ? 503 : 200);
       return { status, reasons: [...reasons], workers, log };
     },

@@ -1,6 +1,13 @@
 /** The queries behind the list endpoints. */
 import type { OAuthAppListing } from '../domain/apps/app.js';
-import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument, listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './apps/apps.js';
+import {
+  listedOAuthApp,
+  OAUTH_APPS,
+  type OAuthAppDocument,
+  listedGrants,
+  OAUTH_GRANTS,
+  type OAuthGrantDocument,
+} from './apps/apps.js';
 import { dayOf, isoTime, DAY_MS } from '../domain/core/time.js';
 import type { AssetUsage } from '../domain/templates/asset.js';
 import type { TemplateListing } from '../domain/templates/decider.js';
@@ -82,21 +89,32 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       listedItem,
     ),
   listAssets: (teamId, filter, paging) =>
-    readPage<AssetDocument, Listed<AssetDocument['item']>>(deps.readModels, deletableOf(deps, ASSETS, teamId, filter), paging, listedItem),
+    readPage<AssetDocument, Listed<AssetDocument['item']>>(
+      deps.readModels,
+      deletableOf(deps, ASSETS, teamId, filter),
+      paging,
+      listedItem,
+    ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
   ...makeWebhookQueries(deps),
   storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now(), waitingSince(deps.readModels)),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   listOAuthApps: (teamId, paging) =>
-    readPage<OAuthAppDocument, OAuthAppListing>(deps.readModels, allOf(deps, OAUTH_APPS, teamId), paging, listedOAuthApp),
+    readPage<OAuthAppDocument, OAuthAppListing>(
+      deps.readModels,
+      allOf(deps, OAUTH_APPS, teamId),
+      paging,
+      listedOAuthApp,
+    ),
   listGrants: (userId, paging) => listGrants(deps, userId, paging),
   listSessions: (userId, paging) => listSessions(deps, userId, paging),
   sessionsOfUser: (userId) => sessionsOfUser(deps, userId, SESSIONS_AT_ONCE),
   tracesOfUser: (userId, mailed) => tracesOfUser(deps, userId, mailed),
   listSuppressions: (teamId, filter, paging) => listSuppressions(deps, teamId, filter, paging),
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
-  suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
+  suppressionTotal: async (teamId) =>
+    (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
   usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
   ...makeAnalyticsQueries(deps),
   ...makeTeamQueries(deps),
@@ -106,10 +124,18 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 
-const usedByDay = async (deps: QueryDeps, ...[teamId, first, last]: Parameters<Queries['usedByDay']>): ReturnType<Queries['usedByDay']> =>
+const usedByDay = async (
+  deps: QueryDeps,
+  ...[teamId, first, last]: Parameters<Queries['usedByDay']>
+): ReturnType<Queries['usedByDay']> =>
   (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents }));
 
-const listEmails = async (deps: QueryDeps, teamId: TeamId, given: EmailFilter, paging: Paging): ReturnType<Queries['listEmails']> => {
+const listEmails = async (
+  deps: QueryDeps,
+  teamId: TeamId,
+  given: EmailFilter,
+  paging: Paging,
+): ReturnType<Queries['listEmails']> => {
   const filter = asStored(given);
   return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
     deps.readModels,
@@ -127,7 +153,12 @@ const listEmails = async (deps: QueryDeps, teamId: TeamId, given: EmailFilter, p
   );
 };
 
-const emailIds = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, limit: number): ReturnType<Queries['emailIds']> => {
+const emailIds = async (
+  deps: QueryDeps,
+  teamId: TeamId,
+  filter: EmailFilter,
+  limit: number,
+): ReturnType<Queries['emailIds']> => {
   const found = await deps.readModels.find(EMAILS, {
     ...(await filtersInOrder(deps, teamId, filter)),
     ...(searchIn(filter) ?? { sort: { field: 'createdAt', direction: 'desc' as const } }),
@@ -138,11 +169,20 @@ const emailIds = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, li
 
 const listApiKeys = async (deps: QueryDeps, teamId: TeamId, paging: Paging): ReturnType<Queries['listApiKeys']> => {
   const list = allOf(deps, API_KEYS, teamId);
-  const { data, meta } = await readPage<ApiKeyDocument, ApiKeyDocument>(deps.readModels, list, paging, (document) => document);
+  const { data, meta } = await readPage<ApiKeyDocument, ApiKeyDocument>(
+    deps.readModels,
+    list,
+    paging,
+    (document) => document,
+  );
   return { data: await listingsOf(deps.readModels, data, isoTime(deps.clock.now())), meta };
 };
 
-const listGrants = async (deps: QueryDeps, userId: UserId | undefined, paging: Paging): ReturnType<Queries['listGrants']> => {
+const listGrants = async (
+  deps: QueryDeps,
+  userId: UserId | undefined,
+  paging: Paging,
+): ReturnType<Queries['listGrants']> => {
   const where = { user: { eq: userId ?? '' } };
   const list = {
     collection: OAUTH_GRANTS,
@@ -150,7 +190,12 @@ const listGrants = async (deps: QueryDeps, userId: UserId | undefined, paging: P
     searchTotalMax: deps.limits.listTotalMax,
     total: () => counted(deps, OAUTH_GRANTS, where),
   };
-  const { data, meta } = await readPage<OAuthGrantDocument, OAuthGrantDocument>(deps.readModels, list, paging, (document) => document);
+  const { data, meta } = await readPage<OAuthGrantDocument, OAuthGrantDocument>(
+    deps.readModels,
+    list,
+    paging,
+    (document) => document,
+  );
   return { data: await listedGrants(deps.readModels, data), meta };
 };
 
@@ -172,9 +217,11 @@ const termsOf = ({ recipient, tag, metadataKey, metadata = {} }: EmailFilter): r
   ...Object.entries(metadata).map(([key, value]) => metadataTerm(key, value)),
 ];
 
-const searchIn = (filter: EmailFilter): ReturnType<typeof searchOf> => searchOf({ search: filter.search, terms: termsOf(filter) });
+const searchIn = (filter: EmailFilter): ReturnType<typeof searchOf> =>
+  searchOf({ search: filter.search, terms: termsOf(filter) });
 
-const folded = ({ search }: SearchFilter): SearchFilter => (search === undefined ? {} : { search: foldForSearch(search) });
+const folded = ({ search }: SearchFilter): SearchFilter =>
+  search === undefined ? {} : { search: foldForSearch(search) };
 
 type Filters = Pick<Query, 'where'> & Partial<Pick<ListQuery, 'anyOf'>>;
 
@@ -185,7 +232,12 @@ const whereOf = (teamId: TeamId, { status, templateId, test, startDate, endDate 
   ...(test === undefined ? {} : { test: { eq: test ? 1 : 0 } }),
   ...(startDate === undefined && endDate === undefined
     ? {}
-    : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
+    : {
+        createdAt: {
+          ...(startDate === undefined ? {} : { gte: startDate }),
+          ...(endDate === undefined ? {} : { lte: endDate }),
+        },
+      }),
 });
 
 const filtersOf = (teamId: TeamId, filter: EmailFilter): Filters => {
@@ -195,7 +247,9 @@ const filtersOf = (teamId: TeamId, filter: EmailFilter): Filters => {
     : { where: whereOf(teamId, others), anyOf: withRecipientStatus(recipientStatus, filter) };
 };
 
-/** A search is ordered by `seq`: if days are given, it looks only between the first and the last email of those days. */
+/**
+ * A search is ordered by `seq`: if days are given, it looks only between the first and the last email of those days.
+ */
 const filtersInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Filters> => {
   const filters = filtersOf(teamId, filter);
   const { startDate, endDate } = filter;
@@ -224,7 +278,10 @@ const deletableOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter
 };
 
 /** The item of a document, with the moment of its deletion if it is deleted. */
-const listedItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
+const listedItem = <Item extends object>({
+  item,
+  deletedAt,
+}: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
   deletedAt === undefined ? item : { ...item, deletedAt };
 
 const assetUsage = async (deps: QueryDeps, teamId: TeamId): Promise<AssetUsage> => {
@@ -232,7 +289,9 @@ const assetUsage = async (deps: QueryDeps, teamId: TeamId): Promise<AssetUsage> 
   return found === undefined ? { count: 0, sizeBytes: 0 } : { ...found.usage, position: found.position };
 };
 
-/** Daily counts have no statuses of recipients, so these emails are counted by index, up to the most hits of a search. */
+/**
+ * Daily counts have no statuses of recipients, so these emails are counted by index, up to the most hits of a search.
+ */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
   const max = deps.limits.searchTotalMax;
   const total = await deps.readModels.count(EMAILS, filtersOf(teamId, filter), max);
@@ -259,11 +318,15 @@ const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter)
     else total += count;
   }
   if (startCut) total += await countRest(deps, teamId, filter, firstDay!, startDate, onFirst);
-  if (endCut) total += onLast - (await countRest(deps, teamId, filter, lastDay!, isoTime(Date.parse(endDate) + 1), onLast));
+  if (endCut)
+    total += onLast - (await countRest(deps, teamId, filter, lastDay!, isoTime(Date.parse(endDate) + 1), onLast));
   return { total, isLowerBound: false };
 };
 
-/** How many of the `whole` emails of a day were created at `from` or later. Counts by index on the shorter side of the cut. */
+/**
+ * How many of the `whole` emails of a day were created at `from` or later. Counts by index on the shorter side of the
+ * cut.
+ */
 const countRest = async (
   deps: QueryDeps,
   teamId: TeamId,
@@ -279,7 +342,13 @@ const countRest = async (
   return Math.max(0, whole - before);
 };
 
-const countBetween = (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, startDate: string, endDate: string): Promise<number> =>
+const countBetween = (
+  deps: QueryDeps,
+  teamId: TeamId,
+  filter: EmailFilter,
+  startDate: string,
+  endDate: string,
+): Promise<number> =>
   deps.readModels.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
 
 /** One document a day: a hundred years of days are still few. */
@@ -301,7 +370,8 @@ const matching = ({ cells }: EmailCountsDocument, { status, templateId, test }: 
   let sum = 0;
   for (const [cell, count] of Object.entries(cells)) {
     const [cellStatus, cellTemplate, cellTest] = cell.split('|');
-    const isOf = (status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId);
+    const isOf =
+      (status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId);
     if (isOf && (test === undefined || test === (cellTest !== undefined))) sum += count;
   }
   return sum;

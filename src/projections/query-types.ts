@@ -1,4 +1,6 @@
-/** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
+/**
+ * Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here.
+ */
 import type { AddressIndex } from '../domain/privacy/decider.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
 import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId } from '../domain/core/ids.js';
@@ -35,13 +37,20 @@ export type Queries = Readonly<{
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
   /** The newest emails created before `before` that match, at most `limit`. */
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
-  /** Looks at a bounded number of emails, the oldest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  /**
+   * Looks at a bounded number of emails, the oldest first. Rejects with INVALID_CURSOR where the cursor is not one of
+   * ours.
+   */
   emailsToRetry: (teamId: TeamId, filter: RetryFilter, cursor: string | undefined) => Promise<ToRetry>;
   /** Newest first. */
   listBatches: (teamId: TeamId, paging: Paging) => Promise<Page<BatchListing>>;
   /** undefined where the team has no such bulk send. */
   batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
-  listTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<TemplateListing<'email'>>>>;
+  listTemplates: (
+    teamId: TeamId,
+    filter: DeletableFilter,
+    paging: Paging,
+  ) => Promise<Page<Listed<TemplateListing<'email'>>>>;
   listAttachmentTemplates: (
     teamId: TeamId,
     filter: DeletableFilter,

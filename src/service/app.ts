@@ -1,11 +1,22 @@
-/** The composition root of a running service: settings → adapters → workers and server, started and stopped in order, whatever hangs at the stop. */
+/**
+ * The composition root of a running service: settings → adapters → workers and server, started and stopped in order,
+ * whatever hangs at the stop.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import type { Limits } from '../domain/core/limits.js';
 import type { Worker } from '../domain/ports/worker.js';
-import { type Supervisor, caughtUp, openProjecting, type Runners, makeSupervisor, makeWorkers, type Workers } from './workers.js';
+import {
+  type Supervisor,
+  caughtUp,
+  openProjecting,
+  type Runners,
+  makeSupervisor,
+  makeWorkers,
+  type Workers,
+} from './workers.js';
 import { openFirstKeyFile } from '../adapters/keys/key-files.js';
 import { showFirstKey } from '../commands/ops/first-start.js';
 import { showFirstUserToken } from '../commands/people/registration.js';
@@ -57,10 +68,14 @@ export const within = async (signal: AbortSignal, work: Promise<unknown>): Promi
 };
 
 /**
- * Closes the parts in their order. A part that fails or hangs does not keep the others from closing: once the signal has aborted, each
- * is told to close and not waited for. Out: what did not close, by name, with the message of its fault if it has one.
+ * Closes the parts in their order. A part that fails or hangs does not keep the others from closing: once the signal
+ * has aborted, each is told to close and not waited for. Out: what did not close, by name, with the message of its
+ * fault if it has one.
  */
-export const closeAll = async (parts: Readonly<Record<string, Part>>, signal: AbortSignal): Promise<readonly string[]> => {
+export const closeAll = async (
+  parts: Readonly<Record<string, Part>>,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   const open = new Map(Object.keys(parts).map((name) => [name, name]));
   for (const [name, { close }] of Object.entries(parts)) {
     const closed = (async () => {
@@ -81,7 +96,10 @@ export type App = Readonly<{
   engine: Engine;
   /** Makes and shows the key of the first team if nobody has seen one yet. To be called when the service listens. */
   showFirstKey: (show: (key: string) => void) => Promise<void>;
-  /** Shows the token that the first user needs, as long as there is none; it stays in a file of the data directory until then. */
+  /**
+   * Shows the token that the first user needs, as long as there is none; it stays in a file of the data directory until
+   * then.
+   */
   showFirstUserToken: (show: (token: string) => void) => Promise<void>;
   /** The token of the link that opens the built-in mailbox; undefined if mail goes to a relay. */
   mailboxToken: string | undefined;
@@ -92,8 +110,8 @@ export type App = Readonly<{
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
   /**
-   * Refuses requests, drains deliveries, writes what is pending, closes. Ends within `shutdownDeadlineMs` and CLOSED_WITHIN_MS, and rejects if
-   * something did not close by then. Safe to call twice.
+   * Refuses requests, drains deliveries, writes what is pending, closes. Ends within `shutdownDeadlineMs` and
+   * CLOSED_WITHIN_MS, and rejects if something did not close by then. Safe to call twice.
    */
   stop: () => Promise<void>;
 }>;
@@ -114,9 +132,18 @@ type StopParts = Readonly<{
 
 type ServingParts = Engine &
   Resources &
-  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; audit: AuditRecorder; health: HttpDeps['health'] }>;
+  Readonly<{
+    runners: Runners;
+    writes: OwnWrites;
+    recorder: EngagementRecorder;
+    audit: AuditRecorder;
+    health: HttpDeps['health'];
+  }>;
 
-/** How long a service that still delivers goes on answering, so that a balancer sees that it stops before its socket is closed. */
+/**
+ * How long a service that still delivers goes on answering, so that a balancer sees that it stops before its socket is
+ * closed.
+ */
 const ANSWERS_WHILE_DELIVERING_MS = 1_000;
 
 const PROJECTED_WITHIN_MS = 5_000;
@@ -124,7 +151,10 @@ const PROJECTED_WITHIN_MS = 5_000;
 /** How long the end of a stop may take after everything has drained, or after the deadline. */
 export const CLOSED_WITHIN_MS = 5_000;
 
-/** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError if another process has the role. */
+/**
+ * Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError if another process
+ * has the role.
+ */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
   const lock = holdRole(config);
   const isServing = config.roles.includes('http');
@@ -136,7 +166,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const commits = watchCommits(clock);
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const metrics = await withTraces(config, await openMetrics(config, { clock, logger }), { clock, logger });
-  const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
+  const wrapStore = (store: EventStore): EventStore =>
+    metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
   const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
   const noteBlocked = openBlocks({ logger, count: metrics.blocked });
   const ports = {
@@ -163,10 +194,23 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
   const [stuckWork, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), openAuditRecorder(engine)];
-  const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
+  const [serving, recorder] = [
+    openServing(leasing, (signal) => engine.followStates(signal, 'serving')),
+    openEngagementRecorder(engine),
+  ];
   servesAlone = serving.alone;
-  const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuckWork, clockTrust, cutOff: cutOff.signal });
-  const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
+  const workers = makeWorkers(config, {
+    ...engine,
+    ...resources,
+    ...leasing,
+    runners,
+    stuckWork,
+    clockTrust,
+    cutOff: cutOff.signal,
+  });
+  const servingWorkers = isServing
+    ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)]
+    : [];
   let renewHttps: (tls: Tls) => void = () => {};
   const certificates = openCertificates(
     isServing ? servedCertificates(config, (tls) => renewHttps(tls), resources.renewInboundSmtp) : [],
@@ -187,7 +231,14 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
-  supervisor.start([clockTrust.worker, health.worker, ...measuring, ...workers.projecting, ...workers.processing, ...servingWorkers]);
+  supervisor.start([
+    clockTrust.worker,
+    health.worker,
+    ...measuring,
+    ...workers.projecting,
+    ...workers.processing,
+    ...servingWorkers,
+  ]);
   if (isServing) await serving.whenSeen;
   afterStart(config, engine, runners, cutOff.signal);
 
@@ -195,8 +246,16 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
     accepting = false;
-    const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
-    await stopInOrder({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
+    const whenProjected = (signal: AbortSignal) =>
+      caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
+    await stopInOrder({
+      supervisor,
+      processing: workers.processing,
+      server,
+      limits: engine.limits,
+      cutOff,
+      whenProjected,
+    });
     const left = await closeAll(
       { resources, 'projection leases': projecting, leases, stores: engine },
       AbortSignal.timeout(CLOSED_WITHIN_MS),
@@ -209,7 +268,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     server,
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
-    showFirstUserToken: (show) => showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
+    showFirstUserToken: (show) =>
+      showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
     mailboxToken: resources.mailboxToken,
     metricsPort: metrics.port(),
     inboundSmtpPort: resources.inboundSmtpPort,
@@ -248,7 +308,10 @@ const cutOffOfAll = (): AbortController => {
   return cutOff;
 };
 
-const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
+const httpDeps = (
+  config: Config,
+  { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts,
+): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
   const { readModels, keys, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = (teamId, withinMs) =>
@@ -274,7 +337,9 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
         ]);
       },
     },
-    ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
+    ...(mailbox === undefined || mailboxToken === undefined
+      ? {}
+      : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
     audit: parts.audit,
     exportAudit: (team, period, done) => openAuditExport(parts, team, period, done),
     tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
@@ -286,14 +351,22 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
 };
 
 /**
- * Ends the deliveries while requests are still answered, for a moment, and closes the server. Then the projections catch up before they end,
- * so that the next start shows everything at once. All of it within the deadline.
+ * Ends the deliveries while requests are still answered, for a moment, and closes the server. Then the projections
+ * catch up before they end, so that the next start shows everything at once. All of it within the deadline.
  */
-const stopInOrder = async ({ supervisor, processing, server, limits, cutOff, whenProjected }: StopParts): Promise<void> => {
+const stopInOrder = async ({
+  supervisor,
+  processing,
+  server,
+  limits,
+  cutOff,
+  whenProjected,
+}: StopParts): Promise<void> => {
   const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
   const names = processing.map(({ name }) => name);
   const isListening = server.server.listening;
-  if (isListening && limits.stopNoticeMs > 0) await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
+  if (isListening && limits.stopNoticeMs > 0)
+    await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
   const delivered = supervisor.stop(names, deadline);
   if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
   await within(deadline, Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]));
@@ -304,7 +377,10 @@ const stopInOrder = async ({ supervisor, processing, server, limits, cutOff, whe
   await supervisor.stop(undefined, deadline);
 };
 
-/** Answers the requests under way. Node checks no timeouts once a server closes, so a request that a client never ends is cut off here. */
+/**
+ * Answers the requests under way. Node checks no timeouts once a server closes, so a request that a client never ends
+ * is cut off here.
+ */
 const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
   const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
   await server.close();

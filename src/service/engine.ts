@@ -1,6 +1,6 @@
 /**
- * Opens the stores that the settings name and the ports around them, and makes of them what commands need: for the service and for each
- * command of the command line.
+ * Opens the stores that the settings name and the ports around them, and makes of them what commands need: for the
+ * service and for each command of the command line.
  */
 import { openAttachmentClaims } from '../commands/documents/storage.js';
 import { openBacklog } from '../commands/email/backlog.js';
@@ -77,7 +77,10 @@ export type Engine = CommandNeeds &
     codec: Codec;
     /** The keys under which the log is sealed, and where seals are told. */
     sealing: Sealing;
-    /** The key under which events are appended. Rejects with SealKeyMissing if the log is sealed under one that is not given. */
+    /**
+     * The key under which events are appended. Rejects with SealKeyMissing if the log is sealed under one that is not
+     * given.
+     */
     sealKey: SealedUnder;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
@@ -96,7 +99,9 @@ export type EngineOptions = Readonly<{
   wrapGenerator?: (generator: Generator) => Generator;
   /** Place of copies of mails; absent: no copies are kept. */
   mailCopies?: MailCopies;
-  /** The events that are read and written: tests run a newer program beside this one. Default: those of this version. */
+  /**
+   * The events that are read and written: tests run a newer program beside this one. Default: those of this version.
+   */
   codec?: Codec;
   /** Called for each domain that blocks our mail; absent if nobody counts them. */
   noteBlocked?: NoteBlocked;
@@ -119,7 +124,10 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const renderer = wrapRenderer(openRenderer({ limits }));
   const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
-  const webhooks = { outbound: outboundPostWhenNeeded(config.webhookInsecureHosts), insecureHosts: config.webhookInsecureHosts };
+  const webhooks = {
+    outbound: outboundPostWhenNeeded(config.webhookInsecureHosts),
+    insecureHosts: config.webhookInsecureHosts,
+  };
   const logFaults = openLogFaults();
   const sealing = sealingOf(config, keys);
   const sealKey: SealedUnder = openSealedUnder(store, sealing);
@@ -188,12 +196,23 @@ const sealingOf = ({ seals: { keys: texts, command, lost, webhook, file } }: Con
 const same = <Port>(port: Port): Port => port;
 
 const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
-  openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
+  openGenerator({
+    limits,
+    keepsReady: limits.generatorReadyMs > 0,
+    ...deps,
+    ...(fontsDir === undefined ? {} : { fontsDir }),
+  });
 
 const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandNeeds, 'feedback'> => {
   if (settings === undefined) return {};
   const { domain, name } = settings;
-  return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
+  return {
+    feedback: {
+      returnPath: openReturnPath(domain, keys),
+      at: { domain, host: name },
+      reader: reportReaderWhenNeeded(),
+    },
+  };
 };
 
 const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandNeeds['people'] => ({
@@ -221,8 +240,8 @@ const tellingUnreadable =
   };
 
 /**
- * Logs what the start finds wrong in the log and goes on: an event of a newer version stops only the readers that meet it, and nothing reads
- * an event below position 1.
+ * Logs what the start finds wrong in the log and goes on: an event of a newer version stops only the readers that meet
+ * it, and nothing reads an event below position 1.
  */
 export const warnOfLog = async ({ store, codec, logFaults, logger }: Engine): Promise<void> => {
   const unknown = await unknownTypeIn(store, codec);
@@ -284,7 +303,8 @@ type CommandPorts = Pick<
 /** The states that commands read from memory follow the log. */
 export type FollowedStates = Readonly<{
   /**
-   * Follows the log until the signal aborts. `serving`: this process answers requests and therefore reads sessions when they begin.
+   * Follows the log until the signal aborts. `serving`: this process answers requests and therefore reads sessions when
+   * they begin.
    */
   followStates: (signal: AbortSignal, serving?: 'serving') => Promise<void>;
   /** Resolves when the states include the events up to that position, or the signal aborts. */
@@ -292,13 +312,19 @@ export type FollowedStates = Readonly<{
 }>;
 
 /** Makes what all commands need from the ports. */
-export const makeCommandNeeds = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandNeeds & FollowedStates => {
+export const makeCommandNeeds = ({
+  store,
+  servesAlone,
+  ...ports
+}: CommandPorts & StatePorts): CommandNeeds & FollowedStates => {
   const freshnessMs = ports.limits.stateFreshnessMs;
   const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
   const origins = openCallOrigins(states.eventLog);
   const eventLog = { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
   const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
-  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
+  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, {
+    decrypt: [],
+  });
   const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
   const tokens = {
     tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
@@ -339,7 +365,10 @@ export const makeCommandNeeds = ({ store, servesAlone, ...ports }: CommandPorts 
   };
 };
 
-/** The audience is derived from the master key: tokens of another instance are for another audience, even under the same address. */
+/**
+ * The audience is derived from the master key: tokens of another instance are for another audience, even under the same
+ * address.
+ */
 const partiesOf = ({ keys, people }: Pick<CommandNeeds, 'keys' | 'people'>): TokenParties => ({
   issuer: people.publicUrl,
   audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
@@ -360,9 +389,12 @@ const outboundPostWhenNeeded = (insecureHosts: readonly string[]): OutboundPost 
   let opened: Promise<OutboundPost> | undefined;
   let now: OutboundPost | undefined;
   const open = (): Promise<OutboundPost> =>
-    (opened ??= import('../adapters/outbound-http/post.js').then(({ openOutboundPost }) => (now = openOutboundPost({ insecureHosts }))));
+    (opened ??= import('../adapters/outbound-http/post.js').then(
+      ({ openOutboundPost }) => (now = openOutboundPost({ insecureHosts })),
+    ));
   return {
-    post: (url, options) => (now === undefined ? open().then((opened) => opened.post(url, options)) : now.post(url, options)),
+    post: (url, options) =>
+      now === undefined ? open().then((opened) => opened.post(url, options)) : now.post(url, options),
     forget: (sender) => now?.forget(sender),
     close: async () => (await opened)?.close(),
   };
@@ -373,6 +405,10 @@ const reportReaderWhenNeeded = (): ReportReader => {
   let reader: Promise<ReportReader> | undefined;
   return {
     read: async (raw) =>
-      (await (reader ??= import('../adapters/feedback/read-report.js').then(({ openReportReader }) => openReportReader()))).read(raw),
+      (
+        await (reader ??= import('../adapters/feedback/read-report.js').then(({ openReportReader }) =>
+          openReportReader(),
+        ))
+      ).read(raw),
   };
 };

@@ -1,6 +1,17 @@
 /** The built-in mailbox for commands beside the service: its copies of mails, its token, and the link that opens it. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync, existsSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+  existsSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openCopies } from '../adapters/mailbox/mailbox.js';
 import type { Config } from './settings/config.js';
@@ -23,7 +34,8 @@ export const mailboxCopies = ({ dataDir }: Pick<Config, 'dataDir'>): MailCopies 
 };
 
 /** The token of the mailbox of that data directory; the first call makes it. */
-export const mailboxTokenOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => openMailboxToken(join(dataDir, 'mailbox-token'));
+export const mailboxTokenOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
+  openMailboxToken(join(dataDir, 'mailbox-token'));
 
 /** In: where the service is reached, and the token. Out: the address to open. */
 export const mailboxLink = (base: string, token: string): string => `${base}/mailbox?token=${token}`;
@@ -31,7 +43,8 @@ export const mailboxLink = (base: string, token: string): string => `${base}/mai
 /** Reads the token, and makes the file if there is none. Throws if the file holds no token. */
 export const openMailboxToken = (file: string): string => {
   const token = readIfThere(file) ?? create(file);
-  if (!TOKEN.test(token)) throw new Error(`${file} does not hold the token of the mailbox; delete it, and the next start makes another`);
+  if (!TOKEN.test(token))
+    throw new Error(`${file} does not hold the token of the mailbox; delete it, and the next start makes another`);
   return token;
 };
 

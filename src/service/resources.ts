@@ -1,6 +1,6 @@
 /**
- * Opens and closes the resources of a running service beside its stores: bus, limiter, mailer, the built-in mailbox, the SMTP server of the
- * return path, body checks and metrics.
+ * Opens and closes the resources of a running service beside its stores: bus, limiter, mailer, the built-in mailbox,
+ * the SMTP server of the return path, body checks and metrics.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -49,9 +49,18 @@ export const openResources = async (
   const { clock, ids, leases, limits, logger, metrics } = engine;
   const mailbox =
     config.smtp.url === undefined
-      ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
+      ? await openMailbox({
+          file: join(config.dataDir, 'mailbox.db'),
+          clock,
+          ids,
+          messagesMax: limits.mailboxMessagesMax,
+          logger,
+        })
       : undefined;
-  const mailer = watchedForBlocks(metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine)), engine.noteBlocked);
+  const mailer = watchedForBlocks(
+    metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine)),
+    engine.noteBlocked,
+  );
   const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({
@@ -93,7 +102,9 @@ export const smtpSession = ({ smtp: { name, tokenFile, tokenCommand } }: Config)
   ...(tokenFile === undefined ? {} : { token: async () => (await readFile(tokenFile, 'utf8')).trim() }),
   ...(tokenCommand === undefined
     ? {}
-    : { token: () => answerOf(tokenCommand, '', { setting: 'SEALPOST_SMTP_TOKEN_COMMAND', charsMax: TOKEN_CHARS_MAX }) }),
+    : {
+        token: () => answerOf(tokenCommand, '', { setting: 'SEALPOST_SMTP_TOKEN_COMMAND', charsMax: TOKEN_CHARS_MAX }),
+      }),
 });
 
 const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }: Engine): Mailer => {
@@ -109,8 +120,8 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
 };
 
 /**
- * Opens the SMTP server of the return path; undefined if the settings do not ask for it, or if this process serves no requests. The library
- * is loaded only if the server is opened.
+ * Opens the SMTP server of the return path; undefined if the settings do not ask for it, or if this process serves no
+ * requests. The library is loaded only if the server is opened.
  */
 const openInboundSmtp = async (
   { feedback: settings, roles, limits }: Config,
@@ -140,9 +151,12 @@ const openInboundSmtp = async (
     receive: (id, raw) => receive(deps, id, raw),
   }).catch((fault: unknown) => {
     if (fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE')
-      throw new Error(`port ${smtp.port} on ${smtp.host} is in use; stop what uses it, or set SEALPOST_INBOUND_SMTP_PORT to another`, {
-        cause: fault,
-      });
+      throw new Error(
+        `port ${smtp.port} on ${smtp.host} is in use; stop what uses it, or set SEALPOST_INBOUND_SMTP_PORT to another`,
+        {
+          cause: fault,
+        },
+      );
     throw fault;
   });
 };

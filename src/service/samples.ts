@@ -1,4 +1,7 @@
-/** The samples: templates, and calls that use them, as JSON files of the folder `samples`. A client may post each file as it is. */
+/**
+ * The samples: templates, and calls that use them, as JSON files of the folder `samples`. A client may post each file
+ * as it is.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../api/templates/templates.js';
@@ -21,7 +24,8 @@ const EMAILS = [
 
 const ATTACHMENTS = ['invoice', 'shipping-label', 'offer', 'ticket', 'monthly-report'] as const;
 
-const read = (path: string): unknown => JSON.parse(readFileSync(join(programDirectory, 'samples', `${path}.json`), 'utf8'));
+const read = (path: string): unknown =>
+  JSON.parse(readFileSync(join(programDirectory, 'samples', `${path}.json`), 'utf8'));
 
 /** The templates of the first team. */
 export const readSamples = (): Samples => ({
@@ -33,6 +37,9 @@ export const readSamples = (): Samples => ({
 export const readAccountSamples = (): readonly CreateTemplateRequest[] =>
   accountMailKinds.map((kind) => read(`accounts/${kind}`) as CreateTemplateRequest);
 
-/** In: the path of a call below `samples/calls`, such as `emails/offer`. Out: a send call, or the preview of an attachment template. */
+/**
+ * In: the path of a call below `samples/calls`, such as `emails/offer`. Out: a send call, or the preview of an
+ * attachment template.
+ */
 export const readSampleCall = (path: string): JsonObject & Readonly<{ variables: JsonObject }> =>
   read(`calls/${path}`) as JsonObject & Readonly<{ variables: JsonObject }>;

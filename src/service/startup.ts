@@ -1,6 +1,6 @@
 /**
- * Prepares the stores at the start: before anything is served or sent it checks them, finishes a first start and writes the notes; once the
- * workers run it logs what it finds.
+ * Prepares the stores at the start: before anything is served or sent it checks them, finishes a first start and writes
+ * the notes; once the workers run it logs what it finds.
  */
 import { isoTime } from '../domain/core/time.js';
 import type { Engine } from './engine.js';
@@ -24,8 +24,8 @@ import { readAccountSamples, readSamples } from './samples.js';
 const KEYS_NAMED_MAX = 100;
 
 /**
- * Checks the stores, finishes a first start and writes the notes, before anything is served or sent. Closes engine and leases if it throws.
- * `pendingKey`: where the first key waits; undefined in a process that serves no requests.
+ * Checks the stores, finishes a first start and writes the notes, before anything is served or sent. Closes engine and
+ * leases if it throws. `pendingKey`: where the first key waits; undefined in a process that serves no requests.
  */
 export const prepareStores = async (
   config: Config,
@@ -59,13 +59,24 @@ export const checkable = (engine: Engine): CheckDeps => ({
   checkpoints: () => checkpointsOf(makeProjections(engine.limits), engine.readModels),
 });
 
-/** If several processes start at once on an empty log, one does the first start, and the others wait until it is done. */
-const firstStartOnce = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
+/**
+ * If several processes start at once on an empty log, one does the first start, and the others wait until it is done.
+ */
+const firstStartOnce = async (
+  engine: Engine,
+  leasing: LeaseDeps,
+  pendingKey: PendingFirstKey | undefined,
+): Promise<void> => {
   if ((await firstTeam(engine)) !== undefined) return;
-  await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, readSamples(), pendingKey));
+  await underLease(leasing, 'first-start', new AbortController().signal, () =>
+    firstStart(engine, readSamples(), pendingKey),
+  );
 };
 
-/** Makes the templates of account mails if they are missing: an older version did not make them, and the owner may have deleted them. */
+/**
+ * Makes the templates of account mails if they are missing: an older version did not make them, and the owner may have
+ * deleted them.
+ */
 const accountTemplatesOnce = async (engine: Engine, leasing: LeaseDeps): Promise<void> => {
   const accountSamples = readAccountSamples();
   if (!(await lacksAccountTemplates(engine, accountSamples))) return;
@@ -92,7 +103,12 @@ const warnOfSender = async (engine: Engine): Promise<void> => {
 };
 
 /** Called when the workers run. Returns at once; the work goes on in the background, and its faults are logged. */
-export const afterStart = ({ roles }: Config, engine: Engine, runners: ReadonlyMap<string, Runner>, signal: AbortSignal): void => {
+export const afterStart = (
+  { roles }: Config,
+  engine: Engine,
+  runners: ReadonlyMap<string, Runner>,
+  signal: AbortSignal,
+): void => {
   if (roles.includes('http') || roles.includes('process')) void expectDocuments(engine);
   if (roles.includes('project')) void sayImpliedDeletes(engine, runners, signal);
 };
@@ -119,8 +135,10 @@ const sayImpliedDeletes = async (
     await runners.get(apiKeysProjection.name)?.caughtUp(await eventLog.head(), signal);
     if (signal.aborted) return;
     const keyIds = await keysWithImpliedDelete(readModels, isoTime(clock.now()), KEYS_NAMED_MAX);
-    if (keyIds.length > 0) logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
+    if (keyIds.length > 0)
+      logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
   } catch (fault) {
-    if (!signal.aborted) logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
+    if (!signal.aborted)
+      logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
   }
 };

@@ -1,4 +1,7 @@
-/** Runs the work beside the requests: projections, processors and the workers that look after the stores; and their supervisor. */
+/**
+ * Runs the work beside the requests: projections, processors and the workers that look after the stores; and their
+ * supervisor.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import type { Config } from './settings/config.js';
@@ -22,7 +25,13 @@ import { endSessionsWorker } from '../processors/people/sessions.js';
 import { eraseWorker } from '../processors/privacy/erasure.js';
 import { makeProcessors } from '../processors/index.js';
 import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
-import { forgetAuditWorker, mailSeal, noteLogWorker, openTelling, sealLedgerWorker } from '../processors/audit/ledger.js';
+import {
+  forgetAuditWorker,
+  mailSeal,
+  noteLogWorker,
+  openTelling,
+  sealLedgerWorker,
+} from '../processors/audit/ledger.js';
 import { openUnpublishedWork, relayWorker } from '../processors/core/relay.js';
 import { returnCreditsWorker } from '../processors/billing/billing.js';
 import { sweepWorker } from '../processors/retention/removal.js';
@@ -59,9 +68,16 @@ type WorkerParts = Engine &
   LeaseDeps &
   Readonly<{ runners: Runners; stuckWork: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
-export type Workers = Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[]; processors: readonly Processor[] }>;
+export type Workers = Readonly<{
+  projecting: readonly Worker[];
+  processing: readonly Worker[];
+  processors: readonly Processor[];
+}>;
 
-/** The pause between two batches of a projection, so that under load more events share a write. A request for a list that lags ends it. */
+/**
+ * The pause between two batches of a projection, so that under load more events share a write. A request for a list
+ * that lags ends it.
+ */
 const PROJECTION_PAUSE_MS = 200;
 /** How often a request that waits for the read models of another process looks how far they are. */
 const LOOK_EVERY_MS = 25;
@@ -106,7 +122,11 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker({ ...parts, awayMs, tell: openTelling({ ...parts, ...mailingSeals(config, parts) }) }),
           eraseWorker(parts),
-          endSessionsWorker({ ...parts, ...deps, unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit) }),
+          endSessionsWorker({
+            ...parts,
+            ...deps,
+            unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit),
+          }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
           deliverWebhooksWorker({
@@ -117,7 +137,11 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
             due,
             tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause),
           }),
-          removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
+          removeWebhookRecordsWorker({
+            ...parts,
+            ...deps,
+            removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit),
+          }),
           lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) }),
           forgetAuditWorker({
             ...parts,
@@ -139,7 +163,8 @@ const teamReading = ({ readModels }: WorkerParts) => ({
 
 /** Reads of the webhook workers, each after the read models have reached the position that the worker asks for. */
 const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
-  const upTo = (position: number, signal: AbortSignal): Promise<void> => feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
+  const upTo = (position: number, signal: AbortSignal): Promise<void> =>
+    feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
   const kept: Parameters<typeof routeWebhooksWorker>[0]['keptUpTo'] = async (position, signal) => {
     await upTo(position, signal);
     return keptWebhooks(readModels);
@@ -183,7 +208,11 @@ export const openProjecting = async (config: Config, engine: Engine, leasing: Le
 };
 
 /** Resolves when the runners have every event that is in the log now, or the signal aborts. */
-export const caughtUp = async ({ eventLog }: Pick<Engine, 'eventLog'>, runners: Runners, signal: AbortSignal): Promise<void> => {
+export const caughtUp = async (
+  { eventLog }: Pick<Engine, 'eventLog'>,
+  runners: Runners,
+  signal: AbortSignal,
+): Promise<void> => {
   const head = await eventLog.head();
   await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
 };
@@ -201,14 +230,20 @@ export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Logger }>)
       if (entry !== undefined) entry.health = { ...entry.health, ...change };
     };
     const ended = keepRunning(deps, worker, stop.signal, note);
-    running.set(worker.name, { health: { name: worker.name, state: 'running', restarts: 0, lastFault: null }, stop, ended });
+    running.set(worker.name, {
+      health: { name: worker.name, state: 'running', restarts: 0, lastFault: null },
+      stop,
+      ended,
+    });
   };
 
   return {
     start: (workers) => workers.forEach(launch),
     health: () => [...running.values()].map(({ health }) => health),
     stop: async (names, deadline) => {
-      const chosen = [...running].flatMap(([name, entry]) => (names === undefined || names.includes(name) ? [entry] : []));
+      const chosen = [...running].flatMap(([name, entry]) =>
+        names === undefined || names.includes(name) ? [entry] : [],
+      );
       for (const { stop } of chosen) stop.abort();
       await Promise.race([Promise.all(chosen.map(({ ended }) => ended)), aborted(deadline)]);
     },

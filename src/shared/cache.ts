@@ -1,7 +1,13 @@
-/** Caches in memory: `once` keeps every value that it made; a bounded cache drops the least recently used entry when it is full. */
+/**
+ * Caches in memory: `once` keeps every value that it made; a bounded cache drops the least recently used entry when it
+ * is full.
+ */
 import { LRUCache } from 'lru-cache';
 
-/** Makes the value of each input once and keeps it as long as the function lives. Inputs are compared as the keys of a Map are. */
+/**
+ * Makes the value of each input once and keeps it as long as the function lives. Inputs are compared as the keys of a
+ * Map are.
+ */
 export const once = <In, Out>(make: (input: In) => Out): ((input: In) => Out) => {
   const known = new Map<In, Out>();
   return (input) => {

@@ -1,4 +1,7 @@
-/** Ways to share time and slots: turns of the event loop, calls that become one, turns by shares, slots of which no tenant takes all. */
+/**
+ * Ways to share time and slots: turns of the event loop, calls that become one, turns by shares, slots of which no
+ * tenant takes all.
+ */
 
 /** Parts of heavy work, each of which waits for its own turn of the event loop. */
 const waiting: (() => void)[] = [];
@@ -10,8 +13,8 @@ const goOn = (): void => {
 };
 
 /**
- * Lets the event loop serve others between two parts of heavy work. Each turn of the loop runs one waiting part, the one that has waited
- * longest, so that many callers hold the loop no longer than one.
+ * Lets the event loop serve others between two parts of heavy work. Each turn of the loop runs one waiting part, the
+ * one that has waited longest, so that many callers hold the loop no longer than one.
  */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -19,7 +22,10 @@ export const nextTurn = (): Promise<void> =>
     if (waiting.length === 1) setImmediate(goOn);
   });
 
-/** In: work for many items. Out: a function that collects the items of calls while the work is under way, then does the work once for all of them. */
+/**
+ * In: work for many items. Out: a function that collects the items of calls while the work is under way, then does the
+ * work once for all of them.
+ */
 export const gathered = <Item, Answer>(
   work: (items: ReadonlySet<Item>) => Promise<Answer>,
 ): ((items: Iterable<Item>) => Promise<Answer>) => {
@@ -41,12 +47,18 @@ export const gathered = <Item, Answer>(
 };
 
 export type Shares<Name extends string> = Readonly<{
-  /** The waiting name whose turn it is: each waiting name earns its share, the name with the most credit is taken and pays what all earned. */
+  /**
+   * The waiting name whose turn it is: each waiting name earns its share, the name with the most credit is taken and
+   * pays what all earned.
+   */
   next: (waits: (name: Name) => boolean) => Name | undefined;
 }>;
 
 /** `shares` says how often each name is taken while all wait. A name that does not wait loses its credit. */
-export const openShares = <Name extends string>(names: readonly Name[], shares: Readonly<Record<Name, number>>): Shares<Name> => {
+export const openShares = <Name extends string>(
+  names: readonly Name[],
+  shares: Readonly<Record<Name, number>>,
+): Shares<Name> => {
   const credits = new Map<Name, number>();
   return {
     next: (waits) => {
@@ -81,8 +93,8 @@ export type SlotRequest = 'acquired' | 'full' | 'aborted';
 
 export type FairSlots = Readonly<{
   /**
-   * Takes a slot, which the tenant gives back by `release`. Answers a promise while no slot is free. When the queue is full, the tenant
-   * with the most requests in it loses its newest one, which is answered `full`.
+   * Takes a slot, which the tenant gives back by `release`. Answers a promise while no slot is free. When the queue is
+   * full, the tenant with the most requests in it loses its newest one, which is answered `full`.
    */
   acquire: (tenant: string, signal: AbortSignal) => SlotRequest | Promise<SlotRequest>;
   release: (tenant: string) => void;
@@ -150,7 +162,9 @@ export const openFairSlots = ({ slotsMax, shareMax, queueMax }: FairSlotsOptions
 
 type Turn = Readonly<{ name: string; tenant: Tenant; request: Request }>;
 
-/** The next request: of tenants below their share, the tenant with the fewest slots, then the tenant served longest ago. */
+/**
+ * The next request: of tenants below their share, the tenant with the fewest slots, then the tenant served longest ago.
+ */
 const nextOf = (tenants: Tenants, shareMax: number): Turn | undefined => {
   let turn: Turn | undefined;
   for (const [name, tenant] of tenants) {
@@ -174,7 +188,9 @@ const displace = (tenants: Tenants, own: Tenant): boolean => {
   return true;
 };
 
-/** Puts a request into the queue of the tenant. `giveUp` is called if the signal aborts before the request is settled. */
+/**
+ * Puts a request into the queue of the tenant. `giveUp` is called if the signal aborts before the request is settled.
+ */
 const settled = (tenant: Tenant, signal: AbortSignal, giveUp: (request: Request) => void): Promise<SlotRequest> =>
   new Promise((resolve) => {
     const abort = (): void => {

@@ -1,4 +1,6 @@
-/** Writes small files so that they survive a power loss, makes directories, and says in words why a file cannot be used. */
+/**
+ * Writes small files so that they survive a power loss, makes directories, and says in words why a file cannot be used.
+ */
 import {
   accessSync,
   closeSync,
@@ -14,7 +16,10 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Replaces the whole file (mode 0600): after a crash or power loss its name holds the old text or the new one, never a part. */
+/**
+ * Replaces the whole file (mode 0600): after a crash or power loss its name holds the old text or the new one, never a
+ * part.
+ */
 export const replaceDurably = (file: string, text: string): void => {
   const partial = `${file}.partial`;
   // A leftover file would keep its mode and its owner.
@@ -45,7 +50,10 @@ const reasons: Readonly<Record<string, string>> = {
 };
 const DENIALS = ['EACCES', 'EPERM'];
 
-/** In: what the file system threw. Out: why, in words, with owner and mode where access was denied; its code where there are none. */
+/**
+ * In: what the file system threw. Out: why, in words, with owner and mode where access was denied; its code where there
+ * are none.
+ */
 export const reasonOf = (fault: unknown): string => {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
   const isDenied = DENIALS.includes(code) && fault instanceof Error && 'path' in fault;
@@ -65,7 +73,10 @@ const whose = (path: string): string => {
   }
 };
 
-/** Why this process cannot read and write a database file, those beside it and their directory, in words; undefined if it can. */
+/**
+ * Why this process cannot read and write a database file, those beside it and their directory, in words; undefined if
+ * it can.
+ */
 export const accessFault = (file: string): string | undefined => {
   const directory = dirname(file);
   const { R_OK, W_OK, X_OK } = constants;
@@ -95,8 +106,8 @@ const syncDirectory = (directory: string): void => {
 };
 
 /**
- * Makes a directory and its missing parents, readable for the owner only. Throws an Error that names the directory. Not `recursive` of Node:
- * that never ends on file systems such as /proc, which deny that the next directory exists.
+ * Makes a directory and its missing parents, readable for the owner only. Throws an Error that names the directory. Not
+ * `recursive` of Node: that never ends on file systems such as /proc, which deny that the next directory exists.
  */
 export const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return;
@@ -109,7 +120,9 @@ export const makeDirectory = (directory: string): void => {
     // Another process made it first.
     if (fault.code === 'EEXIST') return;
     throw Object.assign(
-      new Error(`the directory ${directory} cannot be made (${reasonOf(error)}); name one on a disk that can be written`),
+      new Error(
+        `the directory ${directory} cannot be made (${reasonOf(error)}); name one on a disk that can be written`,
+      ),
       {
         code: fault.code,
         cause: error,

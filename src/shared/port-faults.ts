@@ -3,8 +3,9 @@
 type Call = (...given: unknown[]) => unknown;
 
 /**
- * Wraps a port. `tell` gets each fault and returns the one to pass on. Wrapped with it are the ports that the functions answer (a store, a
- * rebuild) and the iterations. Answers without a promise stay without one, and data is passed on as it is.
+ * Wraps a port. `tell` gets each fault and returns the one to pass on. Wrapped with it are the ports that the functions
+ * answer (a store, a rebuild) and the iterations. Answers without a promise stay without one, and data is passed on as
+ * it is.
  */
 export const tellingFaults = <Port extends object>(port: Port, tell: (fault: unknown) => unknown): Port => {
   const throwTold = (fault: unknown): never => {
@@ -38,7 +39,8 @@ export const tellingFaults = <Port extends object>(port: Port, tell: (fault: unk
     return isPort(part) ? toldPort(part) : part;
   };
 
-  const toldPort = (parts: object): object => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, toldPart(part)]));
+  const toldPort = (parts: object): object =>
+    Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, toldPart(part)]));
 
   return toldPort(port) as Port;
 };

@@ -1,6 +1,6 @@
 /**
- * Text in general: lengths in characters, similar names, canonical JSON, and the rules for names and texts that people write.
- * A character is a Unicode code point, as JSON Schema counts: an emoji is one.
+ * Text in general: lengths in characters, similar names, canonical JSON, and the rules for names and texts that people
+ * write. A character is a Unicode code point, as JSON Schema counts: an emoji is one.
  */
 
 /** Levenshtein distance: how many letters must be put in, left out or replaced to make one word of the other. */
@@ -18,12 +18,17 @@ export const editDistance = (a: string, b: string): number => {
 
 /** The known name with the fewest edits, or undefined if it takes more than a typing error has. */
 export const nearest = (name: string, known: readonly string[]): string | undefined => {
-  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
+  const ranked = known
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
   return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
 };
 
-/** The canonical JSON text (RFC 8785) of a value of bounded depth: equal values have equal texts. Members are ordered by the UTF-16 units of their names. */
+/**
+ * The canonical JSON text (RFC 8785) of a value of bounded depth: equal values have equal texts. Members are ordered by
+ * the UTF-16 units of their names.
+ */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -48,7 +53,8 @@ export const charsOf = (text: string): number => {
 };
 
 /** The code point of the first character, such as `U+170B`. */
-export const codePointOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+export const codePointOf = (text: string): string =>
+  `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 /** True if the text has more than `charsMax` characters. */
 export const isLonger = (text: string, charsMax: number): boolean => text.length > charsMax && charsOf(text) > charsMax;
@@ -57,15 +63,21 @@ export const isLonger = (text: string, charsMax: number): boolean => text.length
 export const firstChars = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : [...text.slice(0, 2 * charsMax)].slice(0, charsMax).join('');
 
-/** Parts of patterns: control characters with the two line separators of Unicode, and characters that turn the direction of text. */
+/**
+ * Parts of patterns: control characters with the two line separators of Unicode, and characters that turn the direction
+ * of text.
+ */
 const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
 const TURNING = '\\u202a-\\u202e\\u2066-\\u2069';
-/** Part of a pattern: blanks and characters that Unicode does not show (joiners, marks, fillers, tags). A name needs one character beside these. */
+/**
+ * Part of a pattern: blanks and characters that Unicode does not show (joiners, marks, fillers, tags). A name needs one
+ * character beside these.
+ */
 const INVISIBLE = '\\s\\u2800\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}';
 
 /**
- * The pattern (flag `u`) for names of people and things. The empty name passes; minimum lengths refuse it. Matching takes linear time for
- * any text.
+ * The pattern (flag `u`) for names of people and things. The empty name passes; minimum lengths refuse it. Matching
+ * takes linear time for any text.
  */
 export const NAME = `^(?:|(?=[${INVISIBLE}]*[^${INVISIBLE}])[^${CONTROLS}${TURNING}]*)$`;
 /** The pattern for text of several lines. */
@@ -88,7 +100,8 @@ const turnsText = fitting(`[${TURNING}]`);
 export const nameFault = (text: string): string | undefined => {
   if (isName(text)) return undefined;
   if (holdsControls(text)) return 'must not hold control characters or line breaks';
-  if (turnsText(text)) return 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
+  if (turnsText(text))
+    return 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
   return 'must have a visible character';
 };
 

@@ -15,7 +15,13 @@ import { queueFigures } from '../../src/projections/email/queue.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';
-import { answers, deliverEmailWorker, openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  until,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 // Only what hangs is cut off.
 t.setTimeout(900_000);
@@ -26,10 +32,25 @@ const RANGE = { startDate: FROM, endDate: TO, days: 31 };
 const HOUR_MS = 3_600_000;
 const NO_SIGNAL = new AbortController().signal;
 
-const kinds = ['send', 'sendLater', 'bulk', 'bulkLater', 'part', 'deliver', 'cancel', 'delete', 'retry', 'cancelBatch', 'wait'] as const;
+const kinds = [
+  'send',
+  'sendLater',
+  'bulk',
+  'bulkLater',
+  'part',
+  'deliver',
+  'cancel',
+  'delete',
+  'retry',
+  'cancelBatch',
+  'wait',
+] as const;
 const results = ['accepted', 'deferred', 'bounced', 'refused'] as const;
 const step = fc.record({
-  kind: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...kinds) }, { weight: 2, arbitrary: fc.constantFrom('deliver', 'part') }),
+  kind: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...kinds) },
+    { weight: 2, arbitrary: fc.constantFrom('deliver', 'part') },
+  ),
   which: fc.nat(200),
   size: fc.integer({ min: 1, max: 130 }),
   results: fc.tuple(fc.constantFrom(...results), fc.constantFrom(...results)),
@@ -59,7 +80,10 @@ const does = async (world: ProcessorWorld, { kind, which, size, results: [one, o
   const log = await logOf(world);
   const emails = idsOf(log, 'email').map((id) => assertDefined(parseEmailId(id), 'email id'));
   const batches = idsOf(log, 'batch').map((id) => assertDefined(parseBatchId(id), 'batch id'));
-  const [email, batch]: [EmailId | undefined, BatchId | undefined] = [emails[which % emails.length], batches[which % batches.length]];
+  const [email, batch]: [EmailId | undefined, BatchId | undefined] = [
+    emails[which % emails.length],
+    batches[which % batches.length],
+  ];
   const scheduledAt = isoTime(clock.now() + HOUR_MS * 30);
   const to = [{ email: 'ann@example.org' }, { email: 'bob@example.org' }].slice(0, (size % 2) + 1);
   switch (kind) {
@@ -211,7 +235,9 @@ const compare = async (t: Test, world: ProcessorWorld, isMetered: boolean): Prom
     for (const what of Object.keys(sum) as (keyof Totals)[]) sum[what] += day[what];
     used += day.used;
   }
-  const expected = [...days].sort().flatMap(([day, { used: emails }]) => (emails === 0 ? [] : [{ day, emails, documents: 0 }]));
+  const expected = [...days]
+    .sort()
+    .flatMap(([day, { used: emails }]) => (emails === 0 ? [] : [{ day, emails, documents: 0 }]));
   t.strictSame(
     figures.used.filter(({ emails, documents }) => emails !== 0 || documents !== 0),
     expected,
@@ -230,8 +256,13 @@ const compare = async (t: Test, world: ProcessorWorld, isMetered: boolean): Prom
     [queue.ready, queue.deferred, queue.held, queue.scheduled],
     'the priorities add up',
   );
-  const monitored = (field: 'queued' | 'deferred' | 'held'): number => figures.monitored.reduce((total, one) => total + one[field], 0);
-  t.strictSame([monitored('queued'), monitored('deferred'), monitored('held')], [queue.ready, queue.deferred, queue.held], 'the metrics');
+  const monitored = (field: 'queued' | 'deferred' | 'held'): number =>
+    figures.monitored.reduce((total, one) => total + one[field], 0);
+  t.strictSame(
+    [monitored('queued'), monitored('deferred'), monitored('held')],
+    [queue.ready, queue.deferred, queue.held],
+    'the metrics',
+  );
   const [oldestDueAt] = figures.monitored.flatMap((one) => one.oldestDueAt ?? []).sort();
   t.equal(oldestDueAt ?? null, figures.oldestQueuedAt, 'the age of the queue in the metrics');
   t.equal(figures.oldestQueuedAt === null, queue.ready === 0, 'what waits has waited since some time');
@@ -256,7 +287,10 @@ void t.test('all figures are those of a plain fold of the log', async (t) => {
       const meter = async (): Promise<void> => {
         await world.settled();
         const { eventLog, limits } = world.deps;
-        const used = usedInMonth({ eventLog, limits, readModels: world.readModels, keys: world.keys, clock: world.clock }, TEAM);
+        const used = usedInMonth(
+          { eventLog, limits, readModels: world.readModels, keys: world.keys, clock: world.clock },
+          TEAM,
+        );
         await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'pro' }, causeNow(world), used);
       };
       for (const [index, one] of steps.entries()) {

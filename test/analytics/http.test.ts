@@ -1,4 +1,7 @@
-/** The endpoints of analytics: which ranges, counts and filters they take, what they ask the read models for, and how often they may be called. */
+/**
+ * The endpoints of analytics: which ranges, counts and filters they take, what they ask the read models for, and how
+ * often they may be called.
+ */
 import t, { type Test } from 'tap';
 import { bearer, fakeServer, TEAM, TEMPLATE_ID } from '../http/fakes.js';
 
@@ -27,8 +30,16 @@ const served = async (t: Test) => {
 void t.test('ranges are days in UTC: 30 of them up to today where none are given', async (t) => {
   const { asked, refused } = await served(t);
   t.same(await asked('analytics/overview'), [TEAM, DEFAULT, {}]);
-  t.same((await asked('analytics/overview?startDate=2029-12-31'))[1], { startDate: '2029-12-31', endDate: '2030-01-01', days: 2 });
-  t.same((await asked('analytics/overview?endDate=2029-01-30'))[1], { startDate: '2029-01-01', endDate: '2029-01-30', days: 30 });
+  t.same((await asked('analytics/overview?startDate=2029-12-31'))[1], {
+    startDate: '2029-12-31',
+    endDate: '2030-01-01',
+    days: 2,
+  });
+  t.same((await asked('analytics/overview?endDate=2029-01-30'))[1], {
+    startDate: '2029-01-01',
+    endDate: '2029-01-30',
+    days: 30,
+  });
   t.same(
     (await asked('analytics/overview?startDate=2029-06-01T23:30:00-02:00&endDate=2029-06-03T10:00:00Z'))[1],
     { startDate: '2029-06-02', endDate: '2029-06-03', days: 2 },
@@ -40,37 +51,57 @@ void t.test('ranges are days in UTC: 30 of them up to today where none are given
   );
   t.match(await refused('analytics/overview?startDate=2029-02-30'), /^startDate must be an ISO 8601 date/);
   t.match(await refused('analytics/overview?timezone=Europe/Berlin'), /^timezone is not a known field/);
-  t.match(await refused('analytics/overview?startDate=2020-01-01'), /^startDate makes a range of 3654 days; 1827 are the most here/);
+  t.match(
+    await refused('analytics/overview?startDate=2020-01-01'),
+    /^startDate makes a range of 3654 days; 1827 are the most here/,
+  );
 });
 
 void t.test('by template or by tag, and not by both', async (t) => {
   const { asked, refused } = await served(t);
   t.same((await asked(`analytics/overview?templateId=${TEMPLATE_ID.toUpperCase()}`))[2], { templateId: TEMPLATE_ID });
   t.same((await asked('analytics/timeseries?tag=order'))[2], { tag: 'order' });
-  t.match(await refused(`analytics/timeseries?tag=order&templateId=${TEMPLATE_ID}`), /^tag cannot stand beside `templateId`/);
+  t.match(
+    await refused(`analytics/timeseries?tag=order&templateId=${TEMPLATE_ID}`),
+    /^tag cannot stand beside `templateId`/,
+  );
 });
 
-void t.test('a time series has the counts and the interval that are asked for, and a bounded number of points', async (t) => {
-  const { ask, asked, refused } = await served(t);
-  const all = ['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed', 'opened', 'clicked'];
-  t.same((await asked('analytics/timeseries'))[1], { range: DEFAULT, interval: 'day', metrics: all });
-  t.match((await asked('analytics/timeseries?metrics=sent,accepted,sent&interval=month&startDate=2025-01-01'))[1], {
-    interval: 'month',
-    metrics: ['accepted', 'sent'],
-    range: { days: 1_827 },
-  });
-  t.same((await ask('analytics/timeseries?metrics=sent&startDate=2030-01-01')).json(), {
-    range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 },
-    interval: 'day',
-    data: [{ startDate: '2030-01-01', endDate: '2030-01-01', sent: 0 }],
-    isLowerBound: false,
-  });
-  t.match(await refused('analytics/timeseries?metrics=sent,seen'), /^metrics must be one or more of accepted, sent/);
-  t.match(await refused('analytics/timeseries?metrics=sent,'), /^metrics/);
-  t.match(await refused('analytics/timeseries?interval=hour'), /^interval must be one of day, week, month/);
-  t.match(await refused('analytics/timeseries?startDate=2028-12-31'), /366 are the most here/);
-  t.match((await asked('analytics/timeseries?startDate=2028-12-31&interval=week'))[1], { range: { days: 367 } });
-});
+void t.test(
+  'a time series has the counts and the interval that are asked for, and a bounded number of points',
+  async (t) => {
+    const { ask, asked, refused } = await served(t);
+    const all = [
+      'accepted',
+      'sent',
+      'delivered',
+      'bounced',
+      'complained',
+      'failed',
+      'cancelled',
+      'suppressed',
+      'opened',
+      'clicked',
+    ];
+    t.same((await asked('analytics/timeseries'))[1], { range: DEFAULT, interval: 'day', metrics: all });
+    t.match((await asked('analytics/timeseries?metrics=sent,accepted,sent&interval=month&startDate=2025-01-01'))[1], {
+      interval: 'month',
+      metrics: ['accepted', 'sent'],
+      range: { days: 1_827 },
+    });
+    t.same((await ask('analytics/timeseries?metrics=sent&startDate=2030-01-01')).json(), {
+      range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 },
+      interval: 'day',
+      data: [{ startDate: '2030-01-01', endDate: '2030-01-01', sent: 0 }],
+      isLowerBound: false,
+    });
+    t.match(await refused('analytics/timeseries?metrics=sent,seen'), /^metrics must be one or more of accepted, sent/);
+    t.match(await refused('analytics/timeseries?metrics=sent,'), /^metrics/);
+    t.match(await refused('analytics/timeseries?interval=hour'), /^interval must be one of day, week, month/);
+    t.match(await refused('analytics/timeseries?startDate=2028-12-31'), /366 are the most here/);
+    t.match((await asked('analytics/timeseries?startDate=2028-12-31&interval=week'))[1], { range: { days: 367 } });
+  },
+);
 
 void t.test('templates and tags are listed by a count, page by page', async (t) => {
   const { ask, asked, refused } = await served(t);
@@ -80,7 +111,11 @@ void t.test('templates and tags are listed by a count, page by page', async (t) 
   ] as const) {
     t.same(await asked(`analytics/${path}`), [TEAM, { range: DEFAULT, sort: 'accepted', page: 1, limit: 20 }], query);
     t.match((await asked(`analytics/${path}?sort=bounced&page=3&limit=5`))[1], { sort: 'bounced', page: 3, limit: 5 });
-    t.match((await ask(`analytics/${path}`)).json(), { data: [], other: null, meta: { total: 0, totalPages: 0, nextCursor: null } });
+    t.match((await ask(`analytics/${path}`)).json(), {
+      data: [],
+      other: null,
+      meta: { total: 0, totalPages: 0, nextCursor: null },
+    });
     t.match(await refused(`analytics/${path}?sort=name`), /^sort must be one of accepted/);
     t.match(await refused(`analytics/${path}?tag=order`), /^tag is not a known field/);
     t.match(await refused(`analytics/${path}?startDate=2028-12-31`), /366 are the most here/);
@@ -89,9 +124,24 @@ void t.test('templates and tags are listed by a count, page by page', async (t) 
 
 void t.test('the start page of a dashboard', async (t) => {
   const { ask, refused } = await served(t);
-  const totals = { accepted: 0, sent: 0, delivered: 0, opened: 0, clicked: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0 };
+  const totals = {
+    accepted: 0,
+    sent: 0,
+    delivered: 0,
+    opened: 0,
+    clicked: 0,
+    complained: 0,
+    bounced: 0,
+    failed: 0,
+    cancelled: 0,
+  };
   t.match((await ask('dashboard/summary')).json(), {
-    today: { range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 }, totals, rates: { sent: null }, times: { sentMs: null } },
+    today: {
+      range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 },
+      totals,
+      rates: { sent: null },
+      times: { sentMs: null },
+    },
     last7Days: { range: { days: 7 }, totals },
     last30Days: { range: DEFAULT, totals },
     queue: { ready: 0, deferred: 0, held: 0, scheduled: 0 },
@@ -102,7 +152,13 @@ void t.test('the start page of a dashboard', async (t) => {
 
 void t.test('each may be called a hundred times a minute', async (t) => {
   const { app } = await served(t);
-  for (const path of ['analytics/overview', 'analytics/timeseries', 'analytics/templates', 'analytics/tags', 'dashboard/summary']) {
+  for (const path of [
+    'analytics/overview',
+    'analytics/timeseries',
+    'analytics/templates',
+    'analytics/tags',
+    'dashboard/summary',
+  ]) {
     const ask = () => app.inject({ url: `/api/${path}`, headers: bearer('full') });
     const first = await ask();
     t.equal(first.headers['x-ratelimit-limit'], '100', path);

@@ -1,13 +1,31 @@
-/** The analytics over documents as the projections make them: ranges and the ones before, points, lists, the start page; and no team sees another's. */
+/**
+ * The analytics over documents as the projections make them: ranges and the ones before, points, lists, the start page;
+ * and no team sees another's.
+ */
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { emailMilestones } from '../../src/domain/email/milestones.js';
 import type { TemplateEvent } from '../../src/domain/templates/events.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { makeAnalyticsQueries, type AnalyticsQueries, type DayRange } from '../../src/projections/analytics/analytics.js';
+import {
+  makeAnalyticsQueries,
+  type AnalyticsQueries,
+  type DayRange,
+} from '../../src/projections/analytics/analytics.js';
 import { makeProjections } from '../../src/projections/index.js';
-import { accepted, attempted, bounced, content, DAY_MS, failed, released, sent, TEAM_ID, TEMPLATE_ID } from '../support/email-facts.js';
+import {
+  accepted,
+  attempted,
+  bounced,
+  content,
+  DAY_MS,
+  failed,
+  released,
+  sent,
+  TEAM_ID,
+  TEMPLATE_ID,
+} from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
@@ -43,7 +61,11 @@ const eventsOf = ({ day, end = 'queued', tags = [], template = TEMPLATE_ID }: Ma
     case 'sent':
       return [...begun, sent(1, at(4), [0, 'accepted'])];
     case 'delivered':
-      return [...begun, sent(1, at(4), [0, 'accepted']), { type: 'EmailDelivered', data: { at: at(DAY_MS / 1_000), recipients: [0] } }];
+      return [
+        ...begun,
+        sent(1, at(4), [0, 'accepted']),
+        { type: 'EmailDelivered', data: { at: at(DAY_MS / 1_000), recipients: [0] } },
+      ];
     case 'bounced':
       return [...begun, bounced(1, at(4), [0, 'bounced'])];
     case 'failed':
@@ -89,7 +111,17 @@ const range = (startDate: string, endDate: string): DayRange => ({
 const times = (count: number, mail: Mail): readonly Mail[] => Array.from({ length: count }, () => mail);
 const none = { opened: null, clicked: null };
 const unseen = { opened: 0, clicked: 0 };
-const zero = { accepted: 0, sent: 0, delivered: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0, suppressed: 0, ...unseen };
+const zero = {
+  accepted: 0,
+  sent: 0,
+  delivered: 0,
+  complained: 0,
+  bounced: 0,
+  failed: 0,
+  cancelled: 0,
+  suppressed: 0,
+  ...unseen,
+};
 
 void t.test('an overview: totals, rates and times, beside those of as many days before', async (t) => {
   const { analyticsOverview } = await analyticsOf(t, [
@@ -105,7 +137,17 @@ void t.test('an overview: totals, rates and times, beside those of as many days 
   ]);
   t.strictSame(await analyticsOverview(team, range('2030-01-10', '2030-01-12'), {}), {
     range: { startDate: '2030-01-10', endDate: '2030-01-12', days: 3 },
-    totals: { accepted: 8, sent: 4, delivered: 3, complained: 0, ...unseen, bounced: 1, failed: 1, cancelled: 1, suppressed: 0 },
+    totals: {
+      accepted: 8,
+      sent: 4,
+      delivered: 3,
+      complained: 0,
+      ...unseen,
+      bounced: 1,
+      failed: 1,
+      cancelled: 1,
+      suppressed: 0,
+    },
     rates: { sent: 66.67, delivered: 75, bounced: 16.67, failed: 16.67, complained: 0, ...none },
     times: { firstAttemptMs: 2_000, sentMs: 4_000, deliveredMs: DAY_MS },
     isLowerBound: false,
@@ -147,7 +189,10 @@ void t.test('by template and by tag', async (t) => {
     totals: { accepted: 1, sent: 0, failed: 1 },
     times: { firstAttemptMs: null, sentMs: null, deliveredMs: null },
   });
-  t.match(await analyticsOverview(team, days, { tag: 'order' }), { totals: { accepted: 2, sent: 1, failed: 1 }, isLowerBound: false });
+  t.match(await analyticsOverview(team, days, { tag: 'order' }), {
+    totals: { accepted: 2, sent: 1, failed: 1 },
+    isLowerBound: false,
+  });
   t.match(await analyticsOverview(team, days, { tag: 'other' }), { totals: zero });
   t.match(await analyticsOverview(team, days, { tag: '__proto__' }), { totals: zero });
   t.match(await analyticsOverview(other, days, { tag: 'order' }), { totals: zero });
@@ -176,7 +221,11 @@ void t.test('a point for each day, week and month, those without emails too', as
   ]);
   t.strictSame(
     await series('week', range('2030-01-05', '2030-01-16')),
-    [point('2030-01-05', '2030-01-06', 2, 2), point('2030-01-07', '2030-01-13', 1, 0), point('2030-01-14', '2030-01-16', 0, 0)],
+    [
+      point('2030-01-05', '2030-01-06', 2, 2),
+      point('2030-01-07', '2030-01-13', 1, 0),
+      point('2030-01-14', '2030-01-16', 0, 0),
+    ],
     'weeks begin on Monday, and those at the edges are cut',
   );
   t.strictSame(await series('month', range('2030-01-02', '2030-03-01')), [
@@ -184,7 +233,11 @@ void t.test('a point for each day, week and month, those without emails too', as
     point('2030-02-01', '2030-02-28', 1, 1),
     point('2030-03-01', '2030-03-01', 0, 0),
   ]);
-  const year = await analyticsTimeSeries(team, { range: range('2030-01-01', '2031-01-01'), interval: 'day', metrics: emailMilestones }, {});
+  const year = await analyticsTimeSeries(
+    team,
+    { range: range('2030-01-01', '2031-01-01'), interval: 'day', metrics: emailMilestones },
+    {},
+  );
   t.equal(year.data.length, 366);
   t.equal(
     year.data.reduce((sum, { accepted: count = 0 }) => sum + count, 0),
@@ -205,7 +258,10 @@ void t.test('templates and tags: the highest count first, page by page, with wha
   );
   const asked = { range: range('2030-01-01', '2030-01-31'), sort: 'accepted', page: 1, limit: 2 } as const;
   const templates = await analyticsTemplates(team, asked);
-  t.match(templates, { other: null, meta: { page: 1, limit: 2, total: 2, totalPages: 1, totalIsLowerBound: false, nextCursor: null } });
+  t.match(templates, {
+    other: null,
+    meta: { page: 1, limit: 2, total: 2, totalPages: 1, totalIsLowerBound: false, nextCursor: null },
+  });
   t.strictSame(templates.data[1], {
     templateId: NEWS,
     emailTemplateName: 'Newsletter',
@@ -221,14 +277,20 @@ void t.test('templates and tags: the highest count first, page by page, with wha
 
 void t.test('beyond the tags that a day counts by name, counts say that there may be more', async (t) => {
   const { summaryRowsMax } = defaultLimits;
-  const mails = Array.from({ length: summaryRowsMax + 2 }, (_, index) => ({ day: '2030-01-10', tags: [`order-${index}`] }));
+  const mails = Array.from({ length: summaryRowsMax + 2 }, (_, index) => ({
+    day: '2030-01-10',
+    tags: [`order-${index}`],
+  }));
   const { analyticsTags, analyticsOverview, analyticsTimeSeries } = await analyticsOf(t, mails);
   const days = range('2030-01-10', '2030-01-11');
   t.match(await analyticsTags(team, { range: days, sort: 'accepted', page: 1, limit: 100 }), {
     other: { ...zero, accepted: 2 },
     meta: { total: summaryRowsMax, totalIsLowerBound: true },
   });
-  t.match(await analyticsOverview(team, days, { tag: `order-${summaryRowsMax}` }), { totals: zero, isLowerBound: true });
+  t.match(await analyticsOverview(team, days, { tag: `order-${summaryRowsMax}` }), {
+    totals: zero,
+    isLowerBound: true,
+  });
   t.match(await analyticsOverview(team, days, { tag: 'order-1' }), { totals: { accepted: 1 }, isLowerBound: false });
   const asked = { range: days, interval: 'day', metrics: ['accepted'] } as const;
   t.match(await analyticsTimeSeries(team, asked, { tag: 'unknown' }), { isLowerBound: true });
@@ -256,7 +318,10 @@ void t.test('the start page: today, a week, a month, what waits, and what failed
   const summary = await dashboardSummary(team);
   t.match(summary, {
     today: { range: { startDate: TODAY, endDate: TODAY, days: 1 }, totals: { accepted: 4, bounced: 1, sent: 0 } },
-    last7Days: { range: { startDate: '2030-01-25', endDate: TODAY, days: 7 }, totals: { accepted: 5, bounced: 1, sent: 1 } },
+    last7Days: {
+      range: { startDate: '2030-01-25', endDate: TODAY, days: 7 },
+      totals: { accepted: 5, bounced: 1, sent: 1 },
+    },
     last30Days: { range: { startDate: '2030-01-02', days: 30 }, totals: { accepted: 7, failed: 1 } },
     queue: { ready: 2, deferred: 0, held: 0, scheduled: 1 },
   });
@@ -269,5 +334,9 @@ void t.test('the start page: today, a week, a month, what waits, and what failed
   );
   t.notMatch(JSON.stringify(summary), /Order 17|ann@/, 'neither subject nor address');
   const nothing = assertDefined(parseTeamId('33333333-3333-4333-8333-333333333333'), 'team id');
-  t.match(await dashboardSummary(nothing), { today: { totals: zero }, queue: { ready: 0, scheduled: 0 }, recentFailures: [] });
+  t.match(await dashboardSummary(nothing), {
+    today: { totals: zero },
+    queue: { ready: 0, scheduled: 0 },
+    recentFailures: [],
+  });
 });

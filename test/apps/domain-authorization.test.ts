@@ -64,17 +64,29 @@ void t.test('the rest is told to the app, with its state', async (t) => {
   t.match(refused({ response_type: 'code token' }), { ...sent, error: 'unsupported_response_type' });
   t.match(refused({ code_challenge_method: 'plain' }), { ...sent, error: 'invalid_request' }, 'no downgrade of PKCE');
   t.match(refused({ code_challenge: 'short' }), { ...sent, error: 'invalid_request' });
-  t.match(refused({ scope: 'emails:read webhooks:write' }), { ...sent, error: 'invalid_scope' }, 'a scope that the app has not');
+  t.match(
+    refused({ scope: 'emails:read webhooks:write' }),
+    { ...sent, error: 'invalid_scope' },
+    'a scope that the app has not',
+  );
   t.match(refused({ scope: 'everything' }), { ...sent, error: 'invalid_scope' });
   const { code_challenge: _challenge, ...withoutPkce } = good;
-  t.match(readAuthorization(app, withoutPkce), { redirectUri: good.redirect_uri, error: 'invalid_request' }, 'PKCE is not optional');
+  t.match(
+    readAuthorization(app, withoutPkce),
+    { redirectUri: good.redirect_uri, error: 'invalid_request' },
+    'PKCE is not optional',
+  );
   const { code_challenge_method: _method, ...withoutMethod } = good;
   t.match(
     readAuthorization(app, withoutMethod),
     { redirectUri: good.redirect_uri, error: 'invalid_request' },
     'the method that is left out is plain (RFC 7636)',
   );
-  t.match(refused({ state: 'x'.repeat(1_001) }), { redirectUri: good.redirect_uri, state: undefined, error: 'invalid_request' });
+  t.match(refused({ state: 'x'.repeat(1_001) }), {
+    redirectUri: good.redirect_uri,
+    state: undefined,
+    error: 'invalid_request',
+  });
 });
 
 void t.test('the redirect carries what came, encoded, and who answers', async (t) => {

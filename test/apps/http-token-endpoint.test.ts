@@ -74,7 +74,12 @@ const open = async (more: Partial<CreateOAuthAppRequest> = {}): Promise<Setting>
   };
 };
 
-const forCode = (code: string) => ({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier });
+const forCode = (code: string) => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: redirectUri,
+  code_verifier: verifier,
+});
 const refused = (t: Test, answer: TokenAnswer, status: number, error: string, message = error): void => {
   t.match({ status: answer.status, error: answer.body['error'] }, { status, error }, message);
   t.notOk('access_token' in answer.body);
@@ -94,14 +99,19 @@ void t.test('a code becomes tokens that do what was granted', async (t) => {
   t.match(headers, { 'cache-control': 'no-store' });
   t.strictSame(await allowed(body['access_token']), ['emails:read', 'emails:send']);
   const stored = JSON.stringify(world.store.events.map(({ data, metadata }) => [String(data), String(metadata)]));
-  for (const secret of [body['access_token'], body['refresh_token'], app.clientSecret]) t.notOk(stored.includes(String(secret)));
+  for (const secret of [body['access_token'], body['refresh_token'], app.clientSecret])
+    t.notOk(stored.includes(String(secret)));
   t.match(await authenticateApp(world.deps, String(body['access_token']), { asked: TEAM, isNeeded: true }), {
     kind: 'app',
     teamId: TEAM,
     clientId: app.id,
     userId,
   });
-  await refusedWith(t, authenticateApp(world.deps, String(body['access_token']), { asked: OTHER_TEAM, isNeeded: true }), 'TEAM_NOT_FOUND');
+  await refusedWith(
+    t,
+    authenticateApp(world.deps, String(body['access_token']), { asked: OTHER_TEAM, isNeeded: true }),
+    'TEAM_NOT_FOUND',
+  );
 });
 
 void t.test('a token does no more than its person may do at that moment', async (t) => {
@@ -115,24 +125,31 @@ void t.test('a token does no more than its person may do at that moment', async 
   t.strictSame(await allowed(accessToken), ['emails:read', 'emails:send']);
 });
 
-void t.test('a token does what both its scope and the role of its person allow, for every endpoint of the table', async (t) => {
-  const { token, code, allowed, world } = await open({ scopes: [...scopes] });
-  const held = new Map<string, readonly string[]>();
-  for (const scope of scopes) {
-    const accessToken = (await token(forCode(await code([scope])))).body['access_token'];
-    for (const role of roles) {
-      await become(world, role);
-      held.set(`${scope} of ${role}`, await allowed(accessToken));
-    }
-  }
-  for (const [name, line] of goldenPermissions()) {
-    for (const scope of line.scopes) {
+void t.test(
+  'a token does what both its scope and the role of its person allow, for every endpoint of the table',
+  async (t) => {
+    const { token, code, allowed, world } = await open({ scopes: [...scopes] });
+    const held = new Map<string, readonly string[]>();
+    for (const scope of scopes) {
+      const accessToken = (await token(forCode(await code([scope])))).body['access_token'];
       for (const role of roles) {
-        t.strictSame(held.get(`${scope} of ${role}`), line.roles.includes(role) ? [scope] : [], `${name}: ${scope} of ${role}`);
+        await become(world, role);
+        held.set(`${scope} of ${role}`, await allowed(accessToken));
       }
     }
-  }
-});
+    for (const [name, line] of goldenPermissions()) {
+      for (const scope of line.scopes) {
+        for (const role of roles) {
+          t.strictSame(
+            held.get(`${scope} of ${role}`),
+            line.roles.includes(role) ? [scope] : [],
+            `${name}: ${scope} of ${role}`,
+          );
+        }
+      }
+    }
+  },
+);
 
 void t.test('tokens end with their hour, their app, its scopes, and by its wish', async (t) => {
   const { token, code, allowed, world, app, oauth } = await open();
@@ -153,7 +170,12 @@ void t.test('tokens end with their hour, their app, its scopes, and by its wish'
   const fourth = (await token(forCode(await code(['emails:read'])))).body;
   await world.commands.deleteOAuthApp(caller, id);
   await refusedWith(t, allowed(fourth['access_token']), 'INVALID_TOKEN');
-  refused(t, await token({ grant_type: 'refresh_token', refresh_token: String(fourth['refresh_token']) }), 400, 'invalid_client');
+  refused(
+    t,
+    await token({ grant_type: 'refresh_token', refresh_token: String(fourth['refresh_token']) }),
+    400,
+    'invalid_client',
+  );
 });
 
 void t.test('a code is good once: the second use ends what the first gave', async (t) => {
@@ -162,7 +184,12 @@ void t.test('a code is good once: the second use ends what the first gave', asyn
   const { body } = await token(forCode(one));
   refused(t, await token(forCode(one)), 400, 'invalid_grant');
   await refusedWith(t, allowed(body['access_token']), 'INVALID_TOKEN');
-  refused(t, await token({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) }), 400, 'invalid_grant');
+  refused(
+    t,
+    await token({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) }),
+    400,
+    'invalid_grant',
+  );
 });
 
 void t.test('of many uses of one code at once at most one gets tokens, and none of them lasts', async (t) => {
@@ -176,9 +203,27 @@ void t.test('of many uses of one code at once at most one gets tokens, and none 
 
 void t.test('a code is good for its app, its address, its verifier and ten minutes', async (t) => {
   const { token, code, world } = await open();
-  refused(t, await token({ ...forCode(await code()), code_verifier: 'x'.repeat(43) }), 400, 'invalid_grant', 'another verifier');
-  refused(t, await token({ ...forCode(await code()), code_verifier: null }), 400, 'invalid_grant', 'no verifier: PKCE is not taken back');
-  refused(t, await token({ ...forCode(await code()), code_verifier: challenge }), 400, 'invalid_grant', 'the challenge is no verifier');
+  refused(
+    t,
+    await token({ ...forCode(await code()), code_verifier: 'x'.repeat(43) }),
+    400,
+    'invalid_grant',
+    'another verifier',
+  );
+  refused(
+    t,
+    await token({ ...forCode(await code()), code_verifier: null }),
+    400,
+    'invalid_grant',
+    'no verifier: PKCE is not taken back',
+  );
+  refused(
+    t,
+    await token({ ...forCode(await code()), code_verifier: challenge }),
+    400,
+    'invalid_grant',
+    'the challenge is no verifier',
+  );
   refused(t, await token({ ...forCode(await code()), redirect_uri: 'https://evil.example/' }), 400, 'invalid_request');
   refused(t, await token({ ...forCode(await code()), redirect_uri: null }), 400, 'invalid_request');
   const other = await world.commands.createOAuthApp(caller, { ...request, name: 'Other' });
@@ -204,7 +249,8 @@ void t.test('a code is good for its app, its address, its verifier and ten minut
 void t.test('a refresh token is used once; its reuse ends the grant', async (t) => {
   const { token, code, allowed } = await open();
   const first = (await token(forCode(await code()))).body;
-  const refresh = (text: unknown, more = {}) => token({ grant_type: 'refresh_token', refresh_token: String(text), ...more });
+  const refresh = (text: unknown, more = {}) =>
+    token({ grant_type: 'refresh_token', refresh_token: String(text), ...more });
   const second = (await refresh(first['refresh_token'])).body;
   t.not(second['refresh_token'], first['refresh_token']);
   t.strictSame(await allowed(second['access_token']), ['emails:read', 'emails:send']);
@@ -222,7 +268,11 @@ void t.test('a refresh asks for at most what was granted', async (t) => {
     scope: 'emails:read emails:send',
   });
   refused(t, upgraded, 400, 'invalid_scope');
-  const second = await token({ grant_type: 'refresh_token', refresh_token: String(first['refresh_token']), scope: 'emails:read' });
+  const second = await token({
+    grant_type: 'refresh_token',
+    refresh_token: String(first['refresh_token']),
+    scope: 'emails:read',
+  });
   t.strictSame(await allowed(second.body['access_token']), ['emails:read']);
 });
 
@@ -231,7 +281,12 @@ void t.test('a refresh token is good for 30 days and for its own app', async (t)
   const { body } = await token(forCode(await code()));
   const other = await world.commands.createOAuthApp(caller, { ...request, name: 'Other' });
   const text = String(body['refresh_token']);
-  const stolen = { grant_type: 'refresh_token', refresh_token: text, client_id: other.id, client_secret: other.clientSecret };
+  const stolen = {
+    grant_type: 'refresh_token',
+    refresh_token: text,
+    client_id: other.id,
+    client_secret: other.clientSecret,
+  };
   refused(t, await token(stolen), 400, 'invalid_grant');
   await world.clock.advance(30 * 86_400_000);
   refused(t, await token({ grant_type: 'refresh_token', refresh_token: text }), 400, 'invalid_grant');
@@ -240,12 +295,21 @@ void t.test('a refresh token is good for 30 days and for its own app', async (t)
 void t.test('an app shows that it is itself', async (t) => {
   const { token, code, app, world, oauth } = await open();
   for (const client_secret of [null, 'sealpost_cs_wrong', `${String(app.clientSecret)}x`]) {
-    refused(t, await token({ ...forCode(await code()), client_secret }), 400, 'invalid_client', `secret: ${String(client_secret)}`);
+    refused(
+      t,
+      await token({ ...forCode(await code()), client_secret }),
+      400,
+      'invalid_client',
+      `secret: ${String(client_secret)}`,
+    );
   }
   const basic = `Basic ${Buffer.from(`${app.id}:${String(app.clientSecret)}`).toString('base64')}`;
   t.equal((await token({ ...forCode(await code()), client_id: null, client_secret: null }, basic)).status, 200);
   const inHeader = { client_id: null, client_secret: null };
-  const wrong = await token({ ...forCode(await code()), ...inHeader }, `Basic ${Buffer.from(`${app.id}:wrong`).toString('base64')}`);
+  const wrong = await token(
+    { ...forCode(await code()), ...inHeader },
+    `Basic ${Buffer.from(`${app.id}:wrong`).toString('base64')}`,
+  );
   refused(t, wrong, 401, 'invalid_client');
   t.match(wrong.headers, { 'www-authenticate': /Basic/ });
   const id = assertDefined(await oauth.openOAuthApp(app.id), 'app').id;
@@ -259,7 +323,8 @@ void t.test('an app shows that it is itself', async (t) => {
 void t.test('an app authenticates in one way, which every endpoint reads alike', async (t) => {
   const { token, code, app } = await open();
   const secret = String(app.clientSecret);
-  const basic = (id: string, pass: string, scheme = 'Basic'): string => `${scheme} ${Buffer.from(`${id}:${pass}`).toString('base64')}`;
+  const basic = (id: string, pass: string, scheme = 'Basic'): string =>
+    `${scheme} ${Buffer.from(`${id}:${pass}`).toString('base64')}`;
   const percent = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
   const inHeader = { client_id: null, client_secret: null };
   const good: readonly (readonly [string, Readonly<Record<string, string | null>>, string | undefined])[] = [
@@ -269,19 +334,53 @@ void t.test('an app authenticates in one way, which every endpoint reads alike',
     ['by a header whose scheme is in small letters', inHeader, basic(app.id, secret, 'basic')],
     ['by a header, with its id in the form too', { client_secret: null }, basic(app.id, secret)],
   ];
-  for (const [name, form, header] of good) t.equal((await token({ ...forCode(await code()), ...form }, header)).status, 200, name);
-  const assertion = { client_assertion: 'eyJ', client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' };
-  const bad: readonly (readonly [string, Readonly<Record<string, string | null>>, string | undefined, number, string])[] = [
+  for (const [name, form, header] of good)
+    t.equal((await token({ ...forCode(await code()), ...form }, header)).status, 200, name);
+  const assertion = {
+    client_assertion: 'eyJ',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  };
+  const bad: readonly (readonly [
+    string,
+    Readonly<Record<string, string | null>>,
+    string | undefined,
+    number,
+    string,
+  ])[] = [
     ['by both', {}, basic(app.id, secret), 400, 'invalid_request'],
-    ['by both, and the secret of the form is wrong', { client_secret: 'x' }, basic(app.id, secret), 400, 'invalid_request'],
+    [
+      'by both, and the secret of the form is wrong',
+      { client_secret: 'x' },
+      basic(app.id, secret),
+      400,
+      'invalid_request',
+    ],
     ['by both, and the secret of the header is wrong', {}, basic(app.id, 'x'), 400, 'invalid_request'],
-    ['by both, and the secret of the form is empty', { client_secret: '' }, basic(app.id, secret), 400, 'invalid_request'],
+    [
+      'by both, and the secret of the form is empty',
+      { client_secret: '' },
+      basic(app.id, secret),
+      400,
+      'invalid_request',
+    ],
     ['by a header and an assertion', { ...inHeader, ...assertion }, basic(app.id, secret), 400, 'invalid_request'],
     ['by the form and an assertion', assertion, undefined, 400, 'invalid_client'],
-    ['as two apps', { client_id: 'app_AAAAAAAAAAAAAAAAAAAAAA', client_secret: null }, basic(app.id, secret), 400, 'invalid_request'],
+    [
+      'as two apps',
+      { client_id: 'app_AAAAAAAAAAAAAAAAAAAAAA', client_secret: null },
+      basic(app.id, secret),
+      400,
+      'invalid_request',
+    ],
     ['by a token', inHeader, `Bearer ${secret}`, 401, 'invalid_client'],
     ['by a header of another scheme beside a good form', {}, `Bearer ${secret}`, 401, 'invalid_client'],
-    ['by a header without a colon beside a good form', {}, `Basic ${Buffer.from(app.id).toString('base64')}`, 401, 'invalid_client'],
+    [
+      'by a header without a colon beside a good form',
+      {},
+      `Basic ${Buffer.from(app.id).toString('base64')}`,
+      401,
+      'invalid_client',
+    ],
     ['by a header with half an escape', inHeader, basic(app.id, `${secret}%4`), 401, 'invalid_client'],
     ['by nothing', inHeader, undefined, 400, 'invalid_client'],
     ['by its id alone', { client_secret: null }, undefined, 400, 'invalid_client'],
@@ -303,7 +402,13 @@ void t.test('a public app has PKCE and no secret', async (t) => {
   const { body } = await token(forCode(await code()));
   t.strictSame(await allowed(body['access_token']), ['emails:read', 'emails:send']);
   t.equal((await token({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) })).status, 200);
-  refused(t, await token({ ...forCode(await code()), client_secret: 'guess' }), 400, 'invalid_client', 'whoever has a secret is another');
+  refused(
+    t,
+    await token({ ...forCode(await code()), client_secret: 'guess' }),
+    400,
+    'invalid_client',
+    'whoever has a secret is another',
+  );
   t.equal((await token({ grant_type: 'client_credentials' })).body['access_token'], undefined);
 });
 
@@ -322,11 +427,20 @@ void t.test('of one person 50 access tokens and 10 refresh tokens are good, the 
   const { token, code, allowed } = await open();
   const grants = [];
   for (let index = 0; index < 12; index += 1) grants.push((await token(forCode(await code()))).body);
-  refused(t, await token({ grant_type: 'refresh_token', refresh_token: String(grants[1]!['refresh_token']) }), 400, 'invalid_grant');
-  t.equal((await token({ grant_type: 'refresh_token', refresh_token: String(grants[2]!['refresh_token']) })).status, 200);
+  refused(
+    t,
+    await token({ grant_type: 'refresh_token', refresh_token: String(grants[1]!['refresh_token']) }),
+    400,
+    'invalid_grant',
+  );
+  t.equal(
+    (await token({ grant_type: 'refresh_token', refresh_token: String(grants[2]!['refresh_token']) })).status,
+    200,
+  );
   t.ok(await allowed(grants[0]!['access_token']), 'access tokens are counted apart');
   const own = [];
-  for (let index = 0; index < 51; index += 1) own.push((await token({ grant_type: 'client_credentials' })).body['access_token']);
+  for (let index = 0; index < 51; index += 1)
+    own.push((await token({ grant_type: 'client_credentials' })).body['access_token']);
   await refusedWith(t, allowed(own[0]), 'INVALID_TOKEN');
   t.ok(await allowed(own[1]));
 });
@@ -348,7 +462,8 @@ void t.test('an app of a deleted team acts for nobody in any team, until the tea
   await decided({ type: 'TeamDeleted', data: { at } });
   await refusedWith(t, allowed(body['access_token']), 'INVALID_TOKEN');
   const refresh = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
-  for (const form of [refresh, forCode(unused), { grant_type: 'client_credentials' }]) refused(t, await token(form), 400, 'invalid_client');
+  for (const form of [refresh, forCode(unused), { grant_type: 'client_credentials' }])
+    refused(t, await token(form), 400, 'invalid_client');
   t.equal(await oauth.openOAuthApp(app.id), undefined, 'nobody is asked to let it in');
   await decided({ type: 'TeamRestored', data: { at } });
   t.strictSame(await allowed(body['access_token']), ['emails:read']);

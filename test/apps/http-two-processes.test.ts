@@ -18,7 +18,10 @@ const challenge = createHash('sha256').update(verifier).digest('base64url');
 const redirectUri = 'https://shop.example.com/callback';
 const needed = { asked: undefined, isNeeded: true };
 
-/** A process that is told of nothing that others append, and takes what it remembers for fresh: the moment in which news are under way. */
+/**
+ * A process that is told of nothing that others append, and takes what it remembers for fresh: the moment in which news
+ * are under way.
+ */
 const untold = async (world: World, signal: AbortSignal) => {
   const store = {
     ...world.store,
@@ -52,11 +55,17 @@ void t.test('what one process gives is good in the others at once, and is given 
     const { status, body } = await exchange({ oauth }, asked);
     return { status, access: String(body['access_token']), refresh: String(body['refresh_token']) };
   };
-  const refreshed = (oauth: typeof here, token: string) => ask(oauth, { grant_type: 'refresh_token', refresh_token: token });
+  const refreshed = (oauth: typeof here, token: string) =>
+    ask(oauth, { grant_type: 'refresh_token', refresh_token: token });
   const allowed = async (deps: typeof there, token: string) => (await authenticateApp(deps, token, needed)).permissions;
 
   const code = await here.giveConsent(person, { app, scopes: ['emails:read'], redirectUri, challenge });
-  const first = await ask(here, { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier });
+  const first = await ask(here, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  });
   t.strictSame(await allowed(there, first.access), ['emails:read']);
   const second = await refreshed(here, first.refresh);
   t.strictSame(await allowed(there, second.access), ['emails:read'], 'an access token that was given a moment ago');

@@ -10,15 +10,30 @@ import { callOrigin } from '../../src/domain/access/origins.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { auditStream } from '../../src/domain/core/ids.js';
 import { sealOnce } from '../../src/processors/audit/ledger.js';
-import { caller, OTHER_TEAM, openWorld, simple, stranger, TEAM, welcome, type World } from '../support/command-world.js';
+import {
+  caller,
+  OTHER_TEAM,
+  openWorld,
+  simple,
+  stranger,
+  TEAM,
+  welcome,
+  type World,
+} from '../support/command-world.js';
 import { signedIn } from '../support/people.js';
 
 const evil = '=HYPERLINK("http://evil.example")';
-const by = (ipAddress: string, userAgent: string): Caller => ({ ...caller, calledFrom: () => callOrigin(ipAddress, userAgent) });
+const by = (ipAddress: string, userAgent: string): Caller => ({
+  ...caller,
+  calledFrom: () => callOrigin(ipAddress, userAgent),
+});
 const never = new AbortController().signal;
 
 const seal = (world: World, everyEvents = 7): Promise<number> =>
-  sealOnce({ ...world.deps, store: world.store, limits: { ...world.deps.limits, ledgerSealEveryEvents: everyEvents } }, never);
+  sealOnce(
+    { ...world.deps, store: world.store, limits: { ...world.deps.limits, ledgerSealEveryEvents: everyEvents } },
+    never,
+  );
 
 /** Two teams at work, people, reads, and mails between; sealed in small segments, of which some have no entry. */
 const story = async (): Promise<World> => {
@@ -38,7 +53,12 @@ const story = async (): Promise<World> => {
   const quiet = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
   const recorder = openAuditRecorder({ ...world.deps, logger: quiet as never });
   recorder.read(
-    { teamId: TEAM, actor: 'user:0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21', requestId: 'r', calledFrom: () => callOrigin('::1', '') },
+    {
+      teamId: TEAM,
+      actor: 'user:0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21',
+      requestId: 'r',
+      calledFrom: () => callOrigin('::1', ''),
+    },
     'email.read',
     'email:1',
   );
@@ -55,7 +75,12 @@ const exportOf = async (world: World, format: 'jsonl' | 'csv', period = {}, team
   let exported: Exported | undefined;
   const pieces: string[] = [];
   const deps = { ...world.deps, store: world.store };
-  for await (const piece of await openAuditExport(deps, { teamId, format }, period, async (made) => void (exported = made)))
+  for await (const piece of await openAuditExport(
+    deps,
+    { teamId, format },
+    period,
+    async (made) => void (exported = made),
+  ))
     pieces.push(piece);
   return { text: pieces.join(''), exported: exported! };
 };
@@ -85,7 +110,10 @@ void t.test('both forms are sound, have the same entries, and the seals of the l
     .split('\n')
     .slice(0, -1)
     .flatMap((line) => {
-      const parsed = JSON.parse(line) as { kind: string; entry?: { action: string; network: string | null; agent: string | null } };
+      const parsed = JSON.parse(line) as {
+        kind: string;
+        entry?: { action: string; network: string | null; agent: string | null };
+      };
       return parsed.kind === 'entry' ? [parsed.entry!] : [];
     });
   t.strictSame(
@@ -106,7 +134,8 @@ void t.test('both forms are sound, have the same entries, and the seals of the l
   t.notOk(json.text.includes('theirs'), 'nothing of another team');
   let head = 0;
   for await (const { events } of world.store.readAll(0))
-    for (const event of events) if (event.type === 'LedgerSealed.v1') head = (JSON.parse(event.data) as { position: number }).position;
+    for (const event of events)
+      if (event.type === 'LedgerSealed.v1') head = (JSON.parse(event.data) as { position: number }).position;
   t.equal(json.exported.upTo, head);
   t.equal([...checked.seals.keys()].at(-1), head);
 });
@@ -130,7 +159,9 @@ void t.test('a period has its own entries and no more, and an empty log is a sou
 void t.test('more than one export takes is refused before anything is read', async (t) => {
   const world = await story();
   const deps = { ...world.deps, store: world.store, limits: { ...world.deps.limits, auditExportEventsMax: 20 } };
-  const refused = await openAuditExport(deps, { teamId: TEAM, format: 'jsonl' }, {}, async () => {}).catch((fault: unknown) => fault);
+  const refused = await openAuditExport(deps, { teamId: TEAM, format: 'jsonl' }, {}, async () => {}).catch(
+    (fault: unknown) => fault,
+  );
   t.ok(refused instanceof DomainError && refused.code === 'AUDIT_EXPORT_TOO_LARGE');
 });
 
@@ -152,8 +183,14 @@ void t.test('seals of a copied log name other positions: then events are counted
   const moved: World['store'] = {
     ...world.store,
     readAll: async function* (after: number, options: Parameters<World['store']['readAll']>[1]) {
-      for await (const { events, position } of world.store.readAll(Math.max(0, Math.ceil((after - 1_000) / 3)), options))
-        yield { events: events.map((event) => ({ ...event, position: 1_000 + 3 * event.position })), position: 1_000 + 3 * position };
+      for await (const { events, position } of world.store.readAll(
+        Math.max(0, Math.ceil((after - 1_000) / 3)),
+        options,
+      ))
+        yield {
+          events: events.map((event) => ({ ...event, position: 1_000 + 3 * event.position })),
+          position: 1_000 + 3 * position,
+        };
     },
   } as World['store'];
   t.equal((await exportOf({ ...world, store: moved }, 'jsonl', { from })).text, expected.text);
@@ -199,7 +236,8 @@ void t.test('a line that is changed, taken out, moved or added is found, and nam
           }
           const result = await check(changed.join(end) + end, 333);
           if (!isFound(result)) throw new Error('not found');
-          if (result.line !== expected + 1) throw new Error(`line ${result.line}, not ${expected + 1}: ${result.message}`);
+          if (result.line !== expected + 1)
+            throw new Error(`line ${result.line}, not ${expected + 1}: ${result.message}`);
         },
       ),
       { numRuns: 120 },
@@ -221,45 +259,56 @@ const relinked = (lines: readonly Readonly<Record<string, unknown>>[]): string =
     .join('');
 };
 
-type Line = Record<string, unknown> & { kind: string; entry: Record<string, unknown>; event: Record<string, string>; entries: number };
+type Line = Record<string, unknown> & {
+  kind: string;
+  entry: Record<string, unknown>;
+  event: Record<string, string>;
+  entries: number;
+};
 
-void t.test('who makes the chain of the file anew is found by what the events say, by the proof, or by the noted roots', async (t) => {
-  const world = await story();
-  const { text, exported } = await exportOf(world, 'jsonl');
-  const parse = (): Line[] =>
-    text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Line);
-  const entryAt = parse().findIndex(({ kind, entry }) => kind === 'entry' && entry['action'] === 'api_key.created');
-  const tampered = async (change: (lines: Line[]) => void): Promise<CheckedExport | ExportFinding> => {
-    const lines = parse();
-    change(lines);
-    return check(relinked(lines));
-  };
-  t.strictSame(await tampered(() => {}), await check(text), 'untouched it is sound');
-  t.match(await tampered((lines) => (lines[entryAt]!.entry['action'] = 'email.read')), { line: entryAt + 1, message: /another `action`/ });
-  t.match(await tampered((lines) => (lines[entryAt]!.entry['actor'] = { type: 'system', id: null })), {
-    line: entryAt + 1,
-    message: /`actor`/,
-  });
-  const inEvent = await tampered((lines) => {
-    lines[entryAt]!.event['metadata'] = lines[entryAt]!.event['metadata']!.replace('apiKey:key_1', 'apiKey:key_2');
-    lines[entryAt]!.entry['actor'] = { type: 'api_key', id: 'key_2' };
-  });
-  t.match(inEvent, { message: /proves another entry than the \d+\. of those before it/ });
-  const dropped = await tampered((lines) => {
-    lines.splice(entryAt, 1);
-    lines.at(-1)!.entries -= 1;
-  });
-  t.match(dropped, { message: /proves/ });
-  const truncated = await tampered((lines) => lines.splice(-1));
-  t.match(truncated, { message: /has no end/ });
-  // What the log sealed from where they called is under the chain of the file alone: the root of the export tells.
-  const network = await tampered((lines) => (lines[entryAt]!.entry['network'] = '10.0.0.1'));
-  t.notOk(isFound(network));
-  t.not((network as CheckedExport).root, exported.root);
-});
+void t.test(
+  'who makes the chain of the file anew is found by what the events say, by the proof, or by the noted roots',
+  async (t) => {
+    const world = await story();
+    const { text, exported } = await exportOf(world, 'jsonl');
+    const parse = (): Line[] =>
+      text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Line);
+    const entryAt = parse().findIndex(({ kind, entry }) => kind === 'entry' && entry['action'] === 'api_key.created');
+    const tampered = async (change: (lines: Line[]) => void): Promise<CheckedExport | ExportFinding> => {
+      const lines = parse();
+      change(lines);
+      return check(relinked(lines));
+    };
+    t.strictSame(await tampered(() => {}), await check(text), 'untouched it is sound');
+    t.match(await tampered((lines) => (lines[entryAt]!.entry['action'] = 'email.read')), {
+      line: entryAt + 1,
+      message: /another `action`/,
+    });
+    t.match(await tampered((lines) => (lines[entryAt]!.entry['actor'] = { type: 'system', id: null })), {
+      line: entryAt + 1,
+      message: /`actor`/,
+    });
+    const inEvent = await tampered((lines) => {
+      lines[entryAt]!.event['metadata'] = lines[entryAt]!.event['metadata']!.replace('apiKey:key_1', 'apiKey:key_2');
+      lines[entryAt]!.entry['actor'] = { type: 'api_key', id: 'key_2' };
+    });
+    t.match(inEvent, { message: /proves another entry than the \d+\. of those before it/ });
+    const dropped = await tampered((lines) => {
+      lines.splice(entryAt, 1);
+      lines.at(-1)!.entries -= 1;
+    });
+    t.match(dropped, { message: /proves/ });
+    const truncated = await tampered((lines) => lines.splice(-1));
+    t.match(truncated, { message: /has no end/ });
+    // What the log sealed from where they called is under the chain of the file alone: the root of the export tells.
+    const network = await tampered((lines) => (lines[entryAt]!.entry['network'] = '10.0.0.1'));
+    t.notOk(isFound(network));
+    t.not((network as CheckedExport).root, exported.root);
+  },
+);
 
 void t.test('the log names the export by its root', async (t) => {
   const world = await story();

@@ -1,4 +1,7 @@
-/** From where audited calls came, and the recorder of reads and refusals: what is kept, what it costs, and what is forgotten. */
+/**
+ * From where audited calls came, and the recorder of reads and refusals: what is kept, what it costs, and what is
+ * forgotten.
+ */
 import t, { type Test } from 'tap';
 import { forgetAllOrigins, forgetOrigins } from '../../src/commands/access/origins.js';
 import { type Caller, auditedPersonOf, causeOf } from '../../src/commands/core/caller.js';
@@ -40,7 +43,8 @@ const by = (actor: string, ipAddress = '192.0.2.7', userAgent = 'curl/8.5.0', te
   calledFrom: () => callOrigin(ipAddress, userAgent),
 });
 
-const recordedIn = async (deps: CommandNeeds, stream: StreamName): Promise<readonly Recorded[]> => deps.eventLog.load(stream);
+const recordedIn = async (deps: CommandNeeds, stream: StreamName): Promise<readonly Recorded[]> =>
+  deps.eventLog.load(stream);
 const monthOf = (world: World): string => new Date(world.clock.now()).toISOString().slice(0, 7);
 const scopeStream = (world: World, scope: string): StreamName => auditOriginsStream(scope, monthOf(world));
 const keyOf = async (world: World, who: Caller) => {
@@ -50,25 +54,32 @@ const keyOf = async (world: World, who: Caller) => {
 const originOf = async (world: World, stream: StreamName): Promise<string | undefined> =>
   (await recordedIn(world.deps, stream)).at(-1)?.metadata.origin;
 
-void t.test('an event that an auditor is told of names from where it was called, once kept for each network and agent', async (t) => {
-  const world = await openWorld();
-  const first = await originOf(world, await keyOf(world, by(`user:${USER}`)));
-  const same = await originOf(world, await keyOf(world, by(`user:${USER}`)));
-  const other = await originOf(world, await keyOf(world, by(`user:${USER}`, '198.51.100.1')));
-  t.equal(first, `${USER}.${monthOf(world)}#0`);
-  t.equal(same, first);
-  t.equal(other, `${USER}.${monthOf(world)}#1`);
-  t.equal((await recordedIn(world.deps, scopeStream(world, USER))).length, 2);
-  t.strictSame(
-    await world.deps.origins.read([first!, other!, 'nonsense', `${USER}.2001-01#0`]),
-    new Map([
-      [first, { ipAddress: '192.0.2.7', userAgent: 'curl/8.5.0' }],
-      [other, { ipAddress: '198.51.100.1', userAgent: 'curl/8.5.0' }],
-    ]),
-  );
-  t.equal(await originOf(world, await keyOf(world, by('apiKey:key_1'))), `${TEAM}.${monthOf(world)}#0`, 'keys have that of their team');
-  t.equal(await originOf(world, await keyOf(world, caller)), undefined, 'the operator calls from nowhere');
-});
+void t.test(
+  'an event that an auditor is told of names from where it was called, once kept for each network and agent',
+  async (t) => {
+    const world = await openWorld();
+    const first = await originOf(world, await keyOf(world, by(`user:${USER}`)));
+    const same = await originOf(world, await keyOf(world, by(`user:${USER}`)));
+    const other = await originOf(world, await keyOf(world, by(`user:${USER}`, '198.51.100.1')));
+    t.equal(first, `${USER}.${monthOf(world)}#0`);
+    t.equal(same, first);
+    t.equal(other, `${USER}.${monthOf(world)}#1`);
+    t.equal((await recordedIn(world.deps, scopeStream(world, USER))).length, 2);
+    t.strictSame(
+      await world.deps.origins.read([first!, other!, 'nonsense', `${USER}.2001-01#0`]),
+      new Map([
+        [first, { ipAddress: '192.0.2.7', userAgent: 'curl/8.5.0' }],
+        [other, { ipAddress: '198.51.100.1', userAgent: 'curl/8.5.0' }],
+      ]),
+    );
+    t.equal(
+      await originOf(world, await keyOf(world, by('apiKey:key_1'))),
+      `${TEAM}.${monthOf(world)}#0`,
+      'keys have that of their team',
+    );
+    t.equal(await originOf(world, await keyOf(world, caller)), undefined, 'the operator calls from nowhere');
+  },
+);
 
 void t.test('another process goes on where this one is', async (t) => {
   const world = await openWorld();
@@ -100,7 +111,10 @@ void t.test('agents without end are kept by their network alone, and then not at
   const cause = causeOf(world.deps, by(`user:${USER}`));
   const { keep, read } = world.deps.origins;
   for (let n = 0; n < 520; n += 1) await keep(cause, callOrigin('192.0.2.7', `agent ${n}`));
-  const names = await Promise.all([keep(cause, callOrigin('192.0.2.7', 'agent 700')), keep(cause, callOrigin('192.0.2.7', 'agent 3'))]);
+  const names = await Promise.all([
+    keep(cause, callOrigin('192.0.2.7', 'agent 700')),
+    keep(cause, callOrigin('192.0.2.7', 'agent 3')),
+  ]);
   t.equal((await recordedIn(world.deps, scopeStream(world, USER))).length, 501);
   t.strictSame(
     [...(await read(names.map(String))).values()],
@@ -124,7 +138,10 @@ void t.test('what is forgotten is read by nobody, is in no key, and is not kept 
     (await recordedIn(world.elsewhere(), kept)).map(({ event }) => event),
     [{ type: 'CallOriginSeen', sealed: undefined }, { type: 'CallOriginsForgotten' }],
   );
-  t.equal(await world.elsewhere().origins.keep(causeOf(world.deps, by(`user:${USER}`)), callOrigin('192.0.2.8', 'b')), undefined);
+  t.equal(
+    await world.elsewhere().origins.keep(causeOf(world.deps, by(`user:${USER}`)), callOrigin('192.0.2.8', 'b')),
+    undefined,
+  );
   t.equal(await originOf(world, await keyOf(world, by(`user:${USER}`, '192.0.2.9'))), undefined);
   await forgetOrigins(world.deps.eventLog, kept, cause);
   t.equal((await recordedIn(world.deps, kept)).length, 2, 'safe to repeat');
@@ -136,7 +153,10 @@ void t.test('a sign-in says from where, and one that fails whom it concerns', as
   const ada = await signedIn(world.deps, { teamId: TEAM });
   const session = sessionStream(assertDefined(parseSessionId(ada.sessionId), 'session id'));
   const origin = await originOf(world, session);
-  t.strictSame([...(await world.deps.origins.read([origin!])).values()], [{ ipAddress: from.ipAddress, userAgent: from.userAgent }]);
+  t.strictSame(
+    [...(await world.deps.origins.read([origin!])).values()],
+    [{ ipAddress: from.ipAddress, userAgent: from.userAgent }],
+  );
   const fault = async (email: string, password: string) =>
     login(world.deps, { email, password }, from).then(
       () => undefined,
@@ -154,7 +174,11 @@ void t.test('so do registering and what a link of a mail does', async (t) => {
     return origin === undefined ? undefined : [...(await deps.origins.read([origin])).values()][0];
   };
   const called = { ipAddress: from.ipAddress, userAgent: from.userAgent };
-  const userId = await makeUser(deps, { email: 'eve@example.com', password: PASSWORD, name: 'Eve' }, { isVerified: false, from });
+  const userId = await makeUser(
+    deps,
+    { email: 'eve@example.com', password: PASSWORD, name: 'Eve' },
+    { isVerified: false, from },
+  );
   const stream = userStream(userId);
   t.strictSame(await seenIn(stream, 'UserRegistered'), called);
   const other = { ...from, ipAddress: '203.0.113.9' };
@@ -182,7 +206,9 @@ const record = (world: World, deps: Pick<CommandNeeds, 'eventLog' | 'origins'> =
     recorder,
     logged,
     entries: async (scope) =>
-      (await recordedIn(world.deps, auditStream(scope, monthOf(world)))).flatMap((recorded) => auditEntryOf(recorded) ?? []),
+      (await recordedIn(world.deps, auditStream(scope, monthOf(world)))).flatMap(
+        (recorded) => auditEntryOf(recorded) ?? [],
+      ),
     stop: async () => {
       stopping.abort();
       await running;
@@ -197,7 +223,12 @@ const call = (actor: string, teamId: string = TEAM): AuditedCall => ({
   calledFrom: () => callOrigin('192.0.2.7', 'curl/8.5.0'),
 });
 
-const recordedOnce = async (t: Test, recording: Recording, scope: string, count: number): Promise<readonly AuditEntry[]> => {
+const recordedOnce = async (
+  t: Test,
+  recording: Recording,
+  scope: string,
+  count: number,
+): Promise<readonly AuditEntry[]> => {
   await eventually('all is recorded', async () => (await recording.entries(scope)).length >= count);
   const entries = await recording.entries(scope);
   t.equal(entries.length, count);
@@ -212,7 +243,12 @@ void t.test('what people read, and where they are refused, is recorded each by i
   recording.recorder.denied(call(`user:${USER}`), 'POST /api/api-keys', 'FORBIDDEN', null);
   recording.recorder.denied(call(`user:${USER}`, NO_TEAM), 'POST /api/auth/login', 'INVALID_CREDENTIALS', null);
   const [read, denied] = await recordedOnce(t, recording, TEAM, 2);
-  t.match(read, { action: 'email.read', actor: { type: 'user', id: USER }, target: { type: 'email', id: '1' }, requestId: 'request-9' });
+  t.match(read, {
+    action: 'email.read',
+    actor: { type: 'user', id: USER },
+    target: { type: 'email', id: '1' },
+    requestId: 'request-9',
+  });
   t.match(denied, { result: 'denied', code: 'FORBIDDEN', detail: 'POST /api/api-keys' });
   t.equal((await world.deps.origins.read([read!.origin!])).size, 1);
   t.match(await recordedOnce(t, recording, USER, 1), [{ category: 'authentication', code: 'INVALID_CREDENTIALS' }]);
@@ -222,7 +258,8 @@ void t.test('what keys do is counted by the minute, and what is left is written 
   const world = await openWorld();
   const recording = record(world);
   for (let n = 0; n < 5; n += 1) recording.recorder.read(call('apiKey:key_1'), 'email.read', 'email:1');
-  for (let n = 0; n < 3; n += 1) recording.recorder.denied(call('apiKey:key_1'), 'POST /api/api-keys', 'FORBIDDEN', null);
+  for (let n = 0; n < 3; n += 1)
+    recording.recorder.denied(call('apiKey:key_1'), 'POST /api/api-keys', 'FORBIDDEN', null);
   recording.recorder.read(call('apiKey:key_2'), 'email.read', 'email:1');
   t.equal((await recording.entries(TEAM)).length, 0, 'the minute is not over');
   t.equal(recording.recorder.waiting(), 3);
@@ -246,7 +283,8 @@ void t.test('what keys do is counted by the minute, and what is left is written 
 void t.test('one person has so many lines a minute, and the rest of them counted', async (t) => {
   const world = await openWorld();
   const recording = record(world);
-  for (let n = 0; n < 100; n += 1) recording.recorder.denied(call(`user:${USER}`), 'GET /api/audit-logs', 'FORBIDDEN', null);
+  for (let n = 0; n < 100; n += 1)
+    recording.recorder.denied(call(`user:${USER}`), 'GET /api/audit-logs', 'FORBIDDEN', null);
   await recording.stop();
   const entries = await recording.entries(TEAM);
   t.equal(entries.length, 61);
@@ -274,7 +312,11 @@ void t.test('a store that is away loses nothing that there is room for, and memo
   };
   const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
   for (let n = 0; n < 12_000; n += 1)
-    recording.recorder.read(call(`user:0b9c2f5e-6d1a-4c0e-9f3b-${String(n).padStart(12, '0')}`, OTHER_TEAM), 'email.read', `email:${n}`);
+    recording.recorder.read(
+      call(`user:0b9c2f5e-6d1a-4c0e-9f3b-${String(n).padStart(12, '0')}`, OTHER_TEAM),
+      'email.read',
+      `email:${n}`,
+    );
   t.equal(recording.recorder.waiting(), 10_000);
   t.equal(recording.logged.length, 1, 'said once');
   await world.clock.whenWaiting(1);
@@ -284,40 +326,43 @@ void t.test('a store that is away loses nothing that there is room for, and memo
   t.equal((await recording.entries(OTHER_TEAM)).length, 10_000);
 });
 
-void t.test('a line whose answer was lost is written once, whether it had been written, is written later, or never', async (t) => {
-  for (const fate of ['written', 'later', 'never'] as const) {
-    const world = await openWorld();
-    const { append } = world.deps.eventLog;
-    const late: (() => Promise<unknown>)[] = [];
-    let isFirst = true;
-    const losing: typeof append = async (stream, version, events, cause) => {
-      if (!isFirst) {
-        await Promise.all(late.splice(0).map((write) => write()));
-        return append(stream, version, events, cause);
-      }
-      isFirst = false;
-      const eventIds = events.map((_, index) => `0b9c2f5e-6d1a-4c0e-9f3b-00000000000${index}`);
-      const ids = eventIds.values();
-      const write = () =>
-        openEventLog({
-          ...world.deps,
-          store: world.store,
-          keys: world.keys,
-          ids: { ...world.deps.ids, uuid: () => ids.next().value! },
-        }).append(stream, version, events, cause);
-      if (fate === 'written') await write();
-      if (fate === 'later') late.push(write);
-      throw new AppendUnknown(stream, new Error('lost'), { after: version.revision, eventIds });
-    };
-    const eventLog = { ...world.deps.eventLog, append: losing };
-    const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
-    for (const id of [1, 2]) recording.recorder.read(call(`user:${USER}`), 'email.read', `email:${id}`);
-    await world.clock.whenWaiting(1);
-    recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:3');
-    await world.clock.advance(1_000);
-    await recording.stop();
-    const read = (await recording.entries(TEAM)).map(({ target }) => target?.id);
-    t.strictSame(read.toSorted(), ['1', '2', '3'], fate);
-    t.equal(recording.recorder.waiting(), 0);
-  }
-});
+void t.test(
+  'a line whose answer was lost is written once, whether it had been written, is written later, or never',
+  async (t) => {
+    for (const fate of ['written', 'later', 'never'] as const) {
+      const world = await openWorld();
+      const { append } = world.deps.eventLog;
+      const late: (() => Promise<unknown>)[] = [];
+      let isFirst = true;
+      const losing: typeof append = async (stream, version, events, cause) => {
+        if (!isFirst) {
+          await Promise.all(late.splice(0).map((write) => write()));
+          return append(stream, version, events, cause);
+        }
+        isFirst = false;
+        const eventIds = events.map((_, index) => `0b9c2f5e-6d1a-4c0e-9f3b-00000000000${index}`);
+        const ids = eventIds.values();
+        const write = () =>
+          openEventLog({
+            ...world.deps,
+            store: world.store,
+            keys: world.keys,
+            ids: { ...world.deps.ids, uuid: () => ids.next().value! },
+          }).append(stream, version, events, cause);
+        if (fate === 'written') await write();
+        if (fate === 'later') late.push(write);
+        throw new AppendUnknown(stream, new Error('lost'), { after: version.revision, eventIds });
+      };
+      const eventLog = { ...world.deps.eventLog, append: losing };
+      const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
+      for (const id of [1, 2]) recording.recorder.read(call(`user:${USER}`), 'email.read', `email:${id}`);
+      await world.clock.whenWaiting(1);
+      recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:3');
+      await world.clock.advance(1_000);
+      await recording.stop();
+      const read = (await recording.entries(TEAM)).map(({ target }) => target?.id);
+      t.strictSame(read.toSorted(), ['1', '2', '3'], fate);
+      t.equal(recording.recorder.waiting(), 0);
+    }
+  },
+);

@@ -46,7 +46,11 @@ void t.test('actors and of whom the log tells', async (t) => {
   t.strictSame(auditActorOf('cli'), { type: 'operator', id: null });
   t.strictSame(auditActorOf('processor:erase'), { type: 'system', id: null });
   t.equal(auditScopeOf('apiKey-key_1', metadata('cli')), TEAM);
-  t.equal(auditScopeOf(`team-${TEAM}`, metadata(`user:${USER}`, NO_TEAM)), TEAM, 'a team that a person of no team makes');
+  t.equal(
+    auditScopeOf(`team-${TEAM}`, metadata(`user:${USER}`, NO_TEAM)),
+    TEAM,
+    'a team that a person of no team makes',
+  );
   t.equal(auditScopeOf('session-ses_1', metadata(`user:${USER}`, NO_TEAM)), USER);
   t.equal(auditScopeOf('session-ses_1', metadata('system', NO_TEAM)), undefined);
   t.equal(auditScopeOf('auditOrigins-x', metadata('system', '')), undefined);
@@ -55,7 +59,9 @@ void t.test('actors and of whom the log tells', async (t) => {
 void t.test('what the service suppresses by itself is not listed, what a caller does is', async (t) => {
   const event = goldenEvent('AddressSuppressed.v1');
   t.equal(auditEntryOf({ event, stream: 'suppression-1', metadata: metadata('processor:note-bounces') }), undefined);
-  t.match(auditEntryOf({ event, stream: 'suppression-1', metadata: metadata('apiKey:key_1') }), { action: 'suppression.added' });
+  t.match(auditEntryOf({ event, stream: 'suppression-1', metadata: metadata('apiKey:key_1') }), {
+    action: 'suppression.added',
+  });
 });
 
 void t.test('a refusal says with which code and on which endpoint', async (t) => {
@@ -72,7 +78,10 @@ void t.test('a refusal says with which code and on which endpoint', async (t) =>
     target: { type: 'apiKey', id: 'key_2' },
     count: 1,
   });
-  const wrong: DomainEvent = { type: 'CallDenied', data: { at: AT, endpoint: 'x', code: 'INVALID_CREDENTIALS', target: null } };
+  const wrong: DomainEvent = {
+    type: 'CallDenied',
+    data: { at: AT, endpoint: 'x', code: 'INVALID_CREDENTIALS', target: null },
+  };
   t.match(auditEntryOf({ event: wrong, stream: 'audit-x', metadata: metadata(`user:${USER}`) }), {
     category: 'authentication',
     target: null,
@@ -91,7 +100,8 @@ void t.test('an agent of ten kilobytes, with control characters and turned text,
 void t.test('where an origin is kept is read as it is written, and nothing else is', async (t) => {
   const place = { scope: USER, month: '2030-01', revision: 12 };
   t.strictSame(readOrigin(writeOrigin(place)), place);
-  for (const text of ['', 'x', `${USER}.2030-01`, `${USER}.2030-01#-1`, `email-${USER}.2030-01#1`]) t.equal(readOrigin(text), undefined);
+  for (const text of ['', 'x', `${USER}.2030-01`, `${USER}.2030-01#-1`, `email-${USER}.2030-01#1`])
+    t.equal(readOrigin(text), undefined);
 });
 
 void t.test('months', async (t) => {
@@ -104,17 +114,28 @@ void t.test('months', async (t) => {
 
 void t.test('who was in a team when', async (t) => {
   const at = (minute: number): string => `2030-01-01T12:0${minute}:00.000Z`;
-  const added = (minute: number) => ({ type: 'MemberAdded' as const, data: { at: at(minute), userId: USER, role: 'viewer' as const } });
-  const removed = (minute: number) => ({ type: 'MemberRemoved' as const, data: { at: at(minute), userId: USER, reason: 'left' as const } });
+  const added = (minute: number) => ({
+    type: 'MemberAdded' as const,
+    data: { at: at(minute), userId: USER, role: 'viewer' as const },
+  });
+  const removed = (minute: number) => ({
+    type: 'MemberRemoved' as const,
+    data: { at: at(minute), userId: USER, reason: 'left' as const },
+  });
   const spells = [added(1), removed(3), added(5)].reduce<ReturnType<typeof membershipsAfter>>(membershipsAfter, []);
   t.strictSame(spells, [
     { user: USER, from: at(1), until: at(3) },
     { user: USER, from: at(5) },
   ]);
-  const told = [0, 1, 2, 3, 4, 5, 6].filter((minute) => spells.some((spell) => isWithinMembership(spell, { scope: USER, at: at(minute) })));
+  const told = [0, 1, 2, 3, 4, 5, 6].filter((minute) =>
+    spells.some((spell) => isWithinMembership(spell, { scope: USER, at: at(minute) })),
+  );
   t.strictSame(told, [1, 2, 5, 6]);
   t.equal(
-    Array.from({ length: 300 }, (_, n) => added(n % 10)).reduce<ReturnType<typeof membershipsAfter>>(membershipsAfter, []).length,
+    Array.from({ length: 300 }, (_, n) => added(n % 10)).reduce<ReturnType<typeof membershipsAfter>>(
+      membershipsAfter,
+      [],
+    ).length,
     200,
   );
 });

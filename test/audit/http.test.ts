@@ -9,7 +9,15 @@ void t.test('owners and admins read it; a viewer, a member, a key, an app and st
   const { app } = await fakeServer();
   const statuses = async (url: string): Promise<readonly number[]> => {
     const found: number[] = [];
-    for (const token of ['role=owner', 'role=admin', 'role=member', 'role=viewer', 'key=emails:read', 'scope=profile:read', 'nobody'])
+    for (const token of [
+      'role=owner',
+      'role=admin',
+      'role=member',
+      'role=viewer',
+      'key=emails:read',
+      'scope=profile:read',
+      'nobody',
+    ])
       found.push((await app.inject({ url, headers: { ...bearer(token), 'x-team-id': TEAM } })).statusCode);
     return found;
   };
@@ -42,7 +50,14 @@ void t.test('filters are read as they stand in the query, and what is none is re
     },
     { page: 1, limit: 5 },
   ]);
-  for (const bad of ['category=mails', 'from=soon', 'limit=101', 'colour=red', `actor=${'x'.repeat(300)}`, 'result=maybe'])
+  for (const bad of [
+    'category=mails',
+    'from=soon',
+    'limit=101',
+    'colour=red',
+    `actor=${'x'.repeat(300)}`,
+    'result=maybe',
+  ])
     t.equal((await app.inject({ url: `/api/audit-logs?${bad}`, headers: bearer('role=admin') })).statusCode, 400, bad);
 });
 
@@ -60,7 +75,12 @@ void t.test('reads of content and refusals are told, a mail that is sent is not'
   await ask('POST', '/api/api-keys', 'role=viewer', {});
   await ask('POST', '/api/emails/send', 'powerless', sendBody);
   t.match(audited, [
-    ['read', { teamId: TEAM, actor: `user:${USER}`, ipAddress: '127.0.0.1', userAgent: 'lightMyRequest' }, 'email.read', `email:${EMAIL}`],
+    [
+      'read',
+      { teamId: TEAM, actor: `user:${USER}`, ipAddress: '127.0.0.1', userAgent: 'lightMyRequest' },
+      'email.read',
+      `email:${EMAIL}`,
+    ],
     ['read', { actor: 'apiKey:key_AAAAAAAAAAAAAAAAAAAAAA' }, 'email.timeline_read', `email:${EMAIL}`],
     ['read', { actor: `user:${USER}` }, 'email.deleted', `email:${EMAIL}`],
     ['denied', { teamId: TEAM, actor: `user:${USER}` }, 'POST /api/api-keys', 'FORBIDDEN', null],
@@ -73,10 +93,20 @@ void t.test('a key from a network that it may not come from, and a person whose 
   const { app, audited, during } = await fakeServer();
   await app.inject({ url: `/api/emails/${EMAIL}`, headers: bearer('bound') });
   t.match(audited, [
-    ['denied', { teamId: TEAM, actor: 'apiKey:key_NNNNNNNNNNNNNNNNNNNNNN' }, 'GET /api/emails/:id', 'API_KEY_NETWORK_NOT_ALLOWED', null],
+    [
+      'denied',
+      { teamId: TEAM, actor: 'apiKey:key_NNNNNNNNNNNNNNNNNNNNNN' },
+      'GET /api/emails/:id',
+      'API_KEY_NETWORK_NOT_ALLOWED',
+      null,
+    ],
   ]);
   const login = () =>
-    app.inject({ method: 'POST', url: '/api/auth/login', payload: { email: 'ada@example.com', password: 'wrong wrong wrong' } });
+    app.inject({
+      method: 'POST',
+      url: '/api/auth/login',
+      payload: { email: 'ada@example.com', password: 'wrong wrong wrong' },
+    });
   during.run = () => {
     throw new DomainError('INVALID_CREDENTIALS', 'wrong');
   };
@@ -86,14 +116,28 @@ void t.test('a key from a network that it may not come from, and a person whose 
     throw refusing(USER, new DomainError('INVALID_CREDENTIALS', 'wrong'));
   };
   const somebody = await login();
-  t.match(audited[1], ['denied', { teamId: NO_TEAM, actor: `user:${USER}` }, 'POST /api/auth/login', 'INVALID_CREDENTIALS', null]);
-  t.strictSame({ ...somebody.json(), requestId: '' }, { ...nobody.json(), requestId: '' }, 'the answer says nothing of it');
+  t.match(audited[1], [
+    'denied',
+    { teamId: NO_TEAM, actor: `user:${USER}` },
+    'POST /api/auth/login',
+    'INVALID_CREDENTIALS',
+    null,
+  ]);
+  t.strictSame(
+    { ...somebody.json(), requestId: '' },
+    { ...nobody.json(), requestId: '' },
+    'the answer says nothing of it',
+  );
   await app.inject({ url: '/api/emails', headers: bearer('revoked') });
   t.equal(audited.length, 2);
 });
 
 void t.test('X-Forwarded-For is believed of trusted proxies alone', async (t) => {
-  const headers = { ...bearer('role=viewer'), 'x-forwarded-for': '203.0.113.66', 'user-agent': `evil\u0085${'x'.repeat(9_000)}` };
+  const headers = {
+    ...bearer('role=viewer'),
+    'x-forwarded-for': '203.0.113.66',
+    'user-agent': `evil\u0085${'x'.repeat(9_000)}`,
+  };
   const seen = async (trustProxy: boolean | readonly string[]): Promise<unknown> => {
     const { app, audited } = await fakeServer({ settings: { trustProxy } });
     await app.inject({ url: `/api/emails/${EMAIL}`, headers });
@@ -119,5 +163,9 @@ void t.test('no more exports than two at once, and each is noted', async (t) => 
   );
   t.match(audited, [['read', { teamId: TEAM }, 'audit_log.export_begun', null]]);
   for (let n = 0; n < 4; n += 1) await app.inject({ url, headers: bearer('role=owner') });
-  t.equal((await app.inject({ url, headers: bearer('role=admin') })).statusCode, 200, 'the place of one that has ended is free');
+  t.equal(
+    (await app.inject({ url, headers: bearer('role=admin') })).statusCode,
+    200,
+    'the place of one that has ended is free',
+  );
 });

@@ -1,4 +1,7 @@
-/** Entries of the audit log expire by a fact, and call origins by the destruction of their key; a rebuild brings none back. */
+/**
+ * Entries of the audit log expire by a fact, and call origins by the destruction of their key; a rebuild brings none
+ * back.
+ */
 import t from 'tap';
 import { auditProjection, overdueAudit } from '../../src/projections/audit/audit.js';
 import { callOrigin } from '../../src/domain/access/origins.js';

@@ -26,10 +26,19 @@ const MONTH = monthOf(T0);
 const projection = auditProjection(731);
 
 const openLog = () => {
-  const eventLog = openEventLog({ ...openStoresOfTest(), ids: countingIds(), clock: fakeClock(), limits: defaultLimits });
+  const eventLog = openEventLog({
+    ...openStoresOfTest(),
+    ids: countingIds(),
+    clock: fakeClock(),
+    limits: defaultLimits,
+  });
   const tails = new Map<string, StreamVersion>();
   return {
-    append: async (name: string, event: DomainEvent, { actor = `user:${ann}`, teamId = TEAM_ID as string, origin = '' } = {}) => {
+    append: async (
+      name: string,
+      event: DomainEvent,
+      { actor = `user:${ann}`, teamId = TEAM_ID as string, origin = '' } = {},
+    ) => {
       const stream = name as StreamName;
       const cause = {
         teamId,
@@ -49,14 +58,20 @@ const openLog = () => {
   };
 };
 
-const added = (userId: string, minute: number): DomainEvent => ({ type: 'MemberAdded', data: { at: at(minute), userId, role: 'admin' } });
+const added = (userId: string, minute: number): DomainEvent => ({
+  type: 'MemberAdded',
+  data: { at: at(minute), userId, role: 'admin' },
+});
 const removed = (userId: string, minute: number): DomainEvent => ({
   type: 'MemberRemoved',
   data: { at: at(minute), userId, reason: 'left' },
 });
 const ended = (minute: number): DomainEvent => ({ type: 'SessionEnded', data: { at: at(minute), reason: 'logout' } });
 const revoked = (minute: number): DomainEvent => ({ type: 'ApiKeyRevoked', data: { at: at(minute) } });
-const read = (minute: number): DomainEvent => ({ type: 'ContentRead', data: { at: at(minute), action: 'email.read', target: 'email:1' } });
+const read = (minute: number): DomainEvent => ({
+  type: 'ContentRead',
+  data: { at: at(minute), action: 'email.read', target: 'email:1' },
+});
 const seen = (minute: number): DomainEvent => ({
   type: 'CallOriginSeen',
   data: { at: at(minute) },
@@ -178,7 +193,12 @@ void t.test('after two years nothing is shown, and what is forgotten is in no do
   const { listAudit, auditEntry } = queriesOf(readModels, later);
   t.strictSame((await listAudit(TEAM, { from: at(0) }, paging)).data, [], 'though it is there');
   const now = new Date(later).toISOString();
-  const none = await overdueAudit(readModels, new Date(later - 60 * DAY_MS).toISOString(), new Date(Date.parse(T0) - 1).toISOString(), 100);
+  const none = await overdueAudit(
+    readModels,
+    new Date(later - 60 * DAY_MS).toISOString(),
+    new Date(Date.parse(T0) - 1).toISOString(),
+    100,
+  );
   t.strictSame(none, { origins: [], entries: [] });
   const over = await overdueAudit(readModels, new Date(later + 31 * DAY_MS).toISOString(), now, 100);
   t.strictSame(over.origins, [`auditOrigins-${ann}.${MONTH}`]);
@@ -189,7 +209,11 @@ void t.test('after two years nothing is shown, and what is forgotten is in no do
     { type: 'AuditEntriesForgotten', data: { at: now, ids: [...over.entries] } },
     { teamId: '', actor: 'system' },
   );
-  await log.append(over.origins[0]!, { type: 'CallOriginsForgotten', data: { at: now } }, { teamId: '', actor: 'system' });
+  await log.append(
+    over.origins[0]!,
+    { type: 'CallOriginsForgotten', data: { at: now } },
+    { teamId: '', actor: 'system' },
+  );
   await projectIn(readModels, projection, await log.recorded());
   const left = await documentsOf(readModels, projection);
   t.strictSame([left['audit'], left['auditOrigins']], [[], []]);

@@ -9,7 +9,15 @@ import type { CreditsEvent } from '../../src/domain/billing/events.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { creditsStream, emailStream, type EmailId, type StreamName } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
-import { caller, commandsOfTest, simple, TEAM, withTemplate, type World, nothingUsed } from '../support/command-world.js';
+import {
+  caller,
+  commandsOfTest,
+  simple,
+  TEAM,
+  withTemplate,
+  type World,
+  nothingUsed,
+} from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { T0 } from '../support/email-facts.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
@@ -29,18 +37,26 @@ const metered = async (changes: BillingChanges, balance?: number) => {
   const world = await withTemplate();
   await changeBilling(world.deps, TEAM, changes, causeAt(world), nothingUsed);
   if (balance !== undefined)
-    await world.deps.credits.reserve(TEAM, 'batch-before' as StreamName, { emails: 1_000 - balance, attachments: 0 }, causeAt(world));
+    await world.deps.credits.reserve(
+      TEAM,
+      'batch-before' as StreamName,
+      { emails: 1_000 - balance, attachments: 0 },
+      causeAt(world),
+    );
   return world;
 };
 
-const balance = async ({ credits }: CommandNeeds): Promise<number | null> => (await credits.quote(TEAM)).creditsRemaining;
+const balance = async ({ credits }: CommandNeeds): Promise<number | null> =>
+  (await credits.quote(TEAM)).creditsRemaining;
 
-const creditsEvents = async (world: World): Promise<readonly CreditsEvent[]> => (await world.events(CREDITS)) as readonly CreditsEvent[];
+const creditsEvents = async (world: World): Promise<readonly CreditsEvent[]> =>
+  (await world.events(CREDITS)) as readonly CreditsEvent[];
 
 const codes = (ends: readonly PromiseSettledResult<unknown>[]): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const end of ends) {
-    const code = end.status === 'fulfilled' ? 'sent' : end.reason instanceof DomainError ? end.reason.code : String(end.reason);
+    const code =
+      end.status === 'fulfilled' ? 'sent' : end.reason instanceof DomainError ? end.reason.code : String(end.reason);
     counts[code] = (counts[code] ?? 0) + 1;
   }
   return counts;
@@ -53,7 +69,10 @@ void t.test('a team that is not metered has no stream of credits', async (t) => 
   const [queued] = await world.events(emailStream(body.id as EmailId));
   t.notOk(queued?.type === 'EmailQueued' && 'charged' in queued.data);
   t.equal((await world.deps.credits.quote(TEAM)).creditsRemaining, null);
-  t.equal(await world.deps.credits.reserve(TEAM, 'batch-1' as StreamName, { emails: 5, attachments: 0 }, causeAt(world)), undefined);
+  t.equal(
+    await world.deps.credits.reserve(TEAM, 'batch-1' as StreamName, { emails: 5, attachments: 0 }, causeAt(world)),
+    undefined,
+  );
 });
 
 void t.test('an email takes one credit before it is there, and says so', async (t) => {
@@ -62,10 +81,17 @@ void t.test('an email takes one credit before it is there, and says so', async (
   const { body } = await world.commands.sendEmail(caller, simple());
   t.equal(await balance(world.deps), 999);
   const [queued] = await world.events(emailStream(body.id as EmailId));
-  t.match(queued?.data, { charged: { reference: `email-${body.id}`, month: '2030-01', isByCredits: true, emails: 1, attachments: 0 } });
+  t.match(queued?.data, {
+    charged: { reference: `email-${body.id}`, month: '2030-01', isByCredits: true, emails: 1, attachments: 0 },
+  });
   const stored = world.store.events.filter(({ stream }) => stream === CREDITS || stream === `email-${body.id}`);
-  t.ok(stored.findIndex(({ type }) => type === 'CreditsReserved.v1') < stored.findIndex(({ type }) => type === 'EmailQueued.v1'));
-  t.match(JSON.parse(stored.find(({ type }) => type === 'CreditsReserved.v1')!.metadata), { correlationId: 'request-1' });
+  t.ok(
+    stored.findIndex(({ type }) => type === 'CreditsReserved.v1') <
+      stored.findIndex(({ type }) => type === 'EmailQueued.v1'),
+  );
+  t.match(JSON.parse(stored.find(({ type }) => type === 'CreditsReserved.v1')!.metadata), {
+    correlationId: 'request-1',
+  });
 });
 
 void t.test('200 senders at the edge: exactly as many are accepted as there are credits', async (t) => {
@@ -78,7 +104,9 @@ void t.test('200 senders at the edge: exactly as many are accepted as there are 
 void t.test('the same in three processes at once', async (t) => {
   const world = await metered({ billing: 'credits' }, 120);
   const processes = [world.deps, world.elsewhere(), world.elsewhere()];
-  const ends = await Promise.allSettled(Array.from({ length: 201 }, (_, index) => sendEmail(processes[index % 3]!, caller, simple())));
+  const ends = await Promise.allSettled(
+    Array.from({ length: 201 }, (_, index) => sendEmail(processes[index % 3]!, caller, simple())),
+  );
   t.strictSame(codes(ends), { sent: 120, QUOTA_EXCEEDED: 81 });
   for (const deps of processes) t.equal(await balance(deps), 0);
 });
@@ -115,11 +143,16 @@ void t.test(
     const generator = recordingGenerator();
     const commands = commandsOfTest({ ...world.deps, generator });
     await commands.createAttachmentTemplate(caller, {
-      ...attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Bill</p>' }], { schema: { outputFormats: ['pdf', 'excel'] } }),
+      ...attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Bill</p>' }], {
+        schema: { outputFormats: ['pdf', 'excel'] },
+      }),
       ...{ slug: 'bill', name: 'bill', publish: true },
     } as never);
     const send = () =>
-      commands.sendEmail(caller, simple({ attachments: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf', 'excel'] }] }));
+      commands.sendEmail(
+        caller,
+        simple({ attachments: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf', 'excel'] }] }),
+      );
     await t.rejects(send(), { code: 'QUOTA_EXCEEDED', details: { relatedInfo: { needed: 3, remaining: 2 } } });
     t.same(generator.made, []);
     await world.elsewhere().credits.change(TEAM, { type: 'Grant', at: T0, credits: 1 }, causeAt(world));
@@ -230,7 +263,10 @@ void t.test('a part of a batch is given back once, however long ago it was reser
 void t.test('cancelled emails are returned in the order of the log, as often as they are told', async (t) => {
   const world = await metered({ billing: 'credits' });
   const later = { scheduledAt: '2030-01-05T00:00:00.000Z' };
-  const sent = [await world.commands.sendEmail(caller, simple(later)), await world.commands.sendEmail(caller, simple(later))];
+  const sent = [
+    await world.commands.sendEmail(caller, simple(later)),
+    await world.commands.sendEmail(caller, simple(later)),
+  ];
   const told: (() => Promise<void>)[] = [];
   for (const { body } of sent) {
     await world.commands.deleteEmail(caller, body.id as EmailId);
@@ -259,7 +295,9 @@ void t.test('a long stream is read from its last carried sums, and states agree 
   await credits.change(TEAM, { type: 'Buy', at: T0, blocks: 1 }, causeAt(world));
   for (let round = 0; round < 5; round += 1) {
     const references = Array.from({ length: 500 }, (_, index) => `email-${round}-${index}` as StreamName);
-    await Promise.all(references.map((reference) => credits.reserve(TEAM, reference, { emails: 1, attachments: 0 }, causeAt(world))));
+    await Promise.all(
+      references.map((reference) => credits.reserve(TEAM, reference, { emails: 1, attachments: 0 }, causeAt(world))),
+    );
   }
   const events = await creditsEvents(world);
   const whole = noCredits();
@@ -279,8 +317,12 @@ void t.test('an answer that is lost charges once', { skip: onDistantPorts() }, a
 
 void t.test('a team that is not metered is granted nothing, and a plan needs a name', async (t) => {
   const world = await withTemplate();
-  await t.rejects(world.deps.credits.change(TEAM, { type: 'Grant', at: T0, credits: 5 }, causeAt(world)), { code: 'TEAM_NOT_METERED' });
-  await t.rejects(changeBilling(world.deps, TEAM, { billing: 'plan' }, causeAt(world), nothingUsed), { code: 'VALIDATION_ERROR' });
+  await t.rejects(world.deps.credits.change(TEAM, { type: 'Grant', at: T0, credits: 5 }, causeAt(world)), {
+    code: 'TEAM_NOT_METERED',
+  });
+  await t.rejects(changeBilling(world.deps, TEAM, { billing: 'plan' }, causeAt(world), nothingUsed), {
+    code: 'VALIDATION_ERROR',
+  });
 });
 
 void t.test('a team that becomes metered begins with what it has used of the month', async (t) => {
@@ -308,7 +350,11 @@ void t.test('a team that becomes metered begins with what it has used of the mon
   await bill({ billing: 'unmetered' });
   await send();
   await bill({ billing: 'plan', emailsPerMonth: 7 });
-  t.strictSame((await world.deps.credits.quote(TEAM)).emailQuota, { used: 6, limit: 7, remaining: 1 }, 'as often as it becomes metered');
+  t.strictSame(
+    (await world.deps.credits.quote(TEAM)).emailQuota,
+    { used: 6, limit: 7, remaining: 1 },
+    'as often as it becomes metered',
+  );
   const asked = months.length;
   await bill({ billing: 'credits' });
   t.equal(months.length, asked, 'a team that was metered has counted all along');
@@ -320,6 +366,12 @@ void t.test('what is sent unmetered while the change is made counts too', async 
   let asked = 0;
   // Ten of them are accepted between the first look and the moment from which every process bills.
   const usedInMonth = async () => ({ emails: (asked += 1) === 1 ? 20 : 30, attachments: 0 });
-  await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 30 }, causeAt(world), usedInMonth);
+  await changeBilling(
+    world.deps,
+    TEAM,
+    { billing: 'plan', plan: 'free', emailsPerMonth: 30 },
+    causeAt(world),
+    usedInMonth,
+  );
   t.strictSame((await world.deps.credits.quote(TEAM)).emailQuota, { used: 30, limit: 30, remaining: 0 });
 });

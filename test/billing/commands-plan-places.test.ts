@@ -1,4 +1,7 @@
-/** The limits of plans: calls at the same time do not pass them, in one process or in several, and a place comes back with what it stood for. */
+/**
+ * The limits of plans: calls at the same time do not pass them, in one process or in several, and a place comes back
+ * with what it stood for.
+ */
 import t, { type Test } from 'tap';
 import type { CommandNeeds } from '../../src/commands/needs.js';
 import { makeCommands } from '../../src/commands/index.js';
@@ -8,10 +11,26 @@ import { plans, planNames, type PlanName, planLimitOf, planResources } from '../
 import { DomainError } from '../../src/domain/core/errors.js';
 import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { permissionsOfRole } from '../../src/domain/access/permissions.js';
-import { apiKeyStream, NO_TEAM, planUseStream, type ApiKeyId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
+import {
+  apiKeyStream,
+  NO_TEAM,
+  planUseStream,
+  type ApiKeyId,
+  type TeamId,
+  type UserId,
+} from '../../src/domain/core/ids.js';
 import { signedIn } from '../support/people.js';
 import { refusedWith } from '../support/given.js';
-import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World, nothingUsed } from '../support/command-world.js';
+import {
+  caller,
+  openWorld,
+  schemaSaying,
+  stranger,
+  TEAM,
+  welcome,
+  type World,
+  nothingUsed,
+} from '../support/command-world.js';
 
 const onPlan = (world: World, plan: PlanName | null, billing: 'plan' | 'unmetered' = 'plan'): Promise<unknown> =>
   changeBilling(world.deps, TEAM, { billing, plan }, causeOf(world.deps, caller), nothingUsed);
@@ -24,7 +43,10 @@ const attachment = (slug: string) => ({
   slug,
   name: slug,
   variables: [],
-  schema: { outputFormats: ['pdf' as const], pages: [{ pageId: 'p', pageName: 'P', sections: schemaSaying('hello').sections }] },
+  schema: {
+    outputFormats: ['pdf' as const],
+    pages: [{ pageId: 'p', pageName: 'P', sections: schemaSaying('hello').sections }],
+  },
 });
 const upload = (sizeBytes: number) => ({ filename: 'a.txt', bytes: Buffer.alloc(sizeBytes, 'a') });
 
@@ -41,14 +63,21 @@ void t.test('30 calls at once, of two processes, make as many as the plan allows
     ['webhookSubscriptions', (deps: CommandNeeds) => makeCommands(deps).createWebhook(caller, hook, 0)],
     ['oauthApps', (deps: CommandNeeds, n: number) => makeCommands(deps).createOAuthApp(caller, app(`a${n}`))],
     ['emailTemplates', (deps: CommandNeeds, n: number) => makeCommands(deps).createTemplate(caller, template(`t${n}`))],
-    ['attachmentTemplates', (deps: CommandNeeds, n: number) => makeCommands(deps).createAttachmentTemplate(caller, attachment(`a${n}`))],
+    [
+      'attachmentTemplates',
+      (deps: CommandNeeds, n: number) => makeCommands(deps).createAttachmentTemplate(caller, attachment(`a${n}`)),
+    ],
   ] as const) {
     const world = await openWorld();
     await onPlan(world, 'free');
     const processes = [world.deps, world.elsewhere()];
     const calls = Array.from({ length: 30 }, (_, n) => make(processes[n % 2]!, n));
     t.equal(await doneOf(t, calls), plans.free[resource], resource);
-    const { message, details } = await refusedWith(t, make(world.elsewhere(), 99) as Promise<unknown>, 'PLAN_LIMIT_EXCEEDED');
+    const { message, details } = await refusedWith(
+      t,
+      make(world.elsewhere(), 99) as Promise<unknown>,
+      'PLAN_LIMIT_EXCEEDED',
+    );
     const maximum = plans.free[resource]!;
     t.same(details.relatedInfo, { limit: resource, actual: maximum + 1, maximum, plan: 'free' });
     t.match(message, `The plan free allows ${maximum} `);
@@ -83,7 +112,8 @@ void t.test('a place comes back with what is revoked, expired, deleted or never 
   await refusedWith(t, commands.createTemplate(caller, template('f')), 'PLAN_LIMIT_EXCEEDED');
   const gone = await commands.getTemplate(caller, 'a');
   await commands.deleteTemplate(caller, 'a');
-  for (let tries = 0; tries < 3; tries += 1) await refusedWith(t, commands.createTemplate(caller, template('b')), 'TEMPLATE_SLUG_TAKEN');
+  for (let tries = 0; tries < 3; tries += 1)
+    await refusedWith(t, commands.createTemplate(caller, template('b')), 'TEMPLATE_SLUG_TAKEN');
   await commands.createTemplate(caller, template('f'));
   const restored = await refusedWith(t, commands.restoreTemplate(caller, gone.id, {}), 'PLAN_LIMIT_EXCEEDED');
   t.match(restored.details, { relatedInfo: { limit: 'emailTemplates', actual: 6, maximum: 5 } });
@@ -95,7 +125,12 @@ void t.test('a place comes back with what is revoked, expired, deleted or never 
 void t.test('a call that died with its place holds it for five minutes', async (t) => {
   const world = await openWorld();
   await onPlan(world, 'free');
-  const place = (key: string): Place => ({ resource: 'apiKeys', key, standingOf: async () => 'absent', all: async () => [] });
+  const place = (key: string): Place => ({
+    resource: 'apiKeys',
+    key,
+    standingOf: async () => 'absent',
+    all: async () => [],
+  });
   const dying = (key: string): Promise<void> =>
     new Promise((died) => {
       const make = (): Promise<never> => {
@@ -105,7 +140,9 @@ void t.test('a call that died with its place holds it for five minutes', async (
       void withPlace(world.deps, caller, place(key), make);
     });
   for (const key of ['died', 'died too']) await dying(key);
-  t.match((await world.events(planUseStream(TEAM, 'apiKeys'))).at(-1), { data: { held: [{ key: 'died' }, { key: 'died too' }] } });
+  t.match((await world.events(planUseStream(TEAM, 'apiKeys'))).at(-1), {
+    data: { held: [{ key: 'died' }, { key: 'died too' }] },
+  });
   await refusedWith(t, world.commands.createApiKey(caller, newKey('refused')), 'PLAN_LIMIT_EXCEEDED');
   await world.clock.advance(5 * 60_000);
   await world.commands.createApiKey(caller, newKey('made'));
@@ -160,7 +197,11 @@ void t.test('files: one that is too large, storage that is full, and uploads at 
   const { commands } = world;
   const MB = 1024 * 1024;
   await onPlan(world, 'free');
-  const file = await refusedWith(t, commands.uploadAsset(caller, upload(5 * MB + 1), { count: 0, sizeBytes: 0 }), 'PLAN_LIMIT_EXCEEDED');
+  const file = await refusedWith(
+    t,
+    commands.uploadAsset(caller, upload(5 * MB + 1), { count: 0, sizeBytes: 0 }),
+    'PLAN_LIMIT_EXCEEDED',
+  );
   t.same(file.details.relatedInfo, { limit: 'fileSizeBytes', actual: 5 * MB + 1, maximum: 5 * MB, plan: 'free' });
   const before = { count: 9, sizeBytes: 100 * MB - 1_000, position: await world.store.head() };
   const calls = Array.from({ length: 8 }, (_, n) =>
@@ -183,7 +224,10 @@ void t.test('every plan says each limit, and no plan says none', async (t) => {
     t.equal(planLimitOf({ billing: 'credits' }, resource), undefined);
     for (const plan of planNames) {
       const maximum = plans[plan][resource];
-      t.same(planLimitOf({ billing: 'credits', plan }, resource), maximum === null ? undefined : { plan, limit: resource, maximum });
+      t.same(
+        planLimitOf({ billing: 'credits', plan }, resource),
+        maximum === null ? undefined : { plan, limit: resource, maximum },
+      );
     }
   }
 });
@@ -248,25 +292,30 @@ void t.test('members: those who are invited count too, and the team itself decid
   t.same(refused.details.relatedInfo, { limit: 'members', actual: 6, maximum: 5, plan: 'starter' });
 });
 
-void t.test('teams: as many as the most generous plan of those that one owns allows, also for calls at once', async (t) => {
-  const world = await openWorld();
-  const { userId } = await signedIn(world.deps, { teamId: TEAM });
-  await onPlan(world, 'pro');
-  const ann = asPerson(userId, NO_TEAM);
-  const request = { name: 'Market', defaultFrom: { email: 'market@example.com' } };
-  const made = async (deps: CommandNeeds) => makeCommands(deps).createTeam(ann, request, [TEAM]);
-  const calls = Array.from({ length: 8 }, (_, n) => made(n % 2 === 0 ? world.deps : world.elsewhere()));
-  t.equal(await doneOf(t, calls), 2, 'beside the first one');
-  const one = (await Promise.allSettled(calls)).flatMap((end) => (end.status === 'fulfilled' ? [end.value.id as TeamId] : []))[0]!;
-  await world.commands.deleteTeam(asPerson(userId, one));
-  const next = await world.commands.createTeam(ann, request, [TEAM]);
-  const refused = await refusedWith(t, world.commands.restoreTeam(ann, one, [TEAM]), 'PLAN_LIMIT_EXCEEDED');
-  t.same(refused.details.relatedInfo, { limit: 'teams', actual: 4, maximum: 3, plan: 'pro' });
-  await world.commands.deleteTeam(asPerson(userId, next.id as TeamId));
-  t.match(await world.commands.restoreTeam(ann, one, [TEAM]), { id: one });
-  await onPlan(world, null, 'unmetered');
-  t.match(await world.commands.createTeam(ann, request, [TEAM, one]), { billing: 'unmetered' });
-});
+void t.test(
+  'teams: as many as the most generous plan of those that one owns allows, also for calls at once',
+  async (t) => {
+    const world = await openWorld();
+    const { userId } = await signedIn(world.deps, { teamId: TEAM });
+    await onPlan(world, 'pro');
+    const ann = asPerson(userId, NO_TEAM);
+    const request = { name: 'Market', defaultFrom: { email: 'market@example.com' } };
+    const made = async (deps: CommandNeeds) => makeCommands(deps).createTeam(ann, request, [TEAM]);
+    const calls = Array.from({ length: 8 }, (_, n) => made(n % 2 === 0 ? world.deps : world.elsewhere()));
+    t.equal(await doneOf(t, calls), 2, 'beside the first one');
+    const one = (await Promise.allSettled(calls)).flatMap((end) =>
+      end.status === 'fulfilled' ? [end.value.id as TeamId] : [],
+    )[0]!;
+    await world.commands.deleteTeam(asPerson(userId, one));
+    const next = await world.commands.createTeam(ann, request, [TEAM]);
+    const refused = await refusedWith(t, world.commands.restoreTeam(ann, one, [TEAM]), 'PLAN_LIMIT_EXCEEDED');
+    t.same(refused.details.relatedInfo, { limit: 'teams', actual: 4, maximum: 3, plan: 'pro' });
+    await world.commands.deleteTeam(asPerson(userId, next.id as TeamId));
+    t.match(await world.commands.restoreTeam(ann, one, [TEAM]), { id: one });
+    await onPlan(world, null, 'unmetered');
+    t.match(await world.commands.createTeam(ann, request, [TEAM, one]), { billing: 'unmetered' });
+  },
+);
 
 void t.test('an asset that can be restored counts in the storage of the plan', async (t) => {
   const world = await openWorld();

@@ -19,7 +19,8 @@ const settled = (at: string): ActivityEvent => ({ type: 'AccountSettled', data: 
 const reactivated = (at: string): ActivityEvent => ({ type: 'AccountReactivated', data: { at } });
 const uncounted = (at: string): ActivityEvent => ({ type: 'AccountUncounted', data: { at } });
 
-const stateOf = (...events: readonly ActivityEvent[]): ActivityState => events.reduce<ActivityState>(evolveActivity, undefined);
+const stateOf = (...events: readonly ActivityEvent[]): ActivityState =>
+  events.reduce<ActivityState>(evolveActivity, undefined);
 
 /** A year, and the day within which a use need not be noted. */
 const OVER = '2031-01-16T12:00:00.000Z';
@@ -68,7 +69,11 @@ void t.test('an owner lets it in again; one who comes just before the worker fin
     .when(reactivate(LATER))
     .nothing();
   after(t, [used()]).when(reactivate(LATER)).then(disabled(LATER), reactivated(LATER));
-  t.match(stateOf(used(), disabled(OVER), reactivated(LATER)), { disabledSince: null, isSettled: false, usedAt: LATER });
+  t.match(stateOf(used(), disabled(OVER), reactivated(LATER)), {
+    disabledSince: null,
+    isSettled: false,
+    usedAt: LATER,
+  });
 });
 
 void t.test('its credits are settled once, also after it was let in again', async (t) => {
@@ -105,7 +110,15 @@ void t.test('when there is something to do', async (t) => {
 });
 
 void t.test('keys are refused while it is disabled', async (t) => {
-  for (const events of [[], [used()], [used(), disabled(OVER), reactivated(OVER)], [used(), disabled(OVER), uncounted(OVER)]])
+  for (const events of [
+    [],
+    [used()],
+    [used(), disabled(OVER), reactivated(OVER)],
+    [used(), disabled(OVER), uncounted(OVER)],
+  ])
     t.doesNotThrow(() => admitActive(stateOf(...events)));
-  t.throws(() => admitActive(stateOf(used(), disabled(OVER))), { code: 'API_KEY_DISABLED', message: `disabled since ${OVER}` });
+  t.throws(() => admitActive(stateOf(used(), disabled(OVER))), {
+    code: 'API_KEY_DISABLED',
+    message: `disabled since ${OVER}`,
+  });
 });

@@ -1,4 +1,6 @@
-/** Credits of a team: prices, what is reserved and returned, months, thresholds, and the laws that hold at every event. */
+/**
+ * Credits of a team: prices, what is reserved and returned, months, thresholds, and the laws that hold at every event.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import {
@@ -90,8 +92,17 @@ void t.test('what has no room is refused with what is left', async (t) => {
 });
 
 void t.test('a plan without overage ends at its quota, one with it goes on and counts', async (t) => {
-  const many = (terms: Terms) => [reserve('batch-1', terms, T0, { emails: 10, attachments: 0 }), reserve(email(1), terms)];
-  t.strictSame(run(many(byPlan(10))).decisions[1]?.refusal, { of: 'quota', needed: 1, remaining: 0, limit: 10, month: '2030-01' });
+  const many = (terms: Terms) => [
+    reserve('batch-1', terms, T0, { emails: 10, attachments: 0 }),
+    reserve(email(1), terms),
+  ];
+  t.strictSame(run(many(byPlan(10))).decisions[1]?.refusal, {
+    of: 'quota',
+    needed: 1,
+    remaining: 0,
+    limit: 10,
+    month: '2030-01',
+  });
   const over = run([
     ...many(byPlan(10, plans.starter.overage)),
     reserve(email(2), byPlan(10, plans.starter.overage), '2030-02-01T00:00:00.000Z'),
@@ -108,7 +119,9 @@ void t.test('a plan without overage ends at its quota, one with it goes on and c
 
 void t.test('thresholds are told once each', async (t) => {
   const { log } = run(Array.from({ length: 10 }, (_, index) => reserve(email(index), byPlan(10))));
-  const told = log.flatMap((event) => (event.type === 'QuotaThresholdReached' ? [[event.data.percent, event.data.used]] : []));
+  const told = log.flatMap((event) =>
+    event.type === 'QuotaThresholdReached' ? [[event.data.percent, event.data.used]] : [],
+  );
   t.strictSame(told, [
     [80, 8],
     [100, 10],
@@ -144,7 +157,11 @@ void t.test('a part is given back once, and never more than is left', async (t) 
 });
 
 void t.test('settling forgets what came to be, returns what did not, and says when to look again', async (t) => {
-  const before = run([reserve(email(1), byCredits), reserve(email(2), byCredits), reserve(email(3), byCredits, at(30))]);
+  const before = run([
+    reserve(email(1), byCredits),
+    reserve(email(2), byCredits),
+    reserve(email(3), byCredits, at(30)),
+  ]);
   const upTo = before.state.open.get(email(2))!.revision;
   const { state, log } = run([{ type: 'Settle', at: at(60), upTo, othersUpTo: -1, missing: [email(2)] }], before.log);
   t.strictSame([...state.open.keys()], [email(3)]);
@@ -166,14 +183,24 @@ void t.test('an email that is given back may be reserved again in the same round
 void t.test('a new month begins with nothing used, before anything is reserved in it', async (t) => {
   const { state } = run([reserve(email(1), byPlan(10))]);
   t.strictSame(usableAt(state.sums, '2030-02-01T00:00:00.000Z').emails, 0);
-  t.strictSame(usableAt(state.sums, '2029-12-31T00:00:00.000Z').month, '2030-01', 'a clock that is set back begins no month again');
+  t.strictSame(
+    usableAt(state.sums, '2029-12-31T00:00:00.000Z').month,
+    '2030-01',
+    'a clock that is set back begins no month again',
+  );
 });
 
 const terms = fc.constantFrom(byCredits, byCredits, byPlan(20), byPlan(20, plans.starter.overage));
 const anyCommand: fc.Arbitrary<CreditsCommand> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ type: fc.constant('Reserve' as const), at: moments(), reference: references(), cost: costs(), terms }),
+    arbitrary: fc.record({
+      type: fc.constant('Reserve' as const),
+      at: moments(),
+      reference: references(),
+      cost: costs(),
+      terms,
+    }),
   },
   {
     weight: 2,
@@ -238,11 +265,15 @@ void t.test('laws: the balance is what came less what went, at every event; it i
 
 void t.test('laws: commands that are decided together are decided as one after the other', async (t) => {
   fc.assert(
-    fc.property(fc.array(anyCommand, { maxLength: 60 }), fc.array(anyCommand, { maxLength: 60 }), (before, commands) => {
-      const { log } = run(before);
-      const together = decideCredits(commands, stateOf(log)).events;
-      t.strictSame([...log, ...together], run(commands, log).log);
-    }),
+    fc.property(
+      fc.array(anyCommand, { maxLength: 60 }),
+      fc.array(anyCommand, { maxLength: 60 }),
+      (before, commands) => {
+        const { log } = run(before);
+        const together = decideCredits(commands, stateOf(log)).events;
+        t.strictSame([...log, ...together], run(commands, log).log);
+      },
+    ),
     { numRuns: 200 },
   );
 });
@@ -252,12 +283,15 @@ void t.test('laws: the state from the last carried sums is that of the whole str
   const commands = Array.from({ length: 2_300 }, (_, index): readonly CreditsCommand[] => [
     { type: 'Grant', at: at(index), credits: 1 },
     reserve(email(index), byCredits, at(index)),
-    ...(index === 1_900 ? [{ type: 'Settle' as const, at: at(index), upTo: 3_500, othersUpTo: 3_500, missing: [] }] : []),
+    ...(index === 1_900
+      ? [{ type: 'Settle' as const, at: at(index), upTo: 3_500, othersUpTo: 3_500, missing: [] }]
+      : []),
   ]).flat();
   log = run(commands, log).log;
   t.ok(log.length > 4 * CARRY_EVERY);
   log.forEach((event, revision) => {
-    if ((event.type === 'CreditsCarried') !== (revision > 0 && revision % CARRY_EVERY === 0)) t.fail(`${revision} is ${event.type}`);
+    if ((event.type === 'CreditsCarried') !== (revision > 0 && revision % CARRY_EVERY === 0))
+      t.fail(`${revision} is ${event.type}`);
   });
   const carriedAt = log.length - 1 - ((log.length - 1) % CARRY_EVERY);
   const carried = log[carriedAt]!;
@@ -293,6 +327,10 @@ void t.test('what was sent unmetered counts for the month, once', async (t) => {
   const mixed = run([reserve('email-5', terms), count(10)]);
   t.equal(mixed.state.sums.emails, 10, 'the one that is reserved is among the ten');
   t.equal(run([count(3)], mixed.log).state.sums.emails, 10, 'and a count never falls');
-  t.equal(run([count(9, 0, '2029-12-31T23:59:59.000Z')], mixed.log).state.sums.emails, 10, 'a clock that is set back counts nothing');
+  t.equal(
+    run([count(9, 0, '2029-12-31T23:59:59.000Z')], mixed.log).state.sums.emails,
+    10,
+    'a clock that is set back counts nothing',
+  );
   t.strictSame(run([count(0)]).log, [], 'nothing used, nothing written');
 });

@@ -1,4 +1,7 @@
-/** Credits that come back by themselves: of an email that never came to be, and of one that was cancelled, after every kind of interruption. */
+/**
+ * Credits that come back by themselves: of an email that never came to be, and of one that was cancelled, after every
+ * kind of interruption.
+ */
 import t, { type Test } from 'tap';
 import { usedInMonth } from '../../src/cli/billing.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
@@ -39,7 +42,8 @@ const usedOf = ({ deps: { eventLog, clock, limits }, keys, readModels }: Process
 
 const returning = (world: ProcessorWorld) => returnCreditsWorker({ ...world.processing, returnedUpTo });
 
-const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
+const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> =>
+  (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
 const tomorrow = { scheduledAt: '2030-01-05T00:00:00.000Z' };
 
@@ -49,26 +53,29 @@ const cancelled = async (world: ProcessorWorld): Promise<EmailId> => {
   return id;
 };
 
-void t.test('a reservation whose email never came to be is returned in time, and an email that is there keeps its own', async (t) => {
-  const world = await open(t);
-  world.store.beforeAppend((stream) => {
-    if (stream.startsWith('email-')) throw new Error('killed');
-  });
-  await t.rejects(world.commands.sendEmail(caller, simple(), { key: 'a', body: simple() }), /killed/);
-  world.store.beforeAppend(undefined);
-  await world.send();
-  t.equal(await left(world), 998);
-  await world.settled();
-  const worker = world.run(timersAndTheirWork(world.processing));
-  await world.clock.advance(59_000);
-  t.equal(await left(world), 998);
-  await world.clock.advance(10_000);
-  await until(async () => (await left(world)) === 999, 'the credit is back');
-  await world.settled();
-  await world.clock.advance(600_000);
-  t.equal(await left(world), 999);
-  await worker.stop();
-});
+void t.test(
+  'a reservation whose email never came to be is returned in time, and an email that is there keeps its own',
+  async (t) => {
+    const world = await open(t);
+    world.store.beforeAppend((stream) => {
+      if (stream.startsWith('email-')) throw new Error('killed');
+    });
+    await t.rejects(world.commands.sendEmail(caller, simple(), { key: 'a', body: simple() }), /killed/);
+    world.store.beforeAppend(undefined);
+    await world.send();
+    t.equal(await left(world), 998);
+    await world.settled();
+    const worker = world.run(timersAndTheirWork(world.processing));
+    await world.clock.advance(59_000);
+    t.equal(await left(world), 998);
+    await world.clock.advance(10_000);
+    await until(async () => (await left(world)) === 999, 'the credit is back');
+    await world.settled();
+    await world.clock.advance(600_000);
+    t.equal(await left(world), 999);
+    await worker.stop();
+  },
+);
 
 void t.test('a cancelled email gives its credit back', async (t) => {
   const world = await open(t);
@@ -96,7 +103,10 @@ void t.test('whenever the worker is stopped and begins again, each cancelled ema
     });
     const failing = world.run(returning(world));
     failing.done.catch(() => {});
-    await until(async () => appends > round % 3 || (await left(world)) === 1_000, 'the worker has met the fault, or is done');
+    await until(
+      async () => appends > round % 3 || (await left(world)) === 1_000,
+      'the worker has met the fault, or is done',
+    );
     world.store.beforeAppend(undefined);
     await failing.stop().catch(() => {});
     const again = world.run(returning(world));
@@ -153,7 +163,12 @@ void t.test('an email that was sent in part, called back from its retry, is paid
     sealed: { replies: ['gone'] },
   };
   const stream = emailStream(id);
-  await world.deps.eventLog.append(stream, versionOf((await world.deps.eventLog.load(stream)).at(-1)!), [bounce], causeNow(world));
+  await world.deps.eventLog.append(
+    stream,
+    versionOf((await world.deps.eventLog.load(stream)).at(-1)!),
+    [bounce],
+    causeNow(world),
+  );
   await world.commands.cancelEmail(caller, id);
   await world.settled();
   t.strictSame(await usedOf(world)('2030-01'), { emails: 1, attachments: 0 });

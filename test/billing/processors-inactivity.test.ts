@@ -1,4 +1,7 @@
-/** A year in which nobody uses a metered account: its keys let nobody in and its credits are gone, once, until an owner comes back. */
+/**
+ * A year in which nobody uses a metered account: its keys let nobody in and its credits are gone, once, until an owner
+ * comes back.
+ */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { noteLogin, addCredits } from '../../src/commands/billing/account.js';
@@ -13,7 +16,13 @@ import { DAY_MS } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, TEAM, nothingUsed } from '../support/command-world.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
-import { openProcessorWorld, timersAndTheirWork, until, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  openProcessorWorld,
+  timersAndTheirWork,
+  until,
+  type ProcessorOptions,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const causeNow = (world: ProcessorWorld): Cause => ({
   teamId: TEAM,
@@ -30,7 +39,8 @@ const open = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorW
   return { ...world, key };
 };
 
-const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
+const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> =>
+  (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 const told = async (world: ProcessorWorld): Promise<readonly string[]> =>
   (await world.events(activityStream(TEAM))).map(({ type }) => type);
 const resets = async (world: ProcessorWorld): Promise<number> =>
@@ -96,7 +106,8 @@ void t.test('a process that dies between the steps is followed by one that does 
     world.store.beforeAppend((stream) => {
       if (stream.startsWith('activity-')) appends += 1;
       // The first fact of the account itself says that it is disabled, the second that it is settled.
-      const isMeant = died === 'credits' ? stream.startsWith('credits-') : stream.startsWith('activity-') && appends > 1;
+      const isMeant =
+        died === 'credits' ? stream.startsWith('credits-') : stream.startsWith('activity-') && appends > 1;
       if (failures === 0 || !isMeant) return;
       failures -= 1;
       throw new Error('killed');
@@ -150,7 +161,10 @@ void t.test('what people and apps do keeps it in use as keys do, and does not br
   const { accessToken: later } = await login(world.deps, { email: 'ada@example.com', password: PASSWORD }, from);
   for (let call = 0; call < 5; call += 1) await world.commands.authenticate(later, asked);
   t.equal(await noted(), before + 1, 'once a day');
-  t.match((await world.deps.eventLog.load(activityStream(TEAM))).at(-1)?.metadata, { actor: `user:${userId}`, teamId: TEAM });
+  t.match((await world.deps.eventLog.load(activityStream(TEAM))).at(-1)?.metadata, {
+    actor: `user:${userId}`,
+    teamId: TEAM,
+  });
   t.ok(await world.commands.authenticate(later, { asked: undefined, isNeeded: false }));
   t.equal(await noted(), before + 1, 'what belongs to no team is use of none');
 });
@@ -167,7 +181,8 @@ void t.test('apps are let in no longer than keys are, until an owner comes back'
   const app = (await oauth.openOAuthApp(id))!;
   const token = async (): Promise<string> => {
     const open = await oauth.giveOwnGrant(app, ['emails:read'], { requestId: 'test' });
-    return (await oauth.issueTokens(open, { scopes: ['emails:read'], isRefreshable: false }, { requestId: 'test' }))!.accessToken;
+    return (await oauth.issueTokens(open, { scopes: ['emails:read'], isRefreshable: false }, { requestId: 'test' }))!
+      .accessToken;
   };
   const disable = async (): Promise<void> => {
     const at = isoTime(world.clock.now());
@@ -179,7 +194,11 @@ void t.test('apps are let in no longer than keys are, until an owner comes back'
   const late = await token();
   const { message } = await refusedWith(t, world.commands.authenticate(late), 'API_KEY_DISABLED');
   t.match(message, /API keys and apps of this team are disabled since/);
-  await refusedWith(t, makeCommands(world.elsewhere()).authenticate(late, { asked: undefined, isNeeded: false }), 'API_KEY_DISABLED');
+  await refusedWith(
+    t,
+    makeCommands(world.elsewhere()).authenticate(late, { asked: undefined, isNeeded: false }),
+    'API_KEY_DISABLED',
+  );
   await noteLogin(world.deps, { teamId: TEAM, isOwner: true }, causeNow(world));
   t.match(await world.commands.authenticate(late), { kind: 'app', teamId: TEAM });
 });

@@ -19,10 +19,17 @@ type Bill = Readonly<{
   }>[];
 }>;
 
-type Manifest = Readonly<{ dependencies: Readonly<Record<string, string>>; devDependencies: Readonly<Record<string, string>> }>;
+type Manifest = Readonly<{
+  dependencies: Readonly<Record<string, string>>;
+  devDependencies: Readonly<Record<string, string>>;
+}>;
 
 void t.test('npm run sbom', (t) => {
-  const made = execFileSync('npm', ['run', '--silent', 'sbom'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const made = execFileSync('npm', ['run', '--silent', 'sbom'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const { bomFormat, components } = JSON.parse(made) as Bill;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   t.equal(bomFormat, 'CycloneDX');
@@ -32,8 +39,10 @@ void t.test('npm run sbom', (t) => {
       properties.some((property) => property.name === 'cdx:npm:package:development'),
     ]),
   );
-  for (const [name, version] of Object.entries(dependencies)) t.equal(isDevelopment.get(`${name}@${version}`), false, name);
-  for (const name of ['tap', 'eslint']) t.equal(isDevelopment.get(`${name}@${devDependencies[name]}`), true, `${name} is for development`);
+  for (const [name, version] of Object.entries(dependencies))
+    t.equal(isDevelopment.get(`${name}@${version}`), false, name);
+  for (const name of ['tap', 'eslint'])
+    t.equal(isDevelopment.get(`${name}@${devDependencies[name]}`), true, `${name} is for development`);
   for (const { name, hashes, purl } of components) {
     t.ok((hashes?.length ?? 0) > 0, `${name} has a hash`);
     t.match(purl, /^pkg:npm\//);

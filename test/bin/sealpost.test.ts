@@ -7,7 +7,10 @@ const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 const asVersion = (version: string): string =>
   `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
 const run = (version: string) =>
-  spawnSync(process.execPath, ['--import', asVersion(version), bin, '--version'], { encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+  spawnSync(process.execPath, ['--import', asVersion(version), bin, '--version'], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  });
 
 await t.test('an older Node is told what to do', async (t) => {
   const { status, stdout, stderr } = run('20.20.2');

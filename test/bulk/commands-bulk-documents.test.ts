@@ -1,4 +1,7 @@
-/** Documents of bulk sends: each recipient's own, from what is the same for all, what is the recipient's, and what is overridden. */
+/**
+ * Documents of bulk sends: each recipient's own, from what is the same for all, what is the recipient's, and what is
+ * overridden.
+ */
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { StoredBytes } from '../../src/commands/email/acceptance.js';
@@ -46,7 +49,11 @@ const open = async (
     });
     await commands.createAttachmentTemplate(caller, template as never);
   }
-  const send = async (recipients: Recipients, attachments: Attachments, more: Partial<SendBulkRequest> = {}): Promise<BatchId> => {
+  const send = async (
+    recipients: Recipients,
+    attachments: Attachments,
+    more: Partial<SendBulkRequest> = {},
+  ): Promise<BatchId> => {
     const { body } = await commands.sendBulk(caller, { templateId: 'welcome', recipients, attachments, ...more });
     return assertDefined(parseBatchId(body.batchId), 'batch id');
   };
@@ -55,7 +62,8 @@ const open = async (
     for (let part = 0; part < 5; part += 1)
       await fanOut(deps, { id, cause, signal: new AbortController().signal, ...(storedBytes && { storedBytes }) });
   };
-  const email = (id: BatchId, index: number): Promise<EmailRecord> => commands.getEmail(caller, emailIdInBatch(id, index));
+  const email = (id: BatchId, index: number): Promise<EmailRecord> =>
+    commands.getEmail(caller, emailIdInBatch(id, index));
   return { ...world, deps, commands, recording, send, makeAll, email };
 };
 
@@ -76,7 +84,12 @@ void t.test(
       person('Bob', {
         variables: { a: 'own', c: 'own', d: 'own' },
         attachmentOverrides: [
-          { attachmentTemplateId: 'bill', variables: { d: 'over' }, filename: 'Only for {{name}}', outputFormats: ['excel'] },
+          {
+            attachmentTemplateId: 'bill',
+            variables: { d: 'over' },
+            filename: 'Only for {{name}}',
+            outputFormats: ['excel'],
+          },
         ],
       }),
       person('Cid', { attachmentOverrides: [{ attachmentTemplateId: 'bill', skip: true }] }),
@@ -119,7 +132,11 @@ void t.test('ten attachments at most, each of another template; overrides name o
     field: string,
     code: 'VALIDATION_ERROR' | 'ERR_ATTACH_001' = 'VALIDATION_ERROR',
   ) => {
-    const { details } = await refusedWith(t, commands.sendBulk(caller, { templateId: 'welcome', recipients, attachments: given }), code);
+    const { details } = await refusedWith(
+      t,
+      commands.sendBulk(caller, { templateId: 'welcome', recipients, attachments: given }),
+      code,
+    );
     if (code === 'VALIDATION_ERROR') t.equal(details.errors?.[0]?.field, field);
   };
   const bill = { attachmentTemplateId: 'doc-0' };
@@ -137,12 +154,18 @@ void t.test(
   'a document that cannot be made: the email fails alone where it is required, and goes without it where it is not',
   async (t) => {
     const fault = new DomainError('GENERATION_FAILED', 'the PDF could not be made');
-    const { send, makeAll, email, commands } = await open(['bill', 'terms'], (name) => (name === 'Bob' ? fault : undefined));
+    const { send, makeAll, email, commands } = await open(['bill', 'terms'], (name) =>
+      name === 'Bob' ? fault : undefined,
+    );
     const people = [person('Ann'), person('Bob'), person('Cid')];
     const required = await send(people, [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }]);
     await makeAll(required);
     t.match(await email(required, 0), { status: 'queued', attachmentCount: 1 });
-    t.match(await email(required, 1), { status: 'failed', failureReason: 'rendering', recipients: [{ reply: /could not be made/ }] });
+    t.match(await email(required, 1), {
+      status: 'failed',
+      failureReason: 'rendering',
+      recipients: [{ reply: /could not be made/ }],
+    });
     t.match(await email(required, 2), { status: 'queued', attachmentCount: 1 });
     const optional = await send(people, [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'], required: false }]);
     await makeAll(optional);
@@ -153,10 +176,17 @@ void t.test(
       metadata: { attachments: [], omittedAttachments: [{ name: 'bill', reason: /could not be made/ }] },
     });
     t.match((await email(optional, 0)).metadata, { omittedAttachments: [] });
-    t.equal((await commands.getEmail(caller, (await commands.sendEmail(caller, simple())).body.id as never)).batchId, null);
+    t.equal(
+      (await commands.getEmail(caller, (await commands.sendEmail(caller, simple())).body.id as never)).batchId,
+      null,
+    );
     await refusedWith(
       t,
-      commands.sendBulk(caller, { templateId: 'welcome', recipients: [person('Bob')], attachments: [{ attachmentTemplateId: 'bill' }] }),
+      commands.sendBulk(caller, {
+        templateId: 'welcome',
+        recipients: [person('Bob')],
+        attachments: [{ attachmentTemplateId: 'bill' }],
+      }),
       'GENERATION_FAILED',
     );
   },
@@ -164,8 +194,13 @@ void t.test(
 
 void t.test('where too many documents are being made the batch waits, and no recipient fails for it', async (t) => {
   let refusals = 0;
-  const { send, makeAll, email, clock } = await open(['bill'], (name) => (name === 'Bob' && (refusals += 1) <= 12 ? busy() : undefined));
-  const id = await send([person('Ann'), person('Bob')], [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'], required: false }]);
+  const { send, makeAll, email, clock } = await open(['bill'], (name) =>
+    name === 'Bob' && (refusals += 1) <= 12 ? busy() : undefined,
+  );
+  const id = await send(
+    [person('Ann'), person('Bob')],
+    [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'], required: false }],
+  );
   let isMade = false;
   const making = makeAll(id).finally(() => (isMade = true));
   for (let turn = 0; !isMade && turn < 500; turn += 1) {
@@ -204,7 +239,10 @@ void t.test(
     const id = await send([person('Ann'), person('Bob')], [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }]);
     await makeAll(id, async () => ({ bytes: 1_000, position: 0 }));
     for (const index of [0, 1])
-      t.match(await email(id, index), { status: 'failed', recipients: [{ reply: /^With this email the attachments of the team/ }] });
+      t.match(await email(id, index), {
+        status: 'failed',
+        recipients: [{ reply: /^With this email the attachments of the team/ }],
+      });
     t.equal([...files.stored.values()].length, 0);
   },
 );

@@ -17,16 +17,25 @@ const cause = { teamId: TEAM, actor: 'test', correlationId: 'c', causationId: 'c
 const people = (count: number): SendBulkRequest['recipients'] =>
   Array.from({ length: count }, (_, index) => ({ email: `r${index}@example.org`, variables: { name: `N${index}` } }));
 
-const bulk = (more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({ templateId: 'welcome', recipients: people(2), ...more });
+const bulk = (more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({
+  templateId: 'welcome',
+  recipients: people(2),
+  ...more,
+});
 
-const remaining = async ({ credits }: CommandNeeds): Promise<number> => (await credits.quote(TEAM)).creditsRemaining ?? 0;
+const remaining = async ({ credits }: CommandNeeds): Promise<number> =>
+  (await credits.quote(TEAM)).creditsRemaining ?? 0;
 
-/** `billless`: its optional document cannot be made; `suppressed` with and without the variables that the template needs. */
+/**
+ * `billless`: its optional document cannot be made; `suppressed` with and without the variables that the template
+ * needs.
+ */
 type Kind = 'good' | 'nameless' | 'invalid' | 'again' | 'billless' | 'suppressed' | 'suppressedNameless';
 
 const recipientsOf = (kinds: readonly Kind[]): SendBulkRequest['recipients'] =>
   kinds.map((kind, index) => {
-    const email = kind === 'again' ? 'R0@EXAMPLE.org' : kind === 'invalid' ? `no address ${index}` : `r${index}@example.org`;
+    const email =
+      kind === 'again' ? 'R0@EXAMPLE.org' : kind === 'invalid' ? `no address ${index}` : `r${index}@example.org`;
     if (kind === 'nameless' || kind === 'suppressedNameless') return { email };
     return { email, variables: { name: `N${index}`, ...(kind === 'billless' ? {} : { number: `B${index}` }) } };
   });
@@ -59,10 +68,13 @@ const billing = (): CommandNeeds['generator'] => {
 };
 
 void t.test('dry run and call agree in costs, in who is left out and in whose email fails', async (t) => {
-  const kinds = fc.array(fc.constantFrom<Kind>('good', 'nameless', 'invalid', 'again', 'billless', 'suppressed', 'suppressedNameless'), {
-    minLength: 1,
-    maxLength: 16,
-  });
+  const kinds = fc.array(
+    fc.constantFrom<Kind>('good', 'nameless', 'invalid', 'again', 'billless', 'suppressed', 'suppressedNameless'),
+    {
+      minLength: 1,
+      maxLength: 16,
+    },
+  );
   await fc.assert(
     fc.asyncProperty(kinds, fc.integer({ min: 0, max: 40 }), async (of, credits) => {
       const base = await withTemplate();
@@ -70,9 +82,15 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
       const world = { ...base, deps, commands: commandsOfTest(deps) };
       await world.commands.createAttachmentTemplate(caller, bill as never);
       for (const [index, kind] of of.entries())
-        if (kind.startsWith('suppressed')) await world.commands.addSuppression(caller, { email: `r${index}@example.org` });
+        if (kind.startsWith('suppressed'))
+          await world.commands.addSuppression(caller, { email: `r${index}@example.org` });
       await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
-      await world.deps.credits.reserve(TEAM, batchStream('before' as never), { emails: 1_000 - credits, attachments: 0 }, cause);
+      await world.deps.credits.reserve(
+        TEAM,
+        batchStream('before' as never),
+        { emails: 1_000 - credits, attachments: 0 },
+        cause,
+      );
       const attachments = [{ attachmentTemplateId: 'bill', required: false, recipientVariableFields: ['number'] }];
       const request = bulk({ recipients: recipientsOf(of), attachments });
       const before = world.store.events.length;
@@ -88,10 +106,13 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
         return;
       }
       const id = assertDefined(parseBatchId(body.batchId), 'batch id');
-      for (let part = 0; part < 3; part += 1) await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
+      for (let part = 0; part < 3; part += 1)
+        await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
       const [event] = await world.events(batchStream(id));
       if (event?.type !== 'BatchQueued') throw new Error('not accepted');
-      const given = of.flatMap((_, index) => (event.data.invalid.includes(index) || event.data.duplicates.includes(index) ? [] : [index]));
+      const given = of.flatMap((_, index) =>
+        event.data.invalid.includes(index) || event.data.duplicates.includes(index) ? [] : [index],
+      );
       const failed: number[] = [];
       const suppressed: number[] = [];
       const withoutBill: number[] = [];
@@ -102,7 +123,14 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
       }
       const { recipientValidation: told } = report;
       t.same(
-        [report.totalEmails, report.totalQuotaCost, told.validEmails, told.invalidEmails, told.duplicateEmails, told.failing],
+        [
+          report.totalEmails,
+          report.totalQuotaCost,
+          told.validEmails,
+          told.invalidEmails,
+          told.duplicateEmails,
+          told.failing,
+        ],
         [
           body.totalEmails,
           // The credits of suppressed ones come back a little later.
@@ -116,9 +144,14 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
       );
       t.equal(report.valid, failed.length === 0);
       const toldOf = (sentence: RegExp): readonly number[] =>
-        report.warnings.flatMap((text) => (sentence.test(text) ? [Number(/^recipients\[(\d+)\]/.exec(text)?.[1])] : []));
+        report.warnings.flatMap((text) =>
+          sentence.test(text) ? [Number(/^recipients\[(\d+)\]/.exec(text)?.[1])] : [],
+        );
       t.same(toldOf(/ is not sent to, and costs nothing/), suppressed);
-      t.same(toldOf(/ goes without the optional document "Bill", which would cost 2: .*It has no number\.$/), withoutBill);
+      t.same(
+        toldOf(/ goes without the optional document "Bill", which would cost 2: .*It has no number\.$/),
+        withoutBill,
+      );
       t.same(
         report.warnings.filter((text) => text.includes(' is left out: ')),
         body.warnings,
@@ -152,14 +185,21 @@ void t.test('what the call is refused for stands in the report, place by place',
     recipientValidation: { totalRecipients: 3, validEmails: 2, duplicateEmails: 1 },
     warnings: [/^scheduledAt lies in the past/],
   });
-  t.match(await report({ recipients: [first, large] }), { valid: false, warnings: [/^recipients\[1\]\.variables is \d+ bytes/] });
+  t.match(await report({ recipients: [first, large] }), {
+    valid: false,
+    warnings: [/^recipients\[1\]\.variables is \d+ bytes/],
+  });
   t.match(await report({ recipients: [{ email: 'no' }, { email: '' }] }), {
     valid: false,
     recipientValidation: { invalidEmails: 2, validEmails: 0 },
     warnings: [/^recipients\[0\]\.email /, /^recipients\[1\]\.email /],
   });
   const tight = await withTemplate({ queueWaitingMax: 1 });
-  t.match(await tight.commands.dryRunBulk(caller, bulk()), { valid: false, totalEmails: 2, warnings: [/these 2 do not fit/] });
+  t.match(await tight.commands.dryRunBulk(caller, bulk()), {
+    valid: false,
+    totalEmails: 2,
+    warnings: [/these 2 do not fit/],
+  });
 });
 
 void t.test('quotas are those of the team; what has no room in them is told with what is left', async (t) => {
@@ -183,7 +223,10 @@ void t.test('who is left out is told with the reason', async (t) => {
   const recipients = [...people(1), { email: 'no address' }, ...people(1)];
   t.match(await world.commands.dryRunBulk(caller, bulk({ recipients })), {
     valid: true,
-    warnings: ['recipients[1] is left out: the address has no @', 'recipients[2] is left out: its address is the address of recipients[0]'],
+    warnings: [
+      'recipients[1] is left out: the address has no @',
+      'recipients[2] is left out: its address is the address of recipients[0]',
+    ],
   });
 });
 
@@ -224,7 +267,10 @@ void t.test('every fault of a recipient is told; of very many, some of each', as
     bulk({
       templateId: 'many',
       version: 'draft',
-      recipients: [{ email: 'good@example.org', variables: Object.fromEntries(names.map((name) => [name, 'x'])) }, ...people(1)],
+      recipients: [
+        { email: 'good@example.org', variables: Object.fromEntries(names.map((name) => [name, 'x'])) },
+        ...people(1),
+      ],
     }),
   );
   const id = assertDefined(parseBatchId(body.batchId), 'batch id');
@@ -259,7 +305,9 @@ void t.test('documents are drawn for the first recipient alone, and checked for 
     variables: [{ name: 'number', type: 'string', required: true }],
   });
   await commands.createAttachmentTemplate(caller, template as never);
-  const recipients = people(4).map((one, index) => (index === 2 ? one : { ...one, variables: { ...one.variables, number: `B${index}` } }));
+  const recipients = people(4).map((one, index) =>
+    index === 2 ? one : { ...one, variables: { ...one.variables, number: `B${index}` } },
+  );
   const attachments = [{ attachmentTemplateId: 'bill', recipientVariableFields: ['number'] }];
   const report = await commands.dryRunBulk(caller, bulk({ recipients, attachments }));
   t.equal(generator.made.length, 1);

@@ -22,7 +22,13 @@ const template = (slug: string) => ({
     { name: 'code', type: 'string' as const },
   ],
   schema: {
-    sections: [{ id: 'main', type: 'main' as const, components: [{ id: 'text', type: 'rich-text' as const, content: '<p>x</p>' }] }],
+    sections: [
+      {
+        id: 'main',
+        type: 'main' as const,
+        components: [{ id: 'text', type: 'rich-text' as const, content: '<p>x</p>' }],
+      },
+    ],
   },
   publish: true,
 });
@@ -67,32 +73,35 @@ const readFile = (text: string | Buffer, rowsMax = 10_000) =>
 
 const MEGA = 1_000_000;
 
-void t.test('a file is read no further than it may go: cells of a row, bytes of a row, rows with and without content', async (t) => {
-  const row = 'email,code\na@example.com,1\n';
-  for (const [what, text, message] of [
-    ['a head of delimiters', ','.repeat(10 * MEGA), /more than 504 cells in line 1/],
-    ['a row of delimiters', row + ','.repeat(10 * MEGA), /more than 504 cells in line 3/],
-    ['rows of delimiters', row + ',\n'.repeat(5 * MEGA), /more than 20001 rows, many of them without content/],
-    ['empty rows', row + '\n'.repeat(10 * MEGA), /more than 20001 rows/],
-    ['empty rows before the head', '\n'.repeat(10 * MEGA - row.length) + row, /more than 20001 rows/],
-    ['rows that end with CR', row + '\r'.repeat(10 * MEGA), /more than 20001 rows/],
-    ['empty lines before an object', '\n'.repeat(10 * MEGA) + '{"email":"a@example.com"}', /more than 20001 rows/],
-    ['a cell that does not end', row + 'x'.repeat(10 * MEGA), /a row of more than 256 KB.*at line 3/],
-    ['quotes that do not end', row + '"'.repeat(10 * MEGA + 1), /a row of more than 256 KB/],
-    ['an object that does not end', `{"email":"${'x'.repeat(10 * MEGA)}"}`, /more than 2 MB in line 1/],
-  ] as const) {
-    const parsed = { bytes: 0 };
-    const { toString } = Buffer.prototype;
-    Buffer.prototype.toString = function (this: Buffer, encoding?: BufferEncoding, from = 0, to = this.length) {
-      parsed.bytes += to - from;
-      return toString.call(this, encoding, from, to);
-    };
-    t.teardown(() => void (Buffer.prototype.toString = toString));
-    await t.rejects(readFile(text), { code: 'VALIDATION_ERROR', message }, what);
-    Buffer.prototype.toString = toString;
-    t.ok(parsed.bytes < 512 * 1024, `${what}: ${parsed.bytes} bytes became text`);
-  }
-});
+void t.test(
+  'a file is read no further than it may go: cells of a row, bytes of a row, rows with and without content',
+  async (t) => {
+    const row = 'email,code\na@example.com,1\n';
+    for (const [what, text, message] of [
+      ['a head of delimiters', ','.repeat(10 * MEGA), /more than 504 cells in line 1/],
+      ['a row of delimiters', row + ','.repeat(10 * MEGA), /more than 504 cells in line 3/],
+      ['rows of delimiters', row + ',\n'.repeat(5 * MEGA), /more than 20001 rows, many of them without content/],
+      ['empty rows', row + '\n'.repeat(10 * MEGA), /more than 20001 rows/],
+      ['empty rows before the head', '\n'.repeat(10 * MEGA - row.length) + row, /more than 20001 rows/],
+      ['rows that end with CR', row + '\r'.repeat(10 * MEGA), /more than 20001 rows/],
+      ['empty lines before an object', '\n'.repeat(10 * MEGA) + '{"email":"a@example.com"}', /more than 20001 rows/],
+      ['a cell that does not end', row + 'x'.repeat(10 * MEGA), /a row of more than 256 KB.*at line 3/],
+      ['quotes that do not end', row + '"'.repeat(10 * MEGA + 1), /a row of more than 256 KB/],
+      ['an object that does not end', `{"email":"${'x'.repeat(10 * MEGA)}"}`, /more than 2 MB in line 1/],
+    ] as const) {
+      const parsed = { bytes: 0 };
+      const { toString } = Buffer.prototype;
+      Buffer.prototype.toString = function (this: Buffer, encoding?: BufferEncoding, from = 0, to = this.length) {
+        parsed.bytes += to - from;
+        return toString.call(this, encoding, from, to);
+      };
+      t.teardown(() => void (Buffer.prototype.toString = toString));
+      await t.rejects(readFile(text), { code: 'VALIDATION_ERROR', message }, what);
+      Buffer.prototype.toString = toString;
+      t.ok(parsed.bytes < 512 * 1024, `${what}: ${parsed.bytes} bytes became text`);
+    }
+  },
+);
 
 void t.test('a large file is read in turns, whatever its rows hold', async (t) => {
   const wide = `email,${Array.from({ length: 500 }, (_, at) => `v${at}`).join(',')}\n`;
@@ -111,24 +120,47 @@ void t.test('CSV is read as csv-parse reads it', async () => {
     .filter((text) => !/[\0]/.test(text));
   const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 });
   await fc.assert(
-    fc.asyncProperty(rows, fc.constantFrom('\n', '\r\n', '\r'), fc.boolean(), async (given, record_delimiter, quoted) => {
-      const head = ['email', 'b', 'c'];
-      const text = stringify([head, ...given], { record_delimiter, quoted, quoted_match: /[\r\n]/ });
-      const options = { record_delimiter, skip_empty_lines: true };
-      const expected = (parse(text, options) as string[][]).slice(1).filter((cells) => cells.some((one) => one.trim() !== ''));
-      if (expected.length === 0) return true;
-      const { recipients } = await readFile(text);
-      const read = recipients as readonly { email: string; variables: Record<string, string> }[];
-      const cells = read.map(({ email, variables }) => [email, variables['b'] ?? '', variables['c'] ?? '']);
-      return JSON.stringify(cells) === JSON.stringify(expected.map(([email = '', ...others]) => [email.trim(), ...others]));
-    }),
+    fc.asyncProperty(
+      rows,
+      fc.constantFrom('\n', '\r\n', '\r'),
+      fc.boolean(),
+      async (given, record_delimiter, quoted) => {
+        const head = ['email', 'b', 'c'];
+        const text = stringify([head, ...given], { record_delimiter, quoted, quoted_match: /[\r\n]/ });
+        const options = { record_delimiter, skip_empty_lines: true };
+        const expected = (parse(text, options) as string[][])
+          .slice(1)
+          .filter((cells) => cells.some((one) => one.trim() !== ''));
+        if (expected.length === 0) return true;
+        const { recipients } = await readFile(text);
+        const read = recipients as readonly { email: string; variables: Record<string, string> }[];
+        const cells = read.map(({ email, variables }) => [email, variables['b'] ?? '', variables['c'] ?? '']);
+        return (
+          JSON.stringify(cells) === JSON.stringify(expected.map(([email = '', ...others]) => [email.trim(), ...others]))
+        );
+      },
+    ),
     { numRuns: 500 },
   );
 });
 
-/** Cells as spreadsheets, databases and people write them: quoted where it must be or everywhere, with blanks around, with line ends mixed. */
+/**
+ * Cells as spreadsheets, databases and people write them: quoted where it must be or everywhere, with blanks around,
+ * with line ends mixed.
+ */
 void t.test('a table gives the same recipients whichever program wrote it', async (t) => {
-  const cell = fc.constantFrom('', 'Ada', 'Ada "Ace" Example', 'TV 55"', 'Example, Ada', 'a;b', 'two\nlines', 'é😀', '007', '-1');
+  const cell = fc.constantFrom(
+    '',
+    'Ada',
+    'Ada "Ace" Example',
+    'TV 55"',
+    'Example, Ada',
+    'a;b',
+    'two\nlines',
+    'é😀',
+    '007',
+    '-1',
+  );
   const table = fc.array(fc.record({ name: fc.constantFrom('Ada', 'Ben "B."', 'Cem, C.'), note: cell, city: cell }), {
     minLength: 1,
     maxLength: 6,
@@ -151,7 +183,8 @@ void t.test('a table gives the same recipients whichever program wrote it', asyn
       const { delimiter, ends, quoted, bare, around, marks, told, unnamed, blankRows, shortRows, lastEnd } = form;
       const endAt = (at: number): string => ends[at % ends.length]!;
       const written = (text: string): string => {
-        const mustQuote = /[\r\n]/.test(text) || text.includes(delimiter) || text.startsWith('"') || (!bare && text.includes('"'));
+        const mustQuote =
+          /[\r\n]/.test(text) || text.includes(delimiter) || text.startsWith('"') || (!bare && text.includes('"'));
         return quoted || mustQuote ? `"${text.replaceAll('"', '""')}"` : text;
       };
       const lineOf = (cells: readonly string[]): string => {
@@ -166,7 +199,8 @@ void t.test('a table gives the same recipients whichever program wrote it', asyn
           ...(blankRows ? ['', delimiter.repeat(3)] : []),
         ]),
       ];
-      const text = marks + lines.map((line, at) => line + (at === lines.length - 1 && !lastEnd ? '' : endAt(at))).join('');
+      const text =
+        marks + lines.map((line, at) => line + (at === lines.length - 1 && !lastEnd ? '' : endAt(at))).join('');
       const expected = rows.map(({ name, note, city }, at) => ({
         email: `r${at}@example.com`,
         name,
@@ -203,15 +237,25 @@ void t.test('columns fill members of objects, and cells hold objects and lists',
         }
       },
     });
-  t.same((await read('email,customer.firstName,customer.points,__proto__.x,a..b\na@example.com,Ada,7,1,2')).recipients, [
-    { email: 'a@example.com', variables: { customer: { firstName: 'Ada', points: 7 }, '__proto__.x': '1', 'a..b': '2' } },
-  ]);
-  t.same((await read('email,customer,lines\na@example.com,"{""firstName"": ""Ada""}",[1]\nb@example.com,text,')).recipients, [
-    { email: 'a@example.com', variables: { customer: { firstName: 'Ada' }, lines: [1] } },
-    { email: 'b@example.com', variables: { customer: 'text' } },
-  ]);
   t.same(
-    (await read("email,order.1st item,order['a.b'],Net price,v1.2,order['2nd'].name\na@example.com,7,dot,2.5,true,Mug")).recipients,
+    (await read('email,customer.firstName,customer.points,__proto__.x,a..b\na@example.com,Ada,7,1,2')).recipients,
+    [
+      {
+        email: 'a@example.com',
+        variables: { customer: { firstName: 'Ada', points: 7 }, '__proto__.x': '1', 'a..b': '2' },
+      },
+    ],
+  );
+  t.same(
+    (await read('email,customer,lines\na@example.com,"{""firstName"": ""Ada""}",[1]\nb@example.com,text,')).recipients,
+    [
+      { email: 'a@example.com', variables: { customer: { firstName: 'Ada' }, lines: [1] } },
+      { email: 'b@example.com', variables: { customer: 'text' } },
+    ],
+  );
+  t.same(
+    (await read("email,order.1st item,order['a.b'],Net price,v1.2,order['2nd'].name\na@example.com,7,dot,2.5,true,Mug"))
+      .recipients,
     [
       {
         email: 'a@example.com',
@@ -220,14 +264,18 @@ void t.test('columns fill members of objects, and cells hold objects and lists',
     ],
     'keys that are no names',
   );
-  await t.rejects(read("email,order['a.b'],order['a.b'].c\na@example.com,1,2"), { message: /fills the variable order\["a\.b"\]/ });
+  await t.rejects(read("email,order['a.b'],order['a.b'].c\na@example.com,1,2"), {
+    message: /fills the variable order\["a\.b"\]/,
+  });
   await t.rejects(read('email,lines\na@example.com,"[1, "'), {
     message: /line 2 a cell that is not the JSON it begins as \(The JSON ends/,
   });
   t.same(
-    (await read('email;seats\na@example.com;29.949999999999999\nb@example.com;12345678901234567890\nc@example.com;5e-05')).recipients.map(
-      (one) => (one as { variables: { seats: unknown } }).variables.seats,
-    ),
+    (
+      await read(
+        'email;seats\na@example.com;29.949999999999999\nb@example.com;12345678901234567890\nc@example.com;5e-05',
+      )
+    ).recipients.map((one) => (one as { variables: { seats: unknown } }).variables.seats),
     [29.95, '12345678901234567890', 5e-5],
     'numbers in cells follow the rule of JSON',
   );

@@ -8,7 +8,11 @@ import { assertDefined, emailIdInBatch, parseBatchId, type BatchId } from '../..
 import { caller, stranger } from '../support/command-world.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
-const resultsOf = async (world: ProcessorWorld, id: BatchId, status?: BatchResultStatus): Promise<readonly BatchResult[]> => {
+const resultsOf = async (
+  world: ProcessorWorld,
+  id: BatchId,
+  status?: BatchResultStatus,
+): Promise<readonly BatchResult[]> => {
   const all: BatchResult[] = [];
   for await (const some of await world.commands.batchResults(caller, id, status)) {
     if (some.length > 20) throw new Error('more are held than are read at once');
@@ -69,7 +73,13 @@ void t.test('before, while and after its emails are made', async (t) => {
   t.same(await brief('failed'), [[4, 'r2@example.org', 'failed', ids[2]]]);
   t.same(await brief('duplicate'), [[3, null, 'duplicate', null]]);
   await world.commands.deleteEmail(caller, ids[2]!);
-  t.match((await resultsOf(world, id))[4], { email: null, status: 'failed', emailId: null, error: 'rendering', reply: null });
+  t.match((await resultsOf(world, id))[4], {
+    email: null,
+    status: 'failed',
+    emailId: null,
+    error: 'rendering',
+    reply: null,
+  });
   await t.rejects(world.commands.batchResults(stranger, id), { code: 'BATCH_NOT_FOUND' });
   const unknown = assertDefined(parseBatchId('99999999-9999-4999-8999-999999999999'), 'batch id');
   await t.rejects(world.commands.batchResults(caller, unknown), { code: 'BATCH_NOT_FOUND' });
@@ -77,9 +87,16 @@ void t.test('before, while and after its emails are made', async (t) => {
 
 void t.test('of a cancelled one those that were never made are cancelled, too', async (t) => {
   const world = await openProcessorWorld(t);
-  const people = Array.from({ length: 250 }, (_, index) => ({ email: `r${index}@example.org`, variables: { name: `N${index}` } }));
+  const people = Array.from({ length: 250 }, (_, index) => ({
+    email: `r${index}@example.org`,
+    variables: { name: `N${index}` },
+  }));
   const id = await accept(world, people);
-  const cause = causeOfWork(world.processing, 'fan-out-batch', { teamId: caller.teamId, correlationId: 'request-1', causationId: 'x' });
+  const cause = causeOfWork(world.processing, 'fan-out-batch', {
+    teamId: caller.teamId,
+    correlationId: 'request-1',
+    causationId: 'x',
+  });
   await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
   await world.commands.cancelBatch(caller, id);
   const results = await resultsOf(world, id, 'cancelled');

@@ -1,4 +1,7 @@
-/** The results of a bulk send over HTTP: which format, what stands in it, and that it is read no faster than it is taken. */
+/**
+ * The results of a bulk send over HTTP: which format, what stands in it, and that it is read no faster than it is
+ * taken.
+ */
 import { Readable } from 'node:stream';
 import t from 'tap';
 import type { BatchResult } from '../../src/api/bulk.js';
@@ -11,7 +14,8 @@ const headers = { authorization: 'Bearer full' };
 void t.test('JSON lines or CSV, by the query or by Accept', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
-  const get = (query: string, accept?: string) => app.inject({ url: url + query, headers: { ...headers, ...(accept && { accept }) } });
+  const get = (query: string, accept?: string) =>
+    app.inject({ url: url + query, headers: { ...headers, ...(accept && { accept }) } });
   const lines = await get('');
   t.equal(lines.statusCode, 200);
   t.equal(lines.headers['content-type'], 'application/x-ndjson; charset=utf-8');
@@ -50,7 +54,10 @@ void t.test('JSON lines or CSV, by the query or by Accept', async (t) => {
     t.match((await get(query)).json(), { statusCode: 400, code: 'VALIDATION_ERROR' }, query);
   const stranger = await app.inject({ url, headers: { authorization: 'Bearer stranger' } });
   t.match(stranger.json(), { statusCode: 404, code: 'BATCH_NOT_FOUND' });
-  t.match((await app.inject({ url: url.replace(BATCH, 'x'), headers })).json(), { statusCode: 404, code: 'BATCH_NOT_FOUND' });
+  t.match((await app.inject({ url: url.replace(BATCH, 'x'), headers })).json(), {
+    statusCode: 404,
+    code: 'BATCH_NOT_FOUND',
+  });
 });
 
 void t.test('a reader who takes nothing more lets nothing more be read', async (t) => {

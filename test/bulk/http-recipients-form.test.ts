@@ -17,7 +17,10 @@ const form = (parts: readonly Part[]): Buffer =>
     Buffer.from(`--${BOUNDARY}--\r\n`),
   ]);
 
-type Told = Readonly<{ status: number; body: { code?: string; message?: string; errors?: { field: string; message: string }[] } }>;
+type Told = Readonly<{
+  status: number;
+  body: { code?: string; message?: string; errors?: { field: string; message: string }[] };
+}>;
 
 const open = async (t: Test, options: FakeOptions = {}) => {
   const server = await fakeServer(options);
@@ -38,7 +41,9 @@ const open = async (t: Test, options: FakeOptions = {}) => {
       ['file', content, 'r.csv'],
     ]);
   const given = () =>
-    server.calls.filter(([name]) => name === 'sendBulk').map(([, , request]) => (request as { recipients: unknown }).recipients);
+    server.calls
+      .filter(([name]) => name === 'sendBulk')
+      .map(([, , request]) => (request as { recipients: unknown }).recipients);
   return { ...server, post, file, given };
 };
 
@@ -91,7 +96,10 @@ void t.test('columns are mapped', async (t) => {
     [{ email: 'E-Mail', variables: { x: 'X' } }, /`columns\.variables\.x` means the column "X"/],
     [{ mail: 'E-Mail' }, /`mail` is not a known field/],
   ] as const)
-    t.match(await file('Name;E-Mail\nAda;a@example.com', wanted), { status: 400, body: { code: 'VALIDATION_ERROR', message } });
+    t.match(await file('Name;E-Mail\nAda;a@example.com', wanted), {
+      status: 400,
+      body: { code: 'VALIDATION_ERROR', message },
+    });
 });
 
 void t.test('the JSON of the call may have a type of its own, or a file name', async (t) => {
@@ -104,7 +112,11 @@ void t.test('the JSON of the call may have a type of its own, or a file name', a
     ['blob', 'application/octet-stream'],
     [undefined, undefined],
   ] as const)
-    t.equal((await post([['request', '{"templateId":"welcome"}', filename, type], csv])).status, 201, `${filename} ${type}`);
+    t.equal(
+      (await post([['request', '{"templateId":"welcome"}', filename, type], csv])).status,
+      201,
+      `${filename} ${type}`,
+    );
   t.same(given().at(-1), [{ email: 'a@example.com', variables: {} }]);
   t.match(await post([['request', '{"templateId":', 'blob', 'application/json'], csv]), {
     status: 400,
@@ -128,7 +140,10 @@ void t.test('what is wrong with a file is said in a sentence', async (t) => {
     ['{"email":"a@example.com"}\n{"email":', /has in line 2 no recipient such as .*ends too early/],
     [`email\n${'a@example.com\n'.repeat(1_001)}`, /has more than 1000 recipients/],
     [`${'{"email":"a@example.com"}\n'.repeat(1_001)}`, /has more than 1000 recipients/],
-    [`email,${Array.from({ length: 2_000 }, (_, at) => `v${at}`).join(',')}\n`, /has more than 504 cells in line 1, the most that is read/],
+    [
+      `email,${Array.from({ length: 2_000 }, (_, at) => `v${at}`).join(',')}\n`,
+      /has more than 504 cells in line 1, the most that is read/,
+    ],
   ] as const)
     t.match(await file(content), { status: 400, body: { code: 'VALIDATION_ERROR', message } }, String(message));
   const request = ['request', '{"templateId":"welcome"}'] as const;
@@ -144,13 +159,19 @@ void t.test('what is wrong with a file is said in a sentence', async (t) => {
     [[request, ['columns', '{"email":"x"}'], ['file', '{"email":"a@example.com"}', 'r']], /`columns` is for CSV/],
   ] as const)
     t.match(await post(parts), { status: 400, body: { code: 'VALIDATION_ERROR', message } }, String(message));
-  t.match(await post([request, csv], { 'content-type': 'multipart/form-data' }), { status: 400, body: { code: 'MALFORMED_REQUEST' } });
+  t.match(await post([request, csv], { 'content-type': 'multipart/form-data' }), {
+    status: 400,
+    body: { code: 'MALFORMED_REQUEST' },
+  });
   t.equal(calls.filter(([name]) => name === 'sendBulk').length, 0);
 });
 
 void t.test('a file that is too large is read no further', async (t) => {
   const { file } = await open(t, { limits: { bodySizeBytesMax: 5_000 } });
-  t.match(await file(`email\n${'a@example.com\n'.repeat(900)}`), { status: 400, body: { message: /`file` has more than 5000 bytes/ } });
+  t.match(await file(`email\n${'a@example.com\n'.repeat(900)}`), {
+    status: 400,
+    body: { message: /`file` has more than 5000 bytes/ },
+  });
 });
 
 void t.test('faults of a recipient name the line of the file', async (t) => {
@@ -169,7 +190,9 @@ void t.test('faults of a recipient name the line of the file', async (t) => {
   await post(parts, { 'idempotency-key': 'k' });
   await post([['request', ' { "templateId" : "welcome" } '], parts[1]!], { 'idempotency-key': 'k' });
   await post([parts[0]!, ['file', 'email\nb@example.com', 'r.csv']], { 'idempotency-key': 'k' });
-  const [first, second, third] = calls.filter(([name]) => name === 'sendBulk').map((call) => call[3] as { key: string; canonical: string });
+  const [first, second, third] = calls
+    .filter(([name]) => name === 'sendBulk')
+    .map((call) => call[3] as { key: string; canonical: string });
   t.equal(first?.key, 'k');
   t.equal(first?.canonical, second?.canonical, 'the same call and the same bytes');
   t.not(first?.canonical, third?.canonical, 'other bytes');

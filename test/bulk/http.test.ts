@@ -94,7 +94,8 @@ void t.test('with dryRun the answer is a report, and nothing is sent', async (t)
 
 void t.test('the status of a batch that the read models do not know yet is read from its own events', async (t) => {
   const { app, calls } = await opened(t);
-  const status = (id: string) => app.inject({ method: 'GET', url: `/api/emails/batch/${id}/status`, headers: bearer('unlimited') });
+  const status = (id: string) =>
+    app.inject({ method: 'GET', url: `/api/emails/batch/${id}/status`, headers: bearer('unlimited') });
   t.match((await status(BATCH)).json(), { batchId: BATCH });
   t.notOk(
     calls.some(([name]) => name === 'getBatch'),

@@ -1,4 +1,7 @@
-/** Credits of bulk sends: reserved before the batch is there, and given back for every email that is cancelled or never made, once. */
+/**
+ * Credits of bulk sends: reserved before the batch is there, and given back for every email that is cancelled or never
+ * made, once.
+ */
 import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
@@ -41,7 +44,8 @@ const open = async (t: Test, fails: (variables: JsonObject) => boolean = () => f
   return { ...world, deps, commands: commandsOfTest(deps) };
 };
 
-const left = async ({ elsewhere }: World): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
+const left = async ({ elsewhere }: World): Promise<number | null> =>
+  (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
 const makePart = (world: World, id: BatchId): Promise<void> =>
   fanOut(world.deps, { id, cause: causeOf(world), signal: new AbortController().signal });
@@ -71,38 +75,46 @@ void t.test('a batch takes what it costs, or is refused whole with nothing writt
   t.equal(world.store.events.length, before);
   await makePart(world, id);
   t.match(await world.events(emailStream(emailIdInBatch(id, 7))), [
-    { data: { charged: { reference: batchStream(id), month: '2030-01', isByCredits: true, emails: 1, attachments: 0 } } },
+    {
+      data: { charged: { reference: batchStream(id), month: '2030-01', isByCredits: true, emails: 1, attachments: 0 } },
+    },
   ]);
   t.equal(await left(world), 400, 'its emails take nothing more');
 });
 
-void t.test('a batch that certainly does not come to be gives back what it took; under its key the same call takes it once', async (t) => {
-  const world = await open(t);
-  const refuse = (): void =>
-    world.store.beforeAppend((stream) => {
-      if (stream.startsWith('batch-')) throw new Error('disk full');
-    });
-  refuse();
-  await t.rejects(world.commands.sendBulk(caller, bulk(10)), /disk full/);
-  t.equal(await left(world), 1_000);
-  const request = bulk(10);
-  const call = () => world.commands.sendBulk(caller, request, { key: 'k', body: request });
-  await t.rejects(call(), /disk full/);
-  world.store.beforeAppend(undefined);
-  await call();
-  await call();
-  t.equal(await left(world), 990);
-});
-
-void t.test('cancelled before, while and after its emails are made, a batch gives back all that did not leave', async (t) => {
-  for (const parts of [0, 1, 3]) {
+void t.test(
+  'a batch that certainly does not come to be gives back what it took; under its key the same call takes it once',
+  async (t) => {
     const world = await open(t);
-    const id = await acceptBulk(world, bulk(230));
-    for (let part = 0; part < parts; part += 1) await makePart(world, id);
-    await world.commands.cancelBatch(caller, id);
-    await allComeBack(world);
-  }
-});
+    const refuse = (): void =>
+      world.store.beforeAppend((stream) => {
+        if (stream.startsWith('batch-')) throw new Error('disk full');
+      });
+    refuse();
+    await t.rejects(world.commands.sendBulk(caller, bulk(10)), /disk full/);
+    t.equal(await left(world), 1_000);
+    const request = bulk(10);
+    const call = () => world.commands.sendBulk(caller, request, { key: 'k', body: request });
+    await t.rejects(call(), /disk full/);
+    world.store.beforeAppend(undefined);
+    await call();
+    await call();
+    t.equal(await left(world), 990);
+  },
+);
+
+void t.test(
+  'cancelled before, while and after its emails are made, a batch gives back all that did not leave',
+  async (t) => {
+    for (const parts of [0, 1, 3]) {
+      const world = await open(t);
+      const id = await acceptBulk(world, bulk(230));
+      for (let part = 0; part < parts; part += 1) await makePart(world, id);
+      await world.commands.cancelBatch(caller, id);
+      await allComeBack(world);
+    }
+  },
+);
 
 void t.test('a cancel that is cut off before it is recorded, and made again, gives back once', async (t) => {
   const world = await open(t);
@@ -134,9 +146,18 @@ void t.test('documents are one credit each, as many as each recipient is to have
   for (const slug of ['bill', 'terms']) await makeTemplate(world, slug);
   const recipients = people(14);
   recipients[1] = { ...recipients[1]!, attachmentOverrides: [{ attachmentTemplateId: 'bill', skip: true }] };
-  recipients[2] = { ...recipients[2]!, attachmentOverrides: [{ attachmentTemplateId: 'terms', outputFormats: ['pdf', 'excel'] }] };
-  recipients[13] = { ...recipients[13]!, attachmentOverrides: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }] };
-  const attachments = [{ attachmentTemplateId: 'bill' }, { attachmentTemplateId: 'terms', outputFormats: ['pdf' as const] }];
+  recipients[2] = {
+    ...recipients[2]!,
+    attachmentOverrides: [{ attachmentTemplateId: 'terms', outputFormats: ['pdf', 'excel'] }],
+  };
+  recipients[13] = {
+    ...recipients[13]!,
+    attachmentOverrides: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }],
+  };
+  const attachments = [
+    { attachmentTemplateId: 'bill' },
+    { attachmentTemplateId: 'terms', outputFormats: ['pdf' as const] },
+  ];
   // Three for each, but for the second one, the third one and the last.
   const id = await acceptBulk(world, bulk(0, { recipients, attachments }));
   t.equal(await left(world), 1_000 - 14 - (14 * 3 - 2 + 1 - 1));
@@ -149,55 +170,78 @@ void t.test('documents are one credit each, as many as each recipient is to have
   await allComeBack(world);
 });
 
-/** A bulk send to 14 people. The documents of three cannot be made, two of them among the first ten, which form one part. */
+/**
+ * A bulk send to 14 people. The documents of three cannot be made, two of them among the first ten, which form one
+ * part.
+ */
 const openWithFailing = async (t: Test): Promise<Readonly<{ world: World; id: BatchId }>> => {
   const world = await open(t, ({ fails }) => fails === true);
   await makeTemplate(world, 'bill');
-  const recipients = people(14).map((one, index) => ({ ...one, variables: { ...one.variables, fails: [3, 7, 12].includes(index) } }));
-  const id = await acceptBulk(world, bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: false }] }));
+  const recipients = people(14).map((one, index) => ({
+    ...one,
+    variables: { ...one.variables, fails: [3, 7, 12].includes(index) },
+  }));
+  const id = await acceptBulk(
+    world,
+    bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: false }] }),
+  );
   t.equal(await left(world), 1_000 - 14 * 3);
   return { world, id };
 };
 
-void t.test('a document that an email goes without gives its credit back, once, however often its part is made', async (t) => {
-  const { world, id } = await openWithFailing(t);
-  // The part is made, and that it is made is not recorded.
-  let hasGivenBack = false;
-  world.store.beforeAppend((stream) => {
-    hasGivenBack ||= stream.startsWith('credits-');
-    if (hasGivenBack && stream.startsWith('batch-')) throw new Error('killed');
-  });
-  for (let times = 0; times < 2; times += 1) {
-    await t.rejects(makePart(world, id), /killed/);
-    t.equal(await left(world), 1_000 - 14 * 3 + 2 * 2);
-  }
-  world.store.beforeAppend(undefined);
-  await makePart(world, id);
-  await makePart(world, id);
-  t.equal(await left(world), 1_000 - 14 - 11 * 2);
-  t.match(await world.events(emailStream(emailIdInBatch(id, 3))), [{ data: { charged: { emails: 1, attachments: 0 } } }]);
-  await world.commands.cancelBatch(caller, id);
-  await allComeBack(world);
-});
+void t.test(
+  'a document that an email goes without gives its credit back, once, however often its part is made',
+  async (t) => {
+    const { world, id } = await openWithFailing(t);
+    // The part is made, and that it is made is not recorded.
+    let hasGivenBack = false;
+    world.store.beforeAppend((stream) => {
+      hasGivenBack ||= stream.startsWith('credits-');
+      if (hasGivenBack && stream.startsWith('batch-')) throw new Error('killed');
+    });
+    for (let times = 0; times < 2; times += 1) {
+      await t.rejects(makePart(world, id), /killed/);
+      t.equal(await left(world), 1_000 - 14 * 3 + 2 * 2);
+    }
+    world.store.beforeAppend(undefined);
+    await makePart(world, id);
+    await makePart(world, id);
+    t.equal(await left(world), 1_000 - 14 - 11 * 2);
+    t.match(await world.events(emailStream(emailIdInBatch(id, 3))), [
+      { data: { charged: { emails: 1, attachments: 0 } } },
+    ]);
+    await world.commands.cancelBatch(caller, id);
+    await allComeBack(world);
+  },
+);
 
 void t.test('an email that cannot be made is paid for, the documents that it has not got are not', async (t) => {
   const world = await open(t, ({ fails }) => fails === true);
   await makeTemplate(world, 'bill');
   const recipients = people(3).map((one, index) => ({ ...one, variables: { ...one.variables, fails: index === 1 } }));
-  const id = await acceptBulk(world, bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: true }] }));
+  const id = await acceptBulk(
+    world,
+    bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: true }] }),
+  );
   t.equal(await left(world), 1_000 - 3 * 3);
   await makePart(world, id);
-  t.match(await world.events(emailStream(emailIdInBatch(id, 1))), [{ data: { charged: { attachments: 0 } } }, { type: 'EmailFailed' }]);
+  t.match(await world.events(emailStream(emailIdInBatch(id, 1))), [
+    { data: { charged: { attachments: 0 } } },
+    { type: 'EmailFailed' },
+  ]);
   t.equal(await left(world), 1_000 - 3 - 2 * 2);
 });
 
-void t.test('a batch that is cancelled while a part of it gives back for documents gives back all the same', async (t) => {
-  const { world, id } = await openWithFailing(t);
-  world.store.beforeAppend((stream) => {
-    if (stream.startsWith('credits-')) throw new Error('killed');
-  });
-  await t.rejects(makePart(world, id), /killed/);
-  world.store.beforeAppend(undefined);
-  await world.commands.cancelBatch(caller, id);
-  await allComeBack(world);
-});
+void t.test(
+  'a batch that is cancelled while a part of it gives back for documents gives back all the same',
+  async (t) => {
+    const { world, id } = await openWithFailing(t);
+    world.store.beforeAppend((stream) => {
+      if (stream.startsWith('credits-')) throw new Error('killed');
+    });
+    await t.rejects(makePart(world, id), /killed/);
+    world.store.beforeAppend(undefined);
+    await world.commands.cancelBatch(caller, id);
+    await allComeBack(world);
+  },
+);

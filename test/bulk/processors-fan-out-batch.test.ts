@@ -3,7 +3,14 @@ import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId, type BatchId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  batchStream,
+  emailIdInBatch,
+  emailStream,
+  parseBatchId,
+  type BatchId,
+} from '../../src/domain/core/ids.js';
 import { BATCHES, type BatchDocument } from '../../src/projections/bulk/batches.js';
 import { batchCounts } from '../../src/domain/bulk/listing.js';
 import { acceptBulk, bulk, people } from '../support/bulk.js';
@@ -21,7 +28,11 @@ const documentOf = async (world: ProcessorWorld, id: BatchId): Promise<BatchDocu
 const typesOf = async (world: ProcessorWorld, id: BatchId): Promise<readonly string[]> =>
   (await world.events(batchStream(id))).map(({ type }) => type);
 
-const statusesOf = async (world: ProcessorWorld, id: BatchId, count: number): Promise<readonly (string | undefined)[]> =>
+const statusesOf = async (
+  world: ProcessorWorld,
+  id: BatchId,
+  count: number,
+): Promise<readonly (string | undefined)[]> =>
   Promise.all(
     Array.from({ length: count }, (_, index) =>
       world.commands.getEmail(caller, emailIdInBatch(id, index)).then(
@@ -32,8 +43,16 @@ const statusesOf = async (world: ProcessorWorld, id: BatchId, count: number): Pr
   );
 
 const cause = (world: ProcessorWorld) =>
-  causeOfWork(world.processing, 'fan-out-batch', { teamId: caller.teamId, correlationId: 'request-1', causationId: 'x' });
-const work = (world: ProcessorWorld, id: BatchId) => ({ id, cause: cause(world), signal: new AbortController().signal });
+  causeOfWork(world.processing, 'fan-out-batch', {
+    teamId: caller.teamId,
+    correlationId: 'request-1',
+    causationId: 'x',
+  });
+const work = (world: ProcessorWorld, id: BatchId) => ({
+  id,
+  cause: cause(world),
+  signal: new AbortController().signal,
+});
 const ended = (world: ProcessorWorld, id: BatchId, status: string): Promise<void> =>
   until(async () => {
     await world.clock.advance(500);
@@ -59,15 +78,35 @@ void t.test('every recipient with a valid address gets one email, and the batch 
       .map(({ email }) => email)
       .sort(),
   );
-  t.same(await typesOf(world, id), ['BatchQueued', 'BatchStarted', 'BatchAdvanced', 'BatchAdvanced', 'BatchFannedOut', 'BatchCompleted']);
+  t.same(await typesOf(world, id), [
+    'BatchQueued',
+    'BatchStarted',
+    'BatchAdvanced',
+    'BatchAdvanced',
+    'BatchFannedOut',
+    'BatchCompleted',
+  ]);
   const batch = await documentOf(world, id);
   t.match(batchCounts(batch), { queued: 0, processing: 0, sent: 230, failed: 0, cancelled: 0 });
   t.match(batch, { total: 230, invalid: 1, duplicates: 1, name: 'May' });
-  t.equal(await world.deps.eventLog.existingKey(batchStream(id)), undefined, 'what its emails were made of is destroyed');
+  t.equal(
+    await world.deps.eventLog.existingKey(batchStream(id)),
+    undefined,
+    'what its emails were made of is destroyed',
+  );
   const email = await world.commands.getEmail(caller, emailIdInBatch(id, 3));
   const [made] = await world.deps.eventLog.load(emailStream(emailIdInBatch(id, 3)));
-  t.match(made?.metadata, { actor: caller.actor, correlationId: caller.correlationId }, 'in the name of who asked for it');
-  t.match(email, { subject: 'Hello N3', priority: 'low', tags: ['may'], metadata: { variables: { name: 'N3' }, custom: { run: 7 } } });
+  t.match(
+    made?.metadata,
+    { actor: caller.actor, correlationId: caller.correlationId },
+    'in the name of who asked for it',
+  );
+  t.match(email, {
+    subject: 'Hello N3',
+    priority: 'low',
+    tags: ['may'],
+    metadata: { variables: { name: 'N3' }, custom: { run: 7 } },
+  });
 });
 
 void t.test('a part that is made again, beside another or after a crash, makes no email twice', async (t) => {

@@ -1,4 +1,7 @@
-/** Bulk sends in the read models: whatever happens, in whatever batches, their counts add up and their timers say what is to be done. */
+/**
+ * Bulk sends in the read models: whatever happens, in whatever batches, their counts add up and their timers say what
+ * is to be done.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import type { BatchEvent } from '../../src/domain/bulk/events.js';
@@ -56,7 +59,10 @@ const begun = (total: number, scheduledAt?: string): BatchEvent => {
     : { type: 'BatchScheduled', data: { ...data, scheduledAt }, sealed };
 };
 
-/** Queued emails of a batch. For a scheduled batch, odd ones are as an earlier program wrote them: without the time of the batch's call. */
+/**
+ * Queued emails of a batch. For a scheduled batch, odd ones are as an earlier program wrote them: without the time of
+ * the batch's call.
+ */
 const queuedIn = (index: number, isScheduled = false): EmailEvent => ({
   type: 'EmailQueued',
   data: {
@@ -96,7 +102,9 @@ const story = fc.record({
 
 type Ends = { queued: number; processing: number; sent: number; failed: number; cancelled: number };
 
-/** Plays a story by the rules of the domain. Out: the events in order, and after each of them what a count by hand says. */
+/**
+ * Plays a story by the rules of the domain. Out: the events in order, and after each of them what a count by hand says.
+ */
 const play = ({
   total,
   isScheduled,
@@ -149,7 +157,10 @@ const play = ({
     }
     if ((kind === 'send' || kind === 'fail') && status === 'processing') {
       emails[which] = kind === 'send' ? 'sent' : 'failed';
-      tell(emailOf(which), kind === 'send' ? sent(1, when, [0, 'accepted']) : failed('refused', 1, when, [0, 'refused']));
+      tell(
+        emailOf(which),
+        kind === 'send' ? sent(1, when, [0, 'accepted']) : failed('refused', 1, when, [0, 'refused']),
+      );
     }
     if (kind === 'cancel' && !state.isCancelled && !state.isOver) {
       state.isCancelled = true;
@@ -166,7 +177,10 @@ const play = ({
         tell(emailOf(emails.length - 1), cancelled(when));
       }
       state.isOver = true;
-      tell(stream, { type: 'BatchStopped', data: { at: when, made: emails.length, sent: 0, failed: 0, cancelled: 0, processing: 0 } });
+      tell(stream, {
+        type: 'BatchStopped',
+        data: { at: when, made: emails.length, sent: 0, failed: 0, cancelled: 0, processing: 0 },
+      });
     }
     const hasEnded = emails.length === total && emails.every((one) => one !== 'queued' && one !== 'processing');
     if (kind === 'complete' && hasEnded && !state.isCancelled && !state.isOver) {
@@ -181,7 +195,8 @@ const timerKind = (batch: BatchDocument): string | undefined => {
   const { queued, processing } = batchCounts(batch);
   const isOpen = queued + processing > 0;
   if (batch.cancelledAt !== null) return batch.stoppedAt === null || isOpen ? 'cancelling' : undefined;
-  if (batch.fannedOutAt === null) return batch.startedAt === null && batch.status === 'scheduled' ? 'scheduled' : 'fan-out';
+  if (batch.fannedOutAt === null)
+    return batch.startedAt === null && batch.status === 'scheduled' ? 'scheduled' : 'fan-out';
   return batch.completedAt !== null || isOpen ? undefined : 'completing';
 };
 
@@ -219,27 +234,34 @@ void t.test('at every event each recipient counts once, and the timer says what 
 
 void t.test('the documents are the same however the events are cut, and after a write that was torn', async (t) => {
   await fc.assert(
-    fc.asyncProperty(story, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.nat(12), async (given, sizes, torn) => {
-      const world = openLogOfTest();
-      const { told } = play(given);
-      for (const { name, event } of told) await world.append(name, [event]);
-      if (told.some(({ event }) => event.type === 'BatchCompleted' || event.type === 'BatchStopped')) {
-        // The emails of it may go before their batch and after it.
-        const emails = [...new Set(told.map(({ name }) => name))].filter((name) => name !== stream);
-        for (const name of emails.slice(1)) await world.append(name, [archived, { type: 'EmailRemoved', data: { at: at(200) } }]);
-        await world.append(stream, [{ type: 'BatchRemoved', data: { at: at(200) } }]);
-        for (const name of emails.slice(0, 1)) await world.append(name, [archived]);
-      }
-      const recorded = await world.recorded();
-      const [whole, cut] = [openDocuments(t), openDocuments(t)];
-      await projectIn(whole, projection, recorded);
-      const half = recorded.slice(0, Math.ceil(recorded.length / 2));
-      await projectIn(cut, projection, half, { sizes, forgetful: true });
-      if (half.length < recorded.length) await tearWrite(cut, projection, recorded.slice(half.length), torn);
-      await projectIn(cut, projection, recorded, { sizes, forgetful: true });
-      const [a, b] = [await documentsOf(whole, projection), await documentsOf(cut, projection)];
-      if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`${JSON.stringify(a[BATCHES])}\n${JSON.stringify(b[BATCHES])}`);
-    }),
+    fc.asyncProperty(
+      story,
+      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+      fc.nat(12),
+      async (given, sizes, torn) => {
+        const world = openLogOfTest();
+        const { told } = play(given);
+        for (const { name, event } of told) await world.append(name, [event]);
+        if (told.some(({ event }) => event.type === 'BatchCompleted' || event.type === 'BatchStopped')) {
+          // The emails of it may go before their batch and after it.
+          const emails = [...new Set(told.map(({ name }) => name))].filter((name) => name !== stream);
+          for (const name of emails.slice(1))
+            await world.append(name, [archived, { type: 'EmailRemoved', data: { at: at(200) } }]);
+          await world.append(stream, [{ type: 'BatchRemoved', data: { at: at(200) } }]);
+          for (const name of emails.slice(0, 1)) await world.append(name, [archived]);
+        }
+        const recorded = await world.recorded();
+        const [whole, cut] = [openDocuments(t), openDocuments(t)];
+        await projectIn(whole, projection, recorded);
+        const half = recorded.slice(0, Math.ceil(recorded.length / 2));
+        await projectIn(cut, projection, half, { sizes, forgetful: true });
+        if (half.length < recorded.length) await tearWrite(cut, projection, recorded.slice(half.length), torn);
+        await projectIn(cut, projection, recorded, { sizes, forgetful: true });
+        const [a, b] = [await documentsOf(whole, projection), await documentsOf(cut, projection)];
+        if (JSON.stringify(a) !== JSON.stringify(b))
+          throw new Error(`${JSON.stringify(a[BATCHES])}\n${JSON.stringify(b[BATCHES])}`);
+      },
+    ),
     { numRuns: 20, endOnFailure: true },
   );
   t.pass();
@@ -256,7 +278,10 @@ void t.test('a batch that has ended has a time at which its record goes, and the
     return { batches: documents[BATCHES]!, timers: documents[BATCH_TIMERS]! };
   };
   const ends = { sent: 1, failed: 0, cancelled: 0 };
-  await world.append(stream, [begun(1), { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } }]);
+  await world.append(stream, [
+    begun(1),
+    { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } },
+  ]);
   const name = `email-${emailIdInBatch(BATCH, 0)}`;
   await world.append(name, [queuedIn(0), attempted(1, at(2)), sent(1, at(3), [0, 'accepted'])]);
   await world.append(stream, [{ type: 'BatchFannedOut', data: { at: at(3) } }]);
@@ -275,7 +300,10 @@ void t.test('a batch that has ended has a time at which its record goes, and the
 
 void t.test('what is shown of a batch', async (t) => {
   const world = openLogOfTest();
-  await world.append(stream, [begun(2), { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } }]);
+  await world.append(stream, [
+    begun(2),
+    { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } },
+  ]);
   const readModels = openDocuments(t);
   await projectIn(readModels, projection, await world.recorded());
   const batch = (await readModels.get(BATCHES, BATCH)) as BatchDocument;

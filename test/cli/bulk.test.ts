@@ -14,7 +14,8 @@ void t.test('a file of more than one call is tried, sent once, followed and told
   const send = (...more: readonly string[]) =>
     run('bulk', 'send', file, '--template', 'sign-in-code', '--map', 'email=E-Mail', 'code=Code', ...more);
   const dry = await send('--dry-run');
-  const would = '1003 emails would be made, 0 of them would fail; they cost 1003. 1 row is left out. Nothing was sent.\n';
+  const would =
+    '1003 emails would be made, 0 of them would fail; they cost 1003. 1 row is left out. Nothing was sent.\n';
   t.match(dry, { code: 1, stdout: would }, 'a row that is left out is not sent to');
   t.match(dry.stderr, /\(line 1005\) is left out/);
   t.equal((await run('bulk', 'list')).stdout, '');
@@ -41,14 +42,26 @@ void t.test('a file of more than one call is tried, sent once, followed and told
 
   writeFileSync(file, 'email,code\na@example.com,1\nb@example.com,2\n');
   const now = await run('bulk', 'send', file, '--template', 'sign-in-code', '--follow');
-  t.match(now, { code: 0, stdout: /2 emails are queued\.\n\S+ {2}completed {2}2 sent, 0 failed, 0 cancelled, 0 open of 2\n$/ });
+  t.match(now, {
+    code: 0,
+    stdout: /2 emails are queued\.\n\S+ {2}completed {2}2 sent, 0 failed, 0 cancelled, 0 open of 2\n$/,
+  });
   const id = now.stdout.split(' ')[0]!;
   t.match(
     (await run('bulk', 'results', id)).stdout,
     /^place,email,.*\r\n0,a@example\.com,delivered,.*\r\n1,b@example\.com,delivered,.*\r\n$/,
   );
-  t.match(JSON.parse((await run('bulk', 'results', id, '--format', 'jsonl')).stdout.split('\n')[1]!), { place: 1, email: 'b@example.com' });
+  t.match(JSON.parse((await run('bulk', 'results', id, '--format', 'jsonl')).stdout.split('\n')[1]!), {
+    place: 1,
+    email: 'b@example.com',
+  });
   t.match((await run('bulk', 'list')).stdout, new RegExp(`^${id}  completed`));
-  t.match((await run('bulk', 'send', file, '--template', 'sign-in-code', '--map', 'x')).stderr, /--map x is not written field=column/);
-  t.match((await run('bulk', 'send', file, '--template', 'sign-in-code', '--priority', 'now')).stderr, /--priority now is not one of/);
+  t.match(
+    (await run('bulk', 'send', file, '--template', 'sign-in-code', '--map', 'x')).stderr,
+    /--map x is not written field=column/,
+  );
+  t.match(
+    (await run('bulk', 'send', file, '--template', 'sign-in-code', '--priority', 'now')).stderr,
+    /--priority now is not one of/,
+  );
 });

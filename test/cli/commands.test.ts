@@ -1,4 +1,7 @@
-/** Commands that change something, beside a running server on the same data directory; one of them as a process of its own. */
+/**
+ * Commands that change something, beside a running server on the same data directory; one of them as a process of its
+ * own.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -40,7 +43,14 @@ await t.test('key create: every option holds in the server at once', async (t) =
   t.match(all, { name: 'all', rateLimit: null, expiresAt: null });
   t.equal((await call(all.key, 'GET', '/api/emails')).status, 200);
 
-  const narrow = await createKey('--name', 'narrow', '--permissions', 'emails:read, templates:read', '--rate-limit', '3');
+  const narrow = await createKey(
+    '--name',
+    'narrow',
+    '--permissions',
+    'emails:read, templates:read',
+    '--rate-limit',
+    '3',
+  );
   t.same(narrow.permissions, ['emails:read', 'templates:read']);
   t.match((await createKey('--name', 'staging', '--test')).key, /^sealpost_test_sk_/);
   t.match(await call(narrow.key, 'POST', '/api/emails/send', sendBody()), { status: 403, body: { code: 'FORBIDDEN' } });
@@ -98,7 +108,10 @@ await t.test('key change: what is given is changed, in the server too', async (t
   t.equal(code, 0);
   t.match(JSON.parse(stdout), { id: made.id, name: 'here', description: 'x', networks: null, rateLimit: null });
   t.match(await run('key', 'change', made.id), { code: 1, stderr: /give at least one of --name/ });
-  t.match(await run('key', 'change', made.id, '--rate-limit', '0'), { code: 1, stderr: /--rate-limit 0 is not a whole number/ });
+  t.match(await run('key', 'change', made.id, '--rate-limit', '0'), {
+    code: 1,
+    stderr: /--rate-limit 0 is not a whole number/,
+  });
 });
 
 await t.test('key create: what is wrong is said in a sentence', async (t) => {
@@ -149,12 +162,19 @@ await t.test('template import: creates, updates, and names the path of each faul
     name: 'Welcome',
     subject: 'Hello {{name}}',
     variables: [{ name: 'name', type: 'string', required: true }],
-    schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }] },
+    schema: {
+      sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }],
+    },
   });
   writeFileSync(file, JSON.stringify(template('<p>First {{name}}</p>')));
-  t.match(await run('template', 'import', file), { code: 0, stdout: /Template welcome \(.*\) is created and published as version 1\./ });
+  t.match(await run('template', 'import', file), {
+    code: 0,
+    stdout: /Template welcome \(.*\) is created and published as version 1\./,
+  });
   const preview = async () =>
-    String((await call(firstKey, 'POST', '/api/templates/welcome/preview', { variables: { name: 'Ada' } })).body['html']);
+    String(
+      (await call(firstKey, 'POST', '/api/templates/welcome/preview', { variables: { name: 'Ada' } })).body['html'],
+    );
   t.match(await preview(), 'First Ada');
   writeFileSync(file, JSON.stringify(template('<p>Second {{name}}</p>')));
   t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version 2\./ });
@@ -172,7 +192,10 @@ await t.test('template import: creates, updates, and names the path of each faul
   t.match(await run('template', 'import', file), { code: 1, stderr: /is not a template:\n.*\/(name|colour|schema)/ });
   writeFileSync(file, '{');
   t.match(await run('template', 'import', file), { code: 1, stderr: /cannot be read as JSON/ });
-  t.match(await run('template', 'import', join(dataDir, 'absent.json')), { code: 1, stderr: /absent\.json: it is not there/ });
+  t.match(await run('template', 'import', join(dataDir, 'absent.json')), {
+    code: 1,
+    stderr: /absent\.json: it is not there/,
+  });
 });
 
 await t.test('template list, pull and preview: what is pulled can be imported again', async (t) => {
@@ -180,7 +203,9 @@ await t.test('template list, pull and preview: what is pulled can be imported ag
   t.match(listed, { code: 0, stdout: /^order-confirmation {2}email {2}published {2}[0-9a-f-]{36} {2}\S/m });
   t.match(listed.stdout, /^\S+ {2}attachment {2}published {2}\S+ {2}\S/m);
   const rows = (await run('template', 'list', '--json')).stdout.trim().split('\n');
-  const [attachment] = rows.map((row) => JSON.parse(row) as { slug: string; type: string }).filter(({ type }) => type === 'attachment');
+  const [attachment] = rows
+    .map((row) => JSON.parse(row) as { slug: string; type: string })
+    .filter(({ type }) => type === 'attachment');
   const place = temporaryDirectory(t);
   for (const [slug, ...kind] of [['order-confirmation'], [attachment!.slug, '--attachment']] as const) {
     const pulled = await run('template', 'pull', slug, ...kind);
@@ -188,22 +213,37 @@ await t.test('template list, pull and preview: what is pulled can be imported ag
     const file = join(place, `${slug}.json`);
     t.match(await run('template', 'pull', slug, file, ...kind), { code: 0, stdout: '' });
     t.equal(readFileSync(file, 'utf8'), pulled.stdout);
-    t.match(await run('template', 'pull', slug, file, ...kind), { code: 1, stderr: `sealpost: ${file}: it is there already\n` });
+    t.match(await run('template', 'pull', slug, file, ...kind), {
+      code: 1,
+      stderr: `sealpost: ${file}: it is there already\n`,
+    });
     t.match(await run('template', 'pull', slug, file, '--force', ...kind), { code: 0 });
     t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version \d+\.\n$/ });
   }
   const variables = join(place, 'variables.json');
   writeFileSync(variables, JSON.stringify({ code: '424242' }));
-  t.match((await run('template', 'preview', 'sign-in-code', '--variables', variables)).stdout, /^<!doctype html>[^]*424242/i);
-  t.match((await run('template', 'preview', 'sign-in-code', '--format', 'text', '--variables', variables)).stdout, /^[^<]*424242/);
+  t.match(
+    (await run('template', 'preview', 'sign-in-code', '--variables', variables)).stdout,
+    /^<!doctype html>[^]*424242/i,
+  );
+  t.match(
+    (await run('template', 'preview', 'sign-in-code', '--format', 'text', '--variables', variables)).stdout,
+    /^[^<]*424242/,
+  );
   const document = join(place, 'document.pdf');
-  t.match(await run('template', 'preview', attachment!.slug, document, '--format', 'pdf', '--attachment'), { code: 0, stdout: '' });
+  t.match(await run('template', 'preview', attachment!.slug, document, '--format', 'pdf', '--attachment'), {
+    code: 0,
+    stdout: '',
+  });
   t.equal(readFileSync(document, 'latin1').slice(0, 5), '%PDF-');
   t.match(await run('template', 'preview', 'sign-in-code', '--format', 'pdf'), {
     code: 1,
     stderr: /--format pdf is not one of html, text/,
   });
-  t.match(await run('template', 'pull', 'nothing'), { code: 1, stderr: /^sealpost: There is no template with this id or slug/ });
+  t.match(await run('template', 'pull', 'nothing'), {
+    code: 1,
+    stderr: /^sealpost: There is no template with this id or slug/,
+  });
 });
 
 await t.test('template import takes attachment templates too, as files and as exports', async (t) => {
@@ -235,7 +275,10 @@ await t.test('template import takes attachment templates too, as files and as ex
     stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is published as version 2\./,
   });
   writeFileSync(file, JSON.stringify(template('<p>{{name</p>')));
-  t.match(await run('template', 'import', file), { code: 1, stderr: /schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content/ });
+  t.match(await run('template', 'import', file), {
+    code: 1,
+    stderr: /schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content/,
+  });
   writeFileSync(file, JSON.stringify({ ...template('x'), subject: 'none' }));
   t.match(await run('template', 'import', file), { code: 1, stderr: /is not a template:\n.*subject/ });
 });
@@ -265,7 +308,10 @@ await t.test('team show and set', async (t) => {
     const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody());
     return String(body['messageId']).endsWith('@example.org>');
   });
-  t.match(await run('team', 'set', '--company', 'colour=red'), { code: 1, stderr: /--company colour=red is not of the form field=value/ });
+  t.match(await run('team', 'set', '--company', 'colour=red'), {
+    code: 1,
+    stderr: /--company colour=red is not of the form field=value/,
+  });
   t.match(await run('team', 'set', '--from', 'nobody'), { code: 1, stderr: /address/ });
 });
 
@@ -293,7 +339,8 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   await eventually(
     'all are delivered',
     async () =>
-      ((await call(key, 'GET', '/api/emails?status=delivered&limit=1')).body['meta'] as { total: number }).total === totalBefore + sent,
+      ((await call(key, 'GET', '/api/emails?status=delivered&limit=1')).body['meta'] as { total: number }).total ===
+      totalBefore + sent,
   );
   let cursor = '';
   const ids = new Set<string>();

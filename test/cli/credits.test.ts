@@ -1,4 +1,7 @@
-/** `sealpost credits` and `team billing` beside a running server: what they change holds there, and what is cancelled comes back. */
+/**
+ * `sealpost credits` and `team billing` beside a running server: what they change holds there, and what is cancelled
+ * comes back.
+ */
 import t from 'tap';
 import { eventually } from '../support/wait.js';
 import { openCliWorld } from './world.js';
@@ -22,9 +25,13 @@ void t.test('a team is billed by credits, and cannot send without them', async (
   t.match(await done('credits', 'balance'), /not metered/);
   t.match((await run('credits', 'grant', '5')).stderr, /not metered/);
   t.match((await run('team', 'billing', '--by', 'plan')).stderr, /needs one/);
-  t.match((await run('team', 'billing', '--plan', 'gold')).stderr, /gold is not one of free, starter, pro, enterprise, none/);
+  t.match(
+    (await run('team', 'billing', '--plan', 'gold')).stderr,
+    /gold is not one of free, starter, pro, enterprise, none/,
+  );
   const unmetered = 3;
-  for (let sent = 0; sent < unmetered; sent += 1) t.equal((await call(firstKey, 'POST', '/api/emails/send', body())).status, 201);
+  for (let sent = 0; sent < unmetered; sent += 1)
+    t.equal((await call(firstKey, 'POST', '/api/emails/send', body())).status, 201);
   await done('team', 'billing', '--by', 'credits');
   t.equal(await balance(), 1_000, 'the credits of the signup');
   const begun = JSON.parse(await done('credits', 'balance', '--json')) as { emails: { used: number } };
@@ -50,7 +57,10 @@ void t.test('a team is billed by credits, and cannot send without them', async (
   t.notOk((await createKey('--name', 'usual')).permissions.includes('credits:grant'));
   const { key } = await createKey('--name', 'billing', '--permissions', 'credits:grant');
   const added = await call(key, 'POST', '/api/credits', { blocks: 7, note: 'invoice 17' });
-  t.match(added, { status: 201, body: { credits: 70_000, priceCents: 19_800, currency: 'USD', creditsRemaining: before + 70_000 } });
+  t.match(added, {
+    status: 201,
+    body: { credits: 70_000, priceCents: 19_800, currency: 'USD', creditsRemaining: before + 70_000 },
+  });
   t.match((await call(key, 'POST', '/api/credits', { blocks: 1, credits: 1 })).body, { code: 'VALIDATION_ERROR' });
 
   t.match(await done('credits', 'reset'), /credits taken away; 0 are left now\./);

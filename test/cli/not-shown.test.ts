@@ -15,5 +15,8 @@ void t.test('every sealed field that signs or lets in is hidden, and what is per
 });
 
 void t.test('a field of that name that a caller gave is shown', async (t) => {
-  t.same(withoutSecrets({ secret: 'whsec_x', variables: { secret: 'a word' } }), { secret: NOT_SHOWN, variables: { secret: 'a word' } });
+  t.same(withoutSecrets({ secret: 'whsec_x', variables: { secret: 'a word' } }), {
+    secret: NOT_SHOWN,
+    variables: { secret: 'a word' },
+  });
 });

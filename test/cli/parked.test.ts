@@ -16,7 +16,8 @@ void t.test('parked list and parked release', async (t) => {
   const url = `${server.url}?prefix=${server.place}`;
   const bus = await openNatsBus({ url, clock: systemClock(), logger: keptLog().logger, pointersMax: 10 });
   t.teardown(() => bus.close());
-  const work = bus.consume('deliver-email', { maxInFlight: 1, signal: new AbortController().signal })[Symbol.asyncIterator]();
+  const pointers = bus.consume('deliver-email', { maxInFlight: 1, signal: new AbortController().signal });
+  const work = pointers[Symbol.asyncIterator]();
   await bus.publish('deliver-email', [{ id: 'email-1@7', stream: 'email-1', priority: 'high' }]);
   await (await work.next()).value?.park('poison');
 

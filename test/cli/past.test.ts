@@ -11,11 +11,17 @@ const { firstKey, run, call } = await openCliWorld(t);
 await t.test('show: what a stream adds up to, now and at a moment of the past', async (t) => {
   const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'shown@example.com' }] }));
   const id = String(body['id']);
-  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
+  await eventually(
+    'it is delivered',
+    async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered',
+  );
   const shown = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await run('show', ...args);
     t.equal(code, 0, stderr);
-    return JSON.parse(stdout) as { upTo: { eventId: string; revision: number; occurredAt: string }; state: Record<string, unknown> };
+    return JSON.parse(stdout) as {
+      upTo: { eventId: string; revision: number; occurredAt: string };
+      state: Record<string, unknown>;
+    };
   };
   const now = await shown(`email-${id}`);
   t.match(now, { stream: `email-${id}`, upTo: { type: 'EmailDelivered', revision: 3 } });
@@ -23,7 +29,10 @@ await t.test('show: what a stream adds up to, now and at a moment of the past', 
   const events = (await run('replay', id, '--json')).stdout.trim().split('\n');
   const { metadata } = JSON.parse(events[0]!) as { metadata: { eventId: string } };
   const first = await shown(id, '--as-of', metadata.eventId);
-  t.match(first, { upTo: { type: 'EmailQueued', revision: 0 }, state: { status: 'queued', recipients: [{ email: 'shown@example.com' }] } });
+  t.match(first, {
+    upTo: { type: 'EmailQueued', revision: 0 },
+    state: { status: 'queued', recipients: [{ email: 'shown@example.com' }] },
+  });
   t.same((await call(firstKey, 'GET', `/api/emails/${id}?asOf=${metadata.eventId}`)).body, first.state);
   t.same(await shown(id, '--as-of', now.upTo.occurredAt), now);
 
@@ -52,9 +61,17 @@ await t.test('show: what a stream adds up to, now and at a moment of the past', 
 });
 
 await t.test('timeline: a line for each event, as a table and as JSON', async (t) => {
-  const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'traced@example.com' }] }));
+  const { body } = await call(
+    firstKey,
+    'POST',
+    '/api/emails/send',
+    sendBody({ to: [{ email: 'traced@example.com' }] }),
+  );
   const id = String(body['id']);
-  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
+  await eventually(
+    'it is delivered',
+    async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered',
+  );
   const { code, stdout } = await run('timeline', id);
   t.equal(code, 0);
   const lines = stdout.trimEnd().split('\n');

@@ -22,7 +22,9 @@ const { dataDir, settings, server, base, firstKey, run, call } = await openCliWo
 /** The commands that the help of the program lists, with their groups. */
 const commandTree = async (words: readonly string[] = []): Promise<readonly string[]> => {
   const { stdout } = await run(...words, '--help');
-  const names = [...(stdout.split('\nCommands:\n')[1] ?? '').matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name!);
+  const names = [...(stdout.split('\nCommands:\n')[1] ?? '').matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(
+    ([, name]) => name!,
+  );
   const found: string[] = names.length === 0 ? [words.join(' ')] : [];
   for (const name of names) if (name !== 'help') found.push(...(await commandTree([...words, name])));
   return found;
@@ -30,9 +32,17 @@ const commandTree = async (words: readonly string[] = []): Promise<readonly stri
 const commands = await commandTree();
 
 await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
-  const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'replayed@example.com' }] }));
+  const { body } = await call(
+    firstKey,
+    'POST',
+    '/api/emails/send',
+    sendBody({ to: [{ email: 'replayed@example.com' }] }),
+  );
   const id = String(body['id']);
-  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
+  await eventually(
+    'it is delivered',
+    async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered',
+  );
   const text = await run('replay', `email-${id}`);
   t.equal(text.code, 0);
   t.match(text.stdout, /EmailQueued/);
@@ -88,9 +98,17 @@ await t.test('replay: a stream, all, from a position, as text and as JSON', asyn
 });
 
 await t.test('a reader that closes early ends a command quietly', async (t) => {
-  // The reader is gone before the first line is written, whichever command it is: none of them ends with a fault of its own.
+  // The reader is gone before the first line is written, whichever command it is: none of them ends with a fault of its
+  // own.
   const program = `"${process.execPath}" "${mainFile}"`;
-  for (const words of ['replay --all --json', 'retention', 'retention --json', 'schema email', '--help', 'doctor 2>&1']) {
+  for (const words of [
+    'replay --all --json',
+    'retention',
+    'retention --json',
+    'schema email',
+    '--help',
+    'doctor 2>&1',
+  ]) {
     const script = `{ ${program} ${words}; echo "ended with $?" >&2; } | true`;
     const child = spawn('sh', ['-c', script], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] });
     t.match(await finished(child), { stderr: /^ended with 0\n$/ }, words);
@@ -102,10 +120,16 @@ await t.test('email gives a scheduled one another time, cancels it, and says why
   const { body } = await call(firstKey, 'POST', '/api/emails/send', { ...sendBody(), scheduledAt: later(1) });
   const { id } = body as { id: string };
   const time = later(2);
-  t.match(await run('email', 'reschedule', id, time), { code: 0, stdout: new RegExp(`^Email ${id} leaves at ${time}\\.`) });
+  t.match(await run('email', 'reschedule', id, time), {
+    code: 0,
+    stdout: new RegExp(`^Email ${id} leaves at ${time}\\.`),
+  });
   t.match(await call(firstKey, 'GET', `/api/emails/${id}`), { body: { status: 'scheduled', scheduledAt: time } });
   t.match(await run('email', 'reschedule', id, later(-1)), { code: 1, stderr: /scheduledAt: lies in the past/ });
-  t.match(await run('email', 'reschedule', id, '2030-01-31T09:30:00'), { code: 1, stderr: /is not an ISO 8601 time with a zone/ });
+  t.match(await run('email', 'reschedule', id, '2030-01-31T09:30:00'), {
+    code: 1,
+    stderr: /is not an ISO 8601 time with a zone/,
+  });
   t.match(await run('email', 'cancel', id), { code: 0, stdout: new RegExp(`^Email ${id} is cancelled`) });
   t.match(await call(firstKey, 'GET', `/api/emails/${id}`), { body: { status: 'cancelled' } });
   t.match(await run('email', 'cancel', id), { code: 1, stderr: /is cancelled already/ });
@@ -117,18 +141,33 @@ await t.test('retry pushes on by hand, and refuses what is no time, no domain an
     code: 0,
     stdout: /^0 emails are due now; 0 wait for the relay, which is asked now\.\n$/,
   });
-  t.match(await run('retry', '--failed', '--template', '00000000-0000-4000-8000-000000000000'), { code: 0, stdout: /^0 emails/ });
+  t.match(await run('retry', '--failed', '--template', '00000000-0000-4000-8000-000000000000'), {
+    code: 0,
+    stdout: /^0 emails/,
+  });
   t.match(await run('retry', '--since', 'yesterday'), { code: 1, stderr: /--since yesterday is not an ISO 8601 time/ });
-  t.match(await run('retry', '--until', '2026-02-30'), { code: 1, stderr: /--until 2026-02-30 is not an ISO 8601 time/ });
-  t.match(await run('retry', '--domain', '@example.com'), { code: 1, stderr: /--domain @example.com is not a domain such as example.com/ });
-  t.match(await run('retry', '--template', 'welcome'), { code: 1, stderr: /--template welcome is not the id of a template/ });
+  t.match(await run('retry', '--until', '2026-02-30'), {
+    code: 1,
+    stderr: /--until 2026-02-30 is not an ISO 8601 time/,
+  });
+  t.match(await run('retry', '--domain', '@example.com'), {
+    code: 1,
+    stderr: /--domain @example.com is not a domain such as example.com/,
+  });
+  t.match(await run('retry', '--template', 'welcome'), {
+    code: 1,
+    stderr: /--template welcome is not the id of a template/,
+  });
 });
 
 await t.test('parked: a bus within the service keeps nothing, and says so', async (t) => {
   const nothing = { code: 0, stdout: /^The bus of this service is in its own process .* keeps no parked work/ };
   t.match(await run('parked', 'list'), nothing);
   t.match(await run('parked', 'release', '--all'), nothing);
-  t.match(await run('parked', 'release'), { code: 1, stderr: /name the ids that `sealpost parked list` shows, or say --all/ });
+  t.match(await run('parked', 'release'), {
+    code: 1,
+    stderr: /name the ids that `sealpost parked list` shows, or say --all/,
+  });
   t.match(await run('parked', 'release', 'x', '--all'), { code: 1, stderr: /name the ids/ });
 });
 
@@ -144,7 +183,10 @@ await t.test('mailbox prints the link again, and it opens the page', async (t) =
     stdout: '',
     stderr: /SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox/,
   });
-  t.match(await runCommand(['mailbox'], { SEALPOST_DATA_DIR: join(dataDir, 'none') }), { code: 1, stderr: /there is no data directory/ });
+  t.match(await runCommand(['mailbox'], { SEALPOST_DATA_DIR: join(dataDir, 'none') }), {
+    code: 1,
+    stderr: /there is no data directory/,
+  });
 });
 
 await t.test('openapi prints the description that the server serves', async (t) => {
@@ -249,12 +291,17 @@ await t.test('no command makes anything where there is no instance, and each say
     [],
   );
   const place = temporaryDirectory(t);
-  t.match(await runCommand(['retention'], { SEALPOST_DATA_DIR: join(place, 'absent') }), { code: 1, stderr: /there is no data directory/ });
+  t.match(await runCommand(['retention'], { SEALPOST_DATA_DIR: join(place, 'absent') }), {
+    code: 1,
+    stderr: /there is no data directory/,
+  });
   const foreign = join(place, 'foreign');
   mkdirSync(foreign);
   writeFileSync(join(foreign, 'thesis.txt'), 'x');
   for (const command of commands.filter((one) => !others.includes(one)))
-    for (const dataDir of ['verify', 'restore', 'repair', 'key create'].includes(command) ? [join(place, 'absent'), foreign] : [foreign]) {
+    for (const dataDir of ['verify', 'restore', 'repair', 'key create'].includes(command)
+      ? [join(place, 'absent'), foreign]
+      : [foreign]) {
       const words = [...command.split(' '), ...(args[command] ?? [])].map((word) =>
         /^(?:absent|copy)/.test(word) ? join(place, word) : word,
       );
@@ -267,31 +314,42 @@ await t.test('no command makes anything where there is no instance, and each say
   t.same(readdirSync(foreign), ['thesis.txt']);
 });
 
-await t.test('root is refused beside stores, or in a directory, of another user', { skip: process.getuid?.() !== 0 }, async (t) => {
-  const place = temporaryDirectory(t);
-  const file = join(place, 'events.db');
-  const refused = { code: 1, stdout: '', stderr: /^sealpost: \S+ belongs to uid 54321, .*run this as that user \(sudo -u '#54321' …\)\n$/ };
-  for (const made of [[], ['events.db']]) {
-    if (made.length > 0) writeFileSync(file, '');
-    // The owner of the stores counts before that of the directory.
-    chownSync(made.length > 0 ? file : place, 54_321, 54_321);
-    if (made.length > 0) chownSync(place, 0, 0);
-    for (const words of [
-      'serve',
-      'rebuild',
-      'verify',
-      'clock confirm',
-      'key create --name x',
-      'repair read-models',
-      `backup ${place}/copy`,
-    ]) {
-      t.match(await runCommand(words.split(' '), { SEALPOST_DATA_DIR: place }), refused, words);
-      t.same(readdirSync(place), made, words);
+await t.test(
+  'root is refused beside stores, or in a directory, of another user',
+  { skip: process.getuid?.() !== 0 },
+  async (t) => {
+    const place = temporaryDirectory(t);
+    const file = join(place, 'events.db');
+    const refused = {
+      code: 1,
+      stdout: '',
+      stderr: /^sealpost: \S+ belongs to uid 54321, .*run this as that user \(sudo -u '#54321' …\)\n$/,
+    };
+    for (const made of [[], ['events.db']]) {
+      if (made.length > 0) writeFileSync(file, '');
+      // The owner of the stores counts before that of the directory.
+      chownSync(made.length > 0 ? file : place, 54_321, 54_321);
+      if (made.length > 0) chownSync(place, 0, 0);
+      for (const words of [
+        'serve',
+        'rebuild',
+        'verify',
+        'clock confirm',
+        'key create --name x',
+        'repair read-models',
+        `backup ${place}/copy`,
+      ]) {
+        t.match(await runCommand(words.split(' '), { SEALPOST_DATA_DIR: place }), refused, words);
+        t.same(readdirSync(place), made, words);
+      }
+      t.match(await runCommand(['doctor'], { SEALPOST_DATA_DIR: place }), {
+        code: 2,
+        stdout: /^FAULT +data: \S+ belongs to uid 54321, /m,
+      });
+      t.same(readdirSync(place), made);
     }
-    t.match(await runCommand(['doctor'], { SEALPOST_DATA_DIR: place }), { code: 2, stdout: /^FAULT +data: \S+ belongs to uid 54321, /m });
-    t.same(readdirSync(place), made);
-  }
-});
+  },
+);
 
 await t.test('serve makes no data beside files of others, unless it is told where', async (t) => {
   const place = temporaryDirectory(t);
@@ -330,7 +388,11 @@ await t.test('a fault is said once, and in words', async (t) => {
     ['template', 'preview', 'order-confirmation', '--variables', absent],
     ['verify', '--export', absent],
   ])
-    t.match(await run(...words), { code: 1, stdout: '', stderr: `sealpost: ${absent}: it is not there\n` }, words.join(' '));
+    t.match(
+      await run(...words),
+      { code: 1, stdout: '', stderr: `sealpost: ${absent}: it is not there\n` },
+      words.join(' '),
+    );
   t.match(await run('team', 'set', '--from', 'nobody'), {
     code: 1,
     stderr: /^sealpost: from is not a valid email address: the address has no @\n$/,

@@ -1,4 +1,7 @@
-/** What `sealpost team billing` counts of the month in which a team becomes metered, from read models that follow the log. */
+/**
+ * What `sealpost team billing` counts of the month in which a team becomes metered, from read models that follow the
+ * log.
+ */
 import t from 'tap';
 import { usedInMonth } from '../../src/cli/billing.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
@@ -22,25 +25,34 @@ const opened = async (t: Parameters<typeof openDocuments>[0]) => {
     for await (const { events } of deps.eventLog.readAll(0)) recorded.push(...events);
     await projectIn(readModels, emailsProjection({ retentionMs: 400 * DAY_MS, archiveMs: 400 * DAY_MS }), recorded);
   };
-  const used = usedInMonth({ eventLog: deps.eventLog, keys: world.keys, readModels, clock, limits: defaultLimits }, TEAM);
+  const used = usedInMonth(
+    { eventLog: deps.eventLog, keys: world.keys, readModels, clock, limits: defaultLimits },
+    TEAM,
+  );
   return { ...world, project, used };
 };
 
-void t.test('a team that becomes metered has what is left of its quota, cancelled emails and those of others not counted', async (t) => {
-  const { commands, deps, project, used } = await opened(t);
-  await commands.createTemplate(stranger, welcome);
-  for (let sent = 0; sent < 3; sent += 1) await commands.sendEmail(caller, simple());
-  const { body } = await commands.sendEmail(caller, simple({ scheduledAt: new Date(Date.parse(T0) + DAY_MS).toISOString() }));
-  await commands.cancelEmail(caller, body.id as EmailId);
-  await project();
-  await commands.sendEmail(stranger, simple());
-  await changeBilling(deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 4 }, cause, used);
-  t.strictSame((await deps.credits.quote(TEAM)).emailQuota, { used: 3, limit: 4, remaining: 1 });
-  await commands.sendEmail(caller, simple());
-  await t.rejects(commands.sendEmail(caller, simple()), { code: 'QUOTA_EXCEEDED' });
-  await project();
-  t.strictSame(await used('2029-12'), { emails: 0, attachments: 0 }, 'of another month nothing');
-});
+void t.test(
+  'a team that becomes metered has what is left of its quota, cancelled emails and those of others not counted',
+  async (t) => {
+    const { commands, deps, project, used } = await opened(t);
+    await commands.createTemplate(stranger, welcome);
+    for (let sent = 0; sent < 3; sent += 1) await commands.sendEmail(caller, simple());
+    const { body } = await commands.sendEmail(
+      caller,
+      simple({ scheduledAt: new Date(Date.parse(T0) + DAY_MS).toISOString() }),
+    );
+    await commands.cancelEmail(caller, body.id as EmailId);
+    await project();
+    await commands.sendEmail(stranger, simple());
+    await changeBilling(deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 4 }, cause, used);
+    t.strictSame((await deps.credits.quote(TEAM)).emailQuota, { used: 3, limit: 4, remaining: 1 });
+    await commands.sendEmail(caller, simple());
+    await t.rejects(commands.sendEmail(caller, simple()), { code: 'QUOTA_EXCEEDED' });
+    await project();
+    t.strictSame(await used('2029-12'), { emails: 0, attachments: 0 }, 'of another month nothing');
+  },
+);
 
 void t.test('emails that are not counted yet are waited for', async (t) => {
   const { commands, clock, project, used } = await opened(t);

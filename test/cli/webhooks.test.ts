@@ -37,14 +37,20 @@ const subscriptions = async (): Promise<readonly WebhookRecord[]> => {
 
 await t.test('what becomes of a mail is printed, and what is not signed is refused', async (t) => {
   const listener = listening();
-  const url = await eventually('it listens', () => /arrive on (http:\/\/127\.0\.0\.1:\d+\/)/.exec(listener.output())?.[1]);
+  const url = await eventually(
+    'it listens',
+    () => /arrive on (http:\/\/127\.0\.0\.1:\d+\/)/.exec(listener.output())?.[1],
+  );
   await eventually('it has a subscription', async () => (await subscriptions()).length === 1);
   await call(key, 'POST', '/api/emails/send', sendBody());
   for (const kind of ['email.queued', 'email.sent', 'email.delivered']) {
     const line = new RegExp(`${kind.replace('.', '\\.')} .*ada@example\\.com  .*  evt_`);
     await eventually(`it is told of ${kind}`, () => line.test(listener.output()));
   }
-  const headers = { 'x-service-timestamp': String(Math.floor(Date.now() / 1_000)), 'x-service-signature': `v1=${'0'.repeat(64)}` };
+  const headers = {
+    'x-service-timestamp': String(Math.floor(Date.now() / 1_000)),
+    'x-service-signature': `v1=${'0'.repeat(64)}`,
+  };
   t.equal((await fetch(url, { method: 'POST', body: '{}', headers })).status, 401);
   t.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401);
   for (const reason of ['X-Service-Signature is wrong', 'X-Service-Timestamp is not of now'])

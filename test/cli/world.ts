@@ -2,7 +2,13 @@
 import type { Test } from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { copyFounded } from '../support/founded.js';
-import { runCommand, startServer, type Finished, type ServerProcess, type Settings } from '../support/server-process.js';
+import {
+  runCommand,
+  startServer,
+  type Finished,
+  type ServerProcess,
+  type Settings,
+} from '../support/server-process.js';
 
 type Answer = Readonly<{ status: number; headers: Headers; body: Record<string, unknown> }>;
 
@@ -46,10 +52,17 @@ export const openCliWorld = async (t: Test, more: Settings = {}): Promise<CliWor
     call: async (key, method, path, body) => {
       const response = await fetch(base + path, {
         method,
-        headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as Record<string, unknown>,
+      };
     },
     createKey: async (...args) => {
       const { code, stdout, stderr } = await run('key', 'create', '--json', ...args);

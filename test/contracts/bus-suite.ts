@@ -1,6 +1,13 @@
 /** What every bus must do, in process or not. */
 import type { Test } from 'tap';
-import { priorities, priorityShares, type Bus, type Pointer, type Priority, type Work } from '../../src/domain/ports/bus.js';
+import {
+  priorities,
+  priorityShares,
+  type Bus,
+  type Pointer,
+  type Priority,
+  type Work,
+} from '../../src/domain/ports/bus.js';
 
 export type BusHarness = Readonly<{
   open: (options: Readonly<{ pointersMax: number }>) => Promise<Bus>;
@@ -44,7 +51,9 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
   const withBus = async (
     t: Test,
     pointersMax = 100,
-  ): Promise<Readonly<{ bus: Bus; consume: (maxInFlight: number, processor?: string) => AsyncIterator<Work>; stop: () => void }>> => {
+  ): Promise<
+    Readonly<{ bus: Bus; consume: (maxInFlight: number, processor?: string) => AsyncIterator<Work>; stop: () => void }>
+  > => {
     const bus = await harness.open({ pointersMax });
     const stopping = new AbortController();
     t.teardown(async () => {
@@ -53,7 +62,8 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     });
     return {
       bus,
-      consume: (maxInFlight, processor = 'p') => bus.consume(processor, { maxInFlight, signal: stopping.signal })[Symbol.asyncIterator](),
+      consume: (maxInFlight, processor = 'p') =>
+        bus.consume(processor, { maxInFlight, signal: stopping.signal })[Symbol.asyncIterator](),
       stop: () => stopping.abort(),
     };
   };
@@ -101,7 +111,10 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     const shares = priorities.reduce((sum, priority) => sum + priorityShares[priority], 0);
     for (const priority of priorities) {
       const expected = (240 * priorityShares[priority]) / shares;
-      t.ok(counts[priority] >= expected / 2 && counts[priority] <= expected * 2, `${priority}: ${counts[priority]} of 240`);
+      t.ok(
+        counts[priority] >= expected / 2 && counts[priority] <= expected * 2,
+        `${priority}: ${counts[priority]} of 240`,
+      );
     }
   });
 
@@ -212,22 +225,25 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     await bus.whenRoom('p', { priority: 'low' }, never.signal);
   });
 
-  void t.test('the signal ends a consumer and a wait for room; work that is out may still be acknowledged', async (t) => {
-    const { bus, consume, stop } = await withBus(t, 1);
-    await bus.publish('p', [pointer('a')]);
-    const work = consume(1);
-    const a = await take(work);
-    const next = work.next();
-    const aborting = new AbortController();
-    const room = bus.whenRoom('p', { priority: 'normal' }, aborting.signal);
-    t.ok(await isOpen(room));
-    aborting.abort();
-    await room;
-    stop();
-    t.equal((await next).done, true);
-    await a.ack();
-    await hasDepth(bus, 0);
-  });
+  void t.test(
+    'the signal ends a consumer and a wait for room; work that is out may still be acknowledged',
+    async (t) => {
+      const { bus, consume, stop } = await withBus(t, 1);
+      await bus.publish('p', [pointer('a')]);
+      const work = consume(1);
+      const a = await take(work);
+      const next = work.next();
+      const aborting = new AbortController();
+      const room = bus.whenRoom('p', { priority: 'normal' }, aborting.signal);
+      t.ok(await isOpen(room));
+      aborting.abort();
+      await room;
+      stop();
+      t.equal((await next).done, true);
+      await a.ack();
+      await hasDepth(bus, 0);
+    },
+  );
 
   void t.test('nothing is lost between several consumers', async (t) => {
     const { bus, stop } = await withBus(t, 1_000);

@@ -1,9 +1,18 @@
 /** What every event store must do, embedded or distributed. */
 import type { Test } from 'tap';
-import type { AppendOutcome, EventBatch, EventStore, EventToStore, StoredEvent } from '../../src/domain/ports/event-store.js';
+import type {
+  AppendOutcome,
+  EventBatch,
+  EventStore,
+  EventToStore,
+  StoredEvent,
+} from '../../src/domain/ports/event-store.js';
 
 export type EventStoreHarness = Readonly<{
-  /** A client of the store of that name; a name not used before is an empty store, the same name again another client of the same store. */
+  /**
+   * A client of the store of that name; a name not used before is an empty store, the same name again another client of
+   * the same store.
+   */
   open: (place: string) => Promise<EventStore>;
   /** Such a client whose first append has its answer lost, after the events were written or before. */
   openLosing: (place: string, when: 'written' | 'not written') => Promise<EventStore>;
@@ -32,7 +41,8 @@ export const takeEvents = async (batches: AsyncIterable<EventBatch>, count: numb
   const taken: StoredEvent[] = [];
   let reached = 0;
   for await (const { events, position } of batches) {
-    if (position <= reached || position < (events.at(-1)?.position ?? 0)) throw new Error('the position of a batch must rise');
+    if (position <= reached || position < (events.at(-1)?.position ?? 0))
+      throw new Error('the position of a batch must rise');
     reached = position;
     taken.push(...events);
     if (taken.length >= count) break;
@@ -52,7 +62,8 @@ const append = async (
   return outcome;
 };
 
-const rises = (numbers: readonly number[]): boolean => numbers.every((number, index) => index === 0 || number > numbers[index - 1]!);
+const rises = (numbers: readonly number[]): boolean =>
+  numbers.every((number, index) => index === 0 || number > numbers[index - 1]!);
 const positions = (events: readonly StoredEvent[]): number[] => events.map((event) => event.position);
 const names = (events: readonly StoredEvent[]): string[] => events.map((event) => `${event.stream}@${event.revision}`);
 
@@ -76,7 +87,8 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       return store;
     };
     const open = async (): Promise<EventStore> => closing(await harness.open(place));
-    const losing = async (when: 'written' | 'not written'): Promise<EventStore> => closing(await harness.openLosing(place, when));
+    const losing = async (when: 'written' | 'not written'): Promise<EventStore> =>
+      closing(await harness.openLosing(place, when));
     // A subscription that waits need not keep a process alive; a test does.
     const alive = setInterval(() => undefined, 1_000);
     t.teardown(() => {
@@ -88,7 +100,14 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       if (opened === undefined) t.pass('it has no connection', { skip: true });
       return opened && { ...opened, store: closing(opened.store) };
     };
-    return { store: await open(), another: open, losing, breaking, signal: stopping.signal, stop: () => stopping.abort() };
+    return {
+      store: await open(),
+      another: open,
+      losing,
+      breaking,
+      signal: stopping.signal,
+      stop: () => stopping.abort(),
+    };
   };
   t.teardown(() => harness.close());
 
@@ -110,7 +129,11 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     t.same(await store.readLast('email-1'), second);
     const empty = await append(store, 'email-2', -1, [anEvent('c', { sealed: new Uint8Array(0) })]);
     t.ok(empty.position > done.position);
-    t.equal((await store.readLast('email-2'))?.sealed?.byteLength, 0, 'nothing sealed is not the same as no sealed part');
+    t.equal(
+      (await store.readLast('email-2'))?.sealed?.byteLength,
+      0,
+      'nothing sealed is not the same as no sealed part',
+    );
   });
 
   void t.test('a stream is read from a revision on, and a store that is empty says so', async (t) => {
@@ -132,7 +155,10 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const { store } = await fresh(t);
     await append(store, 'email-1', -1, [anEvent('a'), anEvent('b')]);
     for (const expected of [-1, 0, 2, 7])
-      t.same(await store.append('email-1', expected, [anEvent('x'), anEvent('y')]), { kind: 'conflict', actualRevision: 1 });
+      t.same(await store.append('email-1', expected, [anEvent('x'), anEvent('y')]), {
+        kind: 'conflict',
+        actualRevision: 1,
+      });
     t.same(await store.append('email-2', 0, [anEvent('x')]), { kind: 'conflict', actualRevision: -1 });
     t.equal((await append(store, 'email-1', 1, [anEvent('c')])).revision, 2);
     await harness.settle();
@@ -146,7 +172,9 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const other = await another();
     const stores = [store, other];
     const outcomes = await Promise.all(
-      Array.from({ length: 300 }, (_, index) => stores[index % 2]!.append(`email-${index % 100}`, -1, [anEvent(`e${index}`)])),
+      Array.from({ length: 300 }, (_, index) =>
+        stores[index % 2]!.append(`email-${index % 100}`, -1, [anEvent(`e${index}`)]),
+      ),
     );
     const won = outcomes.flatMap((outcome) => (outcome.kind === 'done' ? [outcome.position] : []));
     t.equal(new Set(won).size, 100, 'no position is given twice');
@@ -180,7 +208,11 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     await harness.settle();
     t.same(await append(other, 'email-1', 1, more), second);
     t.same(await append(other, 'email-1', -1, events), first, 'whatever came after');
-    t.same(await other.append('email-1', -1, [events[0]!, anEvent('b')]), { kind: 'conflict', actualRevision: 3 }, 'only where all are');
+    t.same(
+      await other.append('email-1', -1, [events[0]!, anEvent('b')]),
+      { kind: 'conflict', actualRevision: 3 },
+      'only where all are',
+    );
     t.same(names(await takeEvents(store.readAll(0), 5)), ['email-1@0', 'email-1@1', 'email-1@2', 'email-1@3']);
   });
 
@@ -254,10 +286,14 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const { store } = await fresh(t);
     const types = ['EmailQueued.v1', 'EmailSent.v1', 'EmailDeleted.v1'] as const;
     for (let index = 0; index < 12; index += 1)
-      await append(store, `${index % 4 === 0 ? 'asset' : 'email'}-${index}`, -1, [anEvent('e', { type: types[index % 3]! })]);
+      await append(store, `${index % 4 === 0 ? 'asset' : 'email'}-${index}`, -1, [
+        anEvent('e', { type: types[index % 3]! }),
+      ]);
     await harness.settle();
     const head = await store.head();
-    const read = async (options: Readonly<{ types: readonly string[]; kinds?: readonly string[] }>): Promise<readonly string[]> => {
+    const read = async (
+      options: Readonly<{ types: readonly string[]; kinds?: readonly string[] }>,
+    ): Promise<readonly string[]> => {
       const found: StoredEvent[] = [];
       let reached = 0;
       for await (const { events, position } of store.readAll(0, { ...options, batchSize: 2 })) {
@@ -347,7 +383,10 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const subscription = takeEvents(store.subscribeAll(0, { kinds: ['template'], batchSize: 3, signal }), 20);
     await append(400, 800);
     const events = await subscription;
-    t.same(events.map((event) => event.stream).sort(), Array.from({ length: 20 }, (_, index) => `template-${index * 40}`).sort());
+    t.same(
+      events.map((event) => event.stream).sort(),
+      Array.from({ length: 20 }, (_, index) => `template-${index * 40}`).sort(),
+    );
     t.ok(rises(positions(events)));
   });
 
@@ -368,7 +407,9 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     await store.append('email-0', -1, [anEvent('x')]);
     const first = await slow.next();
     const quick = takeEvents(store.subscribeAll(0, { signal }), 101);
-    await Promise.all(Array.from({ length: 100 }, (_, index) => store.append(`email-${index + 1}`, -1, [anEvent('x')])));
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => store.append(`email-${index + 1}`, -1, [anEvent('x')])),
+    );
     const seen = await quick;
     t.equal(seen.length, 101);
     const rest = await takeEvents({ [Symbol.asyncIterator]: () => slow }, 100);
@@ -393,26 +434,29 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     t.same(await subscription, []);
   });
 
-  void t.test('a subscription whose connection breaks off goes on where it was, nothing skipped, nothing twice', async (t) => {
-    const { store, breaking, signal } = await fresh(t);
-    const client = await breaking();
-    if (client === undefined) return;
-    const all = takeEvents(client.store.subscribeAll(0, { batchSize: 7, signal }), 200);
-    const few = takeEvents(client.store.subscribeAll(0, { kinds: ['template'], signal }), 20);
-    for (let index = 0; index < 200; index += 1) {
-      await append(store, `${index % 10 === 0 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
-      if (index % 40 === 20) client.breakOff();
-    }
-    const seen = await all;
-    t.same(positions(seen), positions(await takeEvents(store.readAll(0), 201)));
-    t.same(names(await few), names(seen.filter(({ stream }) => stream.startsWith('template-'))));
-    const { position } = await append(store, 'email-last', -1, [anEvent('x')]);
-    client.breakOff();
-    for await (const batch of client.store.subscribeAll(positions(seen).at(-1)!, { kinds: ['template'], signal })) {
-      t.same(batch, { events: [], position }, 'it tells how far it is, where nothing is for it');
-      break;
-    }
-  });
+  void t.test(
+    'a subscription whose connection breaks off goes on where it was, nothing skipped, nothing twice',
+    async (t) => {
+      const { store, breaking, signal } = await fresh(t);
+      const client = await breaking();
+      if (client === undefined) return;
+      const all = takeEvents(client.store.subscribeAll(0, { batchSize: 7, signal }), 200);
+      const few = takeEvents(client.store.subscribeAll(0, { kinds: ['template'], signal }), 20);
+      for (let index = 0; index < 200; index += 1) {
+        await append(store, `${index % 10 === 0 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
+        if (index % 40 === 20) client.breakOff();
+      }
+      const seen = await all;
+      t.same(positions(seen), positions(await takeEvents(store.readAll(0), 201)));
+      t.same(names(await few), names(seen.filter(({ stream }) => stream.startsWith('template-'))));
+      const { position } = await append(store, 'email-last', -1, [anEvent('x')]);
+      client.breakOff();
+      for await (const batch of client.store.subscribeAll(positions(seen).at(-1)!, { kinds: ['template'], signal })) {
+        t.same(batch, { events: [], position }, 'it tells how far it is, where nothing is for it');
+        break;
+      }
+    },
+  );
 
   void t.test('a reading of all events whose connection breaks off goes on where it was', async (t) => {
     const { store, breaking } = await fresh(t);
@@ -441,33 +485,38 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     t.equal(await client.store.head(), read.at(-1)!.position);
   });
 
-  void t.test('of appends whose connection breaks off again and again none is lost and none is written twice', async (t) => {
-    const { store, breaking } = await fresh(t);
-    const client = await breaking();
-    if (client === undefined) return;
-    let outcomes = 0;
-    const until = async (stream: string): Promise<void> => {
-      const events = [anEvent('a'), anEvent('b')];
-      for (;;) {
-        const outcome = await client.store.append(stream, -1, events).catch((): undefined => undefined);
-        outcomes += 1;
-        if (outcomes % 25 === 0) client.breakOff();
-        if (outcome?.kind === 'done') return;
-        if (outcome?.kind === 'conflict') throw new Error('its own events are no conflict');
-      }
-    };
-    await Promise.all(Array.from({ length: 200 }, (_, index) => until(`email-${index}`)));
-    await harness.settle();
-    const read = await takeEvents(store.readAll(0), 401);
-    t.equal(read.length, 400);
-    t.equal(new Set(read.map(({ eventId }) => eventId)).size, 400);
-  });
+  void t.test(
+    'of appends whose connection breaks off again and again none is lost and none is written twice',
+    async (t) => {
+      const { store, breaking } = await fresh(t);
+      const client = await breaking();
+      if (client === undefined) return;
+      let outcomes = 0;
+      const until = async (stream: string): Promise<void> => {
+        const events = [anEvent('a'), anEvent('b')];
+        for (;;) {
+          const outcome = await client.store.append(stream, -1, events).catch((): undefined => undefined);
+          outcomes += 1;
+          if (outcomes % 25 === 0) client.breakOff();
+          if (outcome?.kind === 'done') return;
+          if (outcome?.kind === 'conflict') throw new Error('its own events are no conflict');
+        }
+      };
+      await Promise.all(Array.from({ length: 200 }, (_, index) => until(`email-${index}`)));
+      await harness.settle();
+      const read = await takeEvents(store.readAll(0), 401);
+      t.equal(read.length, 400);
+      t.equal(new Set(read.map(({ eventId }) => eventId)).size, 400);
+    },
+  );
 
   void t.test('where appends at the same revision race, one is done and the loser reads it', async (t) => {
     const { store, another } = await fresh(t);
     const stores = [store, await another()];
     for (let revision = -1; revision < 20; revision += 1) {
-      const outcomes = await Promise.all(stores.map((one, index) => one.append('team-1', revision, [anEvent(`${revision} ${index}`)])));
+      const outcomes = await Promise.all(
+        stores.map((one, index) => one.append('team-1', revision, [anEvent(`${revision} ${index}`)])),
+      );
       t.same(outcomes.map(({ kind }) => kind).toSorted(), ['conflict', 'done']);
       const lost = outcomes.findIndex(({ kind }) => kind === 'conflict');
       t.match(outcomes[lost], { actualRevision: revision + 1 });

@@ -49,13 +49,16 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
       changed[index] = changed[index]! ^ 1;
       t.throws(() => one.open(changed, 'event-1'), `byte ${index}`);
     }
-    for (const length of [0, 5, 27, sealed.byteLength - 1]) t.throws(() => one.open(sealed.subarray(0, length), 'event-1'));
+    for (const length of [0, 5, 27, sealed.byteLength - 1])
+      t.throws(() => one.open(sealed.subarray(0, length), 'event-1'));
   });
 
   void t.test('each call is given a key and an id of its own, however many ask at once, from wherever', async (t) => {
     const { keys, another } = await fresh(t);
     const other = await another();
-    const made = await Promise.all(Array.from({ length: 1_000 }, (_, index) => (index % 2 === 0 ? keys : other).create()));
+    const made = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => (index % 2 === 0 ? keys : other).create()),
+    );
     t.equal(new Set(made.map(({ id }) => id)).size, made.length);
     const sealed = made.map(({ key }) => key.seal(Buffer.from('x'), 'c'));
     made.forEach((_, index) => t.throws(() => made[(index + 1) % made.length]!.key.open(sealed[index]!, 'c')));
@@ -125,7 +128,10 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
     const found = await reopened.getMany([kept.id, gone.id]);
     t.same([...found.keys()], [kept.id]);
     t.same(found.get(kept.id)?.open(sealed, 'c'), Buffer.from('x'));
-    t.notOk([kept.id, gone.id].includes((await reopened.create()).id), 'what was made ahead before is not given out again');
+    t.notOk(
+      [kept.id, gone.id].includes((await reopened.create()).id),
+      'what was made ahead before is not given out again',
+    );
   });
 
   void t.test('a mark that is set is there for every client, and after opening again', async (t) => {

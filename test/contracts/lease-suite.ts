@@ -37,7 +37,8 @@ export const leaseSuite = (t: Test, harness: LeaseHarness): void => {
     t.equal(given.length, 1);
     t.match(given[0], { name: 'relay', holder: /^holder-/ });
     t.ok(Number.isInteger(given[0]!.fence) && given[0]!.fence > 0);
-    for (const client of clients) t.match(await client.read('relay'), { holder: given[0]!.holder, fence: given[0]!.fence });
+    for (const client of clients)
+      t.match(await client.read('relay'), { holder: given[0]!.holder, fence: given[0]!.fence });
   });
 
   void t.test('names do not touch each other', async (t) => {
@@ -77,14 +78,17 @@ export const leaseSuite = (t: Test, harness: LeaseHarness): void => {
     }
   });
 
-  void t.test('a lease that has ended cannot be renewed, even where nobody took it: others have seen it free', async (t) => {
-    const { leases } = await fresh(t);
-    const first = (await leases.acquire('relay', 'a', TTL_MS))!;
-    await harness.pass(TTL_MS + 1);
-    t.equal(await leases.renew(first, TTL_MS), undefined);
-    const again = (await leases.acquire('relay', 'a', TTL_MS))!;
-    t.ok(again.fence > first.fence);
-  });
+  void t.test(
+    'a lease that has ended cannot be renewed, even where nobody took it: others have seen it free',
+    async (t) => {
+      const { leases } = await fresh(t);
+      const first = (await leases.acquire('relay', 'a', TTL_MS))!;
+      await harness.pass(TTL_MS + 1);
+      t.equal(await leases.renew(first, TTL_MS), undefined);
+      const again = (await leases.acquire('relay', 'a', TTL_MS))!;
+      t.ok(again.fence > first.fence);
+    },
+  );
 
   void t.test('who holds the name is given it again with the same fence: the answer may have been lost', async (t) => {
     const { leases } = await fresh(t);
@@ -148,7 +152,8 @@ export const leaseSuite = (t: Test, harness: LeaseHarness): void => {
               throw new Error('free, but refused');
             if (lease === undefined) continue;
             if (lease.fence < lastFence) throw new Error('the fence went back');
-            if (lease.fence === lastFence && own?.lease.fence !== lastFence) throw new Error('a new holder has an old fence');
+            if (lease.fence === lastFence && own?.lease.fence !== lastFence)
+              throw new Error('a new holder has an old fence');
             lastFence = lease.fence;
             held.set(client, { lease, leftMs: ms });
           } else if (own !== undefined) {

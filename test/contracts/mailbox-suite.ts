@@ -135,7 +135,11 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
       t.equal((await mailbox.raw(entry.id))?.toString(), odd[odd.length - 1 - index]);
       t.ok(await mailbox.get(entry.id));
     }
-    t.match(entries.at(-1), { from: { address: '', name: '' }, to: [{ address: 'anna@example.org', name: '' }], subject: '' });
+    t.match(entries.at(-1), {
+      from: { address: '', name: '' },
+      to: [{ address: 'anna@example.org', name: '' }],
+      subject: '',
+    });
   });
 
   void t.test('newest first, in pages, stable; the oldest go when there are too many', async (t) => {
@@ -143,7 +147,10 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
     for (let count = 1; count <= 8; count += 1) await deliver(envelope, plain(String(count)));
     const subjects = async (page: number): Promise<readonly string[]> =>
       (await mailbox.list({ page, limit: 2 })).entries.map((entry) => entry.subject);
-    t.same([await subjects(1), await subjects(2), await subjects(3), await subjects(4)], [['8', '7'], ['6', '5'], ['4'], []]);
+    t.same(
+      [await subjects(1), await subjects(2), await subjects(3), await subjects(4)],
+      [['8', '7'], ['6', '5'], ['4'], []],
+    );
     t.equal((await mailbox.list({ page: 1, limit: 2 })).total, 5);
     const ids = (await mailbox.list({ page: 1, limit: 5 })).entries.map((entry) => entry.id);
     t.equal(new Set(ids).size, 5);
@@ -184,7 +191,8 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
       'Message-ID: <two@example.com>',
       'X: y',
     ];
-    for (const header of headers) await deliver(envelope, Buffer.concat([Buffer.from(`${header}\r\n`), plain(header.slice(-18))]));
+    for (const header of headers)
+      await deliver(envelope, Buffer.concat([Buffer.from(`${header}\r\n`), plain(header.slice(-18))]));
     await mailbox.forgetCopies('<one@example.com>');
     await mailbox.forgetCopies('<never@example.com>');
     t.same(

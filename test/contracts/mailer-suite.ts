@@ -45,12 +45,20 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     options: SmtpScriptOptions & { silenceMs?: number; connectionsMax?: number } = {},
   ): Promise<Opened> => {
     const server = await openSmtpScript({ ...options, ...(script === undefined ? {} : { script }) });
-    const mailer = harness.open({ url: server.url, connectionsMax: options.connectionsMax ?? 2, silenceMs: options.silenceMs ?? 5_000 });
+    const mailer = harness.open({
+      url: server.url,
+      connectionsMax: options.connectionsMax ?? 2,
+      silenceMs: options.silenceMs ?? 5_000,
+    });
     t.teardown(async () => {
       await server.close();
       await mailer.close();
     });
-    return { mailer, server, send: (to = ['anna@example.org'], signal = never()) => sendBy(mailer, message(to), { signal }) };
+    return {
+      mailer,
+      server,
+      send: (to = ['anna@example.org'], signal = never()) => sendBy(mailer, message(to), { signal }),
+    };
   };
   const summary = (outcome: DeliveryOutcome) =>
     outcome.recipients.map(({ result, replyCode, enhancedCode, rule }) => [result, replyCode, enhancedCode, rule]);
@@ -60,7 +68,13 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     const outcome = await send(['anna@example.org', 'bo@example.org']);
     t.same(
       outcome.recipients,
-      [0, 1].map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', text: '250 2.0.0 queued' })),
+      [0, 1].map(() => ({
+        result: 'accepted',
+        replyCode: 250,
+        enhancedCode: '2.0.0',
+        rule: 'accepted',
+        text: '250 2.0.0 queued',
+      })),
     );
     t.equal(outcome.host, mailer.host);
     t.ok(Number.isInteger(outcome.durationMs) && outcome.durationMs >= 0);
@@ -72,7 +86,11 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
 
   void t.test('the empty sender of a bounce', async (t) => {
     const { mailer, server } = await opened(t);
-    await sendBy(mailer, { ...message(['anna@example.org']), envelope: { from: '', to: ['anna@example.org'] } }, { signal: never() });
+    await sendBy(
+      mailer,
+      { ...message(['anna@example.org']), envelope: { from: '', to: ['anna@example.org'] } },
+      { signal: never() },
+    );
     t.equal(server.received[0]?.envelope.from, '');
   });
 
@@ -87,9 +105,13 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
   });
 
   void t.test('a server without extensions', async (t) => {
-    const { server, send } = await opened(t, (moment) => (moment.step === 'ehlo' ? reply('502 5.5.1 EHLO is too new') : undefined), {
-      extensions: [],
-    });
+    const { server, send } = await opened(
+      t,
+      (moment) => (moment.step === 'ehlo' ? reply('502 5.5.1 EHLO is too new') : undefined),
+      {
+        extensions: [],
+      },
+    );
     t.same(
       summary(await send(['a@b.cd', 'e@f.gh'])).map((one) => one[0]),
       ['accepted', 'accepted'],
@@ -222,7 +244,8 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
       const aborting = new AbortController();
       const outcome = send(['a@b.cd', 'e@f.gh'], aborting.signal);
       const verb = { mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', message: 'DATA' }[step];
-      while (!server.commands.some((line) => line.includes(verb))) await new Promise((resolve) => setImmediate(resolve));
+      while (!server.commands.some((line) => line.includes(verb)))
+        await new Promise((resolve) => setImmediate(resolve));
       aborting.abort();
       t.same(summary(await outcome), [
         ['deferred', null, null, 'aborted'],
@@ -243,7 +266,8 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     const holding = send(['a@b.cd'], first.signal);
     const second = new AbortController();
     const waiting = send(['a@b.cd'], second.signal);
-    while (!server.commands.some((line) => line.endsWith('DATA'))) await new Promise((resolve) => setImmediate(resolve));
+    while (!server.commands.some((line) => line.endsWith('DATA')))
+      await new Promise((resolve) => setImmediate(resolve));
     second.abort();
     t.same(summary(await waiting), [['deferred', null, null, 'given-up']]);
     first.abort();
@@ -254,7 +278,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     let resolve = (): void => {};
     return { promise: new Promise<void>((open) => (resolve = open)), resolve: () => resolve() };
   };
-  /** A use of a connection that sends, and ends, when the test says so; `called`: whether it has the connection, and the outcome. */
+  /**
+   * A use of a connection that sends, and ends, when the test says so; `called`: whether it has the connection, and the
+   * outcome.
+   */
   const inSteps = (mailer: Mailer, name: string) => {
     const begin = gate();
     const end = gate();
@@ -276,28 +303,31 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     while (!holds()) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  void t.test('a message begins when a connection is ready, and only as many begin as there are connections', async (t) => {
-    const { mailer, server } = await opened(t, undefined, { connectionsMax: 2 });
-    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => inSteps(mailer, name));
-    const begun = () => all.filter(({ called }) => called.begin > 0).length;
-    await when(() => begun() === 2);
-    await turns();
-    t.equal(begun(), 2);
-    t.notOk(
-      server.commands.some((line) => line.includes('MAIL')),
-      'nothing of a message is said before it has begun',
-    );
-    for (const { begin, end } of all) {
-      begin.resolve();
-      end.resolve();
-    }
-    t.same(
-      (await Promise.all(all.map(({ done }) => done))).map(({ kind }) => kind),
-      all.map(() => 'used'),
-    );
-    t.ok(all.every(({ called }) => called.begin === 1 && called.end === 1));
-    t.equal(server.accepted().length, 5);
-  });
+  void t.test(
+    'a message begins when a connection is ready, and only as many begin as there are connections',
+    async (t) => {
+      const { mailer, server } = await opened(t, undefined, { connectionsMax: 2 });
+      const all = ['a', 'b', 'c', 'd', 'e'].map((name) => inSteps(mailer, name));
+      const begun = () => all.filter(({ called }) => called.begin > 0).length;
+      await when(() => begun() === 2);
+      await turns();
+      t.equal(begun(), 2);
+      t.notOk(
+        server.commands.some((line) => line.includes('MAIL')),
+        'nothing of a message is said before it has begun',
+      );
+      for (const { begin, end } of all) {
+        begin.resolve();
+        end.resolve();
+      }
+      t.same(
+        (await Promise.all(all.map(({ done }) => done))).map(({ kind }) => kind),
+        all.map(() => 'used'),
+      );
+      t.ok(all.every(({ called }) => called.begin === 1 && called.end === 1));
+      t.equal(server.accepted().length, 5);
+    },
+  );
 
   void t.test('on a connection no dialogue begins before the end of the one before is recorded', async (t) => {
     for (const last of ['accepted', 'closed'] as const) {
@@ -317,18 +347,21 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     }
   });
 
-  void t.test('a message that is not wanted any more, and one whose beginning fails, leave the connection to others', async (t) => {
-    const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
-    const wanted = { priority: 'normal', signal: never() } as const;
-    t.same(await mailer.lend(wanted, async () => 'not wanted'), { kind: 'used', result: 'not wanted' });
-    await t.rejects(
-      mailer.lend(wanted, () => Promise.reject(new Error('the disk is full'))),
-      /the disk is full/,
-    );
-    t.match(await send(), { recipients: [{ result: 'accepted' }] });
-    t.equal(server.connections(), 1);
-    t.equal(server.commands.filter((line) => line.includes('MAIL')).length, 1);
-  });
+  void t.test(
+    'a message that is not wanted any more, and one whose beginning fails, leave the connection to others',
+    async (t) => {
+      const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
+      const wanted = { priority: 'normal', signal: never() } as const;
+      t.same(await mailer.lend(wanted, async () => 'not wanted'), { kind: 'used', result: 'not wanted' });
+      await t.rejects(
+        mailer.lend(wanted, () => Promise.reject(new Error('the disk is full'))),
+        /the disk is full/,
+      );
+      t.match(await send(), { recipients: [{ result: 'accepted' }] });
+      t.equal(server.connections(), 1);
+      t.equal(server.commands.filter((line) => line.includes('MAIL')).length, 1);
+    },
+  );
 
   void t.test('a connection is lent for one message', async (t) => {
     const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
@@ -365,7 +398,9 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
   });
 
   void t.test('the server closes an idle connection: the next message goes out on a new one', async (t) => {
-    const { server, send } = await opened(t, (moment) => (moment.step === 'message' ? replyThenClose('250 2.0.0 queued, bye') : undefined));
+    const { server, send } = await opened(t, (moment) =>
+      moment.step === 'message' ? replyThenClose('250 2.0.0 queued, bye') : undefined,
+    );
     for (let count = 1; count <= 3; count += 1) {
       t.same(
         summary(await send()).map((one) => one[0]),
@@ -397,7 +432,8 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
   void t.test('close lets a dialogue under way end, answers who waits, and takes no more', async (t) => {
     const { mailer, server, send } = await opened(t, at('message', late(80)), { connectionsMax: 1 });
     const running = send();
-    while (!server.commands.some((line) => line.endsWith('DATA'))) await new Promise((resolve) => setImmediate(resolve));
+    while (!server.commands.some((line) => line.endsWith('DATA')))
+      await new Promise((resolve) => setImmediate(resolve));
     const waiting = send();
     const closing = mailer.close();
     t.same(summary(await waiting), [['deferred', null, null, 'given-up']]);

@@ -25,7 +25,10 @@ export const emailsSpec: CollectionSpec = {
 };
 export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
 
-export const anEmail = (seq: number, more: Readonly<Record<string, string | number | null | readonly string[]>> = {}): Document => ({
+export const anEmail = (
+  seq: number,
+  more: Readonly<Record<string, string | number | null | readonly string[]>> = {},
+): Document => ({
   id: `id-${String(seq).padStart(4, '0')}`,
   seq,
   position: seq,
@@ -38,7 +41,10 @@ export const anEmail = (seq: number, more: Readonly<Record<string, string | numb
 /** What a query answers of a document, however often it was written. */
 export const withoutPosition = ({ position: _, ...rest }: Document): Readonly<Record<string, unknown>> => rest;
 
-/** Writes documents, and removes others, as the next event would: all at the position to which it moves the checkpoint. Out: as they were put. */
+/**
+ * Writes documents, and removes others, as the next event would: all at the position to which it moves the checkpoint.
+ * Out: as they were put.
+ */
 export const put = async (
   store: ProjectionStore,
   documents: readonly Document[],

@@ -37,7 +37,12 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     t.same(await seqs(readModels, { where: { cost: { lte: 7 } } }), [5, 2, 1], 'numbers are compared as numbers');
     t.same(await seqs(readModels, { where: { cost: { eq: 10 } } }), [3]);
     t.same(await seqs(readModels, { where: { status: { eq: '7' } } }), [5], 'a string of digits stays a string');
-    t.same(await seqs(readModels, { where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } } }), [3, 2]);
+    t.same(
+      await seqs(readModels, {
+        where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } },
+      }),
+      [3, 2],
+    );
     t.same(await seqs(readModels, { where: { status: {} } }), [5, 4, 3, 2, 1]);
     t.same(await seqs(readModels, { where: { status: { eq: "' OR 1=1 --" } } }), []);
   });
@@ -62,7 +67,11 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
 
   void t.test('pages follow each other by place and by skipping, with the same result', async (t) => {
     const emails = Array.from({ length: 47 }, (_, index) =>
-      anEmail(index + 1, { cost: index % 5, status: index % 3 === 0 ? 'sent' : 'queued', text: `mail number ${index}` }),
+      anEmail(index + 1, {
+        cost: index % 5,
+        status: index % 3 === 0 ? 'sent' : 'queued',
+        text: `mail number ${index}`,
+      }),
     );
     const readModels = await filled(t, emails);
     const orders: readonly Omit<Query, 'limit'>[] = [
@@ -86,7 +95,9 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         page = await readModels.find('emails', {
           ...order,
           limit: 4,
-          ...(last !== undefined && (typeof value === 'string' || typeof value === 'number') ? { after: { value, seq: last.seq } } : {}),
+          ...(last !== undefined && (typeof value === 'string' || typeof value === 'number')
+            ? { after: { value, seq: last.seq } }
+            : {}),
         });
         byPlace.push(...page.map(({ seq }) => seq));
         bySkip.push(...(await seqs(readModels, { ...order, limit: 4, skip: bySkip.length })));
@@ -108,7 +119,14 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     t.equal(await readModels.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
     t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 100), 25);
     t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 7), 7);
-    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' }, status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
+    t.equal(
+      await readModels.count(
+        'emails',
+        { where: { teamId: { eq: 'team-1' }, status: { eq: 'sent' } }, search: 'berta' },
+        100,
+      ),
+      5,
+    );
     t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
   });
 
@@ -130,7 +148,8 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       t,
       texts.map((text, index) => anEmail(index + 1, { text })),
     );
-    const found = (search: string): Promise<number[]> => seqs(readModels, { where: { teamId: { eq: 'team-1' } }, search });
+    const found = (search: string): Promise<number[]> =>
+      seqs(readModels, { where: { teamId: { eq: 'team-1' } }, search });
     const expected: readonly (readonly [string, readonly number[]])[] = [
       ['100%', [1]],
       ['"sure"', [1]],
@@ -161,8 +180,26 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
   });
 
   void t.test('two characters are enough, at the end of a text too, and one where it is ideographic', async (t) => {
-    const texts = ['ab', 'xab', 'abx', 'b', 'a', '漢', '漢字', 'テスト 字', '가', 'x "*', '', '😀', '😀😃', 'é', 'ab\ufffd'];
-    const many = Array.from({ length: 1_300 }, (_, index) => anEmail(100 + index, { teamId: 'team-2', text: `${index} ab 漢` }));
+    const texts = [
+      'ab',
+      'xab',
+      'abx',
+      'b',
+      'a',
+      '漢',
+      '漢字',
+      'テスト 字',
+      '가',
+      'x "*',
+      '',
+      '😀',
+      '😀😃',
+      'é',
+      'ab\ufffd',
+    ];
+    const many = Array.from({ length: 1_300 }, (_, index) =>
+      anEmail(100 + index, { teamId: 'team-2', text: `${index} ab 漢` }),
+    );
     const readModels = await filled(t, [
       ...texts.map((text, index) => anEmail(index + 1, { text })),
       ...many,
@@ -198,74 +235,88 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search: ' 1' }, 5_000), 0);
   });
 
-  void t.test('terms are found whole, all of those that are asked for, with filters and a search beside them', async (t) => {
-    const emails = Array.from({ length: 4_000 }, (_, index) =>
-      anEmail(index + 1, {
-        teamId: index % 5 === 0 ? 'team-2' : 'team-1',
-        status: index % 700 === 13 ? 'bounced' : 'sent',
-        text: index % 11 === 0 ? '' : `anna${index % 40}@example.com`,
-        ...(index % 13 === 0 ? {} : { terms: ['tag:all', `number:${index % 1_900}`, `order:"${index % 3}" ü`] }),
-      }),
-    );
-    const readModels = await filled(t, emails);
-    const tested: readonly Readonly<{ where?: Query['where']; terms: readonly string[]; search?: string }>[] = [
-      { terms: ['tag:all'] },
-      { terms: ['tag:al'] },
-      { terms: ['number:17'] },
-      { terms: ['number:17', 'order:"2" ü'] },
-      { terms: ['order:"1" ü', 'tag:all'] },
-      { terms: ['tag:all'], search: 'anna7@' },
-      { terms: ['order:"1" ü'], search: 'a7' },
-      { terms: ['number:17'], search: 'example' },
-      { terms: ['tag:all'], where: { status: { eq: 'bounced' } } },
-      { terms: ['order:"0" ü'], where: { status: { eq: 'sent' } }, search: 'anna1' },
-      { terms: ['tag:none'], where: { status: { eq: 'sent' } } },
-    ];
-    for (const { where = {}, terms, search } of tested) {
-      const scoped = { teamId: { eq: 'team-1' }, ...where };
-      const expected = emails
-        .filter((email) => {
-          const own = (email['terms'] ?? []) as readonly string[];
-          const text = email['text'] as string;
-          return holds(email, scoped) && terms.every((term) => own.includes(term)) && (search === undefined || text.includes(search));
-        })
-        .map(({ seq }) => seq)
-        .reverse();
-      const query = { where: scoped, terms, ...(search === undefined ? {} : { search }) };
-      const what = JSON.stringify(query);
-      t.same(await seqs(readModels, { ...query, limit: 5_000 }), expected, what);
-      t.equal(await readModels.count('emails', query, 5_000), expected.length, what);
-      t.same(
-        await seqs(readModels, { ...query, limit: 3, after: { value: 2_000, seq: 2_000 } }),
-        expected.filter((seq) => seq < 2_000).slice(0, 3),
-        what,
+  void t.test(
+    'terms are found whole, all of those that are asked for, with filters and a search beside them',
+    async (t) => {
+      const emails = Array.from({ length: 4_000 }, (_, index) =>
+        anEmail(index + 1, {
+          teamId: index % 5 === 0 ? 'team-2' : 'team-1',
+          status: index % 700 === 13 ? 'bounced' : 'sent',
+          text: index % 11 === 0 ? '' : `anna${index % 40}@example.com`,
+          ...(index % 13 === 0 ? {} : { terms: ['tag:all', `number:${index % 1_900}`, `order:"${index % 3}" ü`] }),
+        }),
       );
-      const page = await readModels.findCounted('emails', { ...query, limit: 4, skip: 2 }, 900);
-      t.same(
-        page.documents.map(({ seq }) => seq),
-        expected.slice(2, 6),
-        what,
-      );
-      t.ok(page.isLowerBound ? page.count <= expected.length : page.count === expected.length, what);
-    }
-    const [found] = await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, terms: ['number:17'], limit: 1 });
-    t.equal(found?.['terms'], undefined, 'a query answers neither text nor terms');
-    await t.rejects(readModels.find('emails', { where: {}, terms: ['tag:all'], limit: 1 }), RangeError);
-    for (const wrong of [
-      { terms: ['a'] },
-      { text: '', terms: ['a\u0001b'] },
-      { text: '', terms: [] },
-      { text: 'a\u0001b' },
-      { text: '', terms: 'a' },
-    ])
-      await t.rejects(filled(t, [anEmail(1, wrong)]), TypeError);
-  });
+      const readModels = await filled(t, emails);
+      const tested: readonly Readonly<{ where?: Query['where']; terms: readonly string[]; search?: string }>[] = [
+        { terms: ['tag:all'] },
+        { terms: ['tag:al'] },
+        { terms: ['number:17'] },
+        { terms: ['number:17', 'order:"2" ü'] },
+        { terms: ['order:"1" ü', 'tag:all'] },
+        { terms: ['tag:all'], search: 'anna7@' },
+        { terms: ['order:"1" ü'], search: 'a7' },
+        { terms: ['number:17'], search: 'example' },
+        { terms: ['tag:all'], where: { status: { eq: 'bounced' } } },
+        { terms: ['order:"0" ü'], where: { status: { eq: 'sent' } }, search: 'anna1' },
+        { terms: ['tag:none'], where: { status: { eq: 'sent' } } },
+      ];
+      for (const { where = {}, terms, search } of tested) {
+        const scoped = { teamId: { eq: 'team-1' }, ...where };
+        const expected = emails
+          .filter((email) => {
+            const own = (email['terms'] ?? []) as readonly string[];
+            const text = email['text'] as string;
+            return (
+              holds(email, scoped) &&
+              terms.every((term) => own.includes(term)) &&
+              (search === undefined || text.includes(search))
+            );
+          })
+          .map(({ seq }) => seq)
+          .reverse();
+        const query = { where: scoped, terms, ...(search === undefined ? {} : { search }) };
+        const what = JSON.stringify(query);
+        t.same(await seqs(readModels, { ...query, limit: 5_000 }), expected, what);
+        t.equal(await readModels.count('emails', query, 5_000), expected.length, what);
+        t.same(
+          await seqs(readModels, { ...query, limit: 3, after: { value: 2_000, seq: 2_000 } }),
+          expected.filter((seq) => seq < 2_000).slice(0, 3),
+          what,
+        );
+        const page = await readModels.findCounted('emails', { ...query, limit: 4, skip: 2 }, 900);
+        t.same(
+          page.documents.map(({ seq }) => seq),
+          expected.slice(2, 6),
+          what,
+        );
+        t.ok(page.isLowerBound ? page.count <= expected.length : page.count === expected.length, what);
+      }
+      const [found] = await readModels.find('emails', {
+        where: { teamId: { eq: 'team-1' } },
+        terms: ['number:17'],
+        limit: 1,
+      });
+      t.equal(found?.['terms'], undefined, 'a query answers neither text nor terms');
+      await t.rejects(readModels.find('emails', { where: {}, terms: ['tag:all'], limit: 1 }), RangeError);
+      for (const wrong of [
+        { terms: ['a'] },
+        { text: '', terms: ['a\u0001b'] },
+        { text: '', terms: [] },
+        { text: 'a\u0001b' },
+        { text: '', terms: 'a' },
+      ])
+        await t.rejects(filled(t, [anEmail(1, wrong)]), TypeError);
+    },
+  );
 
   void t.test('terms that change, come or go are found as they are now, whether they waited or not', async (t) => {
     const { readModels } = await fresh(t);
     const store = await readModels.projection('emails', [emailsSpec]);
-    const filling = Array.from({ length: 1_200 }, (_, index) => anEmail(1_000 + index, { text: '', terms: ['tag:filling'] }));
-    const found = (term: string): Promise<number[]> => seqs(readModels, { where: { teamId: { eq: 'team-1' } }, terms: [term] });
+    const filling = Array.from({ length: 1_200 }, (_, index) =>
+      anEmail(1_000 + index, { text: '', terms: ['tag:filling'] }),
+    );
+    const found = (term: string): Promise<number[]> =>
+      seqs(readModels, { where: { teamId: { eq: 'team-1' } }, terms: [term] });
     for (const round of [0, 1]) {
       const [one, two, three] = [1, 2, 3].map((n) => round * 10 + n) as [number, number, number];
       await put(store, [
@@ -290,12 +341,19 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       t.same([await found('tag:a'), await found('tag:b')], [[], []]);
       await put(store, [], [anEmail(three).id]);
     }
-    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, terms: ['tag:filling'] }, 2_000), 1_200);
+    t.equal(
+      await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, terms: ['tag:filling'] }, 2_000),
+      1_200,
+    );
   });
 
   void t.test('one of several sets of conditions holds: their documents are one list in order', async (t) => {
     const emails = Array.from({ length: 300 }, (_, index) =>
-      anEmail(index + 1, { status: ['sent', 'queued', 'failed', 'lost'][index % 4]!, cost: index % 7, text: `anna ${index % 3}` }),
+      anEmail(index + 1, {
+        status: ['sent', 'queued', 'failed', 'lost'][index % 4]!,
+        cost: index % 7,
+        text: `anna ${index % 3}`,
+      }),
     );
     const readModels = await filled(t, emails);
     const where = { teamId: { eq: 'team-1' }, cost: { gte: 2 } };
@@ -317,7 +375,10 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         ],
         ({ status, cost }) => (status === 'sent' && Number(cost) < 4) || (status === 'lost' && cost === 2),
       ],
-      [[{ teamId: { eq: 'team-2' } }, { status: { eq: 'lost' }, teamId: { in: ['team-1', 'team-3'] } }], ({ status }) => status === 'lost'],
+      [
+        [{ teamId: { eq: 'team-2' } }, { status: { eq: 'lost' }, teamId: { in: ['team-1', 'team-3'] } }],
+        ({ status }) => status === 'lost',
+      ],
       [[{ status: { in: [] } }], () => false],
       [[], () => false],
     ];
@@ -344,7 +405,11 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         .map(({ seq }) => seq)
         .reverse();
       t.same(await seqs(readModels, { where, anyOf, search: 'anna 1', limit: 300 }), found, what);
-      t.same((await readModels.findCounted('emails', { where, anyOf, search: 'anna 1', limit: 2 }, 900)).count, found.length, what);
+      t.same(
+        (await readModels.findCounted('emails', { where, anyOf, search: 'anna 1', limit: 2 }, 900)).count,
+        found.length,
+        what,
+      );
     }
   });
 
@@ -360,7 +425,9 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     const expected = (query: Pick<Query, 'where'>, phrase: string): number[] =>
       emails
         .filter(
-          (email) => Object.entries(query.where).every(([field, { eq }]) => email[field] === eq) && String(email['text']).includes(phrase),
+          (email) =>
+            Object.entries(query.where).every(([field, { eq }]) => email[field] === eq) &&
+            String(email['text']).includes(phrase),
         )
         .map(({ seq }) => seq)
         .reverse();
@@ -481,9 +548,16 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       moved.map(({ seq }) => seq).reverse(),
     );
     const elsewhere = mixedEmails(many(8_000)).filter(
-      (email) => email['teamId'] === 'team-1' && typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq),
+      (email) =>
+        email['teamId'] === 'team-1' &&
+        typeof email['createdAt'] === 'string' &&
+        !moved.some(({ seq }) => seq === email.seq),
     );
-    const stayed = await seqs(readModels, { where: { ...team1, createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
+    const stayed = await seqs(readModels, {
+      where: { ...team1, createdAt: { lt: '2030-01-01' } },
+      search,
+      limit: 30_000,
+    });
     t.equal(
       stayed.join(),
       elsewhere
@@ -495,26 +569,41 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     const { createdAt: _, ...timeless }: Document = moved[1]!;
     await put(store, [timeless as Document]);
     await harness.settle();
-    t.same(await seqs(readModels, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
-    const unscoped = await seqs(readModels, { where: { ...team1, status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
+    t.same(await seqs(readModels, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), [
+      moved[2]!.seq,
+      moved[0]!.seq,
+    ]);
+    const unscoped = await seqs(readModels, {
+      where: { ...team1, status: { eq: String(moved[1]!['status']) } },
+      search,
+      limit: 30_000,
+    });
     t.ok(unscoped.includes(moved[1]!.seq), 'without a moment it is found by other filters');
   });
 
   void t.test('positions may lie anywhere up to 2^53: a search finds the newest first', async (t) => {
     const wide = [3, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 40 + 5, 2 ** 41, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER];
     const emails = wide.flatMap((seq, index) => [
-      { ...anEmail(seq, { text: `anna ${index}`, status: index % 2 === 0 ? 'sent' : 'queued' }), createdAt: '2026-01-01T00:00:00.000Z' },
+      {
+        ...anEmail(seq, { text: `anna ${index}`, status: index % 2 === 0 ? 'sent' : 'queued' }),
+        createdAt: '2026-01-01T00:00:00.000Z',
+      },
       ...(seq < 2 ** 50
         ? [{ ...anEmail(seq + 5, { text: `anna ${index}`, teamId: 'team-2' }), createdAt: '2026-01-01T00:00:00.000Z' }]
         : []),
     ]);
-    const many = Array.from({ length: 1_500 }, (_, index) => anEmail(2 ** 50 + index, { teamId: 'team-3', text: 'filling' }));
+    const many = Array.from({ length: 1_500 }, (_, index) =>
+      anEmail(2 ** 50 + index, { teamId: 'team-3', text: 'filling' }),
+    );
     const readModels = await filled(t, [...emails, ...many]);
     const newest = [...wide].reverse();
     const where = { teamId: { eq: 'team-1' } };
     t.same(await seqs(readModels, { where, search: 'anna' }), newest);
     t.same(await seqs(readModels, { where, search: 'anna', limit: 3 }), newest.slice(0, 3));
-    t.same(await seqs(readModels, { where, search: 'anna', limit: 3, after: { value: 2 ** 41, seq: 2 ** 41 } }), newest.slice(3, 6));
+    t.same(
+      await seqs(readModels, { where, search: 'anna', limit: 3, after: { value: 2 ** 41, seq: 2 ** 41 } }),
+      newest.slice(3, 6),
+    );
     t.same(await seqs(readModels, { where, sort: { field: 'createdAt', direction: 'desc' } }), newest);
     t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'anna' }, 100), 6);
   });
@@ -536,17 +625,27 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       const expected = emails
         .filter((email) => email['status'] === status && email['cost'] === cost)
         .sort((a, b) =>
-          String(a['createdAt']) < String(b['createdAt']) ? 1 : String(a['createdAt']) > String(b['createdAt']) ? -1 : b.seq - a.seq,
+          String(a['createdAt']) < String(b['createdAt'])
+            ? 1
+            : String(a['createdAt']) > String(b['createdAt'])
+              ? -1
+              : b.seq - a.seq,
         )
         .map(({ seq }) => seq);
-      t.same(await seqs(readModels, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }), expected);
+      t.same(
+        await seqs(readModels, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }),
+        expected,
+      );
       t.equal(await readModels.count('emails', { where }, Number.MAX_SAFE_INTEGER), expected.length);
       t.equal(await readModels.count('emails', { where }, 3), Math.min(3, expected.length));
     }
   });
 };
 
-/** Emails far apart in the log, of rising moments but for some that are out of order or have none; most statuses and costs are common, some rare. */
+/**
+ * Emails far apart in the log, of rising moments but for some that are out of order or have none; most statuses and
+ * costs are common, some rare.
+ */
 const mixedEmails = (count: number): Document[] =>
   Array.from({ length: count }, (_none, index) => {
     const dayAt = index % 401 === 0 ? 300 - index / 100 : index / 200;
@@ -557,7 +656,10 @@ const mixedEmails = (count: number): Document[] =>
       text: `${index % 4 === 0 ? 'berta' : 'anna'}${index}@example.com order ${index % 50}${index % 16 === 3 ? ' apart' : ''}`,
     });
     const seq = (index + 1) * 23;
-    const moment = index % 9_973 === 17 ? {} : { createdAt: new Date(Date.UTC(2026, 0, 1) + Math.round(dayAt * 86_400_000)).toISOString() };
+    const moment =
+      index % 9_973 === 17
+        ? {}
+        : { createdAt: new Date(Date.UTC(2026, 0, 1) + Math.round(dayAt * 86_400_000)).toISOString() };
     return { ...email, ...moment, seq, position: seq, id: `id-${String(seq).padStart(8, '0')}` };
   });
 

@@ -23,7 +23,11 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
     const start = await rebuild.store.checkpoint();
     t.equal(start.position, 0);
     t.ok(start.generation > before.generation);
-    await put(rebuild.store, [anEmail(2, { text: 'berta', status: 'sent' }), anEmail(3, { text: 'clara' }), anEmail(4)]);
+    await put(rebuild.store, [
+      anEmail(2, { text: 'berta', status: 'sent' }),
+      anEmail(3, { text: 'clara' }),
+      anEmail(4),
+    ]);
     await put(rebuild.store, [anEmail(3, { text: 'clara', status: 'sent' })], ['id-0004']);
     t.same(
       [...(await rebuild.store.getMany('emails', ['id-0001', 'id-0003'])).values()],
@@ -44,7 +48,9 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
         ],
       );
       t.same(
-        (await client.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'clara', limit: 9 })).map(({ id }) => id),
+        (await client.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'clara', limit: 9 })).map(
+          ({ id }) => id,
+        ),
         ['id-0003'],
       );
       t.equal(await client.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna' }, 9), 0);

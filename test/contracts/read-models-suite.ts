@@ -2,7 +2,15 @@
 import type { Test } from 'tap';
 import { documentsQuerySuite } from './read-models-query-suite.js';
 import { documentsRebuildSuite } from './read-models-rebuild-suite.js';
-import { anEmail, emailsSpec, placesOf, put, timersSpec, withoutPosition, type DocumentsHarness } from './read-models-fixtures.js';
+import {
+  anEmail,
+  emailsSpec,
+  placesOf,
+  put,
+  timersSpec,
+  withoutPosition,
+  type DocumentsHarness,
+} from './read-models-fixtures.js';
 import { CheckpointMoved, type Document, type Removal } from '../../src/domain/ports/read-models.js';
 
 export const documentsSuite = (t: Test, harness: DocumentsHarness): void => {
@@ -26,7 +34,14 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
   void t.test('documents are read as they were put, the searched text only by the projection', async (t) => {
     const { readModels } = await fresh(t);
     const store = await readModels.projection('emails', [emailsSpec, timersSpec]);
-    const email: Document = { ...anEmail(1), text: 'Anna 😀', tags: ['a', { b: null }], nothing: null, 'odd "name"': '\0', amount: 1.5 };
+    const email: Document = {
+      ...anEmail(1),
+      text: 'Anna 😀',
+      tags: ['a', { b: null }],
+      nothing: null,
+      'odd "name"': '\0',
+      amount: 1.5,
+    };
     const [first, second] = await put(store, [email, anEmail(2)]);
     await harness.settle();
     t.same(
@@ -59,7 +74,11 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     t.same(await store.checkpoint(), { ...start, position: 7 });
     for (const from of [start, { ...start, position: 6 }, { position: 7, generation: start.generation + 1 }]) {
       await t.rejects(
-        store.write([{ collection: 'emails', put: [{ ...anEmail(2), position: 8 }], remove: [{ id: 'id-0001', position: 8 }] }], from, 9),
+        store.write(
+          [{ collection: 'emails', put: [{ ...anEmail(2), position: 8 }], remove: [{ id: 'id-0001', position: 8 }] }],
+          from,
+          9,
+        ),
         CheckpointMoved,
       );
     }
@@ -73,7 +92,10 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     const store = await readModels.projection('emails', [emailsSpec]);
     const write = async (to: number, emails: readonly Document[], remove: readonly Removal[] = []): Promise<void> =>
       store.write([{ collection: 'emails', put: emails, remove }], await store.checkpoint(), to);
-    const at = (position: number, status: string): Document => ({ ...anEmail(1, { status, text: `text ${status}` }), position });
+    const at = (position: number, status: string): Document => ({
+      ...anEmail(1, { status, text: `text ${status}` }),
+      position,
+    });
     await write(20, [at(20, 'sent')]);
     await write(21, [at(20, 'queued')], [{ id: 'id-0001', position: 20 }]);
     await write(22, [at(7, 'queued')], [{ id: 'id-0001', position: 7 }]);
@@ -90,26 +112,37 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     t.match(await readModels.find('emails', { where: {}, limit: 9 }), [{ seq: 23, status: 'queued' }]);
   });
 
-  void t.test('a writer that wakes after another has gone on changes nothing, and what was removed stays so', async (t) => {
-    const { readModels, another } = await fresh(t);
-    const store = await readModels.projection('emails', [emailsSpec]);
-    const frozen = await (await another()).projection('emails', [emailsSpec]);
-    await put(store, [anEmail(1), anEmail(2)]);
-    const from = await frozen.checkpoint();
-    await put(store, [anEmail(1, { status: 'sent' })], ['id-0002']);
-    const late = [anEmail(1), anEmail(2), anEmail(3)].map((email) => ({ ...email, position: from.position + 1 }));
-    await t.rejects(frozen.write([{ collection: 'emails', put: late, remove: [] }], from, from.position + 1), CheckpointMoved);
-    await harness.settle();
-    t.match(await readModels.get('emails', 'id-0001'), { status: 'sent' });
-    t.equal(await readModels.get('emails', 'id-0002'), undefined);
-  });
+  void t.test(
+    'a writer that wakes after another has gone on changes nothing, and what was removed stays so',
+    async (t) => {
+      const { readModels, another } = await fresh(t);
+      const store = await readModels.projection('emails', [emailsSpec]);
+      const frozen = await (await another()).projection('emails', [emailsSpec]);
+      await put(store, [anEmail(1), anEmail(2)]);
+      const from = await frozen.checkpoint();
+      await put(store, [anEmail(1, { status: 'sent' })], ['id-0002']);
+      const late = [anEmail(1), anEmail(2), anEmail(3)].map((email) => ({ ...email, position: from.position + 1 }));
+      await t.rejects(
+        frozen.write([{ collection: 'emails', put: late, remove: [] }], from, from.position + 1),
+        CheckpointMoved,
+      );
+      await harness.settle();
+      t.match(await readModels.get('emails', 'id-0001'), { status: 'sent' });
+      t.equal(await readModels.get('emails', 'id-0002'), undefined);
+    },
+  );
 
   void t.test('of two that write from the same checkpoint one is refused', async (t) => {
     const { readModels, another } = await fresh(t);
-    const stores = [await readModels.projection('emails', [emailsSpec]), await (await another()).projection('emails', [emailsSpec])];
+    const stores = [
+      await readModels.projection('emails', [emailsSpec]),
+      await (await another()).projection('emails', [emailsSpec]),
+    ];
     const from = await stores[0]!.checkpoint();
     const results = await Promise.allSettled(
-      stores.map((store, index) => store.write([{ collection: 'emails', put: [anEmail(index + 1)], remove: [] }], from, 5)),
+      stores.map((store, index) =>
+        store.write([{ collection: 'emails', put: [anEmail(index + 1)], remove: [] }], from, 5),
+      ),
     );
     t.same(results.map((result) => result.status).sort(), ['fulfilled', 'rejected']);
     t.ok(results.some((result) => result.status === 'rejected' && result.reason instanceof CheckpointMoved));
@@ -124,14 +157,24 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     const before = await store.checkpoint();
     const wrong: Document = { ...anEmail(3), status: ['no string'] };
     await t.rejects(
-      store.write([{ collection: 'emails', put: [anEmail(1, { text: 'second text' }), anEmail(2), wrong], remove: [] }], before, 9),
+      store.write(
+        [{ collection: 'emails', put: [anEmail(1, { text: 'second text' }), anEmail(2), wrong], remove: [] }],
+        before,
+        9,
+      ),
     );
     await t.rejects(store.write([{ collection: 'unknown', put: [], remove: [{ id: 'x', position: 9 }] }], before, 9));
     await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(4), text: 5 }], remove: [] }], before, 9));
     t.same(await store.checkpoint(), before);
     t.equal(await readModels.count('emails', { where: {} }, 10), 1);
-    t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'first', limit: 5 })).length, 1);
-    t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'second', limit: 5 })).length, 0);
+    t.equal(
+      (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'first', limit: 5 })).length,
+      1,
+    );
+    t.equal(
+      (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'second', limit: 5 })).length,
+      0,
+    );
   });
 
   void t.test('a put replaces the whole document, fields and searched text included', async (t) => {
@@ -142,7 +185,10 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
       (await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search }, 10));
     await put(store, [anEmail(1, { text: 'anna@example.com', extra: 'x', cost: 3 })]);
     await put(store, [anEmail(1, { text: 'anna@example.com', status: 'sent' })]);
-    t.same(withoutPosition((await readModels.get('emails', 'id-0001'))!), withoutPosition(anEmail(1, { status: 'sent' })));
+    t.same(
+      withoutPosition((await readModels.get('emails', 'id-0001'))!),
+      withoutPosition(anEmail(1, { status: 'sent' })),
+    );
     t.equal(await found('anna'), 1);
     t.equal(await readModels.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
     t.equal(await readModels.count('emails', { where: { cost: { gte: 0 } } }, 9), 0);
@@ -167,7 +213,9 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     await put(store, [anEmail(1, { text: 'anna one' }), anEmail(2, { text: 'anna two' })]);
     await put(store, [], ['id-0001', 'id-none']);
     t.same(
-      (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna', limit: 5 })).map(({ id }) => id),
+      (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna', limit: 5 })).map(
+        ({ id }) => id,
+      ),
       ['id-0002'],
     );
     const from = await store.checkpoint();
@@ -223,23 +271,28 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     await t.rejects(readModels.find('emails', { where: {}, search: 'anna', limit: 1 }), 'a search names its team');
     await t.rejects(readModels.find('emails', { where: { teamId: { gte: 'team-1' } }, search: 'anna', limit: 1 }));
     await t.rejects(readModels.find('emails', { where: { subject: { eq: 'x' } }, limit: 1 }));
-    await t.rejects(readModels.find('emails', { where: {}, sort: { field: 'x; DROP TABLE', direction: 'asc' }, limit: 1 }));
+    await t.rejects(
+      readModels.find('emails', { where: {}, sort: { field: 'x; DROP TABLE', direction: 'asc' }, limit: 1 }),
+    );
     await t.rejects(readModels.projection('second', [emailsSpec]), 'a collection belongs to one projection');
     await t.rejects(readModels.projection('x"y', [timersSpec]));
     await t.rejects(readModels.projection('x', [{ ...timersSpec, indexes: [['other']] }]));
     await t.rejects(readModels.rebuild('unknown'));
   });
 
-  void t.test('what was written is there after closing and opening again, by a process that only reads too', async (t) => {
-    const { readModels, another } = await fresh(t);
-    const store = await readModels.projection('emails', [emailsSpec]);
-    const [written] = await put(store, [anEmail(1, { text: 'anna' })]);
-    const checkpoint = await store.checkpoint();
-    await readModels.close();
-    const reader = await another();
-    const { text: _text, ...shown } = written!;
-    t.same(await reader.get('emails', 'id-0001'), shown);
-    t.equal(await reader.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna' }, 5), 1);
-    t.same(await (await reader.projection('emails', [emailsSpec])).checkpoint(), checkpoint);
-  });
+  void t.test(
+    'what was written is there after closing and opening again, by a process that only reads too',
+    async (t) => {
+      const { readModels, another } = await fresh(t);
+      const store = await readModels.projection('emails', [emailsSpec]);
+      const [written] = await put(store, [anEmail(1, { text: 'anna' })]);
+      const checkpoint = await store.checkpoint();
+      await readModels.close();
+      const reader = await another();
+      const { text: _text, ...shown } = written!;
+      t.same(await reader.get('emails', 'id-0001'), shown);
+      t.equal(await reader.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna' }, 5), 1);
+      t.same(await (await reader.projection('emails', [emailsSpec])).checkpoint(), checkpoint);
+    },
+  );
 };

@@ -22,7 +22,9 @@ const cause = { teamId: TEAM_ID, actor: 'test', correlationId: 'c', causationId:
 
 void t.test('whoever loses decides again on what the other wrote', async (t) => {
   const { deps } = await openWorld();
-  const results = await Promise.allSettled(Array.from({ length: 7 }, () => handle(deps.eventLog, stream, counter, 3, cause)));
+  const results = await Promise.allSettled(
+    Array.from({ length: 7 }, () => handle(deps.eventLog, stream, counter, 3, cause)),
+  );
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 6);
   t.match(
     results.find(({ status }) => status === 'rejected'),
@@ -78,7 +80,9 @@ void t.test('it gives up where others are faster every time, and passes on what 
       return Promise.reject(fault);
     },
   });
-  await t.rejects(handle(losing(new WrongExpectedRevision(stream, -1, 0)), stream, counter, 1, cause), { code: 'CONFLICT' });
+  await t.rejects(handle(losing(new WrongExpectedRevision(stream, -1, 0)), stream, counter, 1, cause), {
+    code: 'CONFLICT',
+  });
   t.equal(appends, 9);
   appends = 0;
   await t.rejects(handle(losing(new Error('disk full')), stream, counter, 1, cause), { message: 'disk full' });

@@ -14,36 +14,43 @@ import { eventually } from '../support/wait.js';
 import { caller, simple, stranger, welcome, withTemplate, commandsOfTest } from '../support/command-world.js';
 
 const idOf = (id: string) => assertDefined(parseEmailId(id), 'email id');
-const attachment = { filename: 'a.bin', content: Buffer.alloc(10).toString('base64'), contentType: 'application/octet-stream' };
+const attachment = {
+  filename: 'a.bin',
+  content: Buffer.alloc(10).toString('base64'),
+  contentType: 'application/octet-stream',
+};
 
 const keyed = (body: SendEmailRequest, key = 'key-1') => ({ key, body });
 const queuedEvents = (events: readonly { type: string }[]) =>
   events.filter(({ type }) => type.startsWith('EmailQueued') || type.startsWith('EmailScheduled')).length;
 
-void t.test('the same key and body is answered with the same bytes, however often and whatever became of the email', async (t) => {
-  const world = await withTemplate();
-  const { commands, clock } = world;
-  const request = simple();
-  const first = await commands.sendEmail(caller, request, keyed(request));
-  t.equal(first.replayed, false);
-  const bytes = JSON.stringify(first.body);
-  const again = async (what: string): Promise<void> => {
-    const answer = await commands.sendEmail(caller, request, keyed({ ...request }));
-    t.equal(answer.replayed, true, what);
-    t.equal(JSON.stringify(answer.body), bytes, what);
-  };
-  await again('at once');
-  await clock.advance(3_600_000);
-  await again('an hour later');
-  await commands.deleteTemplate(caller, 'welcome');
-  await again('after the template is deleted');
-  await commands.deleteEmail(caller, idOf(first.body.id));
-  t.same(world.keys.ids(), []);
-  await again('after the email is deleted and its key destroyed');
-  const later = await commandsOfTest(world.elsewhere()).sendEmail(caller, request, keyed(request));
-  t.same(later, { body: first.body, replayed: true }, 'by another process');
-  t.equal(queuedEvents(world.store.events), 1);
-});
+void t.test(
+  'the same key and body is answered with the same bytes, however often and whatever became of the email',
+  async (t) => {
+    const world = await withTemplate();
+    const { commands, clock } = world;
+    const request = simple();
+    const first = await commands.sendEmail(caller, request, keyed(request));
+    t.equal(first.replayed, false);
+    const bytes = JSON.stringify(first.body);
+    const again = async (what: string): Promise<void> => {
+      const answer = await commands.sendEmail(caller, request, keyed({ ...request }));
+      t.equal(answer.replayed, true, what);
+      t.equal(JSON.stringify(answer.body), bytes, what);
+    };
+    await again('at once');
+    await clock.advance(3_600_000);
+    await again('an hour later');
+    await commands.deleteTemplate(caller, 'welcome');
+    await again('after the template is deleted');
+    await commands.deleteEmail(caller, idOf(first.body.id));
+    t.same(world.keys.ids(), []);
+    await again('after the email is deleted and its key destroyed');
+    const later = await commandsOfTest(world.elsewhere()).sendEmail(caller, request, keyed(request));
+    t.same(later, { body: first.body, replayed: true }, 'by another process');
+    t.equal(queuedEvents(world.store.events), 1);
+  },
+);
 
 void t.test('the same key with another body is refused; other keys, teams and no key make other emails', async (t) => {
   const world = await withTemplate();
@@ -56,7 +63,11 @@ void t.test('the same key with another body is refused; other keys, teams and no
     commands.sendEmail(caller, simple({ tags: ['other'] }), keyed(simple({ tags: ['other'] }))),
     'IDEMPOTENCY_KEY_REUSED',
   );
-  await refusedWith(t, commands.sendEmail(caller, simple({ to: [] }), keyed(simple({ to: [] }))), 'IDEMPOTENCY_KEY_REUSED');
+  await refusedWith(
+    t,
+    commands.sendEmail(caller, simple({ to: [] }), keyed(simple({ to: [] }))),
+    'IDEMPOTENCY_KEY_REUSED',
+  );
   const others = [
     await commands.sendEmail(caller, request, keyed(request, 'key-2')),
     await commands.sendEmail(stranger, request, keyed(request)),
@@ -67,37 +78,52 @@ void t.test('the same key with another body is refused; other keys, teams and no
   t.equal(new Set([body.id, ...others.map((answer) => answer.body.id)]).size, 5);
 });
 
-void t.test('the fingerprint is no plain hash: nothing of the body or the key can be guessed from the log', async (t) => {
-  const world = await withTemplate();
-  const request = simple();
-  await world.commands.sendEmail(caller, request, keyed(request));
-  const event = world.store.events.at(-1)!;
-  for (const text of ['key-1', JSON.stringify(request)]) t.notOk(event.data.includes(createHash('sha256').update(text).digest('hex')));
-});
+void t.test(
+  'the fingerprint is no plain hash: nothing of the body or the key can be guessed from the log',
+  async (t) => {
+    const world = await withTemplate();
+    const request = simple();
+    await world.commands.sendEmail(caller, request, keyed(request));
+    const event = world.store.events.at(-1)!;
+    for (const text of ['key-1', JSON.stringify(request)])
+      t.notOk(event.data.includes(createHash('sha256').update(text).digest('hex')));
+  },
+);
 
 void t.test('a request that was refused leaves its key free', async (t) => {
   const { commands } = await withTemplate();
-  await refusedWith(t, commands.sendEmail(caller, simple({ variables: {} }), keyed(simple({ variables: {} }))), 'VALIDATION_ERROR');
+  await refusedWith(
+    t,
+    commands.sendEmail(caller, simple({ variables: {} }), keyed(simple({ variables: {} }))),
+    'VALIDATION_ERROR',
+  );
   t.equal((await commands.sendEmail(caller, simple(), keyed(simple()))).replayed, false);
 });
 
 void t.test('of many at once with one key one wins, and the others replay its answer', async (t) => {
   const world = await withTemplate();
   const request = simple({ attachments: [attachment] });
-  const answers = await Promise.all(Array.from({ length: 10 }, () => world.commands.sendEmail(caller, request, keyed(request))));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => world.commands.sendEmail(caller, request, keyed(request))),
+  );
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1);
   t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
   t.equal(queuedEvents(world.store.events), 1);
   t.equal(world.files.stored.size, 1, 'the files of those who lost are gone');
   const key = await world.deps.eventLog.existingKey(emailStream(idOf(answers[0]!.body.id)));
-  const [event] = (await world.events(emailStream(idOf(answers[0]!.body.id)))) as [Extract<DomainEvent, { type: 'EmailQueued' }>];
+  const [event] = (await world.events(emailStream(idOf(answers[0]!.body.id)))) as [
+    Extract<DomainEvent, { type: 'EmailQueued' }>,
+  ];
   t.equal((await loadAttachments(world.files, key!, event.sealed!.attachments))![0]!.bytes.length, 10);
 });
 
 void t.test('of two at once with one key and different bodies one is refused', async (t) => {
   const world = await withTemplate();
   const [a, b] = [simple(), simple({ tags: ['b'] })];
-  const results = await Promise.allSettled([world.commands.sendEmail(caller, a, keyed(a)), world.commands.sendEmail(caller, b, keyed(b))]);
+  const results = await Promise.allSettled([
+    world.commands.sendEmail(caller, a, keyed(a)),
+    world.commands.sendEmail(caller, b, keyed(b)),
+  ]);
   t.same(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   t.match(
     results.find(({ status }) => status === 'rejected'),
@@ -163,23 +189,26 @@ void t.test('of 50 identical calls with a document at once one makes it, and all
   t.equal(files.stored.size, 1);
 });
 
-void t.test('what the call under way is refused with, the joined ones are refused with; another body then has its turn', async (t) => {
-  const { commands, made, gate } = await withHeldDocuments();
-  const request = simple({ attachments: [{ attachmentTemplateId: 'invoice' }] });
-  const other = simple();
-  const sending = Promise.allSettled([
-    commands.sendEmail(caller, request, keyed(request)),
-    commands.sendEmail(caller, request, keyed(request)),
-    commands.sendEmail(caller, other, keyed(other)),
-  ]);
-  await eventually('the document is asked for', () => made.length > 0);
-  gate.reject(new DomainError('GENERATOR_BUSY', 'busy'));
-  const [first, second, third] = await sending;
-  t.match(first, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
-  t.match(second, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
-  t.match(third, { status: 'fulfilled', value: { replayed: false } });
-  t.equal(made.length, 1);
-});
+void t.test(
+  'what the call under way is refused with, the joined ones are refused with; another body then has its turn',
+  async (t) => {
+    const { commands, made, gate } = await withHeldDocuments();
+    const request = simple({ attachments: [{ attachmentTemplateId: 'invoice' }] });
+    const other = simple();
+    const sending = Promise.allSettled([
+      commands.sendEmail(caller, request, keyed(request)),
+      commands.sendEmail(caller, request, keyed(request)),
+      commands.sendEmail(caller, other, keyed(other)),
+    ]);
+    await eventually('the document is asked for', () => made.length > 0);
+    gate.reject(new DomainError('GENERATOR_BUSY', 'busy'));
+    const [first, second, third] = await sending;
+    t.match(first, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
+    t.match(second, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
+    t.match(third, { status: 'fulfilled', value: { replayed: false } });
+    t.equal(made.length, 1);
+  },
+);
 
 void t.test('the same body is the same value: its members may come in another order', async (t) => {
   const { commands } = await withTemplate();
@@ -194,7 +223,10 @@ void t.test('the same body is the same value: its members may come in another or
 void t.test('an event that holds the fingerprint of the members as they came is replayed for that order', async (t) => {
   const world = await withTemplate();
   const body = simple();
-  const deps = { ...world.deps, keys: { fingerprint: (purpose: string, text: string | Uint8Array) => `${purpose}: ${text}` } };
+  const deps = {
+    ...world.deps,
+    keys: { fingerprint: (purpose: string, text: string | Uint8Array) => `${purpose}: ${text}` },
+  };
   t.ok(isSameBody(deps.keys, `idempotency: ${JSON.stringify(body)}`, keyed(body)));
   t.notOk(isSameBody(deps.keys, `idempotency: ${JSON.stringify(simple({ tags: ['a'] }))}`, keyed(body)));
   t.notOk(isSameBody(deps.keys, undefined, keyed(body)));

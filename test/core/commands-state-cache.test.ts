@@ -1,4 +1,7 @@
-/** States served from memory: how old they may be, what is read where the subscription is behind, and what of one's own holds at once. */
+/**
+ * States served from memory: how old they may be, what is read where the subscription is behind, and what of one's own
+ * holds at once.
+ */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { openStateCache } from '../../src/commands/core/state-cache.js';
@@ -100,18 +103,21 @@ void t.test('of more states than there is room for, those used last are kept', a
   t.equal(whole().at(-1), 'team-2@0');
 });
 
-void t.test('where the log is followed a state comes from memory, and what others append within the bound', async (t) => {
-  const { load, asked, elsewhereLog, follow } = await openCache(t);
-  await count(elsewhereLog);
-  await follow();
-  t.match(await load(stream), { state: 1 });
-  for (let time = 0; time < 10; time += 1) t.match(await load(stream), { state: 1 });
-  await count(elsewhereLog);
-  await turns();
-  t.match(await load(stream), { state: 2 });
-  t.match(await load(stream), { state: 2 });
-  t.same(asked, ['team-1@0', 'team-1@1']);
-});
+void t.test(
+  'where the log is followed a state comes from memory, and what others append within the bound',
+  async (t) => {
+    const { load, asked, elsewhereLog, follow } = await openCache(t);
+    await count(elsewhereLog);
+    await follow();
+    t.match(await load(stream), { state: 1 });
+    for (let time = 0; time < 10; time += 1) t.match(await load(stream), { state: 1 });
+    await count(elsewhereLog);
+    await turns();
+    t.match(await load(stream), { state: 2 });
+    t.match(await load(stream), { state: 2 });
+    t.same(asked, ['team-1@0', 'team-1@1']);
+  },
+);
 
 void t.test('own appends hold at once, those that were refused and those of which nothing is known too', async (t) => {
   const { load, asked, cache, elsewhereLog, store, clock, follow, holdSubscription } = await openCache(t);
@@ -126,7 +132,15 @@ void t.test('own appends hold at once, those that were refused and those of whic
   t.match(await load(stream), { state: 2 }, 'nobody has told yet');
   await count(cache.eventLog);
   t.match(await load(stream), { state: 4 });
-  store.loseAnswers(['not written', 'not written', 'not written', 'not written', 'not written', 'not written', 'not written']);
+  store.loseAnswers([
+    'not written',
+    'not written',
+    'not written',
+    'not written',
+    'not written',
+    'not written',
+    'not written',
+  ]);
   let fault: unknown;
   void count(cache.eventLog).catch((error: unknown) => (fault = error));
   while (fault === undefined) await clock.advance(100);
@@ -200,7 +214,8 @@ void t.test('a reading that is older than what the subscription told of is not k
   let lag: number | undefined;
   const lagging: EventLog = {
     ...deps.eventLog,
-    load: async (name, from) => (await deps.eventLog.load(name, from)).filter(({ revision }) => lag === undefined || revision <= lag),
+    load: async (name, from) =>
+      (await deps.eventLog.load(name, from)).filter(({ revision }) => lag === undefined || revision <= lag),
   };
   const behind = openStateCache({ eventLog: lagging, store, clock, freshnessMs: FRESHNESS_MS });
   const stop = new AbortController();
@@ -219,18 +234,21 @@ void t.test('a reading that is older than what the subscription told of is not k
   t.match(await load(stream), { state: 2 });
 });
 
-void t.test('a revocation is answered when it holds everywhere: at once where no other process serves, else after the bound', async (t) => {
-  const alone = await openWorld();
-  await alone.deps.whenHeldEverywhere();
-  const beside = await openWorld({}, async () => false);
-  let held = false;
-  void beside.deps.whenHeldEverywhere().then(() => (held = true));
-  await beside.clock.whenWaiting(1);
-  await beside.clock.advance(beside.deps.limits.stateFreshnessMs - 1);
-  t.equal(held, false);
-  await beside.clock.advance(1);
-  t.equal(held, true);
-});
+void t.test(
+  'a revocation is answered when it holds everywhere: at once where no other process serves, else after the bound',
+  async (t) => {
+    const alone = await openWorld();
+    await alone.deps.whenHeldEverywhere();
+    const beside = await openWorld({}, async () => false);
+    let held = false;
+    void beside.deps.whenHeldEverywhere().then(() => (held = true));
+    await beside.clock.whenWaiting(1);
+    await beside.clock.advance(beside.deps.limits.stateFreshnessMs - 1);
+    t.equal(held, false);
+    await beside.clock.advance(1);
+    t.equal(held, true);
+  },
+);
 
 void t.test('what a command has read holds at once: it may have found that there is nothing left to do', async (t) => {
   const { load, cache, elsewhereLog, follow, holdSubscription } = await openCache(t);

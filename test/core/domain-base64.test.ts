@@ -13,14 +13,28 @@ void t.test('what is taken is what its bytes are written as', async () => {
   fc.assert(
     fc.property(near, (text) => {
       const bytes = decodeBase64(text);
-      return bytes === undefined ? Buffer.from(text, 'base64').toString('base64') !== text : bytes.toString('base64') === text;
+      return bytes === undefined
+        ? Buffer.from(text, 'base64').toString('base64') !== text
+        : bytes.toString('base64') === text;
     }),
     { numRuns: 5_000 },
   );
 });
 
 void t.test('line breaks, missing padding and bits that stand for nothing are refused', async (t) => {
-  for (const text of ['aGk=\n', 'aGk=\r\n', '\naGk=', 'aG\nk=', 'aGk', 'aGl=', 'aR==', 'aGk==', '=', 'aGk=aGk=', 'a-_=']) {
+  for (const text of [
+    'aGk=\n',
+    'aGk=\r\n',
+    '\naGk=',
+    'aG\nk=',
+    'aGk',
+    'aGl=',
+    'aR==',
+    'aGk==',
+    '=',
+    'aGk=aGk=',
+    'a-_=',
+  ]) {
     t.equal(decodeBase64(text), undefined, JSON.stringify(text));
   }
   t.same(decodeBase64('aGk='), Buffer.from('hi'));

@@ -64,7 +64,8 @@ void t.test('a derived id is a UUID of version 5, and no two lists of parts shar
       const [idA, idB] = [uuidV5(...a), uuidV5(...b)];
       if (!/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(idA))
         throw new Error(`${idA} is no UUID of version 5`);
-      if ((idA === idB) !== (JSON.stringify(a) === JSON.stringify(b))) throw new Error('two lists of parts share an id, or one has two');
+      if ((idA === idB) !== (JSON.stringify(a) === JSON.stringify(b)))
+        throw new Error('two lists of parts share an id, or one has two');
     }),
     { numRuns: 2_000 },
   );
@@ -85,7 +86,10 @@ void t.test('streams are named by kind and id', async (t) => {
   t.equal(emailStream(assertDefined(parseEmailId(UUID), 'email')), `email-${UUID}`);
   t.equal(templateStream(assertDefined(parseTemplateId(UUID), 'template')), `template-${UUID}`);
   t.equal(teamStream(team), `team-${UUID}`);
-  t.equal(apiKeyStream(assertDefined(parseApiKeyId('key_AAAAAAAAAAAA-AAAAAAAAA'), 'key')), 'apiKey-key_AAAAAAAAAAAA-AAAAAAAAA');
+  t.equal(
+    apiKeyStream(assertDefined(parseApiKeyId('key_AAAAAAAAAAAA-AAAAAAAAA'), 'key')),
+    'apiKey-key_AAAAAAAAAAAA-AAAAAAAAA',
+  );
   t.not(templateSlugStream(team, 'a'), templateSlugStream(team, 'b'));
   t.same(splitStream(`email-${UUID}`), { kind: 'email', id: UUID });
   t.same(splitStream('apiKey-key_AAAAAAAAAAAA-AAAAAAAAA'), { kind: 'apiKey', id: 'key_AAAAAAAAAAAA-AAAAAAAAA' });

@@ -1,4 +1,7 @@
-/** A new type of event does not compile until every fold of its kind of stream says what it means there; who only listens need not name it. */
+/**
+ * A new type of event does not compile until every fold of its kind of stream says what it means there; who only
+ * listens need not name it.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -7,8 +10,14 @@ import ts from 'typescript';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The sources with one event more in each of these kinds of stream. */
-const withNewEvents = (schemasOf: readonly (readonly [file: string, schemas: string])[], folders: readonly string[]): ts.Program => {
-  const host: ts.ParseConfigFileHost = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)) };
+const withNewEvents = (
+  schemasOf: readonly (readonly [file: string, schemas: string])[],
+  folders: readonly string[],
+): ts.Program => {
+  const host: ts.ParseConfigFileHost = {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)),
+  };
   const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, { noEmit: true }, host)!;
   const { tsBuildInfoFile: _file, incremental: _incremental, ...plain } = options;
   const compilerHost = ts.createCompilerHost(plain);
@@ -45,7 +54,12 @@ const compiles = (file: string): boolean => {
 };
 
 /** Files that must give a new event its meaning. */
-const asked = ['domain/email/state.ts', 'domain/email/status.ts', 'domain/templates/asset.ts', 'domain/templates/decider.ts'];
+const asked = [
+  'domain/email/state.ts',
+  'domain/email/status.ts',
+  'domain/templates/asset.ts',
+  'domain/templates/decider.ts',
+];
 
 void t.test('the compiler names each of them', async (t) => {
   for (const file of asked) t.notOk(compiles(file), file);

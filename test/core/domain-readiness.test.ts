@@ -1,9 +1,20 @@
 /** What makes a service unavailable, what only degrades it, and which reason is given for each. */
 import t from 'tap';
-import { type WorkerHealth, healthCodes, readinessOf, type HealthCode, type PartsHealth } from '../../src/domain/core/readiness.js';
+import {
+  type WorkerHealth,
+  healthCodes,
+  readinessOf,
+  type HealthCode,
+  type PartsHealth,
+} from '../../src/domain/core/readiness.js';
 
 const relay: WorkerHealth = { name: 'relay', state: 'running', restarts: 0, lastFault: null };
-const sound: PartsHealth = { accepting: true, workers: [relay], log: { unreadableEvents: 0, unknownEvent: null }, noted: [] };
+const sound: PartsHealth = {
+  accepting: true,
+  workers: [relay],
+  log: { unreadableEvents: 0, unknownEvent: null },
+  noted: [],
+};
 const restarting = (restarts: number, lastFault: string, name = 'relay'): PartsHealth => ({
   ...sound,
   workers: [{ name, state: 'restarting', restarts, lastFault }],

@@ -1,4 +1,6 @@
-/** The rule by which searches compare: what people take for the same text is one, and folding is done once and for all. */
+/**
+ * The rule by which searches compare: what people take for the same text is one, and folding is done once and for all.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import { foldForSearch, ideographsIn, isIdeographic, isSearchable } from '../../src/domain/core/search-text.js';
@@ -15,23 +17,33 @@ void t.test('what is the same but for its letter case or its encoding is one tex
     ['ﬁnal', 'final', 'FINAL'],
     ['a b', 'a\u00a0b', 'a\tb', 'a\nb', 'a\u2028b'],
   ] as const) {
-    for (const other of others) t.equal(foldForSearch(other), foldForSearch(one), `${one} ${encodeURIComponent(other)}`);
+    for (const other of others)
+      t.equal(foldForSearch(other), foldForSearch(one), `${one} ${encodeURIComponent(other)}`);
   }
   t.not(foldForSearch('Zoe'), foldForSearch('Zoë'), 'a letter with an accent is its own');
   t.equal(foldForSearch('\ud800x'), '\ufffdx');
 });
 
-void t.test('every character: folded twice as once, and like its capital, its small letter and its decomposition', async (t) => {
-  const wrong: string[] = [];
-  for (let point = 0; point <= 0x10ffff; point += 1) {
-    if (point >= 0xd800 && point <= 0xdfff) continue;
-    const character = String.fromCodePoint(point);
-    const folded = foldForSearch(character);
-    const alike = [folded, character.toLowerCase(), character.toUpperCase(), character.normalize('NFD'), character.normalize('NFC')];
-    if (!alike.every((other) => foldForSearch(other) === folded)) wrong.push(point.toString(16));
-  }
-  t.same(wrong, []);
-});
+void t.test(
+  'every character: folded twice as once, and like its capital, its small letter and its decomposition',
+  async (t) => {
+    const wrong: string[] = [];
+    for (let point = 0; point <= 0x10ffff; point += 1) {
+      if (point >= 0xd800 && point <= 0xdfff) continue;
+      const character = String.fromCodePoint(point);
+      const folded = foldForSearch(character);
+      const alike = [
+        folded,
+        character.toLowerCase(),
+        character.toUpperCase(),
+        character.normalize('NFD'),
+        character.normalize('NFC'),
+      ];
+      if (!alike.every((other) => foldForSearch(other) === folded)) wrong.push(point.toString(16));
+    }
+    t.same(wrong, []);
+  },
+);
 
 void t.test('any text: folded twice as once', async () => {
   const hard = fc.constantFrom(

@@ -14,7 +14,10 @@ void t.test('each spelling of a time that ISO 8601 allows is one moment', (t) =>
     ['2026-12-31T23:59:60Z', '2027-01-01T00:00:00.000Z'],
   ] as const)
     t.equal(parseTime(text), moment, text);
-  t.same([parseMoment('2027-01-15', 'start'), parseMoment('2027-01-15', 'end')], ['2027-01-15T00:00:00.000Z', '2027-01-15T23:59:59.999Z']);
+  t.same(
+    [parseMoment('2027-01-15', 'start'), parseMoment('2027-01-15', 'end')],
+    ['2027-01-15T00:00:00.000Z', '2027-01-15T23:59:59.999Z'],
+  );
   t.end();
 });
 
@@ -33,19 +36,32 @@ void t.test('what is no time is read as none, and told by its field', (t) => {
     '',
   ])
     t.equal(parseTime(text), undefined, text);
-  t.throws(() => requireTime('until', '2027-13-01T00:00Z'), { code: 'VALIDATION_ERROR', message: /`until` must be an ISO 8601 time/ });
+  t.throws(() => requireTime('until', '2027-13-01T00:00Z'), {
+    code: 'VALIDATION_ERROR',
+    message: /`until` must be an ISO 8601 time/,
+  });
   t.end();
 });
 
 void t.test('any text gives a time in the one form, or none', (t) => {
   const digits = (max: number) => fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, '0'));
   const near = fc
-    .tuple(digits(13), digits(32), digits(25), digits(61), digits(61), fc.constantFrom('Z', '+01', '-23:59', '+99:99', '', ' 01:00'))
+    .tuple(
+      digits(13),
+      digits(32),
+      digits(25),
+      digits(61),
+      digits(61),
+      fc.constantFrom('Z', '+01', '-23:59', '+99:99', '', ' 01:00'),
+    )
     .map(([month, day, hour, minute, second, zone]) => `2027-${month}-${day}T${hour}:${minute}:${second}${zone}`);
   fc.assert(
     fc.property(fc.oneof(near, fc.string()), (text) => {
       const time = parseTime(text);
-      return time === undefined || (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time) && isoTime(Date.parse(time)) === time);
+      return (
+        time === undefined ||
+        (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time) && isoTime(Date.parse(time)) === time)
+      );
     }),
     { numRuns: 2_000 },
   );

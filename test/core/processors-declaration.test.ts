@@ -1,4 +1,7 @@
-/** Processors that know nothing of email, made of declarations alone: a new API key is announced, and one that runs out is revoked in time. */
+/**
+ * Processors that know nothing of email, made of declarations alone: a new API key is announced, and one that runs out
+ * is revoked in time.
+ */
 import t, { type Test } from 'tap';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { apiKeyDecider, type ApiKeyCommand, type ApiKeyState } from '../../src/domain/keys/decider.js';
@@ -13,7 +16,13 @@ import { declareProjection, type Handler, timersSpec } from '../../src/projectio
 import { makeRunner } from '../../src/projections/core/runner.js';
 import { caller } from '../support/command-world.js';
 import { at, T0 } from '../support/email-facts.js';
-import { openProcessorWorld, until, workersOf, type Processing, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  openProcessorWorld,
+  until,
+  workersOf,
+  type Processing,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const STREAM = apiKeyStream(assertDefined(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'API key id'));
 const TIMERS = timersOf('apiKey');
@@ -36,7 +45,10 @@ const announceKey = (world: World, deps: Processing): Processor =>
         throw new Error('nobody listens');
       }
       world.told.push(`new key ${state.name}`);
-      return { command: { type: 'UseApiKey', at: isoTime(deps.clock.now()) }, line: { level: 'info', fields: {}, message: 'announced' } };
+      return {
+        command: { type: 'UseApiKey', at: isoTime(deps.clock.now()) },
+        line: { level: 'info', fields: {}, message: 'announced' },
+      };
     },
   });
 
@@ -60,7 +72,16 @@ const setExpiry: Handler<Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>> = ({ e
   const { id } = splitStream(stream);
   const { expiresAt: dueAt } = event.data;
   if (dueAt === null) return [];
-  const timer = { id, seq: position, position, kind: 'expiry', key: stream, dueAt, priority: 'normal', team: metadata.teamId };
+  const timer = {
+    id,
+    seq: position,
+    position,
+    kind: 'expiry',
+    key: stream,
+    dueAt,
+    priority: 'normal',
+    team: metadata.teamId,
+  };
   return [{ collection: TIMERS, id, next: () => timer }];
 };
 
@@ -87,7 +108,10 @@ const openKeyWorld = async (t: Test) => {
     pause: async () => {},
   });
   processors.run(runner.worker);
-  const deps: Processing = { ...processors.processing, timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal) };
+  const deps: Processing = {
+    ...processors.processing,
+    timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
+  };
   const world: World = { told: [], refuses: 0 };
   return { processors, deps, world, declared: [announceKey(world, deps), retireKey(world, deps)] };
 };
@@ -99,65 +123,91 @@ const create = (world: ProcessorWorld, expiresAt: string) =>
     apiKeyDecider.decide(
       {
         type: 'CreateApiKey',
-        created: { at: T0, name: 'Shop', description: null, permissions: [], rateLimit: null, expiresAt, hash: 'h', start: 'a', end: 'z' },
+        created: {
+          at: T0,
+          name: 'Shop',
+          description: null,
+          permissions: [],
+          rateLimit: null,
+          expiresAt,
+          hash: 'h',
+          start: 'a',
+          end: 'z',
+        },
       },
       undefined,
     ),
     causeOf(world.deps, caller),
   );
 
-const typesOf = async (world: ProcessorWorld): Promise<readonly string[]> => (await world.events(STREAM)).map(({ type }) => type);
+const typesOf = async (world: ProcessorWorld): Promise<readonly string[]> =>
+  (await world.events(STREAM)).map(({ type }) => type);
 
-void t.test('an event starts the work of one processor, time that of another; each does its own and says who it was', async (t) => {
-  const { processors, deps, world, declared } = await openKeyWorld(t);
-  world.refuses = 2;
-  processors.run(workersOf(deps, declared));
-  await create(processors, at(60));
-  await until(async () => {
-    await processors.clock.advance(500);
-    return world.told.length === 1;
-  }, 'the key is announced, though nobody listened at first');
-  t.equal(processors.logger.lines.filter(({ level }) => level === 'error').length, 2);
-  await until(async () => {
-    await processors.clock.advance(500);
-    return (await typesOf(processors)).length === 3;
-  }, 'the key is revoked');
-  t.ok(processors.clock.now() >= Date.parse(at(60)) && processors.clock.now() <= Date.parse(at(62)), 'when its time has come');
-  await processors.clock.advance(60_000);
-  t.same(world.told, ['new key Shop', 'old key Shop']);
-  const [created, used, revoked] = await processors.deps.eventLog.load(STREAM);
-  t.match(used, { event: { type: 'ApiKeyUsed' }, metadata: { actor: 'processor:announce-key', causationId: created!.metadata.eventId } });
-  t.match(revoked, { event: { type: 'ApiKeyRevoked' }, metadata: { actor: 'processor:retire-key', causationId: used!.metadata.eventId } });
-  t.ok(typeof revoked!.metadata.fence === 'number' && revoked!.metadata.correlationId === 'request-1');
-});
+void t.test(
+  'an event starts the work of one processor, time that of another; each does its own and says who it was',
+  async (t) => {
+    const { processors, deps, world, declared } = await openKeyWorld(t);
+    world.refuses = 2;
+    processors.run(workersOf(deps, declared));
+    await create(processors, at(60));
+    await until(async () => {
+      await processors.clock.advance(500);
+      return world.told.length === 1;
+    }, 'the key is announced, though nobody listened at first');
+    t.equal(processors.logger.lines.filter(({ level }) => level === 'error').length, 2);
+    await until(async () => {
+      await processors.clock.advance(500);
+      return (await typesOf(processors)).length === 3;
+    }, 'the key is revoked');
+    t.ok(
+      processors.clock.now() >= Date.parse(at(60)) && processors.clock.now() <= Date.parse(at(62)),
+      'when its time has come',
+    );
+    await processors.clock.advance(60_000);
+    t.same(world.told, ['new key Shop', 'old key Shop']);
+    const [created, used, revoked] = await processors.deps.eventLog.load(STREAM);
+    t.match(used, {
+      event: { type: 'ApiKeyUsed' },
+      metadata: { actor: 'processor:announce-key', causationId: created!.metadata.eventId },
+    });
+    t.match(revoked, {
+      event: { type: 'ApiKeyRevoked' },
+      metadata: { actor: 'processor:retire-key', causationId: used!.metadata.eventId },
+    });
+    t.ok(typeof revoked!.metadata.fence === 'number' && revoked!.metadata.correlationId === 'request-1');
+  },
+);
 
-void t.test('a bus that forgets pointers delays timed work and loses none, and pointers that come twice do nothing', async (t) => {
-  const { processors, deps, world, declared } = await openKeyWorld(t);
-  let forget = 3;
-  const bus: Processing['bus'] = {
-    ...deps.bus,
-    publish: async (processor, pointers) => {
-      if (processor !== 'retire-key' || pointers.length === 0) return deps.bus.publish(processor, pointers);
-      forget -= 1;
-      if (forget >= 0) return [];
-      const refused = await deps.bus.publish(processor, pointers);
-      await deps.bus.publish(
-        processor,
-        pointers.map((pointer) => ({ ...pointer, id: `${pointer.id} again` })),
-      );
-      return refused;
-    },
-  };
-  processors.run(workersOf({ ...deps, bus }, declared));
-  await create(processors, at(1));
-  await until(async () => {
-    await processors.clock.advance(1_000);
-    return (await typesOf(processors)).includes('ApiKeyRevoked');
-  }, 'the key is revoked');
-  await processors.clock.advance(60_000);
-  t.same(
-    world.told.filter((line) => line.startsWith('old')),
-    ['old key Shop'],
-  );
-  t.equal(await deps.bus.depth('retire-key'), 0);
-});
+void t.test(
+  'a bus that forgets pointers delays timed work and loses none, and pointers that come twice do nothing',
+  async (t) => {
+    const { processors, deps, world, declared } = await openKeyWorld(t);
+    let forget = 3;
+    const bus: Processing['bus'] = {
+      ...deps.bus,
+      publish: async (processor, pointers) => {
+        if (processor !== 'retire-key' || pointers.length === 0) return deps.bus.publish(processor, pointers);
+        forget -= 1;
+        if (forget >= 0) return [];
+        const refused = await deps.bus.publish(processor, pointers);
+        await deps.bus.publish(
+          processor,
+          pointers.map((pointer) => ({ ...pointer, id: `${pointer.id} again` })),
+        );
+        return refused;
+      },
+    };
+    processors.run(workersOf({ ...deps, bus }, declared));
+    await create(processors, at(1));
+    await until(async () => {
+      await processors.clock.advance(1_000);
+      return (await typesOf(processors)).includes('ApiKeyRevoked');
+    }, 'the key is revoked');
+    await processors.clock.advance(60_000);
+    t.same(
+      world.told.filter((line) => line.startsWith('old')),
+      ['old key Shop'],
+    );
+    t.equal(await deps.bus.depth('retire-key'), 0);
+  },
+);

@@ -1,4 +1,7 @@
-/** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as their read model. */
+/**
+ * Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as
+ * their read model.
+ */
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { turnsOfLoop } from '../../src/adapters/clock/system.js';
@@ -122,63 +125,71 @@ void t.test('a deferred email is attempted again by the schedule until its attem
   t.equal(new Set(world.mailer.sent.map(({ messageId }) => messageId)).size, 1);
 });
 
-void t.test('a dialogue of another process is left alone while that holds its lease, and taken up when it does no more', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  world.mailer.next.push(() => new Promise(() => {}));
-  void deliverEmailWorker(world.processing).run(new AbortController().signal);
-  await world.publish(id);
-  await world.reaches(id, 'processing');
-  await world.settled();
-  const second = openMemoryBus({ clock: world.clock, pointersMax: 10 });
-  t.teardown(() => second.close());
-  const other = { ...world.processing, bus: second, worker: 'worker-2' };
-  world.run(deliverEmailWorker(other));
-  world.run(relayAndTimers(other));
-  await world.clock.advance(60_000);
-  t.equal(world.mailer.sent.length, 1);
-  world.keeper.kill(world.processing.worker);
-  const killedMs = world.clock.now();
-  await until(async () => {
-    await world.clock.advance(500);
-    return world.mailer.sent.length === 2;
-  }, 'it is taken up');
-  t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
-  await world.reaches(id, 'sent');
-});
-
-void t.test('what a killed process led and had begun is taken over in time, though its leases run to their end', async (t) => {
-  const world = await openProcessorWorld(t);
-  let isKilled = false;
-  const leases = world.keeper.open();
-  const mortal = {
-    ...leases,
-    renew: (...call: Parameters<typeof leases.renew>) => (isKilled ? new Promise<never>(() => {}) : leases.renew(...call)),
-  };
-  const first = { ...world.processing, leases: mortal };
-  for (const worker of [deliverEmailWorker(first), relayAndTimers(first)]) void worker.run(new AbortController().signal);
-  await until(async () => (await leases.read('dispatch')) !== undefined, 'the first leads');
-  const bus = openMemoryBus({ clock: world.clock, pointersMax: 10 });
-  t.teardown(() => bus.close());
-  const second = { ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' };
-  world.run(deliverEmailWorker(second));
-  world.run(relayAndTimers(second));
-  // The leases are renewed at this moment, which is the worst.
-  await world.clock.advance(2 * LEASE_TTL_MS);
-  world.mailer.next.push(() => new Promise(() => {}));
-  const id = await world.send();
-  await world.reaches(id, 'processing');
-  isKilled = true;
-  const killedMs = world.clock.now();
-  const unseen = await world.send();
-  await until(async () => {
+void t.test(
+  'a dialogue of another process is left alone while that holds its lease, and taken up when it does no more',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    world.mailer.next.push(() => new Promise(() => {}));
+    void deliverEmailWorker(world.processing).run(new AbortController().signal);
+    await world.publish(id);
+    await world.reaches(id, 'processing');
     await world.settled();
-    await world.clock.advance(100);
-    return world.mailer.sent.length === 3;
-  }, 'both are sent');
-  t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
-  for (const one of [id, unseen]) await world.reaches(one, 'sent');
-});
+    const second = openMemoryBus({ clock: world.clock, pointersMax: 10 });
+    t.teardown(() => second.close());
+    const other = { ...world.processing, bus: second, worker: 'worker-2' };
+    world.run(deliverEmailWorker(other));
+    world.run(relayAndTimers(other));
+    await world.clock.advance(60_000);
+    t.equal(world.mailer.sent.length, 1);
+    world.keeper.kill(world.processing.worker);
+    const killedMs = world.clock.now();
+    await until(async () => {
+      await world.clock.advance(500);
+      return world.mailer.sent.length === 2;
+    }, 'it is taken up');
+    t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
+    await world.reaches(id, 'sent');
+  },
+);
+
+void t.test(
+  'what a killed process led and had begun is taken over in time, though its leases run to their end',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    let isKilled = false;
+    const leases = world.keeper.open();
+    const mortal = {
+      ...leases,
+      renew: (...call: Parameters<typeof leases.renew>) =>
+        isKilled ? new Promise<never>(() => {}) : leases.renew(...call),
+    };
+    const first = { ...world.processing, leases: mortal };
+    for (const worker of [deliverEmailWorker(first), relayAndTimers(first)])
+      void worker.run(new AbortController().signal);
+    await until(async () => (await leases.read('dispatch')) !== undefined, 'the first leads');
+    const bus = openMemoryBus({ clock: world.clock, pointersMax: 10 });
+    t.teardown(() => bus.close());
+    const second = { ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' };
+    world.run(deliverEmailWorker(second));
+    world.run(relayAndTimers(second));
+    // The leases are renewed at this moment, which is the worst.
+    await world.clock.advance(2 * LEASE_TTL_MS);
+    world.mailer.next.push(() => new Promise(() => {}));
+    const id = await world.send();
+    await world.reaches(id, 'processing');
+    isKilled = true;
+    const killedMs = world.clock.now();
+    const unseen = await world.send();
+    await until(async () => {
+      await world.settled();
+      await world.clock.advance(100);
+      return world.mailer.sent.length === 3;
+    }, 'both are sent');
+    t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
+    for (const one of [id, unseen]) await world.reaches(one, 'sent');
+  },
+);
 
 void t.test('setting the clock forward cuts off no dialogue', async (t) => {
   const world = await openProcessorWorld(t);
@@ -259,7 +270,9 @@ void t.test('a timer whose work fails is logged and tried again, and holds up no
   const world = await openProcessorWorld(t);
   const [bad, good] = [await world.send({ scheduledAt: at(60) }), await world.send({ scheduledAt: at(61) })];
   await world.settled();
-  world.store.beforeAppend((stream) => (stream === emailStream(bad) ? Promise.reject(new Error('disk full')) : undefined));
+  world.store.beforeAppend((stream) =>
+    stream === emailStream(bad) ? Promise.reject(new Error('disk full')) : undefined,
+  );
   world.run(timersAndTheirWork(world.processing));
   await until(async () => {
     await world.clock.advance(500);
@@ -294,7 +307,10 @@ void t.test(
     const cameAfter = new Map<string, number>();
     let depthMax = 0;
     let sentAfter = 0;
-    for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 100, signal: new AbortController().signal })) {
+    for await (const work of world.bus.consume(DELIVER_EMAIL, {
+      maxInFlight: 100,
+      signal: new AbortController().signal,
+    })) {
       await work.ack();
       if (work.pointer.source === 'relay') {
         cameAfter.set(work.pointer.priority, taken.length - sentAfter);
@@ -318,10 +334,14 @@ void t.test(
     t.ok(depthMax <= 1_002, `${depthMax} at once`);
     // Two at each look for others that have something due, twice a second.
     t.ok(reads.finds <= 130 + 120, `${reads.finds} reads`);
-    t.ok(reads.documents <= rows.length + 1_000, `${reads.documents} documents read; at most what the bus refused is read again`);
+    t.ok(
+      reads.documents <= rows.length + 1_000,
+      `${reads.documents} documents read; at most what the bus refused is read again`,
+    );
     // Turns within a priority are what the bus of one process does beyond its contract.
     if (onDistantPorts()) return;
-    for (const [priority, others] of cameAfter) t.ok(others <= 200, `the new ${priority} mail came after ${others} others`);
+    for (const [priority, others] of cameAfter)
+      t.ok(others <= 200, `the new ${priority} mail came after ${others} others`);
     t.same([...cameAfter.keys()].sort(), ['high', 'normal']);
   },
 );
@@ -335,7 +355,10 @@ void t.test('the archive asks the stream, not the timer', async (t) => {
 
 type DueRow = Readonly<{ team: string; sender?: string; key: string; dueAt: string; seq: number }>;
 
-/** Read models that hold these deferred timers, in the order of their times, and count what is read of them in each turn of the event loop. */
+/**
+ * Read models that hold these deferred timers, in the order of their times, and count what is read of them in each turn
+ * of the event loop.
+ */
 const withTimers = (rows: readonly DueRow[]) => {
   const reads = { finds: 0, limitMax: 0, documents: 0, mostInOneTurn: 0, ofKey: new Map<string, number>() };
   let turn: Promise<void> | undefined;
@@ -355,13 +378,19 @@ const withTimers = (rows: readonly DueRow[]) => {
     );
   };
   const teams = [...new Set(rows.map(({ team }) => team))];
-  const timers = rows.map(({ sender = 'apiKey:a', ...row }) => ({ ...row, senderDueAt: senderDueAt(sender, row.dueAt) }));
-  const bySender = timers.toSorted((a, b) => (a.senderDueAt < b.senderDueAt ? -1 : a.senderDueAt > b.senderDueAt ? 1 : a.seq - b.seq));
+  const timers = rows.map(({ sender = 'apiKey:a', ...row }) => ({
+    ...row,
+    senderDueAt: senderDueAt(sender, row.dueAt),
+  }));
+  const bySender = timers.toSorted((a, b) =>
+    a.senderDueAt < b.senderDueAt ? -1 : a.senderDueAt > b.senderDueAt ? 1 : a.seq - b.seq,
+  );
   const find: ProcessorWorld['readModels']['find'] = async (collection, { where, anyOf, after, limit, sort }) => {
     if (collection === 'emailBacklogs') return teams.map((id, at) => ({ id, seq: at, position: at, open: 1 }));
     if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true)
       return rows.slice(0, 1).map((row) => ({ ...row, id: row.key, position: row.seq }));
-    if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
+    if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal')
+      return [];
     const inTurns = sort?.field === 'senderDueAt';
     const team = where['team']?.eq;
     const upTo = where['dueAt']?.lte;
@@ -372,7 +401,12 @@ const withTimers = (rows: readonly DueRow[]) => {
       const place = inTurns ? row.senderDueAt : row.dueAt;
       if (team !== undefined && row.team !== team) continue;
       if (upTo !== undefined && row.dueAt > upTo) continue;
-      if (row.senderDueAt < gte || (lte !== undefined && row.senderDueAt > lte) || (lt !== undefined && row.senderDueAt >= lt)) continue;
+      if (
+        row.senderDueAt < gte ||
+        (lte !== undefined && row.senderDueAt > lte) ||
+        (lt !== undefined && row.senderDueAt >= lt)
+      )
+        continue;
       if (after !== undefined && (place < after.value || (place === after.value && row.seq <= after.seq))) continue;
       found.push({ ...row, id: row.key, position: row.seq, kind: 'deferred', priority: 'normal' });
     }
@@ -398,7 +432,10 @@ void t.test(
     const taken: string[] = [];
     let dueAfter = Infinity;
     let cameAfter = Infinity;
-    for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 64, signal: new AbortController().signal })) {
+    for await (const work of world.bus.consume(DELIVER_EMAIL, {
+      maxInFlight: 64,
+      signal: new AbortController().signal,
+    })) {
       await work.ack();
       taken.push(work.pointer.stream);
       if (taken.length % 100 === 0) await world.clock.advance(100);
@@ -414,14 +451,20 @@ void t.test(
   },
 );
 
-/** Reads these timers while work takes longer than the reading of a page, until all of `wanted` came. Out: what came, in its order. */
+/**
+ * Reads these timers while work takes longer than the reading of a page, until all of `wanted` came. Out: what came, in
+ * its order.
+ */
 const takenUntil = async (t: Test, rows: readonly DueRow[], wanted: ReadonlySet<string>) => {
   const world = await openProcessorWorld(t, { pointersMax: 1_000 });
   const { find, reads } = withTimers(rows);
   const running = world.run(relayAndTimers({ ...world.processing, readModels: { find }, nextTurn: turnsOfLoop() }));
   const taken: string[] = [];
   let left = wanted.size;
-  for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 64, signal: new AbortController().signal })) {
+  for await (const work of world.bus.consume(DELIVER_EMAIL, {
+    maxInFlight: 64,
+    signal: new AbortController().signal,
+  })) {
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     await work.ack();
     taken.push(work.pointer.stream);
@@ -453,30 +496,49 @@ void t.test('however much one key of a team has due, what its other keys have du
       dueAt,
       seq: many + key,
     }));
-    const { taken, reads } = await takenUntil(t, [...dueOf('apiKey:1', many), ...others], new Set(others.map(({ key }) => key)));
-    t.ok(taken.length <= 64 + 5 * keys, `the mails of ${keys} other keys came among the first ${taken.length} of ${many}`);
-    t.ok(reads.documents <= 1_000 + 500 + taken.length, `${reads.documents} documents read: what the bus has room for, and a page`);
+    const { taken, reads } = await takenUntil(
+      t,
+      [...dueOf('apiKey:1', many), ...others],
+      new Set(others.map(({ key }) => key)),
+    );
+    t.ok(
+      taken.length <= 64 + 5 * keys,
+      `the mails of ${keys} other keys came among the first ${taken.length} of ${many}`,
+    );
+    t.ok(
+      reads.documents <= 1_000 + 500 + taken.length,
+      `${reads.documents} documents read: what the bus has room for, and a page`,
+    );
   }
 });
 
-void t.test('ten thousand keys of one team take turns, and each page that is read of one costs at most one look at others', async (t) => {
-  if (onDistantPorts()) return;
-  const many = dueOf('apiKey:1', 5_000);
-  const keys = Array.from({ length: 10_000 }, (_, key) => key);
-  const later = new Date(Date.parse(T0) + 86_400_000).toISOString();
-  const single = keys.map((key): DueRow => ({ team: 'a', sender: `apiKey:s${key}`, key: `email-s${key}`, dueAt, seq: 5_000 + key }));
-  const waiting = keys.map((key): DueRow => ({
-    team: 'a',
-    sender: `apiKey:w${key}`,
-    key: `email-w${key}`,
-    dueAt: later,
-    seq: 15_000 + key,
-  }));
-  const due = [...many, ...single];
-  const { taken, reads } = await takenUntil(t, [...due, ...waiting], new Set(due.map(({ key }) => key)));
-  t.equal(new Set(taken).size, due.length, 'all that is due has come');
-  t.equal(taken.length, due.length, 'and each once');
-  t.ok(reads.finds <= 2_000, `${reads.finds} reads`);
-  t.ok(reads.documents <= 4 * (due.length + waiting.length), `${reads.documents} documents read`);
-  t.ok(reads.mostInOneTurn <= 500, `${reads.mostInOneTurn} documents in one turn of the event loop`);
-});
+void t.test(
+  'ten thousand keys of one team take turns, and each page that is read of one costs at most one look at others',
+  async (t) => {
+    if (onDistantPorts()) return;
+    const many = dueOf('apiKey:1', 5_000);
+    const keys = Array.from({ length: 10_000 }, (_, key) => key);
+    const later = new Date(Date.parse(T0) + 86_400_000).toISOString();
+    const single = keys.map((key): DueRow => ({
+      team: 'a',
+      sender: `apiKey:s${key}`,
+      key: `email-s${key}`,
+      dueAt,
+      seq: 5_000 + key,
+    }));
+    const waiting = keys.map((key): DueRow => ({
+      team: 'a',
+      sender: `apiKey:w${key}`,
+      key: `email-w${key}`,
+      dueAt: later,
+      seq: 15_000 + key,
+    }));
+    const due = [...many, ...single];
+    const { taken, reads } = await takenUntil(t, [...due, ...waiting], new Set(due.map(({ key }) => key)));
+    t.equal(new Set(taken).size, due.length, 'all that is due has come');
+    t.equal(taken.length, due.length, 'and each once');
+    t.ok(reads.finds <= 2_000, `${reads.finds} reads`);
+    t.ok(reads.documents <= 4 * (due.length + waiting.length), `${reads.documents} documents read`);
+    t.ok(reads.mostInOneTurn <= 500, `${reads.mostInOneTurn} documents in one turn of the event loop`);
+  },
+);

@@ -1,4 +1,7 @@
-/** The workers that keep house: seals over the log, sweeping of what has outlived its time, and deadlines of single calls. */
+/**
+ * The workers that keep house: seals over the log, sweeping of what has outlived its time, and deadlines of single
+ * calls.
+ */
 import t from 'tap';
 import { deleteEmail } from '../../src/commands/email/emails.js';
 import { emailStream, LEDGER_STREAM } from '../../src/domain/core/ids.js';
@@ -56,39 +59,46 @@ void t.test(
   },
 );
 
-void t.test('the newest seal is told once at each place, and again where that failed; no log line names the place', async (t) => {
-  const world = await openProcessorWorld(t);
-  const tell: string[] = [];
-  const posted: Readonly<{ url: string; body: string }>[] = [];
-  const file: unknown[] = [];
-  const mailed: string[] = [];
-  let status = 500;
-  const telling = openTelling({
-    store: world.store,
-    logger: { ...world.processing.logger, warn: (fields: object) => void tell.push(JSON.stringify(fields)) },
-    sealing: { webhook: 'https://notary.example/secret', keep: async (seal) => void file.push(seal) },
-    mail: async ({ at }) => void mailed.push(at),
-    webhooks: { outbound: { post: async (url, { body }) => (posted.push({ url, body }), { status, retryAfter: undefined, body: '' }) } },
-  });
-  const now = new AbortController().signal;
-  await telling(now);
-  t.equal(posted.length, 0, 'there is no seal yet');
-  const { stop, done } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, tell: telling }));
-  await until(async () => posted.length === 1, 'the first seal is told');
-  await stop();
-  await done;
-  await telling(now);
-  status = 204;
-  await telling(now);
-  await telling(now);
-  t.equal(posted.length, 3, 'twice in vain');
-  t.equal(file.length, 1);
-  t.equal(mailed.length, 1);
-  const { seal } = await verifyLog(world.store, undefined);
-  t.match(JSON.parse(posted[2]!.body), { position: seal!.position, root: seal!.root, count: seal!.count });
-  t.equal(tell.length, 2);
-  t.notMatch(tell.join(), /notary|secret/);
-});
+void t.test(
+  'the newest seal is told once at each place, and again where that failed; no log line names the place',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const tell: string[] = [];
+    const posted: Readonly<{ url: string; body: string }>[] = [];
+    const file: unknown[] = [];
+    const mailed: string[] = [];
+    let status = 500;
+    const telling = openTelling({
+      store: world.store,
+      logger: { ...world.processing.logger, warn: (fields: object) => void tell.push(JSON.stringify(fields)) },
+      sealing: { webhook: 'https://notary.example/secret', keep: async (seal) => void file.push(seal) },
+      mail: async ({ at }) => void mailed.push(at),
+      webhooks: {
+        outbound: {
+          post: async (url, { body }) => (posted.push({ url, body }), { status, retryAfter: undefined, body: '' }),
+        },
+      },
+    });
+    const now = new AbortController().signal;
+    await telling(now);
+    t.equal(posted.length, 0, 'there is no seal yet');
+    const { stop, done } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, tell: telling }));
+    await until(async () => posted.length === 1, 'the first seal is told');
+    await stop();
+    await done;
+    await telling(now);
+    status = 204;
+    await telling(now);
+    await telling(now);
+    t.equal(posted.length, 3, 'twice in vain');
+    t.equal(file.length, 1);
+    t.equal(mailed.length, 1);
+    const { seal } = await verifyLog(world.store, undefined);
+    t.match(JSON.parse(posted[2]!.body), { position: seal!.position, root: seal!.root, count: seal!.count });
+    t.equal(tell.length, 2);
+    t.notMatch(tell.join(), /notary|secret/);
+  },
+);
 
 void t.test('files past their expiry and mails past the retention are removed, hour by hour', async (t) => {
   const world = await openProcessorWorld(t);
@@ -125,26 +135,29 @@ void t.test('files past their expiry and mails past the retention are removed, h
   await without.stop();
 });
 
-void t.test('after a week in which nobody ran, the files of an email that is due since then are still there', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send({ scheduledAt: at(3_600) });
-  await world.files.put(Buffer.from('its document'), { expiresAt: at(3_600 + (7 * DAY_MS) / 1_000) });
-  await world.files.put(Buffer.from('older'), { expiresAt: at(1_800) });
-  await world.clock.set(Date.parse(T0) + 9 * DAY_MS);
-  const { stop } = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
-  await until(() => world.clock.waiting() === 2, 'it has swept');
-  t.equal(world.files.stored.size, 1, 'what belongs to no email that waits is gone');
-  await stop();
-  world.run(deliverEmailWorker(world.processing));
-  world.run(timersAndTheirWork(world.processing));
-  await until(async () => {
-    await world.clock.advance(1_000);
-    return (await world.commands.getEmail(caller, id)).status === 'sent';
-  }, 'it has left');
-  const after = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
-  await until(() => world.files.stored.size === 0, 'its files have outlived their time now');
-  await after.stop();
-});
+void t.test(
+  'after a week in which nobody ran, the files of an email that is due since then are still there',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send({ scheduledAt: at(3_600) });
+    await world.files.put(Buffer.from('its document'), { expiresAt: at(3_600 + (7 * DAY_MS) / 1_000) });
+    await world.files.put(Buffer.from('older'), { expiresAt: at(1_800) });
+    await world.clock.set(Date.parse(T0) + 9 * DAY_MS);
+    const { stop } = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+    await until(() => world.clock.waiting() === 2, 'it has swept');
+    t.equal(world.files.stored.size, 1, 'what belongs to no email that waits is gone');
+    await stop();
+    world.run(deliverEmailWorker(world.processing));
+    world.run(timersAndTheirWork(world.processing));
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return (await world.commands.getEmail(caller, id)).status === 'sent';
+    }, 'it has left');
+    const after = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+    await until(() => world.files.stored.size === 0, 'its files have outlived their time now');
+    await after.stop();
+  },
+);
 
 void t.test('while the clock is not to be believed nothing is swept and nothing archived; then both are', async (t) => {
   let isBelieved = false;
@@ -170,29 +183,34 @@ void t.test('while the clock is not to be believed nothing is swept and nothing 
   await until(() => world.files.stored.size === 0, 'the file is swept');
 });
 
-void t.test('the ledger tells each hour that the instance is there, and first how long it was away; it verifies', async (t) => {
-  const world = await openProcessorWorld(t);
-  const seen = async () =>
-    (await world.deps.eventLog.load(LEDGER_STREAM)).flatMap(({ event }) => (event.type === 'InstanceSeen' ? [event.data] : []));
-  const { stop } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 7 * DAY_MS }));
-  await until(async () => (await seen()).length === 1, 'the first');
-  // A store that answers late may be waited for while the hour ends.
-  for (let part = 0; part < 40 && (await seen()).length < 3; part += 1) await world.clock.advance(300_000);
-  t.same(
-    (await seen()).map(({ awayMs }) => awayMs),
-    [7 * DAY_MS, null, null],
-  );
-  await world.send();
-  const seals = async (): Promise<number> =>
-    (await world.deps.eventLog.load(LEDGER_STREAM)).filter(({ event }) => event.type === 'LedgerSealed').length;
-  for (let part = 0; part < 5 && (await seals()) < 2; part += 1) await world.clock.advance(60_000);
-  t.match(await verifyLog(world.store, undefined), { finding: undefined, seals: 2 });
-  await stop();
-  const again = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 30_000 }));
-  await world.clock.whenWaiting(2);
-  t.equal((await seen()).length, 3, 'a restart is no absence');
-  await again.stop();
-});
+void t.test(
+  'the ledger tells each hour that the instance is there, and first how long it was away; it verifies',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const seen = async () =>
+      (await world.deps.eventLog.load(LEDGER_STREAM)).flatMap(({ event }) =>
+        event.type === 'InstanceSeen' ? [event.data] : [],
+      );
+    const { stop } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 7 * DAY_MS }));
+    await until(async () => (await seen()).length === 1, 'the first');
+    // A store that answers late may be waited for while the hour ends.
+    for (let part = 0; part < 40 && (await seen()).length < 3; part += 1) await world.clock.advance(300_000);
+    t.same(
+      (await seen()).map(({ awayMs }) => awayMs),
+      [7 * DAY_MS, null, null],
+    );
+    await world.send();
+    const seals = async (): Promise<number> =>
+      (await world.deps.eventLog.load(LEDGER_STREAM)).filter(({ event }) => event.type === 'LedgerSealed').length;
+    for (let part = 0; part < 5 && (await seals()) < 2; part += 1) await world.clock.advance(60_000);
+    t.match(await verifyLog(world.store, undefined), { finding: undefined, seals: 2 });
+    await stop();
+    const again = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 30_000 }));
+    await world.clock.whenWaiting(2);
+    t.equal((await seen()).length, 3, 'a restart is no absence');
+    await again.stop();
+  },
+);
 
 void t.test(
   'what died between the fact and the destruction is erased at the start, and what an older copy of the keys brings back',
@@ -205,7 +223,10 @@ void t.test(
       await world.send({ attachments }),
     ];
     const older = world.keys.copy();
-    const dying = { ...world.deps, eventLog: { ...world.deps.eventLog, destroyKey: () => Promise.reject(new Error('died')) } };
+    const dying = {
+      ...world.deps,
+      eventLog: { ...world.deps.eventLog, destroyKey: () => Promise.reject(new Error('died')) },
+    };
     for (const id of [archived, deleted]) await t.rejects(deleteEmail(dying, caller, id), { message: 'died' });
     t.equal(world.keys.ids().length, 3);
     const reads: number[] = [];
@@ -287,49 +308,52 @@ void t.test('generated documents are kept for a week, temporary files for a day'
   await stop();
 });
 
-void t.test('a deadline aborts each call when its time is over, or with the parent, and one timer serves them all', async (t) => {
-  const clock = fakeClock();
-  const parent = new AbortController();
-  const deadlines = openDeadlines(clock, 1_000, parent.signal);
-  const aborted = (signal: AbortSignal): Promise<string> =>
-    new Promise((resolve) => {
-      if (signal.aborted) resolve('at once');
-      else signal.addEventListener('abort', () => resolve('aborted'));
-    });
-  t.equal(await deadlines.within(async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
-  await t.rejects(
-    deadlines.within(() => Promise.reject(new Error('fault'))),
-    { message: 'fault' },
-  );
-  t.equal(clock.waiting(), 1);
+void t.test(
+  'a deadline aborts each call when its time is over, or with the parent, and one timer serves them all',
+  async (t) => {
+    const clock = fakeClock();
+    const parent = new AbortController();
+    const deadlines = openDeadlines(clock, 1_000, parent.signal);
+    const aborted = (signal: AbortSignal): Promise<string> =>
+      new Promise((resolve) => {
+        if (signal.aborted) resolve('at once');
+        else signal.addEventListener('abort', () => resolve('aborted'));
+      });
+    t.equal(await deadlines.within(async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
+    await t.rejects(
+      deadlines.within(() => Promise.reject(new Error('fault'))),
+      { message: 'fault' },
+    );
+    t.equal(clock.waiting(), 1);
 
-  const over: string[] = [];
-  const start = (name: string) =>
-    deadlines.within(aborted).then((end) => {
-      over.push(name);
-      return end;
-    });
-  await clock.advance(200);
-  const first = start('first');
-  await clock.advance(300);
-  const second = start('second');
-  t.equal(clock.waiting(), 1);
-  await clock.advance(699);
-  t.same(over, []);
-  await clock.advance(1);
-  t.equal(await first, 'aborted');
-  t.same(over, ['first'], 'the second has time left');
-  await clock.advance(300);
-  t.equal(await second, 'aborted');
-  t.equal(clock.waiting(), 0, 'nothing is under way, so nothing waits');
+    const over: string[] = [];
+    const start = (name: string) =>
+      deadlines.within(aborted).then((end) => {
+        over.push(name);
+        return end;
+      });
+    await clock.advance(200);
+    const first = start('first');
+    await clock.advance(300);
+    const second = start('second');
+    t.equal(clock.waiting(), 1);
+    await clock.advance(699);
+    t.same(over, []);
+    await clock.advance(1);
+    t.equal(await first, 'aborted');
+    t.same(over, ['first'], 'the second has time left');
+    await clock.advance(300);
+    t.equal(await second, 'aborted');
+    t.equal(clock.waiting(), 0, 'nothing is under way, so nothing waits');
 
-  const cut = deadlines.within(aborted);
-  parent.abort();
-  t.equal(await cut, 'aborted');
-  t.equal(await deadlines.within(aborted), 'at once');
-  deadlines.close();
-  t.equal(clock.waiting(), 0);
-});
+    const cut = deadlines.within(aborted);
+    parent.abort();
+    t.equal(await cut, 'aborted');
+    t.equal(await deadlines.within(aborted), 'at once');
+    deadlines.close();
+    t.equal(clock.waiting(), 0);
+  },
+);
 
 void t.test(
   'where the log ends is noted in each store, the keys last: at the start, and every minute in which something happened',

@@ -14,9 +14,12 @@ const turns = async (count: number): Promise<void> => {
 };
 
 void t.test('whatever comes: all is handled once, in order within a key, one at a time of a key', async () => {
-  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }), {
-    maxLength: 60,
-  });
+  const items = fc.array(
+    fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }),
+    {
+      maxLength: 60,
+    },
+  );
   await fc.assert(
     fc.asyncProperty(items, async (given) => {
       const handled: (Item & { key: string })[] = [];
@@ -38,10 +41,12 @@ void t.test('whatever comes: all is handled once, in order within a key, one at 
           faults.push(item.number);
         },
       });
-      if (handled.length !== work.length) throw new Error(`${handled.length} of ${work.length} were handled when it ended`);
+      if (handled.length !== work.length)
+        throw new Error(`${handled.length} of ${work.length} were handled when it ended`);
       for (const key of new Set(work.map((item) => item.key))) {
         const numbers = handled.filter((item) => item.key === key).map(({ number }) => number);
-        if (numbers.some((number, index) => index > 0 && number < numbers[index - 1]!)) throw new Error(`${key} out of order`);
+        if (numbers.some((number, index) => index > 0 && number < numbers[index - 1]!))
+          throw new Error(`${key} out of order`);
       }
       if (
         JSON.stringify(faults.sort()) !==
@@ -120,30 +125,33 @@ void t.test('a source that fails ends the run with its fault; an empty one ends 
   await t.resolves(runLanes(from<number>([]), options));
 });
 
-void t.test('a source that fails is reported when every lane has drained: whoever starts again has no one beside it', async (t) => {
-  const failing = async function* (): AsyncGenerator<number> {
-    yield* [1, 2, 3];
-    throw new Error('source');
-  };
-  const releases: (() => void)[] = [];
-  const done: number[] = [];
-  let fault: unknown;
-  const running = runLanes(failing(), {
-    keyOf: (item) => (item === 3 ? '1' : String(item)),
-    handle: async (item) => {
-      await new Promise<void>((resolve) => releases.push(resolve));
-      done.push(item);
-    },
-    onFault: () => {},
-  }).catch((reported: unknown) => (fault = reported));
-  await turns(10);
-  t.equal(releases.length, 2);
-  t.equal(fault, undefined, 'two are still at work');
-  for (const release of releases) release();
-  await turns(10);
-  t.equal(fault, undefined, 'what waits in a lane is done, too');
-  releases.at(-1)!();
-  await running;
-  t.match(fault, { message: 'source' });
-  t.same(done, [1, 2, 3]);
-});
+void t.test(
+  'a source that fails is reported when every lane has drained: whoever starts again has no one beside it',
+  async (t) => {
+    const failing = async function* (): AsyncGenerator<number> {
+      yield* [1, 2, 3];
+      throw new Error('source');
+    };
+    const releases: (() => void)[] = [];
+    const done: number[] = [];
+    let fault: unknown;
+    const running = runLanes(failing(), {
+      keyOf: (item) => (item === 3 ? '1' : String(item)),
+      handle: async (item) => {
+        await new Promise<void>((resolve) => releases.push(resolve));
+        done.push(item);
+      },
+      onFault: () => {},
+    }).catch((reported: unknown) => (fault = reported));
+    await turns(10);
+    t.equal(releases.length, 2);
+    t.equal(fault, undefined, 'two are still at work');
+    for (const release of releases) release();
+    await turns(10);
+    t.equal(fault, undefined, 'what waits in a lane is done, too');
+    releases.at(-1)!();
+    await running;
+    t.match(fault, { message: 'source' });
+    t.same(done, [1, 2, 3]);
+  },
+);

@@ -16,7 +16,9 @@ const world = () => {
 };
 
 const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
 
 /** Runs under the lease of that name until it is stopped; `runs` are the times it was begun. */
 const started = (deps: LeaseDeps, work: (held: Held) => Promise<void> = ({ signal }) => aborted(signal)) => {
@@ -59,23 +61,26 @@ void t.test('another asks at the moment at which a lease ends that nobody renews
   await Promise.all([first.stop(), second.stop()]);
 });
 
-void t.test('a process that was frozen is told that its lease is lost, and works again when it holds it again', async (t) => {
-  const { clock, keeper, deps, logger } = world();
-  const work = started(deps('a'));
-  await until(() => work.runs.length === 1, 'it works');
-  keeper.kill('a');
-  const other = keeper.open();
-  const lease = (await other.acquire('relay', 'b', 60_000))!;
-  await clock.advance(LEASE_TTL_MS / 3);
-  await until(() => work.runs[0]!.lost.aborted, 'it is told');
-  t.match(logger.lines, [{ level: 'warn', fields: { lease: 'relay', fence: work.runs[0]!.fence } }]);
-  await clock.advance(30_000);
-  t.equal(work.runs.length, 1);
-  await other.release(lease);
-  await clock.advance(2_000);
-  await until(() => work.runs.length === 2, 'it works again');
-  await work.stop();
-});
+void t.test(
+  'a process that was frozen is told that its lease is lost, and works again when it holds it again',
+  async (t) => {
+    const { clock, keeper, deps, logger } = world();
+    const work = started(deps('a'));
+    await until(() => work.runs.length === 1, 'it works');
+    keeper.kill('a');
+    const other = keeper.open();
+    const lease = (await other.acquire('relay', 'b', 60_000))!;
+    await clock.advance(LEASE_TTL_MS / 3);
+    await until(() => work.runs[0]!.lost.aborted, 'it is told');
+    t.match(logger.lines, [{ level: 'warn', fields: { lease: 'relay', fence: work.runs[0]!.fence } }]);
+    await clock.advance(30_000);
+    t.equal(work.runs.length, 1);
+    await other.release(lease);
+    await clock.advance(2_000);
+    await until(() => work.runs.length === 2, 'it works again');
+    await work.stop();
+  },
+);
 
 void t.test('where the keeper does not answer, the work ends before another can have the lease', async (t) => {
   for (const renew of [() => Promise.reject(new Error('away')), () => new Promise<never>(() => {})]) {

@@ -1,4 +1,7 @@
-/** What goes first, counted in mails: a high one goes ahead of all low ones that have not begun, and low ones go on beside however many high ones. */
+/**
+ * What goes first, counted in mails: a high one goes ahead of all low ones that have not begun, and low ones go on
+ * beside however many high ones.
+ */
 import t from 'tap';
 import type { EmailId } from '../../src/domain/core/ids.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
@@ -8,7 +11,9 @@ import { deliverEmailWorker, openProcessorWorld, until } from '../support/proces
 
 const IN_FLIGHT = 4;
 
-/** A world whose mails wait for their connection until the test gives one; `began` has their priorities in that order. */
+/**
+ * A world whose mails wait for their connection until the test gives one; `began` has their priorities in that order.
+ */
 const withConnections = async (t: Parameters<typeof openProcessorWorld>[0]) => {
   const world = await openProcessorWorld(t);
   const waiting: { priority: Priority; go: () => void }[] = [];
@@ -36,9 +41,19 @@ const withConnections = async (t: Parameters<typeof openProcessorWorld>[0]) => {
   const giveOne = async (left: number): Promise<void> => {
     const before = began.length;
     waiting.shift()!.go();
-    await until(() => began.length > before && waiting.length === Math.min(IN_FLIGHT, left), 'another has taken its place');
+    await until(
+      () => began.length > before && waiting.length === Math.min(IN_FLIGHT, left),
+      'another has taken its place',
+    );
   };
-  return { world, began, waiting, sendMany, giveOne, worker: deliverEmailWorker({ ...world.processing, mailer, inFlightMax: IN_FLIGHT }) };
+  return {
+    world,
+    began,
+    waiting,
+    sendMany,
+    giveOne,
+    worker: deliverEmailWorker({ ...world.processing, mailer, inFlightMax: IN_FLIGHT }),
+  };
 };
 
 void t.test('no more low mails go before a high one than had begun when it came, however many wait', async (t) => {

@@ -1,4 +1,7 @@
-/** After five years the record of an archived email goes, and that of a bulk send after those of its emails; what is counted stays. */
+/**
+ * After five years the record of an archived email goes, and that of a bulk send after those of its emails; what is
+ * counted stays.
+ */
 import t from 'tap';
 import { batchStream, emailIdInBatch, emailStream } from '../../src/domain/core/ids.js';
 import { makeProcessors } from '../../src/processors/index.js';
@@ -21,7 +24,13 @@ void t.test('records go in time, one that was deleted is gone already, and a reb
   const world = await openProcessorWorld(t, { mayDestroy: () => isBelieved });
   const { readModels, commands } = world;
   const { eventLog, limits } = world.deps;
-  const queries = makeQueries({ keys: memoryKeys(), readModels, clock: world.clock, limits, awaitOwnWrites: () => Promise.resolve() });
+  const queries = makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: world.clock,
+    limits,
+    awaitOwnWrites: () => Promise.resolve(),
+  });
   /** Beside stubs. */
   const shown = async () => (await readModels.find(EMAILS, { where: {}, limit: 10 })).filter(({ gone }) => gone !== 1);
   const lines = async () => {
@@ -29,7 +38,8 @@ void t.test('records go in time, one that was deleted is gone already, and a reb
     const told = await readRetentionLines({ ...world.deps, readModels }, world.clock.now());
     return Object.fromEntries(told.map(({ name, due, oldest, next }) => [name, [due, oldest, next]]));
   };
-  const typesOf = async (stream: Parameters<typeof eventLog.load>[0]) => (await eventLog.load(stream)).map(({ event }) => event.type);
+  const typesOf = async (stream: Parameters<typeof eventLog.load>[0]) =>
+    (await eventLog.load(stream)).map(({ event }) => event.type);
 
   world.run(workersOf(world.processing, makeProcessors(world.processing)));
   const alone = await world.send();
@@ -62,7 +72,11 @@ void t.test('records go in time, one that was deleted is gone already, and a reb
   isBelieved = false;
   await world.clock.set(Date.parse(T0) + RETENTION_MS + ARCHIVE_MS + DAY_MS);
   for (let look = 0; look < 30; look += 1) await world.clock.advance(500);
-  t.match(await lines(), { archivedEmails: [3, String, null], bulkSends: [1, String, null] }, 'nothing while the clock is not believed');
+  t.match(
+    await lines(),
+    { archivedEmails: [3, String, null], bulkSends: [1, String, null] },
+    'nothing while the clock is not believed',
+  );
   t.match(await commands.getEmail(caller, alone), { archived: true, status: 'sent' });
 
   isBelieved = true;
@@ -73,7 +87,10 @@ void t.test('records go in time, one that was deleted is gone already, and a reb
   }, 'the records have gone');
   t.match(await lines(), { archivedEmails: [0, null, null], bulkSends: [0, null, null] });
   t.same((await typesOf(emailStream(alone))).slice(-2), ['EmailArchived', 'EmailRemoved']);
-  t.notOk((await typesOf(emailStream(deleted))).includes('EmailRemoved'), 'of what was deleted there is no record that could go');
+  t.notOk(
+    (await typesOf(emailStream(deleted))).includes('EmailRemoved'),
+    'of what was deleted there is no record that could go',
+  );
   for (const id of [alone, ...ofBatch]) {
     await refusedWith(t, commands.getEmail(caller, id), 'EMAIL_NOT_FOUND');
     await refusedWith(t, commands.deleteEmail(caller, id), 'EMAIL_NOT_FOUND');

@@ -5,7 +5,14 @@ import { pointerOf } from '../../src/processors/core/declaration.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import type { Bus, Pointer } from '../../src/domain/ports/bus.js';
 import { caller } from '../support/command-world.js';
-import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  relayAndTimers,
+  until,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const depth = (world: ProcessorWorld): Promise<number> => world.bus.depth(DELIVER_EMAIL);
 
@@ -41,7 +48,10 @@ void t.test('the same work at the same place of the log has the same id', async 
     team: caller.teamId,
     source: 'relay',
   });
-  t.equal(pointerOf({ stream: 'email-1', position: 7, priority: 'whatever', team: caller.teamId, source: 'relay' }).priority, 'normal');
+  t.equal(
+    pointerOf({ stream: 'email-1', position: 7, priority: 'whatever', team: caller.teamId, source: 'relay' }).priority,
+    'normal',
+  );
 });
 
 void t.test('an accepted email comes to the bus with its priority; a scheduled one does not', async (t) => {
@@ -80,18 +90,21 @@ void t.test('what was open before the start is found, each priority by itself', 
   t.same(world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)).sort(), ids);
 });
 
-void t.test('where the bus is full nothing is lost: all is delivered, once, in the order in which it came', async (t) => {
-  const world = await openProcessorWorld(t, { pointersMax: 4 });
-  world.run(relayAndTimers(world.processing));
-  const ids: EmailId[] = [];
-  for (let index = 0; index < 30; index += 1) ids.push(await world.send());
-  await world.settled();
-  t.ok((await depth(world)) <= 4);
-  world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
-  await inTime(world, () => world.mailer.sent.length >= 30, 'all are sent');
-  for (const id of ids) await world.reaches(id, 'sent');
-  t.same(world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)).sort(), [...ids].sort(), 'each once');
-});
+void t.test(
+  'where the bus is full nothing is lost: all is delivered, once, in the order in which it came',
+  async (t) => {
+    const world = await openProcessorWorld(t, { pointersMax: 4 });
+    world.run(relayAndTimers(world.processing));
+    const ids: EmailId[] = [];
+    for (let index = 0; index < 30; index += 1) ids.push(await world.send());
+    await world.settled();
+    t.ok((await depth(world)) <= 4);
+    world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
+    await inTime(world, () => world.mailer.sent.length >= 30, 'all are sent');
+    for (const id of ids) await world.reaches(id, 'sent');
+    t.same(world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)).sort(), [...ids].sort(), 'each once');
+  },
+);
 
 void t.test('a full bus of one priority does not hold up another', async (t) => {
   const world = await openProcessorWorld(t, { pointersMax: 2 });
@@ -122,22 +135,25 @@ void t.test('a bus that forgets everything delays work and loses none: the next 
   await world.reaches(id, 'sent');
 });
 
-void t.test('a dialogue of an earlier run is taken up at the start, where that run holds its lease no more', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  world.mailer.next.push(() => new Promise(() => {}));
-  void deliverEmailWorker(world.processing).run(new AbortController().signal);
-  await world.publish(id);
-  await world.reaches(id, 'processing');
-  await world.settled();
-  const next = await openProcessorWorld(t);
-  world.keeper.kill(world.processing.worker);
-  const processing = { ...world.processing, bus: next.bus, worker: 'worker-2' };
-  world.run(relayAndTimers(processing));
-  world.run(deliverEmailWorker(processing));
-  await world.reaches(id, 'sent');
-  t.equal(world.mailer.sent.length, 2);
-});
+void t.test(
+  'a dialogue of an earlier run is taken up at the start, where that run holds its lease no more',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    world.mailer.next.push(() => new Promise(() => {}));
+    void deliverEmailWorker(world.processing).run(new AbortController().signal);
+    await world.publish(id);
+    await world.reaches(id, 'processing');
+    await world.settled();
+    const next = await openProcessorWorld(t);
+    world.keeper.kill(world.processing.worker);
+    const processing = { ...world.processing, bus: next.bus, worker: 'worker-2' };
+    world.run(relayAndTimers(processing));
+    world.run(deliverEmailWorker(processing));
+    await world.reaches(id, 'sent');
+    t.equal(world.mailer.sent.length, 2);
+  },
+);
 
 void t.test('a retry comes to the bus as well, with the priority of its email', async (t) => {
   const world = await openProcessorWorld(t);
@@ -165,19 +181,22 @@ void t.test('it stops at once', async (t) => {
   await t.resolves(done);
 });
 
-void t.test('of two processes one has both the relay and the reader of timers, and the other takes both over', async (t) => {
-  const world = await openProcessorWorld(t);
-  const leases = world.keeper.open();
-  const holder = async () => (await leases.read('dispatch'))?.holder;
-  const { bus, published } = watched(world.bus);
-  const first = world.run(relayAndTimers(world.processing));
-  await until(async () => (await holder()) === 'worker-1', 'the first has it');
-  world.run(relayAndTimers({ ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' }));
-  await world.send();
-  await until(async () => (await depth(world)) === 1, 'the first brings it to the bus');
-  t.equal(published.length, 0);
-  await first.stop();
-  await inTime(world, async () => (await holder()) === 'worker-2', 'the second has it');
-  await world.send();
-  await inTime(world, () => published.length >= 2, 'the second brings what waits and what comes');
-});
+void t.test(
+  'of two processes one has both the relay and the reader of timers, and the other takes both over',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const leases = world.keeper.open();
+    const holder = async () => (await leases.read('dispatch'))?.holder;
+    const { bus, published } = watched(world.bus);
+    const first = world.run(relayAndTimers(world.processing));
+    await until(async () => (await holder()) === 'worker-1', 'the first has it');
+    world.run(relayAndTimers({ ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' }));
+    await world.send();
+    await until(async () => (await depth(world)) === 1, 'the first brings it to the bus');
+    t.equal(published.length, 0);
+    await first.stop();
+    await inTime(world, async () => (await holder()) === 'worker-2', 'the second has it');
+    await world.send();
+    await inTime(world, () => published.length >= 2, 'the second brings what waits and what comes');
+  },
+);

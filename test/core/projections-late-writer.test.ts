@@ -1,4 +1,7 @@
-/** What a writer that is gone had sent may arrive while its successor goes on: the successor's documents come out right all the same. */
+/**
+ * What a writer that is gone had sent may arrive while its successor goes on: the successor's documents come out right
+ * all the same.
+ */
 import t from 'tap';
 import { EMAIL_COUNTS, EMAILS } from '../../src/projections/email/emails.js';
 import { emailsProjection } from '../../src/projections/bulk/emails.js';

@@ -1,4 +1,7 @@
-/** The queries behind the lists: totals from counts with cut days, every filter, pages and cursors, and no team sees another's. */
+/**
+ * The queries behind the lists: totals from counts with cut days, every filter, pages and cursors, and no team sees
+ * another's.
+ */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
@@ -24,7 +27,14 @@ const OTHER = '22222222-2222-4222-8222-222222222222';
 const other = assertDefined(parseTeamId(OTHER), 'team id');
 const [WELCOME, ORDER] = ['0198f000-0000-7000-8000-00000000000d', '0198f000-0000-7000-8000-00000000000e'];
 
-type Row = Readonly<{ at: string; templateId: string; status: EmailStatus; subject: string; email: string; team: string }>;
+type Row = Readonly<{
+  at: string;
+  templateId: string;
+  status: EmailStatus;
+  subject: string;
+  email: string;
+  team: string;
+}>;
 const row = (more: Partial<Row> & Pick<Row, 'at'>): Row => ({
   templateId: WELCOME,
   status: 'queued',
@@ -86,7 +96,10 @@ const first: Paging = { page: 1, limit: 100 };
 
 void t.test('nothing is a page too', async (t) => {
   const { queries } = await listed(t);
-  const empty = { data: [], meta: { page: 1, limit: 100, total: 0, totalPages: 0, totalIsLowerBound: false, nextCursor: null } };
+  const empty = {
+    data: [],
+    meta: { page: 1, limit: 100, total: 0, totalPages: 0, totalIsLowerBound: false, nextCursor: null },
+  };
   t.strictSame(await queries.listEmails(team, {}, first), empty);
   t.strictSame(await queries.listEmails(team, { search: 'ann' }, first), empty);
   t.strictSame(await queries.listTemplates(team, {}, first), empty);
@@ -129,55 +142,77 @@ const moments = [
 const statuses = ['queued', 'scheduled', 'sent', 'cancelled'] as const;
 const words = ['Hello Ann', 'Order 17: 50% off', 'Ürgent "quote"', 'no_thing\\here'];
 
-void t.test('every filter finds what a look at each row finds, and the total counts it without reading rows', async (t) => {
-  const rows = moments.flatMap((when, index) =>
-    statuses.map((status, other_) =>
-      row({
-        at: when,
-        status,
-        templateId: index % 2 === 0 ? WELCOME : ORDER,
-        subject: words[(index + other_) % 4]!,
-        email: `r${index}@example.org`,
-        team: index === 4 ? OTHER : TEAM_ID,
+void t.test(
+  'every filter finds what a look at each row finds, and the total counts it without reading rows',
+  async (t) => {
+    const rows = moments.flatMap((when, index) =>
+      statuses.map((status, other_) =>
+        row({
+          at: when,
+          status,
+          templateId: index % 2 === 0 ? WELCOME : ORDER,
+          subject: words[(index + other_) % 4]!,
+          email: `r${index}@example.org`,
+          team: index === 4 ? OTHER : TEAM_ID,
+        }),
+      ),
+    );
+    const { queries } = await listed(t, rows);
+    const matches = (one: Row, { status, templateId, startDate, endDate, search }: EmailFilter, of: string): boolean =>
+      one.team === of &&
+      (status === undefined || one.status === status) &&
+      (templateId === undefined || one.templateId === templateId) &&
+      (startDate === undefined || Date.parse(one.at) >= Date.parse(startDate)) &&
+      (endDate === undefined || Date.parse(one.at) <= Date.parse(endDate)) &&
+      (search === undefined ||
+        `${one.subject}\n${one.email} Zoë Ångström`.toLowerCase().includes(search.toLowerCase()));
+    const when = fc.constantFrom(
+      ...moments,
+      '2030-01-01T14:00:00+02:00',
+      '2030-01-02',
+      '2030-01-01T11:59:59.999Z',
+      '2035-01-01T00:00:00.000Z',
+    );
+    const parts = {
+      status: fc.constantFrom(...statuses),
+      templateId: fc.constantFrom(WELCOME, ORDER),
+      startDate: when,
+      endDate: when,
+    };
+    const search = fc.constantFrom(
+      'hello',
+      'order 17',
+      '50%',
+      'ürgent',
+      '"quote"',
+      'no_thing\\',
+      'r3@',
+      'EXAMPLE.org',
+      'ångs',
+      'nowhere',
+    );
+    const filter: fc.Arbitrary<EmailFilter> = fc.oneof(
+      fc.record({ startDate: when, endDate: when }, { requiredKeys: [] }),
+      fc.record(parts, { requiredKeys: [] }),
+      fc.record({ ...parts, search }, { requiredKeys: ['search'] }),
+    );
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(filter, fc.boolean(), async (wanted, theirs) => {
+        const expected = rows.flatMap((one, index) =>
+          matches(one, wanted, theirs ? OTHER : TEAM_ID) ? [idOf(index + 1)] : [],
+        );
+        found += expected.length;
+        const { data, meta } = await queries.listEmails(theirs ? other : team, wanted, first);
+        t.same(data.map(({ id }) => id).sort(), expected, JSON.stringify(wanted));
+        t.equal(meta.total, expected.length, JSON.stringify(wanted));
+        t.same([...(await queries.emailIds(theirs ? other : team, wanted, 1_000))].sort(), expected);
       }),
-    ),
-  );
-  const { queries } = await listed(t, rows);
-  const matches = (one: Row, { status, templateId, startDate, endDate, search }: EmailFilter, of: string): boolean =>
-    one.team === of &&
-    (status === undefined || one.status === status) &&
-    (templateId === undefined || one.templateId === templateId) &&
-    (startDate === undefined || Date.parse(one.at) >= Date.parse(startDate)) &&
-    (endDate === undefined || Date.parse(one.at) <= Date.parse(endDate)) &&
-    (search === undefined || `${one.subject}\n${one.email} Zoë Ångström`.toLowerCase().includes(search.toLowerCase()));
-  const when = fc.constantFrom(
-    ...moments,
-    '2030-01-01T14:00:00+02:00',
-    '2030-01-02',
-    '2030-01-01T11:59:59.999Z',
-    '2035-01-01T00:00:00.000Z',
-  );
-  const parts = { status: fc.constantFrom(...statuses), templateId: fc.constantFrom(WELCOME, ORDER), startDate: when, endDate: when };
-  const search = fc.constantFrom('hello', 'order 17', '50%', 'ürgent', '"quote"', 'no_thing\\', 'r3@', 'EXAMPLE.org', 'ångs', 'nowhere');
-  const filter: fc.Arbitrary<EmailFilter> = fc.oneof(
-    fc.record({ startDate: when, endDate: when }, { requiredKeys: [] }),
-    fc.record(parts, { requiredKeys: [] }),
-    fc.record({ ...parts, search }, { requiredKeys: ['search'] }),
-  );
-  let found = 0;
-  await fc.assert(
-    fc.asyncProperty(filter, fc.boolean(), async (wanted, theirs) => {
-      const expected = rows.flatMap((one, index) => (matches(one, wanted, theirs ? OTHER : TEAM_ID) ? [idOf(index + 1)] : []));
-      found += expected.length;
-      const { data, meta } = await queries.listEmails(theirs ? other : team, wanted, first);
-      t.same(data.map(({ id }) => id).sort(), expected, JSON.stringify(wanted));
-      t.equal(meta.total, expected.length, JSON.stringify(wanted));
-      t.same([...(await queries.emailIds(theirs ? other : team, wanted, 1_000))].sort(), expected);
-    }),
-    { numRuns: 300 },
-  );
-  t.ok(found > 500, `${found} rows were found in all`);
-});
+      { numRuns: 300 },
+    );
+    t.ok(found > 500, `${found} rows were found in all`);
+  },
+);
 
 void t.test('newest first, in pages by number, with what comes after', async (t) => {
   const { queries } = await listed(
@@ -198,7 +233,11 @@ void t.test('newest first, in pages by number, with what comes after', async (t)
       [4, 3, 7, 3, false],
     ],
   );
-  t.equal((await queries.listEmails(team, {}, { page: 1, limit: 7 })).meta.nextCursor, null, 'a last page that is full is the last');
+  t.equal(
+    (await queries.listEmails(team, {}, { page: 1, limit: 7 })).meta.nextCursor,
+    null,
+    'a last page that is full is the last',
+  );
   t.equal((await queries.emailIds(team, {}, 2)).length, 2);
   t.same(await queries.emailIds(team, {}, 2), [idOf(7), idOf(6)]);
 });
@@ -229,7 +268,9 @@ const walk = async (
 void t.test('a cursor stays in its place while rows arrive and go, those of one moment too', async (t) => {
   const { queries, add, world, project } = await listed(
     t,
-    Array.from({ length: 20 }, (_, index) => row({ at: at(Math.floor(index / 5)), status: index % 3 === 0 ? 'sent' : 'queued' })),
+    Array.from({ length: 20 }, (_, index) =>
+      row({ at: at(Math.floor(index / 5)), status: index % 3 === 0 ? 'sent' : 'queued' }),
+    ),
   );
   const all = Array.from({ length: 20 }, (_, index) => idOf(20 - index));
   for (const limit of [1, 3, 5, 7, 20]) t.same(await walk(queries, {}, limit), all, `pages of ${limit}`);
@@ -259,7 +300,8 @@ void t.test('a cursor that is not of this list is refused', async (t) => {
     t,
     Array.from({ length: 5 }, (_, index) => row({ at: at(index) })),
   );
-  for (let index = 0; index < 3; index += 1) await world.append(`template-${idOf(100 + index)}`, templateEvents(`slug-${index}`));
+  for (let index = 0; index < 3; index += 1)
+    await world.append(`template-${idOf(100 + index)}`, templateEvents(`slug-${index}`));
   await project();
   const ofEmails = (await queries.listEmails(team, {}, { page: 1, limit: 2 })).meta.nextCursor!;
   const ofSearch = (await queries.listEmails(team, { search: 'hello' }, { page: 1, limit: 2 })).meta.nextCursor!;
@@ -288,7 +330,11 @@ void t.test('a cursor that is not of this list is refused', async (t) => {
   await refusedWith(t, queries.listApiKeys(team, with_(ofTemplates)), 'INVALID_CURSOR');
   t.equal((await queries.listEmails(team, {}, with_(ofEmails))).data.length, 2);
   t.equal((await queries.listTemplates(team, {}, with_(ofTemplates))).data.length, 1);
-  t.equal((await queries.listEmails(other, {}, with_(ofEmails))).data.length, 0, 'a cursor of another team shows nothing of it');
+  t.equal(
+    (await queries.listEmails(other, {}, with_(ofEmails))).data.length,
+    0,
+    'a cursor of another team shows nothing of it',
+  );
 });
 
 const draft: EmailDraft = {
@@ -356,7 +402,8 @@ void t.test('templates: newest first, found by name, slug and description, gone 
     },
   ]);
   t.match(meta, { total: 2, totalIsLowerBound: false });
-  const search = async (text: string) => (await queries.listTemplates(team, { search: text }, first)).data.map(({ slug }) => slug);
+  const search = async (text: string) =>
+    (await queries.listTemplates(team, { search: text }, first)).data.map(({ slug }) => slug);
   t.same(await search('INVO'), ['first']);
   t.same(await search('renam'), ['renamed']);
   t.same(await search('second'), []);
@@ -370,82 +417,87 @@ void t.test('templates: newest first, found by name, slug and description, gone 
   t.equal((await queries.listTemplates(team, {}, first)).meta.total, 1);
 });
 
-void t.test('attachment templates: a list of their own, with short id and formats, without what is large', async (t) => {
-  const { queries, world, project } = await listed(t);
-  const document: AttachmentDraft = {
-    name: 'Invoice',
-    description: 'Of an order',
-    variables: [{ name: 'x' }],
-    schema: { outputFormats: ['excel', 'pdf'], pages: [{}] },
-    locale: 'de-CH',
-    timeZone: 'UTC',
-  };
-  const made = (slug: string, shortId: string, name = 'Invoice'): TemplateEvent[] => [
-    { type: 'TemplateCreated', data: { at: T0, slug, kind: 'attachment', shortId } },
-    { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...document, name } } },
-  ];
-  await world.append(`attachmentTemplate-${idOf(1)}`, made('first', 'atpl_0000000001', 'Delivery note'));
-  await world.append(`attachmentTemplate-${idOf(2)}`, made('second', 'atpl_0000000002'));
-  await world.append(`attachmentTemplate-${idOf(3)}`, made('third', 'atpl_0000000003'), OTHER);
-  await world.append(`template-${idOf(4)}`, templateEvents('email'));
-  await world.append(`attachmentTemplate-${idOf(2)}`, [{ type: 'TemplatePublished', data: { at: at(1), version: 1, revision: 1 } }]);
-  await project();
-  const { data, meta } = await queries.listAttachmentTemplates(team, {}, first);
-  const common = {
-    description: 'Of an order',
-    type: 'attachment',
-    outputFormats: ['excel', 'pdf'],
-    locale: 'de-CH',
-    timeZone: 'UTC',
-    createdAt: T0,
-  };
-  t.strictSame(data, [
-    {
-      ...common,
-      id: idOf(2),
-      shortId: 'atpl_0000000002',
-      slug: 'second',
+void t.test(
+  'attachment templates: a list of their own, with short id and formats, without what is large',
+  async (t) => {
+    const { queries, world, project } = await listed(t);
+    const document: AttachmentDraft = {
       name: 'Invoice',
-      status: 'published',
-      version: 1,
-      publishedVersion: 1,
-      updatedAt: at(1),
-    },
-    {
-      ...common,
-      id: idOf(1),
-      shortId: 'atpl_0000000001',
-      slug: 'first',
-      name: 'Delivery note',
-      status: 'draft',
-      version: 1,
-      publishedVersion: null,
-      updatedAt: T0,
-    },
-  ]);
-  t.match(meta, { total: 2, totalIsLowerBound: false });
-  t.same(
-    (await queries.listTemplates(team, {}, first)).data.map(({ slug }) => slug),
-    ['email'],
-    'emails are listed by themselves',
-  );
-  t.same(
-    (await queries.listAttachmentTemplates(team, { search: 'DELIV' }, first)).data.map(({ slug }) => slug),
-    ['first'],
-  );
-  const cursor = (await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1 })).meta.nextCursor!;
-  t.same(
-    (await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1, cursor })).data.map(({ slug }) => slug),
-    ['first'],
-  );
-  await refusedWith(t, queries.listTemplates(team, {}, { page: 1, limit: 1, cursor }), 'INVALID_CURSOR');
-  await world.append(`attachmentTemplate-${idOf(2)}`, [{ type: 'TemplateDeleted', data: { at: at(3) } }]);
-  await project();
-  t.same(
-    (await queries.listAttachmentTemplates(team, {}, first)).data.map(({ slug }) => slug),
-    ['first'],
-  );
-});
+      description: 'Of an order',
+      variables: [{ name: 'x' }],
+      schema: { outputFormats: ['excel', 'pdf'], pages: [{}] },
+      locale: 'de-CH',
+      timeZone: 'UTC',
+    };
+    const made = (slug: string, shortId: string, name = 'Invoice'): TemplateEvent[] => [
+      { type: 'TemplateCreated', data: { at: T0, slug, kind: 'attachment', shortId } },
+      { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...document, name } } },
+    ];
+    await world.append(`attachmentTemplate-${idOf(1)}`, made('first', 'atpl_0000000001', 'Delivery note'));
+    await world.append(`attachmentTemplate-${idOf(2)}`, made('second', 'atpl_0000000002'));
+    await world.append(`attachmentTemplate-${idOf(3)}`, made('third', 'atpl_0000000003'), OTHER);
+    await world.append(`template-${idOf(4)}`, templateEvents('email'));
+    await world.append(`attachmentTemplate-${idOf(2)}`, [
+      { type: 'TemplatePublished', data: { at: at(1), version: 1, revision: 1 } },
+    ]);
+    await project();
+    const { data, meta } = await queries.listAttachmentTemplates(team, {}, first);
+    const common = {
+      description: 'Of an order',
+      type: 'attachment',
+      outputFormats: ['excel', 'pdf'],
+      locale: 'de-CH',
+      timeZone: 'UTC',
+      createdAt: T0,
+    };
+    t.strictSame(data, [
+      {
+        ...common,
+        id: idOf(2),
+        shortId: 'atpl_0000000002',
+        slug: 'second',
+        name: 'Invoice',
+        status: 'published',
+        version: 1,
+        publishedVersion: 1,
+        updatedAt: at(1),
+      },
+      {
+        ...common,
+        id: idOf(1),
+        shortId: 'atpl_0000000001',
+        slug: 'first',
+        name: 'Delivery note',
+        status: 'draft',
+        version: 1,
+        publishedVersion: null,
+        updatedAt: T0,
+      },
+    ]);
+    t.match(meta, { total: 2, totalIsLowerBound: false });
+    t.same(
+      (await queries.listTemplates(team, {}, first)).data.map(({ slug }) => slug),
+      ['email'],
+      'emails are listed by themselves',
+    );
+    t.same(
+      (await queries.listAttachmentTemplates(team, { search: 'DELIV' }, first)).data.map(({ slug }) => slug),
+      ['first'],
+    );
+    const cursor = (await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1 })).meta.nextCursor!;
+    t.same(
+      (await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1, cursor })).data.map(({ slug }) => slug),
+      ['first'],
+    );
+    await refusedWith(t, queries.listTemplates(team, {}, { page: 1, limit: 1, cursor }), 'INVALID_CURSOR');
+    await world.append(`attachmentTemplate-${idOf(2)}`, [{ type: 'TemplateDeleted', data: { at: at(3) } }]);
+    await project();
+    t.same(
+      (await queries.listAttachmentTemplates(team, {}, first)).data.map(({ slug }) => slug),
+      ['first'],
+    );
+  },
+);
 
 void t.test('API keys: newest first, with their state of now, never their hash', async (t) => {
   const { queries, world, project } = await listed(t);
@@ -481,49 +533,54 @@ void t.test('API keys: newest first, with their state of now, never their hash',
   t.notOk(JSON.stringify(data).includes('ffff'));
 });
 
-void t.test('API keys: revoked with their maker, on another page too; those that may delete as before are known', async (t) => {
-  const { queries, world, project, readModels } = await listed(t);
-  const key = (index: number) => `key_${String(index).padStart(22, 'A')}`;
-  const created = (more: Partial<Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data']>): ApiKeyEvent => ({
-    type: 'ApiKeyCreated',
-    data: {
-      at: at(-10),
-      name: 'Shop',
-      description: null,
-      permissions: ['emails:send'],
-      rateLimit: null,
-      expiresAt: null,
-      hash: 'f'.repeat(64),
-      start: 'abcd',
-      end: 'wxyz',
-      ...more,
-    },
-  });
-  await world.append(`apiKey-${key(1)}`, [created({})]);
-  await world.append(`apiKey-${key(2)}`, [created({ separateDelete: true, madeBy: [key(1)] })]);
-  await world.append(`apiKey-${key(3)}`, [created({ separateDelete: true, madeBy: [key(2), key(1)] })]);
-  for (const [index, more] of [{}, { expiresAt: T0 }, { permissions: ['emails:read'] }].entries())
-    await world.append(`apiKey-${key(4 + index)}`, [created(more)]);
-  await project();
-  t.same([...(await keysWithImpliedDelete(readModels, T0, 10))].sort(), [key(1), key(4)]);
-  await world.append(`apiKey-${key(1)}`, [{ type: 'ApiKeyRevoked', data: { at: at(-1), withMade: true } }]);
-  await project();
-  t.same(await keysWithImpliedDelete(readModels, T0, 10), [key(4)]);
-  const rows = (await queries.listApiKeys(team, first)).data.map(({ id, status, madeBy }) => [id, status, madeBy]);
-  t.same(rows.slice(-3), [
-    [key(3), 'revoked', key(2)],
-    [key(2), 'revoked', key(1)],
-    [key(1), 'revoked', null],
-  ]);
-  const single = await queries.listApiKeys(team, { ...first, limit: 1, page: 4 });
-  t.match(single.data, [{ id: key(3), status: 'revoked', revokedAt: at(-1) }]);
-});
+void t.test(
+  'API keys: revoked with their maker, on another page too; those that may delete as before are known',
+  async (t) => {
+    const { queries, world, project, readModels } = await listed(t);
+    const key = (index: number) => `key_${String(index).padStart(22, 'A')}`;
+    const created = (more: Partial<Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data']>): ApiKeyEvent => ({
+      type: 'ApiKeyCreated',
+      data: {
+        at: at(-10),
+        name: 'Shop',
+        description: null,
+        permissions: ['emails:send'],
+        rateLimit: null,
+        expiresAt: null,
+        hash: 'f'.repeat(64),
+        start: 'abcd',
+        end: 'wxyz',
+        ...more,
+      },
+    });
+    await world.append(`apiKey-${key(1)}`, [created({})]);
+    await world.append(`apiKey-${key(2)}`, [created({ separateDelete: true, madeBy: [key(1)] })]);
+    await world.append(`apiKey-${key(3)}`, [created({ separateDelete: true, madeBy: [key(2), key(1)] })]);
+    for (const [index, more] of [{}, { expiresAt: T0 }, { permissions: ['emails:read'] }].entries())
+      await world.append(`apiKey-${key(4 + index)}`, [created(more)]);
+    await project();
+    t.same([...(await keysWithImpliedDelete(readModels, T0, 10))].sort(), [key(1), key(4)]);
+    await world.append(`apiKey-${key(1)}`, [{ type: 'ApiKeyRevoked', data: { at: at(-1), withMade: true } }]);
+    await project();
+    t.same(await keysWithImpliedDelete(readModels, T0, 10), [key(4)]);
+    const rows = (await queries.listApiKeys(team, first)).data.map(({ id, status, madeBy }) => [id, status, madeBy]);
+    t.same(rows.slice(-3), [
+      [key(3), 'revoked', key(2)],
+      [key(2), 'revoked', key(1)],
+      [key(1), 'revoked', null],
+    ]);
+    const single = await queries.listApiKeys(team, { ...first, limit: 1, page: 4 });
+    t.match(single.data, [{ id: key(3), status: 'revoked', revokedAt: at(-1) }]);
+  },
+);
 
 void t.test('what a search finds is counted up to a bound, and says so', async (t) => {
   const world = openLogOfTest();
-  for (let index = 0; index < 12; index += 1) await world.append(`email-${idOf(index)}`, eventsOf(row({ at: at(index) })));
+  for (let index = 0; index < 12; index += 1)
+    await world.append(`email-${idOf(index)}`, eventsOf(row({ at: at(index) })));
   const readModels = openDocuments(t);
-  for (const projection of makeProjections(defaultLimits)) await projectIn(readModels, projection, await world.recorded());
+  for (const projection of makeProjections(defaultLimits))
+    await projectIn(readModels, projection, await world.recorded());
   const queries = makeQueries({
     keys: memoryKeys(),
     readModels,
@@ -546,7 +603,10 @@ void t.test('what a search finds is counted up to a bound, and says so', async (
     { total: 12, totalPages: 3, totalIsLowerBound: false },
     'the last page knows',
   );
-  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 9, limit: 5 })).meta, { total: 12, totalIsLowerBound: false });
+  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 9, limit: 5 })).meta, {
+    total: 12,
+    totalIsLowerBound: false,
+  });
   const { nextCursor: cursor } = (await queries.listEmails(team, { search: 'hello' }, { page: 2, limit: 5 })).meta;
   t.match((await queries.listEmails(team, { search: 'hello' }, { page: 1, limit: 5, cursor: cursor! })).meta, {
     total: 10,

@@ -1,4 +1,7 @@
-/** Projections kept up with the log: they follow it, tell how far they are, and go on when a rebuild is put in their place. */
+/**
+ * Projections kept up with the log: they follow it, tell how far they are, and go on when a rebuild is put in their
+ * place.
+ */
 import t from 'tap';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { ProjectionStore } from '../../src/domain/ports/read-models.js';
@@ -22,7 +25,13 @@ const running = async (t: Parameters<typeof openDocuments>[0]) => {
   const start = (over: ProjectionStore = store) => {
     const stop = new AbortController();
     const clock = { monotonic: () => elapsed.ms };
-    const runner = makeRunner(projection, { eventLog: world.eventLog, makeAnew: async () => {}, store: over, clock, pause });
+    const runner = makeRunner(projection, {
+      eventLog: world.eventLog,
+      makeAnew: async () => {},
+      store: over,
+      clock,
+      pause,
+    });
     const done = runner.worker.run(stop.signal);
     return {
       runner,
@@ -138,25 +147,31 @@ void t.test('a full batch is followed by the next without a pause', async (t) =>
   await stop();
 });
 
-void t.test('the checkpoint moves over events that do not concern the projection, and a start does not read them again', async (t) => {
-  const { world, store, start, elapsed, head } = await running(t);
-  const seal = (position: number): DomainEvent => ({ type: 'LedgerSealed', data: { at: T0, position, count: 1, root: 'x' } });
-  const reached = async (runner: Runner, position: number): Promise<void> => {
-    while (runner.position() < position) await new Promise(setImmediate);
-  };
-  const first = start();
-  await world.append(streamOf(1), [queued]);
-  const written = await head();
-  await reached(first.runner, written);
-  await world.append('ledger', [seal(1)]);
-  await reached(first.runner, await head());
-  t.equal((await store.checkpoint()).position, written, 'at most once a second');
-  elapsed.ms += 1_000;
-  await world.append('ledger', [seal(2)]);
-  await reached(first.runner, await head());
-  t.equal((await store.checkpoint()).position, await head());
-  await world.append('ledger', [seal(3)]);
-  await reached(first.runner, await head());
-  await first.stop();
-  t.equal((await store.checkpoint()).position, await head(), 'and when it stops');
-});
+void t.test(
+  'the checkpoint moves over events that do not concern the projection, and a start does not read them again',
+  async (t) => {
+    const { world, store, start, elapsed, head } = await running(t);
+    const seal = (position: number): DomainEvent => ({
+      type: 'LedgerSealed',
+      data: { at: T0, position, count: 1, root: 'x' },
+    });
+    const reached = async (runner: Runner, position: number): Promise<void> => {
+      while (runner.position() < position) await new Promise(setImmediate);
+    };
+    const first = start();
+    await world.append(streamOf(1), [queued]);
+    const written = await head();
+    await reached(first.runner, written);
+    await world.append('ledger', [seal(1)]);
+    await reached(first.runner, await head());
+    t.equal((await store.checkpoint()).position, written, 'at most once a second');
+    elapsed.ms += 1_000;
+    await world.append('ledger', [seal(2)]);
+    await reached(first.runner, await head());
+    t.equal((await store.checkpoint()).position, await head());
+    await world.append('ledger', [seal(3)]);
+    await reached(first.runner, await head());
+    await first.stop();
+    t.equal((await store.checkpoint()).position, await head(), 'and when it stops');
+  },
+);

@@ -19,21 +19,23 @@ const takes = (claims: AttachmentClaims, shown: number, bytes: number, position:
   }
 };
 
-void t.test('while the read models stand still, processes together pass the bound by the room left, once for each further one', async () =>
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 4 }),
-      fc.nat(MAX),
-      fc.array(fc.record({ process: fc.nat(3), bytes: fc.integer({ min: 1, max: 300 }) }), { maxLength: 60 }),
-      (processes, shown, calls) => {
-        const each = Array.from({ length: processes }, open);
-        let stored = shown;
-        for (const [at, { process, bytes }] of calls.entries())
-          if (takes(each[process % processes]!, shown, bytes, at + 2)) stored += bytes;
-        return stored <= MAX + (processes - 1) * (MAX - shown);
-      },
+void t.test(
+  'while the read models stand still, processes together pass the bound by the room left, once for each further one',
+  async () =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.nat(MAX),
+        fc.array(fc.record({ process: fc.nat(3), bytes: fc.integer({ min: 1, max: 300 }) }), { maxLength: 60 }),
+        (processes, shown, calls) => {
+          const each = Array.from({ length: processes }, open);
+          let stored = shown;
+          for (const [at, { process, bytes }] of calls.entries())
+            if (takes(each[process % processes]!, shown, bytes, at + 2)) stored += bytes;
+          return stored <= MAX + (processes - 1) * (MAX - shown);
+        },
+      ),
     ),
-  ),
 );
 
 void t.test('the bound is no lower than that: each process fills the room that it knows of', async (t) => {

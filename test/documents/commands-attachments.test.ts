@@ -1,4 +1,7 @@
-/** The four kinds of attachment in a send call: what each becomes, what is refused in which words, and that a refusal leaves nothing. */
+/**
+ * The four kinds of attachment in a send call: what each becomes, what is refused in which words, and that a refusal
+ * leaves nothing.
+ */
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
@@ -13,7 +16,10 @@ import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const invoice: CreateAttachmentTemplateRequest = {
   slug: 'invoice',
@@ -28,7 +34,13 @@ const invoice: CreateAttachmentTemplateRequest = {
       {
         pageId: 'p',
         pageName: 'Page',
-        sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>{{number}} {{name}}</p>' }] }],
+        sections: [
+          {
+            id: 's',
+            type: 'main',
+            components: [{ id: 'text', type: 'rich-text', content: '<p>{{number}} {{name}}</p>' }],
+          },
+        ],
       },
     ],
   },
@@ -58,7 +70,10 @@ const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
   const commands = commandsOfTest(deps);
   await commands.createTemplate(caller, welcome);
   const template = await commands.createAttachmentTemplate(caller, invoice);
-  const send = async (attachments: NonNullable<SendEmailRequest['attachments']>, more: Partial<SendEmailRequest> = {}) => {
+  const send = async (
+    attachments: NonNullable<SendEmailRequest['attachments']>,
+    more: Partial<SendEmailRequest> = {},
+  ) => {
     const { body } = await commands.sendEmail(caller, simple({ attachments, ...more }));
     const stream = emailStream(assertDefined(parseEmailId(body.id), 'id'));
     const [event] = await opened.events(stream);
@@ -74,24 +89,30 @@ const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
   return { ...opened, deps, commands, generator, template, send };
 };
 
-void t.test('generated: both formats give two files, named from the variables that the attachment overrides', async (t) => {
-  const { send, template, generator } = await world();
-  for (const reference of ['invoice', template.id, template.shortId]) {
-    const { body, data, attachments } = await send([{ attachmentTemplateId: reference, variables: { number: 'A/7', net: 12.5 } }], {
-      variables: { name: 'Ann', number: 'overridden' },
-    });
-    t.same(
-      attachments.map(({ filename, contentType }) => [filename, contentType]),
-      [
-        ['Invoice A-7.pdf', 'application/pdf'],
-        ['Invoice A-7.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-      ],
-    );
-    t.equal(body.attachmentCount, 2);
-    t.same(data.generated, { pdf: 1, excel: 1 });
-  }
-  t.match(generator.made.at(-1), { input: { variables: { name: 'Ann', number: 'A/7', net: 12.5 } } });
-});
+void t.test(
+  'generated: both formats give two files, named from the variables that the attachment overrides',
+  async (t) => {
+    const { send, template, generator } = await world();
+    for (const reference of ['invoice', template.id, template.shortId]) {
+      const { body, data, attachments } = await send(
+        [{ attachmentTemplateId: reference, variables: { number: 'A/7', net: 12.5 } }],
+        {
+          variables: { name: 'Ann', number: 'overridden' },
+        },
+      );
+      t.same(
+        attachments.map(({ filename, contentType }) => [filename, contentType]),
+        [
+          ['Invoice A-7.pdf', 'application/pdf'],
+          ['Invoice A-7.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+        ],
+      );
+      t.equal(body.attachmentCount, 2);
+      t.same(data.generated, { pdf: 1, excel: 1 });
+    }
+    t.match(generator.made.at(-1), { input: { variables: { name: 'Ann', number: 'A/7', net: 12.5 } } });
+  },
+);
 
 void t.test('generated: one format, a name of its own with formatted values, without a second extension', async (t) => {
   const { send } = await world();
@@ -109,41 +130,56 @@ void t.test('generated: one format, a name of its own with formatted values, wit
   );
   t.same(one.data.generated, { pdf: 1, excel: 0 });
   const nameless = await send([
-    { attachmentTemplateId: 'invoice', outputFormats: ['excel'], filename: '..{{missing}}', variables: { number: '9', net: 1 } },
+    {
+      attachmentTemplateId: 'invoice',
+      outputFormats: ['excel'],
+      filename: '..{{missing}}',
+      variables: { number: '9', net: 1 },
+    },
   ]);
   t.equal(nameless.attachments[0]!.filename, 'document.xlsx');
 });
 
-void t.test('content, address and asset keep their bytes; types are what is said, else what the server says', async (t) => {
-  const { send, commands } = await world();
-  const asset = await commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
-  const { loaded, attachments, data, body } = await send([
-    { filename: 'note {{name}}.txt', content: base64('a note'), contentType: 'Text/Plain' },
-    { filename: 'terms.txt', url: 'https://example.com/terms.txt' },
-    { filename: 'other', url: 'https://example.com/unknown' },
-    { filename: 'said', url: 'https://example.com/unknown', contentType: 'application/x-said' },
-    { assetId: asset.id, contentId: 'logo' },
-  ]);
-  t.same(
-    loaded.map(({ filename, contentType, contentId, bytes }) => [filename, contentType, contentId, bytes.toString('latin1')]),
-    [
-      ['note Ann.txt', 'text/plain', undefined, 'a note'],
-      ['terms.txt', 'text/plain', undefined, 'the terms'],
-      ['other', 'application/octet-stream', undefined, '\x01\x02'],
-      ['said', 'application/x-said', undefined, '\x01\x02'],
-      ['logo.png', 'image/png', 'logo', png.toString('latin1')],
-    ],
-  );
-  t.equal(body.attachmentCount, 5);
-  t.equal(data.generated, undefined);
-  t.ok(attachments.every(({ ofTemplate }) => ofTemplate === undefined));
-});
+void t.test(
+  'content, address and asset keep their bytes; types are what is said, else what the server says',
+  async (t) => {
+    const { send, commands } = await world();
+    const asset = await commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
+    const { loaded, attachments, data, body } = await send([
+      { filename: 'note {{name}}.txt', content: base64('a note'), contentType: 'Text/Plain' },
+      { filename: 'terms.txt', url: 'https://example.com/terms.txt' },
+      { filename: 'other', url: 'https://example.com/unknown' },
+      { filename: 'said', url: 'https://example.com/unknown', contentType: 'application/x-said' },
+      { assetId: asset.id, contentId: 'logo' },
+    ]);
+    t.same(
+      loaded.map(({ filename, contentType, contentId, bytes }) => [
+        filename,
+        contentType,
+        contentId,
+        bytes.toString('latin1'),
+      ]),
+      [
+        ['note Ann.txt', 'text/plain', undefined, 'a note'],
+        ['terms.txt', 'text/plain', undefined, 'the terms'],
+        ['other', 'application/octet-stream', undefined, '\x01\x02'],
+        ['said', 'application/x-said', undefined, '\x01\x02'],
+        ['logo.png', 'image/png', 'logo', png.toString('latin1')],
+      ],
+    );
+    t.equal(body.attachmentCount, 5);
+    t.equal(data.generated, undefined);
+    t.ok(attachments.every(({ ofTemplate }) => ofTemplate === undefined));
+  },
+);
 
 void t.test('a picture of the gallery that the template shows goes with the email, and is not counted', async (t) => {
   const { send, commands } = await world();
   const asset = await commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
   const schema = {
-    sections: [{ id: 'm', type: 'main', components: [{ id: 'logo', type: 'image', props: { src: `asset:${asset.id}` } }] }],
+    sections: [
+      { id: 'm', type: 'main', components: [{ id: 'logo', type: 'image', props: { src: `asset:${asset.id}` } }] },
+    ],
   };
   await commands.createTemplate(caller, { ...welcome, slug: 'with-logo', schema });
   const { body, loaded, attachments } = await send([], { templateId: 'with-logo' });
@@ -157,7 +193,13 @@ void t.test('a picture of the gallery that the template shows goes with the emai
 const generated = { attachmentTemplateId: 'invoice', variables: { number: '1', net: 1 } };
 type Given = NonNullable<SendEmailRequest['attachments']>[number];
 
-const refusals: readonly Readonly<{ what: string; given: readonly Given[]; code: string; fields?: readonly string[]; says: RegExp }>[] = [
+const refusals: readonly Readonly<{
+  what: string;
+  given: readonly Given[];
+  code: string;
+  fields?: readonly string[];
+  says: RegExp;
+}>[] = [
   {
     what: 'nothing',
     given: [{ filename: 'x' }],
@@ -193,7 +235,12 @@ const refusals: readonly Readonly<{ what: string; given: readonly Given[]; code:
     fields: ['attachments[1].contentId'],
     says: /already/,
   },
-  { what: 'an unknown template', given: [{ attachmentTemplateId: 'none' }], code: 'ERR_ATTACH_001', says: /attachments\[0\].*"none"/ },
+  {
+    what: 'an unknown template',
+    given: [{ attachmentTemplateId: 'none' }],
+    code: 'ERR_ATTACH_001',
+    says: /attachments\[0\].*"none"/,
+  },
   {
     what: 'a name that is no template',
     given: [{ ...generated, filename: '{{a b}}' }],
@@ -273,7 +320,11 @@ void t.test('a template of another team, an unpublished one, a format it does no
 
 void t.test('all together are bounded, and the bound stops the work', async (t) => {
   const { send, generator } = await world({ attachmentsTotalSizeBytesMax: 100 });
-  const file = (sizeBytes: number) => ({ filename: 'x', content: Buffer.alloc(sizeBytes, 1).toString('base64'), contentType: 'a/b' });
+  const file = (sizeBytes: number) => ({
+    filename: 'x',
+    content: Buffer.alloc(sizeBytes, 1).toString('base64'),
+    contentType: 'a/b',
+  });
   const { details } = await refusedWith(t, send([file(60), file(60), generated]), 'ERR_ATTACH_002');
   t.match(details.relatedInfo, { actualSizeBytes: 120, maxSizeBytes: 100 });
   t.equal(generator.made.length, 0, 'no document is made after that');
@@ -317,10 +368,18 @@ void t.test('a MIME type may have parameters, but none that the message writes i
 
 void t.test('a file name holds no control characters, and base64 has one form', async (t) => {
   const { send } = await world();
-  const { details } = await refusedWith(t, send([{ filename: 'a.txt', contentType: 'text/plain', content: 'aGk=\n' }]), 'VALIDATION_ERROR');
+  const { details } = await refusedWith(
+    t,
+    send([{ filename: 'a.txt', contentType: 'text/plain', content: 'aGk=\n' }]),
+    'VALIDATION_ERROR',
+  );
   t.match(details.errors, [{ field: 'attachments[0].content', message: /in one line, with its padding/ }]);
   for (const control of ['\u0000', '\n', '\u0085', '\u202e']) {
-    await refusedWith(t, send([{ filename: `a${control}.txt`, contentType: 'text/plain', content: base64('x') }]), 'VALIDATION_ERROR');
+    await refusedWith(
+      t,
+      send([{ filename: `a${control}.txt`, contentType: 'text/plain', content: base64('x') }]),
+      'VALIDATION_ERROR',
+    );
   }
 });
 
@@ -332,61 +391,79 @@ void t.test('a slug may not look like an id', async (t) => {
   await refusedWith(t, commands.createAttachmentTemplate(caller, { ...invoice, slug }), 'VALIDATION_ERROR');
 });
 
-void t.test('a team whose attachments take as much as they may has no more, and only emails with attachments ask', async (t) => {
-  const { commands, store, files, generator } = await world({ teamAttachmentBytesMax: 1_000 });
-  let asked = 0;
-  const sendWith = (stored: number, attachments: NonNullable<SendEmailRequest['attachments']>) =>
-    commands.sendEmail(caller, simple({ attachments }), undefined, async () => {
-      asked += 1;
-      // What was accepted before is counted in it.
-      return { bytes: stored, position: Number.MAX_SAFE_INTEGER };
+void t.test(
+  'a team whose attachments take as much as they may has no more, and only emails with attachments ask',
+  async (t) => {
+    const { commands, store, files, generator } = await world({ teamAttachmentBytesMax: 1_000 });
+    let asked = 0;
+    const sendWith = (stored: number, attachments: NonNullable<SendEmailRequest['attachments']>) =>
+      commands.sendEmail(caller, simple({ attachments }), undefined, async () => {
+        asked += 1;
+        // What was accepted before is counted in it.
+        return { bytes: stored, position: Number.MAX_SAFE_INTEGER };
+      });
+    const file = (sizeBytes: number) => [
+      { filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(sizeBytes)) },
+    ];
+    await sendWith(1_000, []);
+    t.equal(asked, 0, 'nothing is read for an email without attachments');
+    await sendWith(900, file(100));
+    t.equal(asked, 1);
+    const [events, stored] = [store.events.length, files.stored.size];
+    const { details, message } = await refusedWith(t, sendWith(900, file(101)), 'ATTACHMENT_STORAGE_EXCEEDED');
+    t.match(message, /1,001 bytes, the maximum is 1,000/);
+    t.match(details, { relatedInfo: { actualSizeBytes: 1_001, maxSizeBytes: 1_000 }, retryAfterS: 3_600 });
+    const made = generator.made.length;
+    const invoiced = [{ attachmentTemplateId: 'invoice', variables: { number: '1', net: 1 } }];
+    await refusedWith(t, sendWith(1_000, invoiced), 'ATTACHMENT_STORAGE_EXCEEDED');
+    t.equal(generator.made.length, made, 'no document is made for a team that is at its bound');
+    t.same([store.events.length, files.stored.size], [events, stored], 'nothing is written');
+  },
+);
+
+void t.test(
+  'calls at the same moment share the room that is left, however far the read models are behind',
+  async (t) => {
+    const { commands, deps } = await world({ teamAttachmentBytesMax: 1_000 });
+    let stored = { bytes: 400, position: 0 };
+    const attachments = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(100)) }];
+    const send = () => commands.sendEmail(caller, simple({ attachments }), undefined, async () => stored);
+    const accepted = async (count: number): Promise<number> =>
+      (await Promise.allSettled(Array.from({ length: count }, send))).filter(({ status }) => status === 'fulfilled')
+        .length;
+    t.equal(await accepted(10), 6);
+    t.equal(await accepted(1), 0, 'as long as they are not counted');
+    stored = { bytes: 400, position: await deps.eventLog.head() };
+    t.equal(await accepted(10), 6, 'four of them are deleted again, the read models say');
+    stored = { bytes: 1_000, position: await deps.eventLog.head() };
+    t.equal(await accepted(1), 0);
+    stored = { bytes: 400, position: await deps.eventLog.head() };
+    const failing = { ...deps, eventLog: { ...deps.eventLog, append: () => Promise.reject(new Error('disk full')) } };
+    for (let count = 0; count < 20; count += 1)
+      await t.rejects(
+        sendEmail(failing, caller, simple({ attachments }), undefined, async () => stored),
+        { message: 'disk full' },
+      );
+    t.equal(await accepted(7), 6, 'what did not come to be takes nothing');
+  },
+);
+
+void t.test(
+  'an accepted email says what its attachments take: given ones as long as it, generated ones for seven days',
+  async (t) => {
+    const { send } = await world();
+    const given = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('hello') }];
+    const { data } = await send([
+      ...given,
+      { attachmentTemplateId: 'invoice', outputFormats: ['pdf'], variables: { number: '1', net: 1 } },
+    ]);
+    t.match(data.attachmentBytes, {
+      lasting: 5,
+      temporaryUntil: new Date(Date.parse(data.at) + 7 * 86_400_000).toISOString(),
     });
-  const file = (sizeBytes: number) => [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(sizeBytes)) }];
-  await sendWith(1_000, []);
-  t.equal(asked, 0, 'nothing is read for an email without attachments');
-  await sendWith(900, file(100));
-  t.equal(asked, 1);
-  const [events, stored] = [store.events.length, files.stored.size];
-  const { details, message } = await refusedWith(t, sendWith(900, file(101)), 'ATTACHMENT_STORAGE_EXCEEDED');
-  t.match(message, /1,001 bytes, the maximum is 1,000/);
-  t.match(details, { relatedInfo: { actualSizeBytes: 1_001, maxSizeBytes: 1_000 }, retryAfterS: 3_600 });
-  const made = generator.made.length;
-  const invoiced = [{ attachmentTemplateId: 'invoice', variables: { number: '1', net: 1 } }];
-  await refusedWith(t, sendWith(1_000, invoiced), 'ATTACHMENT_STORAGE_EXCEEDED');
-  t.equal(generator.made.length, made, 'no document is made for a team that is at its bound');
-  t.same([store.events.length, files.stored.size], [events, stored], 'nothing is written');
-});
-
-void t.test('calls at the same moment share the room that is left, however far the read models are behind', async (t) => {
-  const { commands, deps } = await world({ teamAttachmentBytesMax: 1_000 });
-  let stored = { bytes: 400, position: 0 };
-  const attachments = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(100)) }];
-  const send = () => commands.sendEmail(caller, simple({ attachments }), undefined, async () => stored);
-  const accepted = async (count: number): Promise<number> =>
-    (await Promise.allSettled(Array.from({ length: count }, send))).filter(({ status }) => status === 'fulfilled').length;
-  t.equal(await accepted(10), 6);
-  t.equal(await accepted(1), 0, 'as long as they are not counted');
-  stored = { bytes: 400, position: await deps.eventLog.head() };
-  t.equal(await accepted(10), 6, 'four of them are deleted again, the read models say');
-  stored = { bytes: 1_000, position: await deps.eventLog.head() };
-  t.equal(await accepted(1), 0);
-  stored = { bytes: 400, position: await deps.eventLog.head() };
-  const failing = { ...deps, eventLog: { ...deps.eventLog, append: () => Promise.reject(new Error('disk full')) } };
-  for (let count = 0; count < 20; count += 1)
-    await t.rejects(
-      sendEmail(failing, caller, simple({ attachments }), undefined, async () => stored),
-      { message: 'disk full' },
-    );
-  t.equal(await accepted(7), 6, 'what did not come to be takes nothing');
-});
-
-void t.test('an accepted email says what its attachments take: given ones as long as it, generated ones for seven days', async (t) => {
-  const { send } = await world();
-  const given = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('hello') }];
-  const { data } = await send([...given, { attachmentTemplateId: 'invoice', outputFormats: ['pdf'], variables: { number: '1', net: 1 } }]);
-  t.match(data.attachmentBytes, { lasting: 5, temporaryUntil: new Date(Date.parse(data.at) + 7 * 86_400_000).toISOString() });
-  t.ok(data.attachmentBytes!.temporary > 0);
-});
+    t.ok(data.attachmentBytes!.temporary > 0);
+  },
+);
 
 void t.test('characters that no font has are told of in a preview and in the record of the email', async (t) => {
   const { commands } = await openWorld();
@@ -394,16 +471,27 @@ void t.test('characters that no font has are told of in a preview and in the rec
   await commands.createAttachmentTemplate(caller, invoice);
   const variables = { number: '7', net: 1, name: 'ᜋ Ada ᜋ' };
   const preview = (more: object) =>
-    commands.previewAttachmentTemplate(caller, 'invoice', { variables: { ...variables, ...more } }, new AbortController().signal);
+    commands.previewAttachmentTemplate(
+      caller,
+      'invoice',
+      { variables: { ...variables, ...more } },
+      new AbortController().signal,
+    );
   t.same((await preview({})).replaced, ['ᜋ']);
   t.same((await preview({ name: 'Ada' })).replaced, []);
   const attachments = [{ attachmentTemplateId: 'invoice', outputFormats: ['pdf' as const], variables }];
   const { body } = await commands.sendEmail(caller, simple({ attachments }));
   const { metadata } = await commands.getEmail(caller, assertDefined(parseEmailId(body.id), 'id'));
-  t.match(metadata, { attachments: [{ filename: 'Invoice 7.pdf' }], replacedCharacters: [{ name: 'Invoice 7.pdf', characters: ['ᜋ'] }] });
+  t.match(metadata, {
+    attachments: [{ filename: 'Invoice 7.pdf' }],
+    replacedCharacters: [{ name: 'Invoice 7.pdf', characters: ['ᜋ'] }],
+  });
   const plain = await commands.sendEmail(
     caller,
     simple({ attachments: [{ ...attachments[0]!, variables: { ...variables, name: 'Ada' } }] }),
   );
-  t.notOk('replacedCharacters' in (await commands.getEmail(caller, assertDefined(parseEmailId(plain.body.id), 'id'))).metadata);
+  t.notOk(
+    'replacedCharacters' in
+      (await commands.getEmail(caller, assertDefined(parseEmailId(plain.body.id), 'id'))).metadata,
+  );
 });

@@ -15,7 +15,10 @@ import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
 
 /** A whole picture of one pixel. */
-const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const SVG = Buffer.from(
   '<?xml version="1.0"?>\n<!-- logo --><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>',
 );
@@ -45,7 +48,8 @@ const outboundOf = (answers: Answers): OutboundHttp & Readonly<{ asked: string[]
       const answer = answers[new URL(url).pathname] ?? 'status';
       if (answer === 'never') await aborted(signal);
       open -= 1;
-      if (answer === 'never') throw new OutboundFault('timeout', 'The file had not come when the work it was needed for was stopped.');
+      if (answer === 'never')
+        throw new OutboundFault('timeout', 'The file had not come when the work it was needed for was stopped.');
       if (typeof answer === 'string') throw new OutboundFault(answer, `It is the ${answer}.`);
       return { bytes: answer, contentType: 'text/html' };
     },
@@ -55,9 +59,19 @@ const outboundOf = (answers: Answers): OutboundHttp & Readonly<{ asked: string[]
 
 const image = (src: string): DocumentComponent => ({ id: src, type: 'image', props: { src } });
 
-type Case = Readonly<{ sources: readonly string[]; outbound?: OutboundHttp; limits?: Partial<Limits>; signal?: AbortSignal }>;
+type Case = Readonly<{
+  sources: readonly string[];
+  outbound?: OutboundHttp;
+  limits?: Partial<Limits>;
+  signal?: AbortSignal;
+}>;
 
-const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal = new AbortController().signal }: Case) => {
+const making = async ({
+  sources,
+  outbound = outboundOf({}),
+  limits = {},
+  signal = new AbortController().signal,
+}: Case) => {
   const world = await openWorld(limits);
   const generator = recordingGenerator(sources);
   const deps: CommandNeeds = { ...world.deps, generator, outbound };
@@ -71,7 +85,9 @@ const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal 
           {
             pageId: 'p',
             pageName: 'P',
-            sections: [{ id: 's', type: 'main', components: sources.filter((src) => !src.includes('filled')).map(image) }],
+            sections: [
+              { id: 's', type: 'main', components: sources.filter((src) => !src.includes('filled')).map(image) },
+            ],
           },
         ],
       },
@@ -83,13 +99,22 @@ const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal 
     title: 'Invoice',
     signal,
   };
-  return { world, deps, generator, make: (more: Partial<DocumentOrder> = {}) => makeDocument(deps, { ...order, ...more }) };
+  return {
+    world,
+    deps,
+    generator,
+    make: (more: Partial<DocumentOrder> = {}) => makeDocument(deps, { ...order, ...more }),
+  };
 };
 
 void t.test('pictures come from the web and from the gallery, each once, typed by their bytes', async (t) => {
   const outbound = outboundOf({ '/a.png': PNG, '/b': SVG });
   const { world, deps } = await making({ sources: [] });
-  const asset = await commandsOfTest(deps).uploadAsset(caller, { filename: 'logo.png', bytes: PNG }, { count: 0, sizeBytes: 0 });
+  const asset = await commandsOfTest(deps).uploadAsset(
+    caller,
+    { filename: 'logo.png', bytes: PNG },
+    { count: 0, sizeBytes: 0 },
+  );
   const sources = [`${BASE}/a.png`, `asset:${asset.id}`, `${BASE}/b`];
   const generator = recordingGenerator(sources);
   const order = {
@@ -162,7 +187,9 @@ void t.test('what cannot be shown is named with its place and reason, and nothin
     );
     t.same(generator.made, []);
   }
-  const { make } = await making({ sources: ['https://cdn.example/filled.png', `https://cdn.example/filled-${'x'.repeat(500)}`] });
+  const { make } = await making({
+    sources: ['https://cdn.example/filled.png', `https://cdn.example/filled-${'x'.repeat(500)}`],
+  });
   const { message, details } = await refusedWith(t, make(), 'IMAGE_NOT_AVAILABLE');
   t.same(
     details.errors?.map(({ field }) => field),
@@ -185,26 +212,38 @@ void t.test('pictures are brought in some at a time, and the first that fails st
   t.ok(failing.asked.length <= 12, `${failing.asked.length} were asked for`);
 });
 
-void t.test('all pictures together are bounded in bytes and in time; a caller that is gone is not waited for', async (t) => {
-  const big = { sources: ['a', 'b', 'c'].map((name) => `${BASE}/${name}`), outbound: outboundOf({ '/a': PNG, '/b': PNG, '/c': PNG }) };
-  const { details } = await refusedWith(
-    t,
-    (await making({ ...big, limits: { documentImagesSizeBytesMax: 2 * PNG.length } })).make(),
-    'IMAGES_TOO_LARGE',
-  );
-  t.same(details.relatedInfo, { actualSizeBytes: 3 * PNG.length, maxSizeBytes: 2 * PNG.length });
-  await (await making({ ...big, limits: { documentImagesSizeBytesMax: 3 * PNG.length } })).make();
+void t.test(
+  'all pictures together are bounded in bytes and in time; a caller that is gone is not waited for',
+  async (t) => {
+    const big = {
+      sources: ['a', 'b', 'c'].map((name) => `${BASE}/${name}`),
+      outbound: outboundOf({ '/a': PNG, '/b': PNG, '/c': PNG }),
+    };
+    const { details } = await refusedWith(
+      t,
+      (await making({ ...big, limits: { documentImagesSizeBytesMax: 2 * PNG.length } })).make(),
+      'IMAGES_TOO_LARGE',
+    );
+    t.same(details.relatedInfo, { actualSizeBytes: 3 * PNG.length, maxSizeBytes: 2 * PNG.length });
+    await (await making({ ...big, limits: { documentImagesSizeBytesMax: 3 * PNG.length } })).make();
 
-  const slow = { sources: [`${BASE}/slow`], outbound: outboundOf({ '/slow': 'never' }) };
-  t.match(
-    (await refusedWith(t, (await making({ ...slow, limits: { documentImagesTimeoutMs: 20 } })).make(), 'IMAGE_NOT_AVAILABLE')).message,
-    /had not come/,
-  );
-  const gone = new AbortController();
-  const made = (await making(slow)).make({ signal: gone.signal });
-  gone.abort();
-  await refusedWith(t, made, 'IMAGE_NOT_AVAILABLE');
-});
+    const slow = { sources: [`${BASE}/slow`], outbound: outboundOf({ '/slow': 'never' }) };
+    t.match(
+      (
+        await refusedWith(
+          t,
+          (await making({ ...slow, limits: { documentImagesTimeoutMs: 20 } })).make(),
+          'IMAGE_NOT_AVAILABLE',
+        )
+      ).message,
+      /had not come/,
+    );
+    const gone = new AbortController();
+    const made = (await making(slow)).make({ signal: gone.signal });
+    gone.abort();
+    await refusedWith(t, made, 'IMAGE_NOT_AVAILABLE');
+  },
+);
 
 /** A web server on this machine, which the guard takes for the public internet. */
 const serve = async (t: Test, bytes: Buffer): Promise<string> => {
@@ -222,6 +261,10 @@ void t.test('over real HTTP: a picture of a public server is shown, one of an in
   const { make, generator } = await making({ sources: [source], outbound: open });
   await make();
   t.same(generator.made[0]?.images.get(source)?.contentType, 'image/png');
-  const { message } = await refusedWith(t, (await making({ sources: [source], outbound: guarded })).make(), 'IMAGE_NOT_AVAILABLE');
+  const { message } = await refusedWith(
+    t,
+    (await making({ sources: [source], outbound: guarded })).make(),
+    'IMAGE_NOT_AVAILABLE',
+  );
   t.match(message, /cannot be shown\. \S/);
 });

@@ -1,6 +1,11 @@
 /** Sender domains by command: keys and records, verification, rotation, and from where a team may send. */
 import t from 'tap';
-import { assertDefined, domainKeysStream, parseSenderDomainId, type SenderDomainId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  domainKeysStream,
+  parseSenderDomainId,
+  type SenderDomainId,
+} from '../../src/domain/core/ids.js';
 import type { DomainRecord } from '../../src/api/domains.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { destroyDomainKeys } from '../../src/commands/domains/sender-domains.js';
@@ -17,7 +22,13 @@ void t.test('a domain is added with two keys, of which the private ones are seal
   const world = await openWorld();
   const { commands } = world;
   const added = await commands.addDomain(caller, { domain: 'Münster.Example' });
-  t.match(added, { domain: 'xn--mnster-3ya.example', status: 'pending', createdAt: T0, verifiedAt: null, checkedAt: null });
+  t.match(added, {
+    domain: 'xn--mnster-3ya.example',
+    status: 'pending',
+    createdAt: T0,
+    verifiedAt: null,
+    checkedAt: null,
+  });
   t.same(
     added.records.map(({ purpose, required, found, key }) => [purpose, required, found, key?.algorithm, key?.use]),
     [
@@ -38,7 +49,9 @@ void t.test('a domain is added with two keys, of which the private ones are seal
   const stored = JSON.stringify(world.store.events.map(({ data, metadata }) => [String(data), String(metadata)]));
   t.notMatch(stored, /PRIVATE/);
   const [event] = await world.events(domainKeysStream(idOf(added)));
-  t.match(event, { sealed: { privateKeys: [{ privateKey: /BEGIN PRIVATE KEY/ }, { privateKey: /BEGIN PRIVATE KEY/ }] } });
+  t.match(event, {
+    sealed: { privateKeys: [{ privateKey: /BEGIN PRIVATE KEY/ }, { privateKey: /BEGIN PRIVATE KEY/ }] },
+  });
   await refusedWith(t, commands.addDomain(caller, { domain: 'xn--mnster-3ya.example' }), 'DOMAIN_EXISTS');
   for (const domain of [
     'localhost',
@@ -50,7 +63,11 @@ void t.test('a domain is added with two keys, of which the private ones are seal
     '192.0.2.1',
   ])
     await refusedWith(t, commands.addDomain(caller, { domain }), 'VALIDATION_ERROR');
-  t.equal((await commands.addDomain(stranger, { domain: 'xn--mnster-3ya.example' })).status, 'pending', 'two teams may add it');
+  t.equal(
+    (await commands.addDomain(stranger, { domain: 'xn--mnster-3ya.example' })).status,
+    'pending',
+    'two teams may add it',
+  );
 });
 
 void t.test('another team knows no domain but its own', async (t) => {
@@ -73,11 +90,16 @@ void t.test('a domain is verified by the records that are shown, and not while n
   const added = await commands.addDomain(caller, { domain: 'example.com' });
   const id = idOf(added);
   const missing = await commands.verifyDomain(caller, id);
-  t.same([missing.status, missing.records.map(({ found }) => found)], ['pending', ['missing', 'missing', 'missing', 'missing']]);
+  t.same(
+    [missing.status, missing.records.map(({ found }) => found)],
+    ['pending', ['missing', 'missing', 'missing', 'missing']],
+  );
   publish(dns, added);
   dns.set(added.records[1]!.name, { kind: 'failed' });
   const events = world.store.events.length;
-  t.match(await refusedWith(t, commands.verifyDomain(caller, id), 'DNS_LOOKUP_FAILED'), { details: { retryAfterS: 30 } });
+  t.match(await refusedWith(t, commands.verifyDomain(caller, id), 'DNS_LOOKUP_FAILED'), {
+    details: { retryAfterS: 30 },
+  });
   t.equal(world.store.events.length, events);
   publish(dns, added);
   const verified = await commands.verifyDomain(caller, id);
@@ -100,7 +122,10 @@ void t.test('where a team has verified domains it sends from these alone, by eve
   t.match(details.errors, [{ field: 'from', message: /example\.com is none/ }]);
   await refusedWith(t, commands.sendEmail(caller, simple(from('a@badshop.test'))), 'SENDER_NOT_ALLOWED');
   await refusedWith(t, commands.sendBulk(caller, bulk(2)), 'SENDER_NOT_ALLOWED');
-  t.match(await commands.dryRunBulk(caller, bulk(2)), { valid: false, warnings: [/^from must be an address of a verified sender domain/] });
+  t.match(await commands.dryRunBulk(caller, bulk(2)), {
+    valid: false,
+    warnings: [/^from must be an address of a verified sender domain/],
+  });
   t.equal(world.store.events.length, before, 'nothing is written');
   t.ok(await commands.sendEmail(caller, simple(from('a@Shop.test'))));
   t.ok(await commands.sendEmail(caller, simple(from('a@mail.shop.test'))));
@@ -158,10 +183,16 @@ void t.test('a deleted domain comes back with its keys, and signs when its recor
   await commands.verifyDomain(caller, id);
   await commands.deleteDomain(caller, id);
   t.same(await commands.listDomains(caller), { data: [] });
-  t.match(await commands.listDomains(caller, { deleted: true }), { data: [{ id, domain: 'example.com', deletedAt: T0 }] });
+  t.match(await commands.listDomains(caller, { deleted: true }), {
+    data: [{ id, domain: 'example.com', deletedAt: T0 }],
+  });
   t.same(await commands.listDomains(stranger, { deleted: true }), { data: [] });
   await clock.advance(30 * DAY_MS);
-  t.match(await commands.restoreDomain(caller, id), { id, status: 'unverified', records: added.records.map(({ value }) => ({ value })) });
+  t.match(await commands.restoreDomain(caller, id), {
+    id,
+    status: 'unverified',
+    records: added.records.map(({ value }) => ({ value })),
+  });
   t.match(await commands.verifyDomain(caller, id), { status: 'verified' });
   await commands.deleteDomain(caller, id);
   await clock.advance(30 * DAY_MS + 1);

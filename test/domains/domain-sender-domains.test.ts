@@ -1,4 +1,7 @@
-/** The decisions about sender domains: verification, its loss, rotation with an overlap; and what is read of DNS records. */
+/**
+ * The decisions about sender domains: verification, its loss, rotation with an overlap; and what is read of DNS
+ * records.
+ */
 import t from 'tap';
 import { domainsToRemove, dueDomains, senderDomainDecider } from '../../src/domain/domains/decider.js';
 import { dkimFound, dkimRecord, dmarcFound, spfFound } from '../../src/domain/domains/dns.js';
@@ -22,7 +25,10 @@ const checked = (seconds: number, found: Readonly<Record<string, Found>>, nextIn
 });
 const check = (seconds: number, found: Readonly<Record<string, Found>>) =>
   ({ type: 'RecordChecks', at: at(seconds), checks: [lookedUp(found)], closed: [] }) as const;
-const verified = (seconds: number): SenderDomainEvent => ({ type: 'SenderDomainVerified', data: { at: at(seconds), id } });
+const verified = (seconds: number): SenderDomainEvent => ({
+  type: 'SenderDomainVerified',
+  data: { at: at(seconds), id },
+});
 const newKeys = keysNamed('new');
 const rotated: SenderDomainEvent = {
   type: 'SenderDomainKeysAdded',
@@ -45,7 +51,10 @@ void t.test('a domain is added once, and deleted', async (t) => {
   given(added, trashed)
     .when(check(9, { old: 'right' }))
     .nothing();
-  const many = Array.from({ length: 100 }, (_, n): SenderDomainEvent => ({ ...added, data: { ...added.data, domain: `d${n}.example` } }));
+  const many = Array.from({ length: 100 }, (_, n): SenderDomainEvent => ({
+    ...added,
+    data: { ...added.data, domain: `d${n}.example` },
+  }));
   given(...many)
     .when(add)
     .refused('DOMAIN_LIMIT_EXCEEDED');
@@ -107,40 +116,52 @@ void t.test('a deleted domain is restored for some days, and is gone after them'
   );
 });
 
-void t.test('it is verified when the records of all its keys are right, and no longer when they are not on three days', async (t) => {
-  const { given } = domains(t);
-  given(added)
-    .when(check(9, { old: 'missing' }))
-    .then(checked(9, { old: 'missing' }));
-  given(added)
-    .when(check(9, { old: 'right' }))
-    .then(checked(9, { old: 'right' }), verified(9));
-  const is = [added, checked(9, { old: 'right' }), verified(9)];
-  given(...is)
-    .when(check(DAY_S, { old: 'right' }))
-    .then(checked(DAY_S, { old: 'right' }));
-  const failed = (...days: number[]) => days.map((day) => checked(day * DAY_S, { old: 'missing' }));
-  const lost = (day: number): SenderDomainEvent => ({ type: 'SenderDomainUnverified', data: { at: at(day * DAY_S), id } });
-  given(...is, ...failed(1))
-    .when(check(2 * DAY_S, { old: 'wrong' }))
-    .then(checked(2 * DAY_S, { old: 'wrong' }));
-  given(...is, ...failed(1, 2))
-    .when(check(3 * DAY_S, { old: 'missing' }))
-    .then(...failed(3), lost(3));
-  given(...is, checked(60, { old: 'missing' }), checked(61, { old: 'missing' }))
-    .when(check(62, { old: 'missing' }))
-    .then(checked(62, { old: 'missing' }));
-  given(...is, ...failed(1, 2), checked(2.5 * DAY_S, { old: 'right' }))
-    .when(check(3 * DAY_S, { old: 'missing' }))
-    .then(...failed(3));
-  given(...is, ...failed(1, 2), ...failed(3), lost(3))
-    .when(check(4 * DAY_S, { old: 'right' }))
-    .then(checked(4 * DAY_S, { old: 'right' }), verified(4 * DAY_S));
-});
+void t.test(
+  'it is verified when the records of all its keys are right, and no longer when they are not on three days',
+  async (t) => {
+    const { given } = domains(t);
+    given(added)
+      .when(check(9, { old: 'missing' }))
+      .then(checked(9, { old: 'missing' }));
+    given(added)
+      .when(check(9, { old: 'right' }))
+      .then(checked(9, { old: 'right' }), verified(9));
+    const is = [added, checked(9, { old: 'right' }), verified(9)];
+    given(...is)
+      .when(check(DAY_S, { old: 'right' }))
+      .then(checked(DAY_S, { old: 'right' }));
+    const failed = (...days: number[]) => days.map((day) => checked(day * DAY_S, { old: 'missing' }));
+    const lost = (day: number): SenderDomainEvent => ({
+      type: 'SenderDomainUnverified',
+      data: { at: at(day * DAY_S), id },
+    });
+    given(...is, ...failed(1))
+      .when(check(2 * DAY_S, { old: 'wrong' }))
+      .then(checked(2 * DAY_S, { old: 'wrong' }));
+    given(...is, ...failed(1, 2))
+      .when(check(3 * DAY_S, { old: 'missing' }))
+      .then(...failed(3), lost(3));
+    given(...is, checked(60, { old: 'missing' }), checked(61, { old: 'missing' }))
+      .when(check(62, { old: 'missing' }))
+      .then(checked(62, { old: 'missing' }));
+    given(...is, ...failed(1, 2), checked(2.5 * DAY_S, { old: 'right' }))
+      .when(check(3 * DAY_S, { old: 'missing' }))
+      .then(...failed(3));
+    given(...is, ...failed(1, 2), ...failed(3), lost(3))
+      .when(check(4 * DAY_S, { old: 'right' }))
+      .then(checked(4 * DAY_S, { old: 'right' }), verified(4 * DAY_S));
+  },
+);
 
 void t.test('a look-up that nobody answered changes nothing, and is made again in an hour', async (t) => {
   const { given } = domains(t);
-  const is = [added, checked(9, { old: 'right' }), verified(9), checked(DAY_S, { old: 'missing' }), checked(2 * DAY_S, { old: 'missing' })];
+  const is = [
+    added,
+    checked(9, { old: 'right' }),
+    verified(9),
+    checked(DAY_S, { old: 'missing' }),
+    checked(2 * DAY_S, { old: 'missing' }),
+  ];
   const unanswered = checked(3 * DAY_S, { old: 'unknown' }, 3_600);
   const after = given(...is)
     .when(check(3 * DAY_S, { old: 'unknown' }))
@@ -164,7 +185,10 @@ void t.test('new keys sign once their records are seen, and those before retire 
     .when(check(30, { old: 'right', new: 'missing' }))
     .then(checked(30, { old: 'right', new: 'missing' }));
   t.same(given(...is, rotated, checked(30, { old: 'right', new: 'missing' })).state!.domains[0]!.signing, keys);
-  const changed: SenderDomainEvent = { type: 'SenderDomainKeysChanged', data: { at: at(40), id, retireAt: at(40 + 7 * DAY_S) } };
+  const changed: SenderDomainEvent = {
+    type: 'SenderDomainKeysChanged',
+    data: { at: at(40), id, retireAt: at(40 + 7 * DAY_S) },
+  };
   const seen = checked(40, { old: 'right', new: 'right' });
   const after = given(...is, rotated)
     .when(check(40, { old: 'right', new: 'right' }))
@@ -181,25 +205,34 @@ void t.test('new keys sign once their records are seen, and those before retire 
   const end = given(...inOverlap)
     .when(check(8 * DAY_S, { old: 'right', new: 'right' }))
     .then(checked(8 * DAY_S, { old: 'right', new: 'right' }), retired)!.domains[0]!;
-  t.same([end.status, end.retiring, Object.keys(end.dkim)], ['verified', null, newKeys.map(({ selector }) => selector)]);
+  t.same(
+    [end.status, end.retiring, Object.keys(end.dkim)],
+    ['verified', null, newKeys.map(({ selector }) => selector)],
+  );
   given(added, rotated)
     .when(check(40, { old: 'missing', new: 'right' }))
     .then(checked(40, { old: 'missing', new: 'right' }), changed, verified(40));
 });
 
-void t.test('a sender is of the longest verified domain that it lies below; without any verified all may send', async (t) => {
-  const [domain] = domains(t).given(added).state!.domains;
-  const state = (...of: readonly (readonly [string, 'pending' | 'verified' | 'unverified'])[]): SenderDomainsState => ({
-    domains: of.map(([name, status]) => ({ ...domain!, domain: name, status })),
-  });
-  t.ok(maySendFrom(undefined, 'a.test'));
-  t.ok(maySendFrom(state(['example.com', 'pending'], ['b.test', 'unverified']), 'a.test'));
-  const some = state(['example.com', 'verified'], ['mail.example.com', 'verified'], ['b.test', 'pending']);
-  for (const name of ['a.test', 'b.test', 'badexample.com', 'com', 'example.com.evil.test']) t.notOk(maySendFrom(some, name), name);
-  t.equal(verifiedDomainOf(some, 'example.com')?.domain, 'example.com');
-  t.equal(verifiedDomainOf(some, 'x.example.com')?.domain, 'example.com');
-  t.equal(verifiedDomainOf(some, 'x.mail.example.com')?.domain, 'mail.example.com');
-});
+void t.test(
+  'a sender is of the longest verified domain that it lies below; without any verified all may send',
+  async (t) => {
+    const [domain] = domains(t).given(added).state!.domains;
+    const state = (
+      ...of: readonly (readonly [string, 'pending' | 'verified' | 'unverified'])[]
+    ): SenderDomainsState => ({
+      domains: of.map(([name, status]) => ({ ...domain!, domain: name, status })),
+    });
+    t.ok(maySendFrom(undefined, 'a.test'));
+    t.ok(maySendFrom(state(['example.com', 'pending'], ['b.test', 'unverified']), 'a.test'));
+    const some = state(['example.com', 'verified'], ['mail.example.com', 'verified'], ['b.test', 'pending']);
+    for (const name of ['a.test', 'b.test', 'badexample.com', 'com', 'example.com.evil.test'])
+      t.notOk(maySendFrom(some, name), name);
+    t.equal(verifiedDomainOf(some, 'example.com')?.domain, 'example.com');
+    t.equal(verifiedDomainOf(some, 'x.example.com')?.domain, 'example.com');
+    t.equal(verifiedDomainOf(some, 'x.mail.example.com')?.domain, 'mail.example.com');
+  },
+);
 
 void t.test('records are right, missing, wrong, or not known', async (t) => {
   const [key] = keys;

@@ -4,7 +4,13 @@ import { assertDefined, parseSenderDomainId, senderDomainsStream } from '../../s
 import type { SenderDomainId } from '../../src/domain/core/ids.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { at, DAY_MS } from '../support/email-facts.js';
-import { openProcessorWorld, timersAndTheirWork, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  openProcessorWorld,
+  timersAndTheirWork,
+  until,
+  workersOf,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { publish } from '../support/sender-domains.js';
 

@@ -2,7 +2,11 @@
 import t from 'tap';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import type { SenderDomainEvent } from '../../src/domain/domains/events.js';
-import { SENDER_DOMAIN_TIMERS, SENDER_DOMAINS, senderDomainsProjection } from '../../src/projections/domains/sender-domains.js';
+import {
+  SENDER_DOMAIN_TIMERS,
+  SENDER_DOMAINS,
+  senderDomainsProjection,
+} from '../../src/projections/domains/sender-domains.js';
 import { at, T0, TEAM_ID } from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { DOMAIN_ID, keysNamed, lookedUp, privateKeysOf } from '../support/sender-domains.js';
@@ -18,7 +22,10 @@ const added = (id: string, domain: string, nextS: number): SenderDomainEvent => 
 const story: readonly SenderDomainEvent[] = [
   added(DOMAIN_ID, 'a.test', 100),
   added(OTHER, 'b.test', 110),
-  { type: 'SenderDomainsChecked', data: { at: at(100), checks: [{ ...lookedUp({ 'a.test': 'right' }), nextCheckAt: at(200) }] } },
+  {
+    type: 'SenderDomainsChecked',
+    data: { at: at(100), checks: [{ ...lookedUp({ 'a.test': 'right' }), nextCheckAt: at(200) }] },
+  },
   { type: 'SenderDomainVerified', data: { at: at(100), id: DOMAIN_ID } },
 ];
 const deleted = (id: string): SenderDomainEvent => ({ type: 'SenderDomainDeleted', data: { at: at(300), id } });
@@ -53,8 +60,10 @@ void t.test('of two domains one is deleted: both timers stand', async (t) => {
   await append(stream, [...story, { type: 'SenderDomainTrashed', data: { at: at(150), id: OTHER } }]);
   const readModels = openDocuments(t);
   await projectIn(readModels, senderDomainsProjection(30 * DAY_MS), await recorded());
-  t.match((await documentsOf(readModels, senderDomainsProjection(30 * DAY_MS)))[SENDER_DOMAIN_TIMERS]?.map(({ kind }) => kind).sort(), [
-    'check',
-    'removal',
-  ]);
+  t.match(
+    (await documentsOf(readModels, senderDomainsProjection(30 * DAY_MS)))[SENDER_DOMAIN_TIMERS]?.map(
+      ({ kind }) => kind,
+    ).sort(),
+    ['check', 'removal'],
+  );
 });

@@ -8,7 +8,10 @@ import { temporaryDirectory } from '../support/data-directory.js';
 
 const EMOJI = '\u{1f600}';
 
-const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_ALLOWED_RELAY_HEADERS: 'X-MC-*' } });
+const app = await startTestApp({
+  dataDir: temporaryDirectory(t),
+  settings: { SEALPOST_ALLOWED_RELAY_HEADERS: 'X-MC-*' },
+});
 t.teardown(() => app.stop());
 
 const text = (maxLength: number) =>
@@ -64,7 +67,10 @@ void t.test('every email that is accepted can be appended and read back', async 
 });
 
 /** Posts, and reads what was made; a refusal is a 400. */
-const madeOf = async (path: string, body: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>> | undefined> => {
+const madeOf = async (
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>> | undefined> => {
   const made = await app.call<{ id: string }>('POST', path, body);
   if (made.status === 400) return undefined;
   t.equal(made.status, 201, made.text);
@@ -100,7 +106,8 @@ void t.test('every template and every key that is accepted can be appended and r
     });
     t.equal(await madeOf(path, bodyOf(EMOJI.repeat(most + 1), 'x')), undefined);
     t.equal(await madeOf(path, bodyOf('x', EMOJI.repeat(2_001))), undefined);
-    for (const control of ['\u0000', '\n', '\u0085']) t.equal(await madeOf(path, bodyOf(`a${control}b`, 'x')), undefined);
+    for (const control of ['\u0000', '\n', '\u0085'])
+      t.equal(await madeOf(path, bodyOf(`a${control}b`, 'x')), undefined);
     await fc.assert(
       fc.asyncProperty(text(270), text(2_010), async (name, description) => {
         const record = await madeOf(path, bodyOf(name, description));
@@ -116,7 +123,9 @@ void t.test('of the headers that instruct a relay, those that are allowed reach 
   const { id } = await app.send({ headers: { 'X-MC-Tags': 'welcome' } });
   const { messageId } = await app.whenStatus(id, 'delivered');
   const { body } = await app.call<{ data: { id: string }[] }>('GET', '/mailbox/messages');
-  const raws = await Promise.all(body.data.map(async (message) => (await app.call('GET', `/mailbox/messages/${message.id}/raw`)).text));
+  const raws = await Promise.all(
+    body.data.map(async (message) => (await app.call('GET', `/mailbox/messages/${message.id}/raw`)).text),
+  );
   t.match(
     raws.find((raw) => raw.includes(messageId)),
     /^X-MC-Tags: welcome\r$/m,

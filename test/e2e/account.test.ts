@@ -1,4 +1,7 @@
-/** What mails about accounts lead to, on a whole service: a link opened by a program does nothing, its form does, and no key reads a link. */
+/**
+ * What mails about accounts lead to, on a whole service: a link opened by a program does nothing, its form does, and no
+ * key reads a link.
+ */
 import t, { type Test } from 'tap';
 import type { LightMyRequestResponse } from 'fastify';
 import type { CreatedApiKey } from '../../src/api/keys.js';
@@ -45,7 +48,9 @@ const start = async (t: Test, settings: Readonly<Record<string, string>> = {}): 
       const listed = (await app.server.inject({ url: '/mailbox/messages', headers: { cookie } })).json<Listed>();
       const found = listed.data.find((mail) => mail.to[0]?.address === address && subject.test(mail.subject));
       if (found === undefined) throw new Error('there is none');
-      const { text } = (await app.server.inject({ url: `/mailbox/messages/${found.id}`, headers: { cookie } })).json<{ text: string }>();
+      const { text } = (await app.server.inject({ url: `/mailbox/messages/${found.id}`, headers: { cookie } })).json<{
+        text: string;
+      }>();
       const [, page = '', token = ''] = /\/account\/([a-z]+)\?token=([\w-]+)/.exec(text) ?? [];
       return { id: found.id, subject: found.subject, text, token, page };
     });
@@ -57,7 +62,12 @@ const start = async (t: Test, settings: Readonly<Record<string, string>> = {}): 
   return {
     ...app,
     registerFirst: async () => {
-      const { status } = await app.call('POST', '/api/auth/register', { ...ada, token: firstUserToken(app.engine.keys) }, NOBODY);
+      const { status } = await app.call(
+        'POST',
+        '/api/auth/register',
+        { ...ada, token: firstUserToken(app.engine.keys) },
+        NOBODY,
+      );
       if (status !== 201) throw new Error(`the first user was answered ${status}`);
     },
     mailTo,
@@ -70,7 +80,9 @@ const start = async (t: Test, settings: Readonly<Record<string, string>> = {}): 
         payload: new URLSearchParams(form).toString(),
       }),
     logIn: async (email, password) => (await credentials(email, password)).status,
-    signedIn: async (email, password) => ({ authorization: `Bearer ${(await credentials(email, password)).body.accessToken}` }),
+    signedIn: async (email, password) => ({
+      authorization: `Bearer ${(await credentials(email, password)).body.accessToken}`,
+    }),
   };
 };
 
@@ -112,7 +124,11 @@ void t.test('where everybody may register: register, mail, verify, sign in', asy
   const path = `/account/${page}?token=${token}`;
   await scan(t, service, path);
   t.equal(await service.logIn(bea.email), 403, 'to look at it does nothing');
-  t.equal((await service.open(`/account/verify?token=${token}&utm_source=mail`)).statusCode, 200, 'whatever a mail program adds');
+  t.equal(
+    (await service.open(`/account/verify?token=${token}&utm_source=mail`)).statusCode,
+    200,
+    'whatever a mail program adds',
+  );
   const given = { token, password: OTHER, again: OTHER };
   for (const [form, told] of [
     [{ token }, /must have at least 12/],
@@ -152,17 +168,32 @@ void t.test('a forgotten password: the page that asks for the link, and the one 
   t.equal(differing.statusCode, 400);
   t.match(text(differing), /not the same/);
   t.notMatch(differing.body, OTHER, 'no password is shown again');
-  t.match(text(await service.fill('/account/reset', { token, password: 'password2026', again: 'password2026' })), /tried first/);
+  t.match(
+    text(await service.fill('/account/reset', { token, password: 'password2026', again: 'password2026' })),
+    /tried first/,
+  );
   t.equal(await service.logIn(ada.email, OTHER), 401);
-  t.match(text(await service.fill('/account/reset', { token, password: OTHER, again: OTHER })), /Your password is changed/);
+  t.match(
+    text(await service.fill('/account/reset', { token, password: OTHER, again: OTHER })),
+    /Your password is changed/,
+  );
   t.equal(await service.logIn(ada.email), 401);
   t.equal(await service.logIn(ada.email, OTHER), 200);
-  t.match(await service.call('GET', '/api/users/me', undefined, session), { status: 401, body: { code: 'SESSION_ENDED' } });
-  t.equal((await service.fill('/account/reset', { token, password: PASSWORD, again: PASSWORD })).statusCode, 400, 'once');
+  t.match(await service.call('GET', '/api/users/me', undefined, session), {
+    status: 401,
+    body: { code: 'SESSION_ENDED' },
+  });
+  t.equal(
+    (await service.fill('/account/reset', { token, password: PASSWORD, again: PASSWORD })).statusCode,
+    400,
+    'once',
+  );
   await ended(t, service, `/account/reset?token=${token}`);
   await ended(t, service, '/account/reset?token=guessed');
   await ended(t, service, `/account/reset?token=${token.slice(0, -2)}`);
-  const longest = Array.from({ length: 1_024 }, (_, index) => String.fromCodePoint(0x1f300 + ((index * index) % 251))).join('');
+  const longest = Array.from({ length: 1_024 }, (_, index) =>
+    String.fromCodePoint(0x1f300 + ((index * index) % 251)),
+  ).join('');
   const most = { token, password: longest, again: longest };
   t.match(text(await service.fill('/account/reset', most)), /used before/, 'the longest form is read');
   t.equal(
@@ -201,7 +232,10 @@ void t.test('what is sent is the account template as it is published, and never 
   });
   t.equal(subject, 'Ada Example, the otters have your link');
   t.match(body, /seven otters wave: follow this link/);
-  t.match(text(await service.fill('/account/reset', { token, password: OTHER, again: OTHER })), /Your password is changed/);
+  t.match(
+    text(await service.fill('/account/reset', { token, password: OTHER, again: OTHER })),
+    /Your password is changed/,
+  );
 });
 
 void t.test('an invitation: a new person registers on its page, and one who has an account signs in', async (t) => {
@@ -209,11 +243,15 @@ void t.test('an invitation: a new person registers on its page, and one who has 
   await service.registerFirst();
   const ofAda = await service.signedIn(ada.email);
   const teamId = (await firstTeam(service.engine))!;
-  const invite = (email: string) => service.call('POST', `/api/teams/${teamId}/invitations`, { email, role: 'member' }, ofAda);
+  const invite = (email: string) =>
+    service.call('POST', `/api/teams/${teamId}/invitations`, { email, role: 'member' }, ofAda);
   await invite('bea@example.com');
   const { token } = await service.mailTo('bea@example.com', /An invitation to a team/);
   await scan(t, service, `/account/invitation?token=${token}`);
-  t.match(text(await service.open(`/account/invitation?token=${token}`)), /invited to First team.*Ada Example invites you.*role member/);
+  t.match(
+    text(await service.open(`/account/invitation?token=${token}`)),
+    /invited to First team.*Ada Example invites you.*role member/,
+  );
   const form = { token, name: 'Bea <b>', password: OTHER, again: OTHER };
   t.match(text(await service.fill('/account/invitation', { ...form, name: ' ' })), /name is missing/);
   const short = await service.fill('/account/invitation', { ...form, password: 'short', again: 'short' });
@@ -228,8 +266,18 @@ void t.test('an invitation: a new person registers on its page, and one who has 
   t.equal(await service.logIn('eve@example.com', OTHER), 401, 'who sends another address changes nothing');
   t.equal((await service.open(`/account/invitation?token=${token}`)).statusCode, 404);
 
-  const other = await service.call<{ id: string }>('POST', '/api/teams', { name: 'Other', defaultFrom: { email: 'x@example.com' } }, ofAda);
-  await service.call('POST', `/api/teams/${other.body.id}/invitations`, { email: 'bea@example.com', role: 'viewer' }, ofAda);
+  const other = await service.call<{ id: string }>(
+    'POST',
+    '/api/teams',
+    { name: 'Other', defaultFrom: { email: 'x@example.com' } },
+    ofAda,
+  );
+  await service.call(
+    'POST',
+    `/api/teams/${other.body.id}/invitations`,
+    { email: 'bea@example.com', role: 'viewer' },
+    ofAda,
+  );
   const second = await eventually('the invitation into the other team', async () => {
     const mail = await service.mailTo('bea@example.com', /An invitation to a team/);
     t.notMatch(mail.subject, /Other|Ada/, 'nothing that people wrote stands in the subject');
@@ -246,8 +294,12 @@ void t.test('another address: the link makes the change, by its page or by the A
   const service = await start(t);
   await service.registerFirst();
   const ofAda = await service.signedIn(ada.email);
-  const change = (email: string, password = PASSWORD) => service.call('POST', '/api/auth/email/change', { email, password }, ofAda);
-  t.match(await change('ada@new.example', 'a wrong one for sure'), { status: 401, body: { code: 'INVALID_CREDENTIALS' } });
+  const change = (email: string, password = PASSWORD) =>
+    service.call('POST', '/api/auth/email/change', { email, password }, ofAda);
+  t.match(await change('ada@new.example', 'a wrong one for sure'), {
+    status: 401,
+    body: { code: 'INVALID_CREDENTIALS' },
+  });
   t.equal((await change('ada@new.example')).status, 200);
   t.match((await service.mailTo(ada.email, /Another address/)).text, /choose\s+another\s+password\s+at\s+once/);
   const { token } = await service.mailTo('ada@new.example', /Confirm/);
@@ -259,7 +311,10 @@ void t.test('another address: the link makes the change, by its page or by the A
   }
   t.match(text(await service.fill('/account/address', { token, password: PASSWORD })), /sign in by ada@new\.example/);
   t.strictSame([await service.logIn(ada.email), await service.logIn('ada@new.example')], [401, 200]);
-  t.match(await service.call('GET', '/api/users/me', undefined, ofAda), { status: 200, body: { email: 'ada@new.example' } });
+  t.match(await service.call('GET', '/api/users/me', undefined, ofAda), {
+    status: 200,
+    body: { email: 'ada@new.example' },
+  });
   t.match(await service.call('POST', '/api/auth/email/confirm', { token, password: PASSWORD }, NOBODY), {
     status: 400,
     body: { code: 'LINK_INVALID' },
@@ -274,7 +329,10 @@ void t.test('a key that reads emails of the first team reads no link, wherever i
   const teamId = (await firstTeam(service.engine))!;
   await service.call('POST', `/api/teams/${teamId}/invitations`, { email: 'bea@example.com', role: 'owner' }, ofAda);
   const { id: messageId, token } = await service.mailTo('bea@example.com', /An invitation to a team/);
-  const request = { name: 'reader', permissions: ['emails:read', 'privacy:manage', 'templates:read', 'analytics:read'] };
+  const request = {
+    name: 'reader',
+    permissions: ['emails:read', 'privacy:manage', 'templates:read', 'analytics:read'],
+  };
   const { key } = (await service.call<CreatedApiKey>('POST', '/api/api-keys', request)).body;
   await service.whenCaughtUp();
   for (const headers of [{ authorization: `Bearer ${key}` }, ofAda]) {
@@ -282,7 +340,10 @@ void t.test('a key that reads emails of the first team reads no link, wherever i
     const { data } = (await look('/api/emails?search=bea')).body as { data: { id: string }[] };
     const [email] = data;
     const record = await look(`/api/emails/${email!.id}`);
-    t.match(record, { status: 200, body: { confidential: true, status: 'delivered', metadata: { variables: {}, attachments: [] } } });
+    t.match(record, {
+      status: 200,
+      body: { confidential: true, status: 'delivered', metadata: { variables: {}, attachments: [] } },
+    });
     const timeline = await look(`/api/emails/${email!.id}/timeline`);
     const events = (timeline.body as { data: { id: string }[] }).data;
     t.ok(events.length > 2);

@@ -30,12 +30,21 @@ const personal = (mark: string) => ({
   headers: { 'X-Private': `${mark}-header` },
   metadata: { order: `${mark}-metadata` },
   attachments: [
-    { filename: `${mark}-file.txt`, contentType: 'text/plain', content: Buffer.from(`${mark}-attached `.repeat(50)).toString('base64') },
+    {
+      filename: `${mark}-file.txt`,
+      contentType: 'text/plain',
+      content: Buffer.from(`${mark}-attached `.repeat(50)).toString('base64'),
+    },
   ],
   tags: ['receipt'],
 });
 
-const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
+const start = async (
+  t: Test,
+  dataDir: string,
+  clock: FakeClock,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestApp> => {
   const app = await startTestApp({ dataDir, clock, settings });
   t.teardown(() => app.stop());
   return app;
@@ -90,7 +99,13 @@ await t.test('30 days on', async (t) => {
     after.recipients.map(({ email, name, role, status, reply: words }) => ({ email, name, role, status, words })),
     ['to', 'cc', 'bcc'].map((role) => ({ email: null, name: null, role, status: 'delivered', words: null })),
   );
-  t.same(after.metadata, { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], omittedAttachments: [], custom: {} });
+  t.same(after.metadata, {
+    recipients: { to: [], cc: [], bcc: [] },
+    variables: {},
+    attachments: [],
+    omittedAttachments: [],
+    custom: {},
+  });
   t.notMatch(JSON.stringify(after), mark);
   t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 400, body: { code: 'EMAIL_ARCHIVED' } });
 
@@ -173,7 +188,11 @@ await t.test('of many emails that are deleted while others are sent nothing stay
     Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const to = [{ email: `${wordOf(index)}@private.example`, name: wordOf(index) }];
-        const { id } = await app.send({ to, subject: `about ${wordOf(index)}`, variables: { code: '1', firstName: wordOf(index) } });
+        const { id } = await app.send({
+          to,
+          subject: `about ${wordOf(index)}`,
+          variables: { code: '1', firstName: wordOf(index) },
+        });
         return id;
       }),
     );
@@ -190,33 +209,36 @@ await t.test('of many emails that are deleted while others are sent nothing stay
   t.ok(traces(dataDir, 'Beside').length > 0, 'the others are there');
 });
 
-await t.test('keys and mails that an older backup brought back are destroyed again by `forget`, the others stay', async (t) => {
-  const dataDir = temporaryDirectory(t);
-  const app = await start(t, dataDir, fakeClock());
-  const [doomed, kept] = [await app.send(personal('Nouakchott')), await app.send(personal('Lilongwe'))];
-  for (const { id } of [doomed, kept]) await app.whenStatus(id, 'delivered');
-  await app.stop();
-  const backup = temporaryDirectory(t);
-  const backedUp = ['keys.db', 'mailbox.db'] as const;
-  for (const name of backedUp) copyFileSync(join(dataDir, name), join(backup, name));
-  const again = await start(t, dataDir, fakeClock());
-  t.match(await again.call('DELETE', `/api/emails/${doomed.id}`), { status: 200 });
-  await again.stop();
-  for (const name of backedUp) copyFileSync(join(backup, name), join(dataDir, name));
-  t.not(traces(dataDir, 'Nouakchott').length, 0);
+await t.test(
+  'keys and mails that an older backup brought back are destroyed again by `forget`, the others stay',
+  async (t) => {
+    const dataDir = temporaryDirectory(t);
+    const app = await start(t, dataDir, fakeClock());
+    const [doomed, kept] = [await app.send(personal('Nouakchott')), await app.send(personal('Lilongwe'))];
+    for (const { id } of [doomed, kept]) await app.whenStatus(id, 'delivered');
+    await app.stop();
+    const backup = temporaryDirectory(t);
+    const backedUp = ['keys.db', 'mailbox.db'] as const;
+    for (const name of backedUp) copyFileSync(join(dataDir, name), join(backup, name));
+    const again = await start(t, dataDir, fakeClock());
+    t.match(await again.call('DELETE', `/api/emails/${doomed.id}`), { status: 200 });
+    await again.stop();
+    for (const name of backedUp) copyFileSync(join(backup, name), join(dataDir, name));
+    t.not(traces(dataDir, 'Nouakchott').length, 0);
 
-  const [first, second] = [
-    await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
-    await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
-  ];
-  t.match(first, { code: 0, stdout: /^1 key .* destroyed now/m });
-  t.match(second, { code: 0, stdout: /^0 keys/m });
-  t.same(traces(dataDir, 'Nouakchott'), [], 'nor is its copy left in the mailbox');
-  t.not(traces(dataDir, 'Lilongwe').length, 0);
-  const restored = await start(t, dataDir, fakeClock());
-  t.equal(await restored.engine.eventLog.existingKey(streamOf(doomed.id)), undefined);
-  t.not(await restored.engine.eventLog.existingKey(streamOf(kept.id)), undefined);
-});
+    const [first, second] = [
+      await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
+      await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
+    ];
+    t.match(first, { code: 0, stdout: /^1 key .* destroyed now/m });
+    t.match(second, { code: 0, stdout: /^0 keys/m });
+    t.same(traces(dataDir, 'Nouakchott'), [], 'nor is its copy left in the mailbox');
+    t.not(traces(dataDir, 'Lilongwe').length, 0);
+    const restored = await start(t, dataDir, fakeClock());
+    t.equal(await restored.engine.eventLog.existingKey(streamOf(doomed.id)), undefined);
+    t.not(await restored.engine.eventLog.existingKey(streamOf(kept.id)), undefined);
+  },
+);
 
 await t.test('a deletion that died half way is finished by the next start', async (t) => {
   const dataDir = temporaryDirectory(t);
@@ -237,7 +259,12 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   };
   await first.stop();
   const half = await start(t, dataDir, clock, { SEALPOST_ROLES: 'http' });
-  await half.engine.eventLog.append(streamOf(id), versionOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
+  await half.engine.eventLog.append(
+    streamOf(id),
+    versionOf(last),
+    [{ type: 'EmailDeleted', data: { at: cause.at } }],
+    cause,
+  );
   t.not(await half.engine.eventLog.existingKey(streamOf(id)), undefined);
   await half.stop();
 
@@ -293,11 +320,20 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   await advanceUntil(clock, 50, 'it is answered', () => asked !== undefined);
   const { status, body: receipt } = asked!;
   t.equal(status, 200);
-  t.match(receipt, { status: 'pending', emails: 4, bulkSends: [batch.body.batchId], waiting: { bulkSends: [batch.body.batchId] } });
+  t.match(receipt, {
+    status: 'pending',
+    emails: 4,
+    bulkSends: [batch.body.batchId],
+    waiting: { bulkSends: [batch.body.batchId] },
+  });
   t.same(new Set(receipt.emailIds), new Set([sent.id, later.id, several.id, others.id]));
   t.notMatch(JSON.stringify(receipt), mark);
   for (const { id } of [sent, later])
-    t.equal(await again.engine.eventLog.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
+    t.equal(
+      await again.engine.eventLog.existingKey(streamOf(id)),
+      undefined,
+      'the key is gone when the answer is there',
+    );
   await again.whenCaughtUp();
   t.equal(await total(again, `recipient=${email}`), 0);
   t.equal(await total(again, `search=${mark}`), 0);
@@ -305,18 +341,33 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   t.match(await again.email(several.id), {
     archived: false,
     subject: `${shared} subject of mine`,
-    recipients: [{ email: `${shared}-to@private.example` }, { email: null, name: null, status: 'delivered', erased: true }, {}],
+    recipients: [
+      { email: `${shared}-to@private.example` },
+      { email: null, name: null, status: 'delivered', erased: true },
+      {},
+    ],
   });
-  t.match((await again.email(others.id)).recipients, [{ status: 'queued' }, { status: 'queued' }, { email: null, status: 'cancelled' }]);
+  t.match((await again.email(others.id)).recipients, [
+    { status: 'queued' },
+    { status: 'queued' },
+    { email: null, status: 'cancelled' },
+  ]);
   t.match(await again.email(kept.id), { archived: false });
   await eventually('nothing of it is left in any file', () => traces(dataDir, mark).length === 0).catch(() => {});
   t.same(traces(dataDir, mark), [], 'nothing of it is left in any file in clear');
 
   t.match(await again.call('POST', `/api/emails/batch/${batch.body.batchId}/cancel`), { status: 200 });
   const erasure = async () => (await again.call<ErasureReceipt>('GET', `/api/privacy/erasures/${receipt.id}`)).body;
-  await advanceUntil(clock, 1_000, 'the bulk send holds it no more', async () => (await erasure()).status === 'completed');
+  await advanceUntil(
+    clock,
+    1_000,
+    'the bulk send holds it no more',
+    async () => (await erasure()).status === 'completed',
+  );
   t.match(await erasure(), { suppressed: true, waiting: null });
-  t.match(await again.call('GET', `/api/suppressions/check?email=${email}`), { body: { suppressed: true, suppression: { email: null } } });
+  t.match(await again.call('GET', `/api/suppressions/check?email=${email}`), {
+    body: { suppressed: true, suppression: { email: null } },
+  });
   await clock.advance(DAY_MS);
   await again.whenStatus(others.id, 'delivered');
   t.same(

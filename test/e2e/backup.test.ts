@@ -1,4 +1,7 @@
-/** Backups taken while the service runs, and restored elsewhere: what was accepted before is there, and what was deleted stays deleted. */
+/**
+ * Backups taken while the service runs, and restored elsewhere: what was accepted before is there, and what was deleted
+ * stays deleted.
+ */
 import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -8,7 +11,16 @@ import { readConfig } from '../../src/service/settings/config.js';
 import { runCommand, type Settings } from '../support/server-process.js';
 import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
-import { copyOf, countOf, refusedStart, removeStore, sendMails, settingsOf, startOn, storedNow } from '../support/kept-data.js';
+import {
+  copyOf,
+  countOf,
+  refusedStart,
+  removeStore,
+  sendMails,
+  settingsOf,
+  startOn,
+  storedNow,
+} from '../support/kept-data.js';
 
 t.setTimeout(900_000);
 
@@ -23,15 +35,27 @@ const at = (name: string): string => join(place, name);
 const server = await startOn(t, dataDir, relay);
 const created = await run(
   dataDir,
-  ...['key', 'create', '--json', '--name', 'fast', '--rate-limit', '1000000', '--permissions', 'emails:send,emails:read,emails:delete'],
+  ...[
+    'key',
+    'create',
+    '--json',
+    '--name',
+    'fast',
+    '--rate-limit',
+    '1000000',
+    '--permissions',
+    'emails:send,emails:read,emails:delete',
+  ],
 );
 const apiKey = (JSON.parse(created.stdout) as { key: string }).key;
 const headers = { authorization: `Bearer ${apiKey}` };
 const remove = (base: string, id: string) => fetch(`${base}/api/emails/${id}`, { method: 'DELETE', headers });
-const statusOf = async (base: string, id: string): Promise<number> => (await fetch(`${base}/api/emails/${id}`, { headers })).status;
+const statusOf = async (base: string, id: string): Promise<number> =>
+  (await fetch(`${base}/api/emails/${id}`, { headers })).status;
 const deleteAll = async (ids: readonly string[]): Promise<void> => {
   // One that is in its dialogue can be deleted when that has ended.
-  for (const id of ids) await eventually(`${id} is deleted`, async () => (await remove(server.base, id)).status === 200);
+  for (const id of ids)
+    await eventually(`${id} is deleted`, async () => (await remove(server.base, id)).status === 200);
 };
 
 // Sends go on from here until the kill.
@@ -58,7 +82,8 @@ await t.test('the backups say what they hold, and the keys when they expire', as
   t.match(keysBackup, { code: 0, stdout: /Destroy this copy by 20/ });
   t.same(readdirSync(at('log')).sort(), ['backup.json', 'events.db', 'files', 'settings.env']);
   t.same(readdirSync(at('keys')).sort(), ['backup.json', 'keys.db']);
-  for (const file of ['log/events.db', 'log/backup.json', 'keys/keys.db']) t.equal(statSync(at(file)).mode & 0o077, 0, file);
+  for (const file of ['log/events.db', 'log/backup.json', 'keys/keys.db'])
+    t.equal(statSync(at(file)).mode & 0o077, 0, file);
   const kept = readFileSync(at('log/settings.env'), 'utf8');
   t.match(kept, '# SEALPOST_MASTER_KEY is set, and is not kept here\n');
   t.notMatch(kept, Buffer.alloc(32, 7).toString('base64'));
@@ -72,39 +97,52 @@ await t.test('the backups say what they hold, and the keys when they expire', as
   t.match(await run(dataDir, 'backup', '--keys', '--days', '0', at('never')), { code: 1, stderr: /--days 0 is not/ });
 });
 
-await t.test('restored elsewhere: all that was accepted before the backup is there, and what was deleted stays so', async (t) => {
-  const elsewhere = join(temporaryDirectory(t), 'data');
-  t.match(await run(elsewhere, 'restore', at('log'), '--keys', at('keys')), {
-    code: 0,
-    stdout: /The log ends at position \d+/,
-    stderr: '',
-  });
-  t.match(await run(elsewhere, 'verify'), { code: 0 });
-  const restored = await startOn(t, elsewhere, relay);
-  for (const id of before.slice(6)) t.equal(await statusOf(restored.base, id), 200, id);
-  for (const id of [...before.slice(0, 2), ...between]) t.equal(await statusOf(restored.base, id), 404, `${id} was deleted`);
-  await eventually('all are delivered', async () => {
-    const waiting = (await (await fetch(`${restored.base}/api/emails?status=queued`, { headers })).json()) as { meta: { total: number } };
-    return waiting.meta.total === 0;
-  });
-  const failed = (await (await fetch(`${restored.base}/api/emails?status=failed`, { headers })).json()) as { meta: { total: number } };
-  t.equal(failed.meta.total, 0);
-  t.equal(countOf(await storedNow(elsewhere), 'LossAccepted'), 1);
-  t.match(await restored.end('SIGTERM'), { code: 0 });
-  t.match(await run(elsewhere, 'verify'), { code: 0 });
-});
+await t.test(
+  'restored elsewhere: all that was accepted before the backup is there, and what was deleted stays so',
+  async (t) => {
+    const elsewhere = join(temporaryDirectory(t), 'data');
+    t.match(await run(elsewhere, 'restore', at('log'), '--keys', at('keys')), {
+      code: 0,
+      stdout: /The log ends at position \d+/,
+      stderr: '',
+    });
+    t.match(await run(elsewhere, 'verify'), { code: 0 });
+    const restored = await startOn(t, elsewhere, relay);
+    for (const id of before.slice(6)) t.equal(await statusOf(restored.base, id), 200, id);
+    for (const id of [...before.slice(0, 2), ...between])
+      t.equal(await statusOf(restored.base, id), 404, `${id} was deleted`);
+    await eventually('all are delivered', async () => {
+      const waiting = (await (await fetch(`${restored.base}/api/emails?status=queued`, { headers })).json()) as {
+        meta: { total: number };
+      };
+      return waiting.meta.total === 0;
+    });
+    const failed = (await (await fetch(`${restored.base}/api/emails?status=failed`, { headers })).json()) as {
+      meta: { total: number };
+    };
+    t.equal(failed.meta.total, 0);
+    t.equal(countOf(await storedNow(elsewhere), 'LossAccepted'), 1);
+    t.match(await restored.end('SIGTERM'), { code: 0 });
+    t.match(await run(elsewhere, 'verify'), { code: 0 });
+  },
+);
 
 await t.test('restored over newer stores: only where asked, and what they know of deletions holds', async (t) => {
   const copy = copyOf(t, dataDir);
   const args = ['restore', at('log'), '--keys', at('keys')];
   t.match(await run(copy, ...args), { code: 1, stderr: /events\.db and .*keys\.db would be replaced.*--accept-loss/ });
-  t.match(await run(copy, ...args, '--accept-loss'), { code: 0, stdout: /\d+ events are known to be lost/, stderr: '' });
+  t.match(await run(copy, ...args, '--accept-loss'), {
+    code: 0,
+    stdout: /\d+ events are known to be lost/,
+    stderr: '',
+  });
   t.notOk(
     readdirSync(copy).some((name) => name.includes('.replaced')),
     'nothing is left of what was replaced',
   );
   const restored = await startOn(t, copy, relay);
-  for (const id of [...before.slice(0, 2), ...between, ...after]) t.equal(await statusOf(restored.base, id), 404, `${id} was deleted`);
+  for (const id of [...before.slice(0, 2), ...between, ...after])
+    t.equal(await statusOf(restored.base, id), 404, `${id} was deleted`);
   for (const id of before.slice(6)) t.equal(await statusOf(restored.base, id), 200, id);
   await restored.end('SIGTERM');
   t.match(await run(copy, 'verify'), { code: 0 });
@@ -146,7 +184,10 @@ await t.test('what cannot be restored is refused with a sentence, and nothing is
   t.match(await run(elsewhere, ...both), { code: 1, stderr: /expired at 2020-.*--expired/ });
   t.notOk(existsSync(join(elsewhere, 'events.db')));
   t.match(await run(elsewhere, ...both, '--expired'), { code: 0 });
-  writeFileSync(at('keys/backup.json'), JSON.stringify({ ...description, note: { instance: 'another', position: 1, hash: 'x' } }));
+  writeFileSync(
+    at('keys/backup.json'),
+    JSON.stringify({ ...description, note: { instance: 'another', position: 1, hash: 'x' } }),
+  );
   t.match(await run(elsewhere, ...both, '--accept-loss'), { code: 1, stderr: /of two instances/ });
   await startOn(t, elsewhere, relay);
   t.match(await run(elsewhere, ...both, '--accept-loss'), { code: 1, stderr: /A sealpost runs on/ });

@@ -76,7 +76,11 @@ void t.test('a page signs in, reads, changes, refreshes and signs out', async (t
   const signIn = await signInAs(ada, 'ada@example.com');
   t.equal(signIn.statusCode, 200);
   const body = signIn.json<Record<string, unknown>>();
-  t.strictSame(Object.keys(body).sort(), ['csrfToken', 'expiresIn', 'sessionId', 'user'], 'no token that a script could read');
+  t.strictSame(
+    Object.keys(body).sort(),
+    ['csrfToken', 'expiresIn', 'sessionId', 'user'],
+    'no token that a script could read',
+  );
   const [access, refresh, csrf] = ada.seen;
   for (const line of ada.seen) {
     t.match(line, /^__Host-sealpost_\w+=[^;]+; Path=\/; Max-Age=\d+; Secure; SameSite=Lax/);
@@ -93,7 +97,11 @@ void t.test('a page signs in, reads, changes, refreshes and signs out', async (t
   t.equal((await ada.call('GET', '/api/templates', { csrf: false })).statusCode, 200, 'reading');
   t.match(await ada.call('PATCH', '/api/users/me', { body: { name: 'Ada E.' }, csrf: false }), rejected);
   t.match(await ada.call('PATCH', '/api/users/me', { body: { name: 'Ada E.' } }), { statusCode: 200, body: /Ada E\./ });
-  for (const headers of [{ origin: ORIGIN }, { origin: ORIGIN, 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }])
+  for (const headers of [
+    { origin: ORIGIN },
+    { origin: ORIGIN, 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'none' },
+  ])
     t.equal((await ada.call('PATCH', '/api/users/me', { body: { name: 'Ada' }, headers })).statusCode, 200);
 
   const before = new Map(ada.cookies);
@@ -108,8 +116,15 @@ void t.test('a page signs in, reads, changes, refreshes and signs out', async (t
   t.equal((await ada.call('POST', '/api/auth/logout')).statusCode, 200);
   t.equal(ada.cookies.size, 0, 'cleared');
   for (const [name, value] of before) ada.cookies.set(name, value);
-  t.match(await ada.call('GET', '/api/users/me'), { statusCode: 401, body: /SESSION_ENDED/ }, 'the cookie of an ended session');
-  t.match(await ada.call('PATCH', '/api/users/me', { body: { name: 'Eve' } }), { statusCode: 401, body: /SESSION_ENDED/ });
+  t.match(
+    await ada.call('GET', '/api/users/me'),
+    { statusCode: 401, body: /SESSION_ENDED/ },
+    'the cookie of an ended session',
+  );
+  t.match(await ada.call('PATCH', '/api/users/me', { body: { name: 'Eve' } }), {
+    statusCode: 401,
+    body: /SESSION_ENDED/,
+  });
   t.match(await ada.call('POST', '/api/auth/refresh'), { statusCode: 401, body: /SESSION_ENDED/ });
   t.equal(ada.cookies.size, 0, 'a refresh that is refused for good clears them too');
   t.match(await ada.call('POST', '/api/auth/refresh'), { statusCode: 401, body: /UNAUTHORIZED/ });
@@ -130,8 +145,13 @@ void t.test('other pages act in nobody’s session', async (t) => {
     { 'sec-fetch-site': 'cross-site' },
     { origin: ORIGIN, 'sec-fetch-site': 'same-site' },
   ];
-  for (const headers of strangers) t.match(await change(headers), rejected, `${JSON.stringify(headers)} with the token itself`);
-  t.match(await change({ 'x-csrf-token': eve.cookies.get('__Host-sealpost_csrf')! }), rejected, 'the token of another session');
+  for (const headers of strangers)
+    t.match(await change(headers), rejected, `${JSON.stringify(headers)} with the token itself`);
+  t.match(
+    await change({ 'x-csrf-token': eve.cookies.get('__Host-sealpost_csrf')! }),
+    rejected,
+    'the token of another session',
+  );
   t.match(await change({ 'x-csrf-token': '' }), rejected);
   t.match(await change({ 'x-csrf-token': `${ada.cookies.get('__Host-sealpost_csrf')!}0` }), rejected);
   const own = ada.cookies.get('__Host-sealpost_csrf')!;
@@ -201,5 +221,9 @@ void t.test('a header goes before cookies, and only access tokens serve as one',
   t.match(await ada.call('GET', '/api/emails'), { statusCode: 401, body: /UNAUTHORIZED/ }, 'an API key is no cookie');
   ada.cookies.delete('__Host-sealpost_access');
   ada.cookies.set('sealpost_access', accessToken);
-  t.match(await ada.call('GET', '/api/users/me'), { statusCode: 401, body: /UNAUTHORIZED/ }, 'a name that a sub-domain can set');
+  t.match(
+    await ada.call('GET', '/api/users/me'),
+    { statusCode: 401, body: /UNAUTHORIZED/ },
+    'a name that a sub-domain can set',
+  );
 });

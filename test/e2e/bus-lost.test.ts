@@ -1,4 +1,7 @@
-/** A service whose bus is NATS and whose limiter is Redis, while both lose what they keep: every email that was accepted is delivered. */
+/**
+ * A service whose bus is NATS and whose limiter is Redis, while both lose what they keep: every email that was accepted
+ * is delivered.
+ */
 import t from 'tap';
 import { sendBody } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -23,8 +26,15 @@ void t.test('the directory of JetStream is wiped under load, and Redis killed', 
   const made = await runCommand(['key', 'create', '--json', '--name', 'fast', '--rate-limit', '1000000'], settings);
   const { key } = JSON.parse(made.stdout) as { key: string };
   const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
-    const headers = { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-    const response = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const response = await fetch(base + path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`);
     return (await response.json()) as Record<string, unknown>;
   };
@@ -40,6 +50,10 @@ void t.test('the directory of JetStream is wiped under load, and Redis killed', 
   await send(10);
   t.equal(ids.length, 80);
   for (const id of ids) {
-    await eventually('it is delivered', async () => (await call('GET', `/api/emails/${id}`))['status'] === 'delivered', 60_000);
+    await eventually(
+      'it is delivered',
+      async () => (await call('GET', `/api/emails/${id}`))['status'] === 'delivered',
+      60_000,
+    );
   }
 });

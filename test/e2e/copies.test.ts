@@ -19,7 +19,9 @@ const template = {
   subject: 'News',
   unsubscribeList: 'newsletter',
   publish: true,
-  schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>News</p>' }] }] },
+  schema: {
+    sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>News</p>' }] }],
+  },
 };
 const news = { templateId: 'news', to: people.map((email) => ({ email })), variables: {} };
 
@@ -68,7 +70,9 @@ await t.test('each copy has a dialogue of its own, an outcome of its own, and a 
 
   const form = { 'content-type': 'application/x-www-form-urlencoded', authorization: '' };
   t.equal((await app.call('POST', links.get('bob@example.org')!, 'List-Unsubscribe=One-Click', form)).status, 200);
-  sink.setScript(({ step, address }) => (step === 'rcpt' && address === 'ann@example.org' ? reply('550 5.1.1 no such user') : undefined));
+  sink.setScript(({ step, address }) =>
+    step === 'rcpt' && address === 'ann@example.org' ? reply('550 5.1.1 no such user') : undefined,
+  );
   const again = await app.send(news);
   const next = await app.whenStatus(again.id, 'sent', 15_000);
   t.same(
@@ -97,20 +101,29 @@ await t.test(
     t.teardown(() => first.end('SIGKILL'));
     const call = async (base: string, key: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const answer = await fetch(base + path, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await fetch(
+        base + path,
+        body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+      );
       t.ok(answer.ok, `${path} ${answer.status}`);
       return (await answer.json()) as Record<string, unknown>;
     };
     const [base, key] = [await first.listening, await first.firstKey()];
     await call(base, key, '/api/templates', template);
     const { id } = await call(base, key, '/api/emails/send', news);
-    await eventually('the second copy is on its way', () => sink.commands.filter((line) => /\bDATA$/.test(line)).length === 2);
+    await eventually(
+      'the second copy is on its way',
+      () => sink.commands.filter((line) => /\bDATA$/.test(line)).length === 2,
+    );
     await first.end('SIGKILL');
     release();
     const second = startServer(settings);
     t.teardown(() => second.end('SIGKILL'));
     const again = await second.listening;
-    await eventually('all copies have left', async () => (await call(again, key, `/api/emails/${String(id)}`))['status'] === 'sent');
+    await eventually(
+      'all copies have left',
+      async () => (await call(again, key, `/api/emails/${String(id)}`))['status'] === 'sent',
+    );
     const counts = people.map((person) => sink.commands.filter((line) => line.includes(`RCPT TO:<${person}>`)).length);
     t.same(counts, [1, 2, 1]);
     t.same(

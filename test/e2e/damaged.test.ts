@@ -1,4 +1,7 @@
-/** Rows of the log that are damaged in every way: only their own streams are affected, and everybody who meets them says so. */
+/**
+ * Rows of the log that are damaged in every way: only their own streams are affected, and everybody who meets them says
+ * so.
+ */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -41,8 +44,14 @@ type Report = Readonly<{
 const healthOf = async (app: TestApp): Promise<Report> => (await app.call<Report>('GET', '/health/ready')).body;
 const release = (report: Report) => report.workers.find(({ name }) => name === 'release-email')!;
 
-/** Emails that wait for their hour, one for each damage and one that is sound; the service is stopped and the rows are damaged. */
-const damaged = async (t: Test, clock: FakeClock): Promise<Readonly<{ dataDir: string; sound: string; ids: readonly string[] }>> => {
+/**
+ * Emails that wait for their hour, one for each damage and one that is sound; the service is stopped and the rows are
+ * damaged.
+ */
+const damaged = async (
+  t: Test,
+  clock: FakeClock,
+): Promise<Readonly<{ dataDir: string; sound: string; ids: readonly string[] }>> => {
   const dataDir = temporaryDirectory(t);
   const app = await startTestApp({ dataDir, clock });
   const sound = await app.send(scheduledIn(clock));
@@ -52,7 +61,8 @@ const damaged = async (t: Test, clock: FakeClock): Promise<Readonly<{ dataDir: s
   await app.stop();
   const database = new Sqlite(join(dataDir, 'events.db'));
   Object.values(damages).forEach(
-    (change, index) => void database.prepare(`UPDATE events SET ${change} WHERE stream = ? AND revision = 0`).run(`email-${ids[index]}`),
+    (change, index) =>
+      void database.prepare(`UPDATE events SET ${change} WHERE stream = ? AND revision = 0`).run(`email-${ids[index]}`),
   );
   database.close();
   return { dataDir, sound: sound.id, ids };
@@ -66,7 +76,12 @@ await t.test('a running service: every other mail goes on, and the damaged ones 
   t.teardown(app.stop);
   await clock.advance(HOUR_MS);
   await app.whenStatus(sound, 'delivered', SECOND_MS);
-  await advanceUntil(clock, SECOND_MS, 'the others wait', async () => release(await healthOf(app)).stuckWork === ids.length);
+  await advanceUntil(
+    clock,
+    SECOND_MS,
+    'the others wait',
+    async () => release(await healthOf(app)).stuckWork === ids.length,
+  );
   const report = await healthOf(app);
   t.match(report, { status: 'degraded', log: { unreadableEvents: ids.length, unknownEvent: null } });
   t.match(release(report), { lastFault: 'EVENT_UNREADABLE', state: 'running' });
@@ -92,10 +107,18 @@ await t.test('a running service: every other mail goes on, and the damaged ones 
   await app.whenStatus(other.id, 'delivered', SECOND_MS);
   const bulk = await app.call('DELETE', '/api/emails/bulk', { ids: [ids[0], other.id] });
   t.match(bulk, { status: 500, body: { code: 'EVENT_UNREADABLE' } });
-  t.match(await app.call('DELETE', `/api/emails/${other.id}`), { status: 404 }, 'what is sound of the request was deleted');
+  t.match(
+    await app.call('DELETE', `/api/emails/${other.id}`),
+    { status: 404 },
+    'what is sound of the request was deleted',
+  );
   const told = logger.lines.filter(({ message }) => message.startsWith('an event cannot be read'));
   t.equal(told.length, ids.length, 'each is told of once');
-  t.ok(told.every(({ fields }) => typeof fields['position'] === 'number' && ids.some((id) => fields['stream'] === `email-${id}`)));
+  t.ok(
+    told.every(
+      ({ fields }) => typeof fields['position'] === 'number' && ids.some((id) => fields['stream'] === `email-${id}`),
+    ),
+  );
 });
 
 await t.test('read models made anew, rebuild, replay and the list of what is unreadable pass over them', async (t) => {
@@ -119,7 +142,8 @@ await t.test('read models made anew, rebuild, replay and the list of what is unr
   t.equal(unreadable.code, 2);
   const lines = unreadable.stdout.trim().split('\n');
   t.equal(lines.length, ids.length);
-  for (const id of ids) t.match(unreadable.stdout, new RegExp(`\\d+ {2}email-${id}@0 {2}EmailScheduled\\.v1 {2}cannot be read: .`));
+  for (const id of ids)
+    t.match(unreadable.stdout, new RegExp(`\\d+ {2}email-${id}@0 {2}EmailScheduled\\.v1 {2}cannot be read: .`));
   const json = await runCommand(['events', 'unreadable', '--json'], settings);
   t.same(
     json.stdout
@@ -142,5 +166,8 @@ await t.test('where nothing is damaged that is said', async (t) => {
   const dataDir = temporaryDirectory(t);
   const app = await startTestApp({ dataDir });
   await app.stop();
-  t.match(await runCommand(['events', 'unreadable'], { SEALPOST_DATA_DIR: dataDir }), { code: 0, stdout: /every event can be read/ });
+  t.match(await runCommand(['events', 'unreadable'], { SEALPOST_DATA_DIR: dataDir }), {
+    code: 0,
+    stdout: /every event can be read/,
+  });
 });

@@ -1,4 +1,7 @@
-/** What readers of the API description rely on: each answer of a whole service is as described. `call` of the test client checks it of every answer. */
+/**
+ * What readers of the API description rely on: each answer of a whole service is as described. `call` of the test
+ * client checks it of every answer.
+ */
 import t from 'tap';
 import { routesOf } from '../../src/http/index.js';
 import { startTestApp } from '../support/app.js';
@@ -17,7 +20,9 @@ const LONG_AGO = 'startDate=2020-01-01&endDate=2020-01-31';
 
 /** Every list and every set of figures, with the filters of each. */
 const readAll = async (): Promise<void> => {
-  const lists = routesOf(app.server).filter(({ method, path }) => method === 'GET' && path.startsWith('/api/') && !path.includes(':'));
+  const lists = routesOf(app.server).filter(
+    ({ method, path }) => method === 'GET' && path.startsWith('/api/') && !path.includes(':'),
+  );
   for (const { path } of lists) await app.call('GET', path);
   const figures = [
     'overview?',
@@ -69,7 +74,10 @@ void t.test('files of the gallery in each state', async (t) => {
     ['brand.ttf', brandFont],
     ['line.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><path d="M0 0h4"/></svg>')],
   ] as const) {
-    const { status, body } = await app.call<{ id: string }>('POST', '/api/assets', { filename, content: bytes.toString('base64') });
+    const { status, body } = await app.call<{ id: string }>('POST', '/api/assets', {
+      filename,
+      content: bytes.toString('base64'),
+    });
     t.equal(status, 201, filename);
     const path = `/api/assets/${body.id}`;
     for (const [method, at] of [
@@ -93,7 +101,9 @@ void t.test('templates and their previews', async (t) => {
   const saved = await app.call<{ warnings: unknown }>('PATCH', path, { description: 'Another' });
   t.same(saved.body.warnings, [], 'there where there is nothing to tell');
   t.notOk('warnings' in (await app.call(`GET`, path)).body, 'told in the answer to a save alone');
-  const documents = (await app.call<{ data: { id: string; outputFormats: string[] }[] }>('GET', '/api/templates/attachment')).body.data;
+  const documents = (
+    await app.call<{ data: { id: string; outputFormats: string[] }[] }>('GET', '/api/templates/attachment')
+  ).body.data;
   for (const format of ['pdf', 'excel']) {
     const { id } = documents.find(({ outputFormats }) => outputFormats.includes(format))!;
     const preview = await app.call('GET', `/api/templates/attachment/${id}/preview?format=${format}`);
@@ -103,7 +113,11 @@ void t.test('templates and their previews', async (t) => {
 
 void t.test('a preview opens in a browser by a link, without a key', async (t) => {
   const link = async (path: string, body?: unknown) => {
-    const { status, body: made, text } = await app.call<{ url: string; expiresAt: string }>('POST', `${path}/preview/link`, body);
+    const {
+      status,
+      body: made,
+      text,
+    } = await app.call<{ url: string; expiresAt: string }>('POST', `${path}/preview/link`, body);
     t.equal(status, 200, text);
     t.ok(Date.parse(made.expiresAt) > Date.now());
     return new URL(made.url);
@@ -117,7 +131,8 @@ void t.test('a preview opens in a browser by a link, without a key', async (t) =
   t.match(shown.body, 'otters');
   t.match(shown.headers, {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': /^default-src 'none'; img-src.*frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox$/,
+    'content-security-policy':
+      /^default-src 'none'; img-src.*frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox$/,
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
@@ -126,14 +141,30 @@ void t.test('a preview opens in a browser by a link, without a key', async (t) =
   t.notOk(shown.headers['set-cookie']);
   t.equal((await browse(await link('/api/templates/sign-in-code'))).statusCode, 200, 'the body may be absent');
   const document = await browse(await link('/api/templates/attachment/invoice', { format: 'pdf' }));
-  t.match(document, { statusCode: 200, headers: { 'content-type': 'application/pdf', 'content-disposition': /^inline; / } });
-  const tooLong = await app.call('POST', '/api/templates/sign-in-code/preview/link', { variables: { code: 'x'.repeat(9_000) } });
-  t.match(tooLong, { status: 400, body: { code: 'VALIDATION_ERROR', message: /make a link of \d+ bytes; 8192 are the most/ } });
-  t.match(await app.call('POST', '/api/templates/nowhere/preview/link', {}), { status: 404, body: { code: 'TEMPLATE_NOT_FOUND' } });
+  t.match(document, {
+    statusCode: 200,
+    headers: { 'content-type': 'application/pdf', 'content-disposition': /^inline; / },
+  });
+  const tooLong = await app.call('POST', '/api/templates/sign-in-code/preview/link', {
+    variables: { code: 'x'.repeat(9_000) },
+  });
+  t.match(tooLong, {
+    status: 400,
+    body: { code: 'VALIDATION_ERROR', message: /make a link of \d+ bytes; 8192 are the most/ },
+  });
+  t.match(await app.call('POST', '/api/templates/nowhere/preview/link', {}), {
+    status: 404,
+    body: { code: 'TEMPLATE_NOT_FOUND' },
+  });
   const wrong = await browse(new URL(mail.href.slice(0, -1), mail));
-  t.match(wrong, { statusCode: 404, body: /This preview cannot be shown/, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  t.match(wrong, {
+    statusCode: 404,
+    body: /This preview cannot be shown/,
+    headers: { 'content-type': 'text/html; charset=utf-8' },
+  });
   t.equal(
-    (await app.server.inject({ url: '/api/templates', headers: { authorization: `Bearer ${mail.pathname.slice(3)}` } })).statusCode,
+    (await app.server.inject({ url: '/api/templates', headers: { authorization: `Bearer ${mail.pathname.slice(3)}` } }))
+      .statusCode,
     401,
   );
   await app.call('DELETE', '/api/templates/sign-in-code');

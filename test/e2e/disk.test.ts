@@ -22,14 +22,17 @@ const refusing =
   (store: EventStore): EventStore => ({
     ...store,
     append: async (stream, expectedRevision, events) => {
-      if (disk.refuses(events.map(({ type }) => type))) throw new StoreAway('the disk is full', { code: 'SQLITE_FULL' });
+      if (disk.refuses(events.map(({ type }) => type)))
+        throw new StoreAway('the disk is full', { code: 'SQLITE_FULL' });
       return store.append(stream, expectedRevision, events);
     },
   });
 
 const never = (): boolean => false;
 
-const setUp = async (t: Test): Promise<Readonly<{ app: TestApp; clock: FakeClock; sink: SmtpScriptServer; disk: Switch }>> => {
+const setUp = async (
+  t: Test,
+): Promise<Readonly<{ app: TestApp; clock: FakeClock; sink: SmtpScriptServer; disk: Switch }>> => {
   const disk: Switch = { refuses: never };
   const sink = await openSmtpScript();
   t.teardown(() => sink.close());
@@ -47,26 +50,33 @@ const setUp = async (t: Test): Promise<Readonly<{ app: TestApp; clock: FakeClock
   return { app, clock, sink, disk };
 };
 
-await t.test('a commit that the disk refuses: 503, nothing written, and the same request goes through later', async (t) => {
-  const { app, sink, disk } = await setUp(t);
-  await app.whenStatus((await app.send()).id, 'sent');
-  const before = await storedEvents(app.engine);
+await t.test(
+  'a commit that the disk refuses: 503, nothing written, and the same request goes through later',
+  async (t) => {
+    const { app, sink, disk } = await setUp(t);
+    await app.whenStatus((await app.send()).id, 'sent');
+    const before = await storedEvents(app.engine);
 
-  disk.refuses = (types) => types.some((type) => type.startsWith('EmailQueued'));
-  const headers = { 'idempotency-key': 'disk-full' };
-  for (let calls = 0; calls < 3; calls += 1) {
-    const refused = await app.call('POST', '/api/emails/send', sendBody(), headers);
-    t.match(refused, { status: 503, headers: { 'retry-after': '5' }, body: { code: 'STORE_AWAY', requestId: String } });
-    t.notMatch(refused.text, /full|sqlite/i, 'the answer says nothing of our insides');
-  }
-  t.same(await storedEvents(app.engine), before);
+    disk.refuses = (types) => types.some((type) => type.startsWith('EmailQueued'));
+    const headers = { 'idempotency-key': 'disk-full' };
+    for (let calls = 0; calls < 3; calls += 1) {
+      const refused = await app.call('POST', '/api/emails/send', sendBody(), headers);
+      t.match(refused, {
+        status: 503,
+        headers: { 'retry-after': '5' },
+        body: { code: 'STORE_AWAY', requestId: String },
+      });
+      t.notMatch(refused.text, /full|sqlite/i, 'the answer says nothing of our insides');
+    }
+    t.same(await storedEvents(app.engine), before);
 
-  disk.refuses = never;
-  const accepted = await app.call<{ id: string }>('POST', '/api/emails/send', sendBody(), headers);
-  t.equal(accepted.status, 201);
-  await app.whenStatus(accepted.body.id, 'sent');
-  t.equal(sink.received.length, 2);
-});
+    disk.refuses = never;
+    const accepted = await app.call<{ id: string }>('POST', '/api/emails/send', sendBody(), headers);
+    t.equal(accepted.status, 201);
+    await app.whenStatus(accepted.body.id, 'sent');
+    t.equal(sink.received.length, 2);
+  },
+);
 
 await t.test('the attempt cannot be recorded: no dialogue; it is made when the disk takes it', async (t) => {
   const { app, clock, sink, disk } = await setUp(t);
@@ -96,7 +106,10 @@ await t.test('the outcome cannot be recorded: the mail is not sent twice, the ou
   t.equal(sink.received.length, 1);
 });
 
-/** The operating system's own bound on file sizes: a write beyond it fails as on a full disk (setrlimit(2), RLIMIT_FSIZE). */
+/**
+ * The operating system's own bound on file sizes: a write beyond it fails as on a full disk (setrlimit(2),
+ * RLIMIT_FSIZE).
+ */
 const limitFileSize = (pid: number, sizeBytes: number | 'unlimited'): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${sizeBytes}:unlimited`]);
 const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
@@ -105,7 +118,11 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   const dataDir = temporaryDirectory(t);
   const sink = await openSmtpScript();
   t.teardown(() => sink.close());
-  const server = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent' });
+  const server = startServer({
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_LOG_LEVEL: 'silent',
+  });
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
   const headers = { authorization: `Bearer ${await server.firstKey()}`, 'content-type': 'application/json' };
@@ -133,7 +150,8 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   const { id } = (await accepted.json()) as { id: string };
   await eventually(
     'the email is sent',
-    async () => ((await (await fetch(`${base}/api/emails/${id}`, { headers })).json()) as { status: string }).status === 'sent',
+    async () =>
+      ((await (await fetch(`${base}/api/emails/${id}`, { headers })).json()) as { status: string }).status === 'sent',
   );
   t.equal(sink.received.length, 1);
   t.equal(await total(), 1);

@@ -36,7 +36,9 @@ await relay.whenReceived(MAILS);
 const senderDomainIsTold = async (t: Test): Promise<void> => {
   const call = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    return (await (await fetch(server.base + path, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as DomainRecord;
+    return (await (
+      await fetch(server.base + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    ).json()) as DomainRecord;
   };
   const { id, records } = await call('/api/domains', { domain: 'service.test' });
   const told = { SEALPOST_PUBLIC_URL: server.base };
@@ -46,12 +48,17 @@ const senderDomainIsTold = async (t: Test): Promise<void> => {
       /^WARNING domain: service\.test is pending, but not every record is right: DKIM \(\S+\) missing, .*SPF missing, DMARC missing\n/m,
   });
   for (const { name, value } of records) dns.zone.set(name, [value]);
-  t.match(await doctor(dataDir, told), { stdout: /^WARNING domain: service\.test is pending, and its records are right\n +→ POST /m });
+  t.match(await doctor(dataDir, told), {
+    stdout: /^WARNING domain: service\.test is pending, and its records are right\n +→ POST /m,
+  });
   await call(`/api/domains/${id}/verify`, {});
   t.match(await doctor(dataDir, told), { stdout: /^ok +domain: 1 sender domain of 1 verified, with every record$/m });
   const signing = records.find(({ purpose }) => purpose === 'dkim')!;
   dns.zone.delete(signing.name);
-  t.match(await doctor(dataDir, told), { code: 2, stdout: /^FAULT +domain: service\.test is verified, .*: DKIM \(\S+\) missing\n/m });
+  t.match(await doctor(dataDir, told), {
+    code: 2,
+    stdout: /^FAULT +domain: service\.test is verified, .*: DKIM \(\S+\) missing\n/m,
+  });
   dns.zone.set(signing.name, [signing.value]);
 };
 
@@ -70,7 +77,19 @@ await t.test('all is well, beside a running service and on a stopped one', async
   await server.end('SIGTERM');
   const stopped = await doctor(dataDir);
   t.match(stopped, { code: 0, stdout: /ok +service: none delivers from/, stderr: '' });
-  for (const name of ['settings', 'relay', 'disk', 'clock', 'sender', 'domain', 'stores', 'keys', 'files', 'events', 'read models'])
+  for (const name of [
+    'settings',
+    'relay',
+    'disk',
+    'clock',
+    'sender',
+    'domain',
+    'stores',
+    'keys',
+    'files',
+    'events',
+    'read models',
+  ])
     t.match(stopped.stdout, new RegExp(`^ok +${name}: `, 'm'), name);
   t.match(stopped.stdout, /^ok +read models: have every event$/m);
 });
@@ -93,7 +112,10 @@ await t.test('a file without access is named with owner, mode and uid, and is no
   const said = run('doctor');
   t.equal(said.status, 2);
   for (const name of ['events.db', 'keys.db'])
-    t.match(said.stdout, new RegExp(String.raw`^FAULT +file: \S+${name} ${denied}\n +→ give it to the user of the service`, 'm'));
+    t.match(
+      said.stdout,
+      new RegExp(String.raw`^FAULT +file: \S+${name} ${denied}\n +→ give it to the user of the service`, 'm'),
+    );
   t.notMatch(said.stdout, /is damaged|sealpost restore/);
   t.match(run('serve').stderr, new RegExp(String.raw`^sealpost: \S+\.(?:lock|db) ${denied}\n$`));
   t.equal(reasonOf(Object.assign(new Error('too many'), { code: 'EMFILE' })).includes('LimitNOFILE'), true);
@@ -108,22 +130,34 @@ await t.test('what is missing is a fault with what helps, and ends with 2', asyn
   for (const folder of readdirSync(join(withoutFile, 'files')).filter((name) => /^[0-9a-f]{2}$/.test(name)))
     rmSync(join(withoutFile, 'files', folder), { recursive: true });
   const lacking = await doctor(withoutFile);
-  t.match(lacking, { code: 2, stdout: /FAULT +files: 3 files are missing, [0-9a-f]{64} first\n +→ put back what is missing in/ });
+  t.match(lacking, {
+    code: 2,
+    stdout: /FAULT +files: 3 files are missing, [0-9a-f]{64} first\n +→ put back what is missing in/,
+  });
   t.match(lacking.stdout, /ok +keys: every key is there/);
 
   const withoutKeys = copyOf(t, dataDir);
   removeStore(withoutKeys, 'keys.db');
-  t.match(await doctor(withoutKeys), { code: 2, stdout: /FAULT +stores: .*keys\.db is missing or empty.*sealpost repair keys/ });
+  t.match(await doctor(withoutKeys), {
+    code: 2,
+    stdout: /FAULT +stores: .*keys\.db is missing or empty.*sealpost repair keys/,
+  });
 
   const damaged = copyOf(t, dataDir);
   removeStore(damaged, 'events.db');
   writeFileSync(join(damaged, 'events.db'), 'no database at all '.repeat(1_000));
-  t.match(await doctor(damaged), { code: 2, stdout: /FAULT +file: .*events\.db is damaged \(file is not a database\)\n +→ .*restore/ });
+  t.match(await doctor(damaged), {
+    code: 2,
+    stdout: /FAULT +file: .*events\.db is damaged \(file is not a database\)\n +→ .*restore/,
+  });
 });
 
 await t.test('a relay that takes no session is a fault, in its own words', async (t) => {
   const away = await doctor(dataDir, { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await refusedPort()}` });
-  t.match(away, { code: 2, stdout: /^FAULT +relay: 127\.0\.0\.1:\d+ takes no session: .*ECONNREFUSED.* \(connection-refused\)\n/m });
+  t.match(away, {
+    code: 2,
+    stdout: /^FAULT +relay: 127\.0\.0\.1:\d+ takes no session: .*ECONNREFUSED.* \(connection-refused\)\n/m,
+  });
   t.match(away.stdout, / 1 fault\n$/);
   const login = await doctor(dataDir, { SEALPOST_SMTP_URL: `smtp://shop:wrong@127.0.0.1:${relay.port}?tls=off` });
   t.match(login, { code: 2, stdout: /^FAULT +relay: .* takes no session: .*535 .*\(\S+\)\n/m });
@@ -133,7 +167,10 @@ await t.test('a relay that takes no session is a fault, in its own words', async
 await t.test('--send gives the relay one mail, and prints what it says', async (t) => {
   const before = relay.received.length;
   const sent = await doctor(dataDir, {}, '--send', 'ada@example.com');
-  t.match(sent, { code: 0, stdout: /^ok +test mail: from hello@service\.test, signed by its domain: 250 .*\(accepted\)$/m });
+  t.match(sent, {
+    code: 0,
+    stdout: /^ok +test mail: from hello@service\.test, signed by its domain: 250 .*\(accepted\)$/m,
+  });
   const mail = relay.received[before]!;
   t.same(mail.envelope, { from: 'hello@service.test', to: ['ada@example.com'] });
   t.match(mail.raw.toString('latin1'), /^DKIM-Signature: [^]*\r\nSubject: Test mail of sealpost\r\n/);
@@ -141,7 +178,8 @@ await t.test('--send gives the relay one mail, and prints what it says', async (
   relay.setScript(at('rcpt', reply('550 5.7.1 not from you')));
   t.match(await doctor(dataDir, {}, '--send', 'ada@example.com'), {
     code: 2,
-    stdout: /^FAULT +test mail: from hello@service\.test, signed by its domain, was not taken: 550 5\.7\.1 not from you \(\S+\)\n/m,
+    stdout:
+      /^FAULT +test mail: from hello@service\.test, signed by its domain, was not taken: 550 5\.7\.1 not from you \(\S+\)\n/m,
   });
   relay.setScript(() => undefined);
   t.match(await doctor(dataDir, {}, '--send', 'nobody'), {
@@ -172,5 +210,8 @@ await t.test('where there is nothing, nothing is made', async (t) => {
   const nowhere = join(temporaryDirectory(t), 'nowhere');
   t.match(await doctor(nowhere), { code: 2, stdout: /FAULT +data: .*nowhere does not exist/ });
   t.notOk(existsSync(nowhere));
-  t.match(await doctor(dataDir, { SEALPOST_LOG_LEVEL: 'loud' }), { code: 2, stdout: /FAULT +settings: SEALPOST_LOG_LEVEL=loud/ });
+  t.match(await doctor(dataDir, { SEALPOST_LOG_LEVEL: 'loud' }), {
+    code: 2,
+    stdout: /FAULT +settings: SEALPOST_LOG_LEVEL=loud/,
+  });
 });

@@ -1,12 +1,19 @@
-/** The page of the audit log is run against a start of its own: of one address few sign in within a minute, and other pages do, too. */
+/**
+ * The page of the audit log is run against a start of its own: of one address few sign in within a minute, and other
+ * pages do, too.
+ */
 import t from 'tap';
 import { followPages, lackingPrograms, runPage, shownOf } from '../support/documented-pages.js';
 
 t.setTimeout(900_000);
 
 const lacking = lackingPrograms(t);
-await t.test('a reader follows the page', { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` }, async (t) => {
-  const { server, reader } = await followPages(t);
-  await t.test('docs/audit.md', (t) => runPage(t, shownOf('docs/audit.md'), reader));
-  t.match(await server.end('SIGTERM'), { code: 0 });
-});
+await t.test(
+  'a reader follows the page',
+  { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` },
+  async (t) => {
+    const { server, reader } = await followPages(t);
+    await t.test('docs/audit.md', (t) => runPage(t, shownOf('docs/audit.md'), reader));
+    t.match(await server.end('SIGTERM'), { code: 0 });
+  },
+);

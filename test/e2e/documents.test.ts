@@ -46,45 +46,53 @@ const endless = attachmentOf(
 );
 const short = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Short</p>' }]);
 
-await t.test('while a document spins, send calls are answered, the queue is bounded, and the next document is made', async (t) => {
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
-  t.teardown(() => app.stop());
-  for (const [slug, template] of Object.entries({ endless, short })) {
-    const { status, text } = await app.call('POST', '/api/templates/attachment', { slug, name: slug, ...template, publish: true });
-    t.equal(status, 201, text.slice(0, 300));
-  }
-  const preview = (slug: string) =>
-    app.call<{ code?: string; relatedInfo?: { maxMs: number; actualMs: number }; retryAfter?: number }>(
-      'GET',
-      `/api/templates/attachment/${slug}/preview?format=pdf`,
+await t.test(
+  'while a document spins, send calls are answered, the queue is bounded, and the next document is made',
+  async (t) => {
+    const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+    t.teardown(() => app.stop());
+    for (const [slug, template] of Object.entries({ endless, short })) {
+      const { status, text } = await app.call('POST', '/api/templates/attachment', {
+        slug,
+        name: slug,
+        ...template,
+        publish: true,
+      });
+      t.equal(status, 201, text.slice(0, 300));
+    }
+    const preview = (slug: string) =>
+      app.call<{ code?: string; relatedInfo?: { maxMs: number; actualMs: number }; retryAfter?: number }>(
+        'GET',
+        `/api/templates/attachment/${slug}/preview?format=pdf`,
+      );
+
+    let isOver = false;
+    const spinning = preview('endless').finally(() => (isOver = true));
+    let accepted = 0;
+    while (!isOver) {
+      await app.send();
+      accepted += 1;
+    }
+    t.ok(accepted >= SENDS_MIN, `${accepted} emails were accepted meanwhile`);
+    const late = await spinning;
+    t.match(late, { status: 400, body: { code: 'GENERATION_TIMEOUT', relatedInfo: { maxMs: TIMEOUT_MS } } });
+    t.ok((late.body.relatedInfo?.actualMs ?? 0) >= TIMEOUT_MS);
+
+    const answers = await Promise.all([preview('endless'), preview('short'), preview('short')]);
+    t.match(
+      answers.find(({ status }) => status === 429),
+      { body: { code: 'GENERATOR_BUSY', retryAfter: 5 }, headers: { 'retry-after': 5 } },
     );
-
-  let isOver = false;
-  const spinning = preview('endless').finally(() => (isOver = true));
-  let accepted = 0;
-  while (!isOver) {
-    await app.send();
-    accepted += 1;
-  }
-  t.ok(accepted >= SENDS_MIN, `${accepted} emails were accepted meanwhile`);
-  const late = await spinning;
-  t.match(late, { status: 400, body: { code: 'GENERATION_TIMEOUT', relatedInfo: { maxMs: TIMEOUT_MS } } });
-  t.ok((late.body.relatedInfo?.actualMs ?? 0) >= TIMEOUT_MS);
-
-  const answers = await Promise.all([preview('endless'), preview('short'), preview('short')]);
-  t.match(
-    answers.find(({ status }) => status === 429),
-    { body: { code: 'GENERATOR_BUSY', retryAfter: 5 }, headers: { 'retry-after': 5 } },
-  );
-  const statuses = answers.map(({ status }) => status).sort();
-  // The order of the three is not defined; one works, one waits, and the third is too many. On a busy machine a short one may miss its
-  // deadline.
-  t.ok(['200,200,429', '200,400,429', '400,400,429'].includes(statuses.join(',')), statuses.join(','));
-  let made = answers.find(({ status }) => status === 200);
-  while (made === undefined) {
-    const answer = await preview('short');
-    if (answer.status === 200) made = answer;
-  }
-  t.equal(made.text.slice(0, 5), '%PDF-');
-  t.equal(made.headers['content-type'], 'application/pdf');
-});
+    const statuses = answers.map(({ status }) => status).sort();
+    // The order of the three is not defined; one works, one waits, and the third is too many. On a busy machine a short
+    // one may miss its deadline.
+    t.ok(['200,200,429', '200,400,429', '400,400,429'].includes(statuses.join(',')), statuses.join(','));
+    let made = answers.find(({ status }) => status === 200);
+    while (made === undefined) {
+      const answer = await preview('short');
+      if (answer.status === 200) made = answer;
+    }
+    t.equal(made.text.slice(0, 5), '%PDF-');
+    t.equal(made.headers['content-type'], 'application/pdf');
+  },
+);

@@ -1,4 +1,7 @@
-/** A dry run over HTTP tells the characters that no font has, for each recipient, though the documents of most are not drawn. */
+/**
+ * A dry run over HTTP tells the characters that no font has, for each recipient, though the documents of most are not
+ * drawn.
+ */
 import t from 'tap';
 import type { DryRunResponse } from '../../src/api/bulk.js';
 import { startTestApp } from '../support/app.js';
@@ -60,7 +63,13 @@ const told = (at: number, characters: string): string =>
 
 void t.test('of the recipient whose document is drawn, and of those whose documents are not', async (t) => {
   const id = await documentWith([rich('text', '<p>{{name}}</p>')]);
-  const { valid, warnings } = await dryRun(id, [`${MA} Ada`, 'Ada', `Ada ${MA}${LA}${MA}`, 'Ünsal 名 أحمد 😀', '&#5899; <b>']);
+  const { valid, warnings } = await dryRun(id, [
+    `${MA} Ada`,
+    'Ada',
+    `Ada ${MA}${LA}${MA}`,
+    'Ünsal 名 أحمد 😀',
+    '&#5899; <b>',
+  ]);
   t.equal(valid, true);
   t.same(warnings, [told(0, `${MA} (U+170B)`), told(2, `${MA} (U+170B), ${LA} (U+170E)`)]);
 });

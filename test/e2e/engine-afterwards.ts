@@ -10,7 +10,8 @@ import { openReceiver, type Received } from '../support/webhook-receiver.js';
 
 const WITHIN_MS = 400_000;
 const SUBSCRIPTIONS = '/api/v1/webhook-subscriptions';
-const PERSON = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
+const PERSON =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
 
 /** What the processes are started with, besides their stores. The links are asked for at the process that serves. */
 export const afterwards = { SEALPOST_PUBLIC_URL: 'http://127.0.0.1:9', SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' };
@@ -24,11 +25,14 @@ const linksOf = (raw: Buffer): Link => {
 };
 
 /**
- * Each recipient's mail has links of its own, and what a reader does is recorded by one process and shown by all, in the record and the
- * figures. `later`: a process whose clock is so far ahead that its readers are not taken for machines, which come at once.
+ * Each recipient's mail has links of its own, and what a reader does is recorded by one process and shown by all, in
+ * the record and the figures. `later`: a process whose clock is so far ahead that its readers are not taken for
+ * machines, which come at once.
  */
 export const hearsOfReaders = async (t: Test, sink: SmtpScriptServer, http: TestApp, later: TestApp): Promise<void> => {
-  const template = { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: LINKED }] }] };
+  const template = {
+    sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: LINKED }] }],
+  };
   const made = await http.call('POST', '/api/templates', {
     slug: 'linked',
     name: 'Linked',
@@ -38,9 +42,17 @@ export const hearsOfReaders = async (t: Test, sink: SmtpScriptServer, http: Test
   });
   t.equal(made.status, 201, made.text);
   const to = [{ email: 'ada@readers.example' }, { email: 'ben@readers.example' }];
-  const { id } = await http.send({ templateId: 'linked', to, variables: {}, tags: ['read'], tracking: { opens: true, clicks: true } });
+  const { id } = await http.send({
+    templateId: 'linked',
+    to,
+    variables: {},
+    tags: ['read'],
+    tracking: { opens: true, clicks: true },
+  });
   await http.whenStatus(id, 'sent');
-  const mails = sink.accepted().filter(({ envelope }) => envelope.to.some((address) => address.endsWith('@readers.example')));
+  const mails = sink
+    .accepted()
+    .filter(({ envelope }) => envelope.to.some((address) => address.endsWith('@readers.example')));
   t.equal(mails.length, 2, 'one copy each');
   const second = linksOf(mails.find(({ envelope }) => envelope.to.includes(to[1]!.email))!.raw);
   const read = (url: string) => later.server.inject({ url, headers: { 'user-agent': PERSON } });
@@ -72,15 +84,17 @@ const LINKED = '<p><a href="https://shop.example/orders/7">order</a></p>';
 const idOf = ({ headers }: Received): string => String(headers['x-service-event-id']);
 
 /**
- * Several processes post, and one of them dies in the midst of it (`spawn` starts it; undefined: the engine has one that delivers). Each
- * event comes, doubles are the same to the byte, and the chain has no gap.
+ * Several processes post, and one of them dies in the midst of it (`spawn` starts it; undefined: the engine has one
+ * that delivers). Each event comes, doubles are the same to the byte, and the chain has no gap.
  */
 export const tellsOfAll = async (t: Test, http: TestApp, spawn: (() => ServerProcess) | undefined): Promise<void> => {
   const receiver = await openReceiver();
   t.teardown(() => receiver.close());
   const events = ['email.queued', 'email.sent'];
   const subscribed = await Promise.all(
-    Array.from({ length: 4 }, (_, n) => http.call<CreatedWebhook>('POST', SUBSCRIPTIONS, { url: `${receiver.url}/${n}`, events })),
+    Array.from({ length: 4 }, (_, n) =>
+      http.call<CreatedWebhook>('POST', SUBSCRIPTIONS, { url: `${receiver.url}/${n}`, events }),
+    ),
   );
   for (const { status, text } of subscribed) t.equal(status, 201, text);
   const killed = spawn?.();
@@ -94,7 +108,8 @@ export const tellsOfAll = async (t: Test, http: TestApp, spawn: (() => ServerPro
     const arrived = () => receiver.received().filter(({ path }) => path === `/${n}`);
     await eventually('all are posted', () => new Set(arrived().map(idOf)).size === expected, WITHIN_MS);
     const bodies = new Map<string, string>();
-    for (const one of arrived()) t.equal(bodies.get(idOf(one)) ?? one.body, bodies.set(idOf(one), one.body).get(idOf(one)));
+    for (const one of arrived())
+      t.equal(bodies.get(idOf(one)) ?? one.body, bodies.set(idOf(one), one.body).get(idOf(one)));
     const { body: told } = await http.call<WebhookEvents>('GET', `${SUBSCRIPTIONS}/${webhook.id}/events?limit=100`);
     t.equal(told.events.length, expected);
     t.same(

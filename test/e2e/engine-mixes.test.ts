@@ -9,11 +9,17 @@ import { eventually } from '../support/wait.js';
 
 t.setTimeout(900_000);
 
-/** `onServers`: what is not in files; `roles`: those of the processes beside the one that serves and does everything. */
+/**
+ * `onServers`: what is not in files; `roles`: those of the processes beside the one that serves and does everything.
+ */
 type Mix = Readonly<{ name: string; onServers: readonly ServerSetting[]; beside: readonly string[] }>;
 
 const mixes: readonly Mix[] = [
-  { name: 'all in files, and two processes that share deliveries by NATS', onServers: ['BUS_URL'], beside: ['process'] },
+  {
+    name: 'all in files, and two processes that share deliveries by NATS',
+    onServers: ['BUS_URL'],
+    beside: ['process'],
+  },
   { name: 'the log on EventStoreDB, all else in files', onServers: ['EVENT_STORE_URL'], beside: ['project'] },
   {
     name: 'the log in a file, all else on servers',
@@ -45,7 +51,11 @@ const works = async (t: Test, { onServers, beside }: Mix): Promise<void> => {
   const main = await start('http,process,project');
   for (const roles of beside) await start(roles);
   const attachments = [
-    { filename: 'a.txt', contentType: 'text/plain', content: Buffer.from('attached '.repeat(50_000)).toString('base64') },
+    {
+      filename: 'a.txt',
+      contentType: 'text/plain',
+      content: Buffer.from('attached '.repeat(50_000)).toString('base64'),
+    },
   ];
   const sent = await Promise.all(Array.from({ length: 10 }, () => main.send()));
   const last = await main.call<{ id: string; messageId: string }>('POST', '/api/emails/send', {

@@ -1,4 +1,7 @@
-/** People, teams, apps and keys through two processes that serve from the same stores: what one answers, the other holds. */
+/**
+ * People, teams, apps and keys through two processes that serve from the same stores: what one answers, the other
+ * holds.
+ */
 import type { Test } from 'tap';
 import type { SignedIn } from '../../src/api/people.js';
 import type { TeamActivity } from '../../src/api/teams.js';
@@ -28,7 +31,12 @@ const signIn = async (app: TestApp, { email, password }: typeof ada): Promise<He
   return { authorization: `Bearer ${body.accessToken}` };
 };
 
-const everywhere = async (t: Test, { one, other }: Processes, expected: object, ask: (app: TestApp) => Promise<unknown>): Promise<void> => {
+const everywhere = async (
+  t: Test,
+  { one, other }: Processes,
+  expected: object,
+  ask: (app: TestApp) => Promise<unknown>,
+): Promise<void> => {
   for (const app of [other, one]) t.match(await ask(app), expected);
 };
 
@@ -42,12 +50,19 @@ const joins = async (t: Test, processes: Processes, ofAda: Headers, teamId: stri
   const owner = (await one.call<{ id: string }>('GET', '/api/users/me', undefined, ofAda)).body.id;
   // No address is known under which others reach these processes, so the link is made by hand.
   const inviting = makeCommands({ ...one.engine, linkBase: 'https://mail.example.com' });
-  const caller = { teamId: teamId as never, actor: `user:${owner}`, permissions: [], correlationId: 'test', user: { id: owner as never } };
+  const caller = {
+    teamId: teamId as never,
+    actor: `user:${owner}`,
+    permissions: [],
+    correlationId: 'test',
+    user: { id: owner as never },
+  };
   await inviting.inviteMember(caller, { email: bob.email, role: 'viewer' });
   let token = '';
   for await (const { events } of one.engine.eventLog.readAll(0, { kinds: ['email'] }))
     for (const { event } of events)
-      if (event.type === 'EmailQueued') token = /sealpost_inv_[A-Za-z0-9_-]+/.exec(JSON.stringify(event.sealed?.variables))?.[0] ?? token;
+      if (event.type === 'EmailQueued')
+        token = /sealpost_inv_[A-Za-z0-9_-]+/.exec(JSON.stringify(event.sealed?.variables))?.[0] ?? token;
   const { 'x-team-id': _team, ...ofBobAlone } = ofBob;
   t.equal((await other.call('POST', '/api/invitations/accept', { token }, ofBobAlone)).status, 200);
   t.match(await one.call('POST', '/api/invitations/accept', { token }, ofBobAlone), {
@@ -94,7 +109,8 @@ const keepsNetworks = async (t: Test, processes: Processes, inTeam: Headers): Pr
   const { one, other } = processes;
   const request = { name: 'elsewhere', permissions: ['emails:read'], networks: ['192.0.2.0/24'] };
   const made = (await one.call<{ id: string; key: string }>('POST', '/api/api-keys', request, inTeam)).body;
-  const asked = (app: TestApp) => app.call('GET', '/api/emails?limit=1', undefined, { authorization: `Bearer ${made.key}` });
+  const asked = (app: TestApp) =>
+    app.call('GET', '/api/emails?limit=1', undefined, { authorization: `Bearer ${made.key}` });
   await everywhere(t, processes, { status: 403, body: { code: 'API_KEY_NETWORK_NOT_ALLOWED' } }, asked);
   t.equal((await other.call('PATCH', `/api/api-keys/${made.id}`, { networks: ['127.0.0.0/8'] }, inTeam)).status, 200);
   await everywhere(t, processes, { status: 200 }, asked);
@@ -109,11 +125,23 @@ const keepsNetworks = async (t: Test, processes: Processes, inTeam: Headers): Pr
 /** Ada owns the first team, and makes another. */
 export const letsPeopleIn = async (t: Test, processes: Processes): Promise<void> => {
   const { one, other, command } = processes;
-  const registered = await one.call('POST', '/api/auth/register', { ...ada, token: firstUserToken(one.engine.keys) }, NOBODY);
+  const registered = await one.call(
+    'POST',
+    '/api/auth/register',
+    { ...ada, token: firstUserToken(one.engine.keys) },
+    NOBODY,
+  );
   t.equal(registered.status, 201, registered.text);
   const ofAda = await signIn(other, ada);
-  await everywhere(t, processes, { status: 200, body: { email: ada.email } }, (app) => app.call('GET', '/api/users/me', undefined, ofAda));
-  const made = await one.call<{ id: string }>('POST', '/api/teams', { name: 'Market', defaultFrom: { email: 'm@people.example' } }, ofAda);
+  await everywhere(t, processes, { status: 200, body: { email: ada.email } }, (app) =>
+    app.call('GET', '/api/users/me', undefined, ofAda),
+  );
+  const made = await one.call<{ id: string }>(
+    'POST',
+    '/api/teams',
+    { name: 'Market', defaultFrom: { email: 'm@people.example' } },
+    ofAda,
+  );
   t.equal(made.status, 201, made.text);
   const { id } = made.body;
   const inTeam = { ...ofAda, 'x-team-id': id };
@@ -122,14 +150,23 @@ export const letsPeopleIn = async (t: Test, processes: Processes): Promise<void>
   await eventually('the other lists it', listed, WITHIN_MS);
   await t.test('somebody is invited, accepts, and gets another role', (t) => joins(t, processes, ofAda, id));
   await t.test('an app', (t) => letsAppsIn(t, processes, inTeam));
-  await t.test('a key with networks, and a team that is deleted and comes back', (t) => keepsNetworks(t, processes, inTeam));
+  await t.test('a key with networks, and a team that is deleted and comes back', (t) =>
+    keepsNetworks(t, processes, inTeam),
+  );
   t.match(await command('team', 'list'), { code: 0, stdout: new RegExp(`${id} {2}Market {2}1 member`) });
   await eventually(
     'what was done is listed',
     async () => {
-      const { body } = await other.call<{ data: TeamActivity[] }>('GET', `/api/teams/${id}/activity?limit=100`, undefined, ofAda);
+      const { body } = await other.call<{ data: TeamActivity[] }>(
+        'GET',
+        `/api/teams/${id}/activity?limit=100`,
+        undefined,
+        ofAda,
+      );
       const kinds = body.data.map(({ kind }) => kind);
-      return ['team.restored', 'api-key.changed', 'app.created', 'member.role-changed'].every((kind) => kinds.includes(kind as never));
+      return ['team.restored', 'api-key.changed', 'app.created', 'member.role-changed'].every((kind) =>
+        kinds.includes(kind as never),
+      );
     },
     WITHIN_MS,
   );

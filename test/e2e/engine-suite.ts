@@ -1,6 +1,6 @@
 /**
- * What the service promises, through several processes that share its stores: one serves, the others deliver and keep the read models.
- * It is run on each engine. The processes stand in this one, but for that which is killed.
+ * What the service promises, through several processes that share its stores: one serves, the others deliver and keep
+ * the read models. It is run on each engine. The processes stand in this one, but for that which is killed.
  */
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { randomUUID } from 'node:crypto';
@@ -55,7 +55,11 @@ const openWorld = async (t: Test, engine: EngineOfTest): Promise<World> => {
     sink,
     start: async (role, clock) => {
       const { SEALPOST_DATA_DIR: dataDir = '', ...rest } = settings(role) as Readonly<Record<string, string>>;
-      const app = await startTestApp({ dataDir, settings: rest, ...(clock === undefined ? {} : { clock: clock as FakeClock }) });
+      const app = await startTestApp({
+        dataDir,
+        settings: rest,
+        ...(clock === undefined ? {} : { clock: clock as FakeClock }),
+      });
       t.teardown(() => app.stop());
       return { ...app, dataDir };
     },
@@ -81,12 +85,16 @@ const startAll = async ({
   return { http, delivering, all: [http, ...projecting, ...delivering] };
 };
 
-const stopAll = async (apps: readonly Started[]): Promise<void> => void (await Promise.all(apps.map((app) => app.stop())));
+const stopAll = async (apps: readonly Started[]): Promise<void> =>
+  void (await Promise.all(apps.map((app) => app.stop())));
 
 /** What a reader is shown who says up to where. */
 const listed = async (app: Started, query: string, position: unknown): Promise<number> =>
-  (await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`, undefined, { 'x-sealpost-position': String(position) })).body
-    .meta.total;
+  (
+    await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`, undefined, {
+      'x-sealpost-position': String(position),
+    })
+  ).body.meta.total;
 
 /** Thirty-one days ago one mail is delivered. Out: its id. */
 const sendLongAgo = async (world: World): Promise<string> => {
@@ -131,13 +139,19 @@ const triesAgain = async (t: Test, { sink, taken }: World, http: Started): Promi
   t.equal(sink.received.filter((mail) => `<${mail.messageId}>` === messageId).length, 2);
 };
 
-/** An address that was refused for good is on the list, whichever process delivered, and gets no mail until it is taken off. */
+/**
+ * An address that was refused for good is on the list, whichever process delivered, and gets no mail until it is taken
+ * off.
+ */
 const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
   const gone = 'gone@example.net';
-  sink.setScript(({ step, address }) => (step === 'rcpt' && address === gone ? reply('550 5.1.1 no such user') : undefined));
+  sink.setScript(({ step, address }) =>
+    step === 'rcpt' && address === gone ? reply('550 5.1.1 no such user') : undefined,
+  );
   const first = await http.send({ to: [{ email: gone }] });
   await http.whenStatus(first.id, 'bounced');
-  const list = async () => (await http.call<{ data: { id: string; email: string }[] }>('GET', '/api/suppressions')).body.data;
+  const list = async () =>
+    (await http.call<{ data: { id: string; email: string }[] }>('GET', '/api/suppressions')).body.data;
   await eventually('it is on the list', async () => (await list()).length === 1, WITHIN_MS);
   const [listed] = await list();
   t.match(listed, { email: gone, reason: 'hard-bounce', emailId: first.id });
@@ -148,9 +162,13 @@ const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promi
   const alone = await http.send({ to: [{ email: gone }] });
   await http.whenStatus(alone.id, 'failed');
   t.equal(taken(alone.messageId), 0);
-  const found = async () => (await http.call<{ meta: { total: number } }>('GET', '/api/emails?recipientStatus=suppressed')).body.meta.total;
+  const found = async () =>
+    (await http.call<{ meta: { total: number } }>('GET', '/api/emails?recipientStatus=suppressed')).body.meta.total;
   await eventually('both are found by it', async () => (await found()) === 2, WITHIN_MS);
-  t.match(await http.call('GET', '/api/suppressions/export'), { status: 200, text: /^email,.*\r\ngone@example\.net,,hard-bounce,/ });
+  t.match(await http.call('GET', '/api/suppressions/export'), {
+    status: 200,
+    text: /^email,.*\r\ngone@example\.net,,hard-bounce,/,
+  });
   t.equal((await http.call('DELETE', `/api/suppressions/${listed!.id}`)).status, 200);
   await http.whenStatus((await http.send({ to: [{ email: gone }] })).id, 'sent');
   await eventually('the list is empty', async () => (await list()).length === 0, WITHIN_MS);
@@ -158,7 +176,13 @@ const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promi
 
 /** Each address of the simulator goes its way; the relay hears of none, and the suppression list neither. */
 const simulates = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
-  const ways = { success: 'delivered', bounce: 'bounced', softbounce: 'bounced', complaint: 'complained', delay: 'delivered' } as const;
+  const ways = {
+    success: 'delivered',
+    bounce: 'bounced',
+    softbounce: 'bounced',
+    complaint: 'complained',
+    delay: 'delivered',
+  } as const;
   const sent: Readonly<{ id: string; messageId: string; status: (typeof ways)[keyof typeof ways] }>[] = [];
   for (const [name, status] of Object.entries(ways))
     sent.push({ ...(await http.send({ to: [{ email: `${name}+engine@simulator.sealpost` }] })), status });
@@ -172,7 +196,10 @@ const simulates = async (t: Test, { sink, taken }: World, http: Started): Promis
   t.same(body.data, []);
 };
 
-/** Whichever process carries it out: what holds the address is found, also what was sent through another one just before. */
+/**
+ * Whichever process carries it out: what holds the address is found, also what was sent through another one just
+ * before.
+ */
 const erasesByAddress = async (t: Test, { engine }: World, http: Started): Promise<void> => {
   const email = 'hedy.lamarr@stage.example';
   const ids: string[] = [];
@@ -189,7 +216,9 @@ const erasesByAddress = async (t: Test, { engine }: World, http: Started): Promi
   await http.whenStatus(both.id, 'sent');
   const given = await http.call('POST', '/api/privacy/export', { email });
   t.equal(given.text.trim().split('\n').length, 1 + ids.length + 2);
-  const { status, body } = await http.call<ErasureReceipt>('POST', '/api/privacy/erase', { email: email.toUpperCase() });
+  const { status, body } = await http.call<ErasureReceipt>('POST', '/api/privacy/erase', {
+    email: email.toUpperCase(),
+  });
   t.match({ status, body }, { status: 200, body: { status: 'completed', emails: 7, waiting: null } });
   t.same(body.emailIds.toSorted(), [...ids, last.id, both.id].sort());
   for (const id of body.emailIds) {
@@ -207,7 +236,8 @@ const erasesByAddress = async (t: Test, { engine }: World, http: Started): Promi
   await eventually('it is found no more', async () => (await listed(http, `recipient=${email}`, 0)) === 0, WITHIN_MS);
   t.equal(await listed(http, 'search=lamarr', 0), 0);
   const { SEALPOST_READ_MODELS_URL: url = '' } = engine.stores as Readonly<Record<string, string>>;
-  if (url.startsWith('mongodb:')) t.same(await collectionsWith(url, 'lamarr'), [], 'no document of the database has it');
+  if (url.startsWith('mongodb:'))
+    t.same(await collectionsWith(url, 'lamarr'), [], 'no document of the database has it');
   t.equal(await listed(http, `recipient=${other}`, 0), 1, 'and the other is');
 };
 
@@ -241,10 +271,16 @@ const listsAndErases = async (t: Test, { command }: World, http: Started): Promi
     async () => (await listed(http, 'search=hopper', sent.headers['x-sealpost-position'])) === 1,
   );
   await http.whenStatus(id, 'sent');
-  t.equal(await eventually('by its status too', async () => (await listed(http, 'search=r@navy&status=sent', 0)) === 1), true);
+  t.equal(
+    await eventually('by its status too', async () => (await listed(http, 'search=r@navy&status=sent', 0)) === 1),
+    true,
+  );
   const deleted = await http.call('DELETE', `/api/emails/${id}`);
   t.equal(deleted.status < 300, true, deleted.text);
-  await eventually('it is in no list', async () => (await listed(http, 'search=hopper', deleted.headers['x-sealpost-position'])) === 0);
+  await eventually(
+    'it is in no list',
+    async () => (await listed(http, 'search=hopper', deleted.headers['x-sealpost-position'])) === 0,
+  );
   t.equal((await http.call('GET', `/api/emails/${id}`)).status, 404);
   const overview = await http.call<{ totals: Record<string, unknown> }>('GET', '/api/analytics/overview?tag=erased');
   t.match(overview.body.totals, { accepted: 1, sent: 1, failed: 0 }, 'it stays counted');
@@ -257,10 +293,18 @@ const listsAndErases = async (t: Test, { command }: World, http: Started): Promi
 };
 
 const archives = async (t: Test, id: string, http: Started, delivering: readonly Started[]): Promise<void> => {
-  t.equal((await http.email(id)).archived, false, 'while nobody can tell whether the clock was set, nothing is destroyed');
+  t.equal(
+    (await http.email(id)).archived,
+    false,
+    'while nobody can tell whether the clock was set, nothing is destroyed',
+  );
   for (const { dataDir } of delivering) confirmTimeOfDay({ dataDir }, randomUUID());
   await eventually('it is archived', async () => (await http.email(id)).archived, WITHIN_MS);
-  await eventually('and not found by what was personal', async () => (await listed(http, 'search=long-ago', 0)) === 0, WITHIN_MS);
+  await eventually(
+    'and not found by what was personal',
+    async () => (await listed(http, 'search=long-ago', 0)) === 0,
+    WITHIN_MS,
+  );
 };
 
 /** While a dialogue is under way the process that holds it dies; another goes on, with the same message. */
@@ -284,7 +328,10 @@ const outlivesAKill = async (t: Test, { sink, spawn, start, taken }: World, http
 /** What one process answers about a key, every other holds when it has answered. */
 const revokesEverywhere = async (t: Test, { start }: World, http: Started): Promise<void> => {
   const other = await start('http');
-  const made = await http.call<{ id: string; key: string }>('POST', '/api/api-keys', { name: 'short-lived', permissions: ['emails:read'] });
+  const made = await http.call<{ id: string; key: string }>('POST', '/api/api-keys', {
+    name: 'short-lived',
+    permissions: ['emails:read'],
+  });
   const authorization = `Bearer ${made.body.key}`;
   const ask = (app: Started) => app.call('GET', '/api/emails?limit=1', undefined, { authorization });
   for (const app of [http, other]) t.equal((await ask(app)).status, 200, 'it opens both');
@@ -349,7 +396,8 @@ const chargesExactly = async (t: Test, { command, start }: World, http: Started)
   );
   await billed('--by', 'credits', '--plan', 'none', '--emails-per-month', 'plan');
   const left = async (): Promise<number> =>
-    (JSON.parse((await command('credits', 'balance', '--json')).stdout) as { creditsRemaining: number }).creditsRemaining;
+    (JSON.parse((await command('credits', 'balance', '--json')).stdout) as { creditsRemaining: number })
+      .creditsRemaining;
   const { id } = await http.send({ scheduledAt: new Date(Date.now() + DAY_MS).toISOString() });
   t.equal(await left(), 999);
   t.equal((await http.call('DELETE', `/api/emails/${id}`)).status, 200);
@@ -385,7 +433,9 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
     tellsOfAll(t, http, engine.delivering > 1 ? () => world.spawn('process') : undefined),
   );
   await t.test('an address is given out and erased', (t) => erasesByAddress(t, world, http));
-  await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
+  await t.test('a metered team gets what it has room for, from several processes', (t) =>
+    chargesExactly(t, world, http),
+  );
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
   await t.test('people, teams, apps and keys hold in every process', async (t) => {
     const other = await world.start('http');
@@ -400,7 +450,11 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
     const { code, stdout } = await world.command('doctor');
     t.equal(code, 0, stdout);
     t.match(stdout, /one delivers from/);
-    t.match(await world.command('repair', 'read-models'), { code: 1, stderr: /A sealpost runs on / }, 'not beside a running service');
+    t.match(
+      await world.command('repair', 'read-models'),
+      { code: 1, stderr: /A sealpost runs on / },
+      'not beside a running service',
+    );
   });
   await stopAll(delivering);
   await t.test('a process that is killed in a dialogue loses nothing', async (t) => {
@@ -408,7 +462,9 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
     await next.stop();
   });
   if (engine.delivering > 1)
-    await t.test('a process that is frozen past its leases and wakes does no harm', (t) => wakesHarmless(t, world, http));
+    await t.test('a process that is frozen past its leases and wakes does no harm', (t) =>
+      wakesHarmless(t, world, http),
+    );
   await stopAll(all);
   if (name === 'distributed')
     await t.test('what is for files says what to do instead', async (t) => {

@@ -1,4 +1,7 @@
-/** A recipient of an email who is erased stays so, whatever older copies of log and keys are put back; the others of the email go on. */
+/**
+ * A recipient of an email who is erased stays so, whatever older copies of log and keys are put back; the others of the
+ * email go on.
+ */
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -32,13 +35,20 @@ const erase = async (app: TestApp, clock: FakeClock, email: string): Promise<Era
   return asked!.body;
 };
 
-/** Two emails to two that wait for tomorrow, and copies of the stores as they are then; one recipient is erased after that. */
+/**
+ * Two emails to two that wait for tomorrow, and copies of the stores as they are then; one recipient is erased after
+ * that.
+ */
 const erasedLater = async (t: Test, copy: (dataDir: string) => Promise<unknown> | void): Promise<Told> => {
   const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
   const app = await start(t, { dataDir, clock });
   const scheduledAt = new Date(clock.now() + DAY_MS).toISOString();
   const { id } = await app.send({ to: [{ email: ann }, { email: gone, name: 'Gone Again' }], subject, scheduledAt });
-  const { id: other } = await app.send({ to: [{ email: ann }, { email: 'bob@private.example' }], subject, scheduledAt });
+  const { id: other } = await app.send({
+    to: [{ email: ann }, { email: 'bob@private.example' }],
+    subject,
+    scheduledAt,
+  });
   // From where calls of a month come is sealed under one key, which the copies have so.
   t.equal((await app.call('POST', '/api/api-keys', { name: 'Another', permissions: ['emails:read'] })).status, 201);
   await app.stop();
@@ -85,7 +95,11 @@ await t.test('keys from before the erasure are destroyed again', async (t) => {
   const place = temporaryDirectory(t);
   const told = await erasedLater(t, (dataDir) => copyFileSync(join(dataDir, 'keys.db'), join(place, 'keys.db')));
   copyFileSync(join(place, 'keys.db'), join(told.dataDir, 'keys.db'));
-  t.match(await runCommand(['replay', '--all', '--json'], settingsOf(told.dataDir)), { stdout: /gone\.again/ }, 'they are back');
+  t.match(
+    await runCommand(['replay', '--all', '--json'], settingsOf(told.dataDir)),
+    { stdout: /gone\.again/ },
+    'they are back',
+  );
   t.match(await runCommand(['forget'], settingsOf(told.dataDir)), { code: 0, stdout: /^\d keys? .* destroyed now/m });
   await goesOnWithout(t, told);
 });

@@ -88,24 +88,46 @@ void t.test('a person erases themselves', async (t) => {
   for (const text of traces) t.ok(replayed.stdout.includes(text), `${text} is there to be destroyed`);
   t.equal((await erase({ password: PASSWORD })).status, 200);
 
-  t.match(await app.call('GET', '/api/users/me', undefined, bearer(gone)), { status: 401, body: { code: 'SESSION_ENDED' } });
+  t.match(await app.call('GET', '/api/users/me', undefined, bearer(gone)), {
+    status: 401,
+    body: { code: 'SESSION_ENDED' },
+  });
   t.match(await app.call('POST', '/api/auth/login', { email, password: PASSWORD }, { authorization: '' }), {
     status: 401,
     body: { code: 'INVALID_CREDENTIALS' },
   });
-  t.match(await app.call('POST', '/api/auth/refresh', { refreshToken: gone.refreshToken }, { authorization: '' }), { status: 401 });
-  t.equal((await app.call('GET', '/api/emails', undefined, { authorization: `Bearer ${key.key}` })).status, 200, 'their key goes on');
+  t.match(await app.call('POST', '/api/auth/refresh', { refreshToken: gone.refreshToken }, { authorization: '' }), {
+    status: 401,
+  });
+  t.equal(
+    (await app.call('GET', '/api/emails', undefined, { authorization: `Bearer ${key.key}` })).status,
+    200,
+    'their key goes on',
+  );
   await app.whenCaughtUp();
   t.match(await app.call('GET', `/api/api-keys/${key.id}`), { body: { createdBy: `user:${gone.userId}` } });
-  t.match(await app.call('GET', `/api/users/${gone.userId}`, undefined, bearer(owner)), { status: 404, body: { code: 'USER_NOT_FOUND' } });
-  const members = await app.call<{ data: { userId: string }[] }>('GET', `/api/teams/${teamId}/members`, undefined, bearer(owner));
+  t.match(await app.call('GET', `/api/users/${gone.userId}`, undefined, bearer(owner)), {
+    status: 404,
+    body: { code: 'USER_NOT_FOUND' },
+  });
+  const members = await app.call<{ data: { userId: string }[] }>(
+    'GET',
+    `/api/teams/${teamId}/members`,
+    undefined,
+    bearer(owner),
+  );
   t.strictSame(
     members.body.data.map(({ userId }) => userId),
     [owner.userId],
   );
   const next = await signedIn(app.engine, { email: 'gone.again@private.example', name: 'Somebody' });
   t.not(next.userId, gone.userId, 'the address is free');
-  await app.call('DELETE', '/api/users/me', { password: PASSWORD }, { ...bearer(next), 'x-forwarded-for': '192.0.2.200' });
+  await app.call(
+    'DELETE',
+    '/api/users/me',
+    { password: PASSWORD },
+    { ...bearer(next), 'x-forwarded-for': '192.0.2.200' },
+  );
   await app.stop();
   await wholeLog(t, dataDir);
 });
@@ -113,7 +135,12 @@ void t.test('a person erases themselves', async (t) => {
 void t.test('a second factor is asked for before', async (t) => {
   const { app, owner } = await open(t);
   const from = (n: number) => ({ ...bearer(owner), 'x-forwarded-for': `192.0.2.${n}` });
-  const prepared = await app.call<{ secret: string }>('POST', '/api/auth/totp/prepare', { password: PASSWORD }, from(1));
+  const prepared = await app.call<{ secret: string }>(
+    'POST',
+    '/api/auth/totp/prepare',
+    { password: PASSWORD },
+    from(1),
+  );
   const code = codeAt(prepared.body.secret, Date.now());
   const confirmed = await app.call<{ recoveryCodes: string[] }>('POST', '/api/auth/totp/confirm', { code }, from(2));
   const erase = (body: object, n: number) => app.call('DELETE', '/api/users/me', body, from(n));
@@ -131,7 +158,10 @@ void t.test('the operator erases a person, beside the running service and once m
     code: 1,
     stderr: /neither the address nor the id/,
   });
-  t.match(await runCommand(['user', 'erase', email.toUpperCase()], settingsOf(dataDir)), { code: 0, stdout: new RegExp(gone.userId) });
+  t.match(await runCommand(['user', 'erase', email.toUpperCase()], settingsOf(dataDir)), {
+    code: 0,
+    stdout: new RegExp(gone.userId),
+  });
   const ended = await app.call('GET', '/api/users/me', undefined, bearer(gone));
   t.match(ended, { status: 401, body: { code: 'SESSION_ENDED' } });
   await app.stop();

@@ -1,4 +1,7 @@
-/** The erasure of an address in a process that is killed again and again: what was found is destroyed, nothing is destroyed that was not recorded. */
+/**
+ * The erasure of an address in a process that is killed again and again: what was found is destroyed, nothing is
+ * destroyed that was not recorded.
+ */
 import t from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { startTestApp } from '../support/app.js';
@@ -12,7 +15,10 @@ const EMAILS = 260;
 const email = 'often.killed@private.example';
 const other = 'goes.on@private.example';
 
-type Serving = Readonly<{ server: ServerProcess; call: <Body>(method: string, path: string, body?: unknown) => Promise<Body> }>;
+type Serving = Readonly<{
+  server: ServerProcess;
+  call: <Body>(method: string, path: string, body?: unknown) => Promise<Body>;
+}>;
 
 await t.test('an erasure goes on after each kill, to its end', async (t) => {
   const dataDir = temporaryDirectory(t);
@@ -35,7 +41,11 @@ await t.test('an erasure goes on after each kill, to its end', async (t) => {
     return {
       server,
       call: async <Body>(method: string, path: string, body?: unknown) => {
-        const answer = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+        const answer = await fetch(base + path, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
         if (answer.status >= 400) throw new Error(`${method} ${path} answered ${answer.status} ${await answer.text()}`);
         return (await answer.json()) as Body;
       },

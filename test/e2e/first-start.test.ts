@@ -9,16 +9,29 @@ import t from 'tap';
 import { accountTemplates, sampleTemplates } from '../support/samples.js';
 import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { environmentOf, finished, mainFile, runCommand, startServer, type Settings } from '../support/server-process.js';
+import {
+  environmentOf,
+  finished,
+  mainFile,
+  runCommand,
+  startServer,
+  type Settings,
+} from '../support/server-process.js';
 import { eventually, pause } from '../support/wait.js';
 
 t.setTimeout(900_000);
 
 type Messages = Readonly<{
-  data: readonly Readonly<{ id: string; to: readonly Readonly<{ address: string }>[]; subject: string; receivedAt: string }>[];
+  data: readonly Readonly<{
+    id: string;
+    to: readonly Readonly<{ address: string }>[];
+    subject: string;
+    receivedAt: string;
+  }>[];
 }>;
 
-const shell = (line: string) => finished(spawn('sh', ['-c', line], { env: environmentOf({}), stdio: ['ignore', 'pipe', 'pipe'] }));
+const shell = (line: string) =>
+  finished(spawn('sh', ['-c', line], { env: environmentOf({}), stdio: ['ignore', 'pipe', 'pipe'] }));
 
 await t.test('the printed line, pasted into a shell, brings a mail into the mailbox', async (t) => {
   const dataDir = join(temporaryDirectory(t), 'data');
@@ -59,7 +72,10 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.notMatch(message.html, /\{\{/);
   t.ok(message.text.length > 100);
   t.equal(message.headers.find(({ name }) => name.toLowerCase() === 'message-id')?.value, answer.messageId);
-  t.match(await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`, { headers })).text(), `Message-ID: ${answer.messageId}`);
+  t.match(
+    await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`, { headers })).text(),
+    `Message-ID: ${answer.messageId}`,
+  );
   for (const page of ['/docs', '/mailbox', '/openapi.json', '/health/live', '/health/ready'])
     t.equal((await fetch(base + page, { headers })).status, 200, page);
   t.equal((await fetch(`${base}/mailbox`)).status, 401, 'not without the link');
@@ -133,7 +149,8 @@ await t.test('a start that fails has made no key; the next one that listens make
   const settings = { SEALPOST_DATA_DIR: temporaryDirectory(t), SEALPOST_LOG_LEVEL: 'silent' };
   t.match(await runCommand(['serve'], { ...settings, PORT: port }), { code: 1 });
   other.close();
-  const created = async () => (await runCommand(['replay', '--all', '--json'], settings)).stdout.match(/"ApiKeyCreated/g)?.length ?? 0;
+  const created = async () =>
+    (await runCommand(['replay', '--all', '--json'], settings)).stdout.match(/"ApiKeyCreated/g)?.length ?? 0;
   t.equal(await created(), 0);
   t.equal(statSync(join(settings.SEALPOST_DATA_DIR, 'first-key')).mode & 0o777, 0o600);
   const next = startServer(settings);
@@ -147,7 +164,10 @@ await t.test('a start that fails has made no key; the next one that listens make
 
 await t.test('settings of a file .env are read, and the real environment wins', async (t) => {
   const directory = temporaryDirectory(t);
-  writeFileSync(join(directory, '.env'), 'HOST=127.0.0.2\nSEALPOST_PUBLIC_URL=https://mail.example.com\nSEALPOST_LOG_LEVEL=loud\n');
+  writeFileSync(
+    join(directory, '.env'),
+    'HOST=127.0.0.2\nSEALPOST_PUBLIC_URL=https://mail.example.com\nSEALPOST_LOG_LEVEL=loud\n',
+  );
   const serve = (settings: Settings) =>
     // The test runner's loader stays out of the program.
     finished(
@@ -158,11 +178,22 @@ await t.test('settings of a file .env are read, and the real environment wins', 
       }),
     );
   t.match(await serve({}), { code: 1, stderr: 'SEALPOST_LOG_LEVEL=loud' });
-  t.match(await serve({ SEALPOST_LOG_LEVEL: 'silent' }), { code: 1, stderr: 'SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=' });
+  t.match(await serve({ SEALPOST_LOG_LEVEL: 'silent' }), {
+    code: 1,
+    stderr: 'SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=',
+  });
   writeFileSync(join(directory, '.env'), '\ufeffSEALPOST_LOG_LEVEL=loud\r\n');
-  t.match(await serve({}), { code: 1, stderr: 'SEALPOST_LOG_LEVEL=loud' }, 'a byte order mark is no part of the first name');
+  t.match(
+    await serve({}),
+    { code: 1, stderr: 'SEALPOST_LOG_LEVEL=loud' },
+    'a byte order mark is no part of the first name',
+  );
   writeFileSync(join(directory, '.env'), 'SEALPOST_LOG_LEVEL=error\nSEALPOST_PUBLIC_URL https://mail.example.com\n');
-  t.match(await serve({}), { code: 1, stderr: /\.env, line 2, is no setting: write NAME=value/ }, 'nothing is passed over in silence');
+  t.match(
+    await serve({}),
+    { code: 1, stderr: /\.env, line 2, is no setting: write NAME=value/ },
+    'nothing is passed over in silence',
+  );
 });
 
 await t.test('a first start that is killed anywhere is finished by the next', async (t) => {
@@ -180,7 +211,9 @@ await t.test('a first start that is killed anywhere is finished by the next', as
   const server = startServer(settings);
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
-  const created = JSON.parse((await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout) as { key: string };
+  const created = JSON.parse(
+    (await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout,
+  ) as { key: string };
   const templates = (await (
     await fetch(`${base}/api/templates?limit=100`, { headers: { authorization: `Bearer ${created.key}` } })
   ).json()) as {

@@ -1,4 +1,7 @@
-/** Requests made to harm, over a real connection: each gets a 4xx of the contract with a code, and nothing at all is written. */
+/**
+ * Requests made to harm, over a real connection: each gets a 4xx of the contract with a code, and nothing at all is
+ * written.
+ */
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
@@ -47,20 +50,25 @@ const post = (path: string, body: string | Buffer, headers: Readonly<Record<stri
     request.end(body);
   });
 
-const send = (more: Readonly<Record<string, unknown>>): Promise<Got> => post('/api/emails/send', JSON.stringify(sendBody(more)));
+const send = (more: Readonly<Record<string, unknown>>): Promise<Got> =>
+  post('/api/emails/send', JSON.stringify(sendBody(more)));
 const people = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `to${index}@example.com` }));
 
-// The first use of a key and the making of what is made once are written before, so that any further event is the request's.
+// The first use of a key and the making of what is made once are written before, so that any further event is the
+// request's.
 await app.whenStatus((await app.send()).id, 'sent');
 await app.whenCaughtUp();
 /** The audit log counts calls that read, at the end of each minute. */
-const eventsBesideAudit = async () => (await storedEvents(app.engine)).filter(({ stream }) => !/^audit(?:Origins)?-/.test(stream));
+const eventsBesideAudit = async () =>
+  (await storedEvents(app.engine)).filter(({ stream }) => !/^audit(?:Origins)?-/.test(stream));
 const before = await eventsBesideAudit();
 const filesBefore = filesIn(dataDir, 'files');
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-const members = (count: number): string => `{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',')}}`;
-const raw = (variables: string): string => `{"templateId":"sign-in-code","to":[{"email":"ada@example.com"}],"variables":${variables}}`;
+const members = (count: number): string =>
+  `{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',')}}`;
+const raw = (variables: string): string =>
+  `{"templateId":"sign-in-code","to":[{"email":"ada@example.com"}],"variables":${variables}}`;
 
 type Case = readonly [name: string, ask: () => Promise<Got>, code: string];
 
@@ -82,21 +90,49 @@ const shapes: readonly Case[] = [
     () => post('/api/emails/send', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }),
     'UNSUPPORTED_CONTENT_TYPE',
   ],
-  ['a compressed body', () => post('/api/emails/send', raw('{"code":"1"}'), { 'content-encoding': 'gzip' }), 'UNSUPPORTED_CONTENT_TYPE'],
-  ['wrong types everywhere', () => send({ to: 'ada@example.com', variables: [], tags: 'x', priority: 3 }), 'VALIDATION_ERROR'],
+  [
+    'a compressed body',
+    () => post('/api/emails/send', raw('{"code":"1"}'), { 'content-encoding': 'gzip' }),
+    'UNSUPPORTED_CONTENT_TYPE',
+  ],
+  [
+    'wrong types everywhere',
+    () => send({ to: 'ada@example.com', variables: [], tags: 'x', priority: 3 }),
+    'VALIDATION_ERROR',
+  ],
   ['a number where a text must be is not turned into one', () => send({ templateId: 7 }), 'VALIDATION_ERROR'],
   ['unknown fields', () => send({ colour: 'red' }), 'VALIDATION_ERROR'],
-  ['an unknown field of a recipient', () => send({ to: [{ email: 'ada@example.com', phone: '1' }] }), 'VALIDATION_ERROR'],
+  [
+    'an unknown field of a recipient',
+    () => send({ to: [{ email: 'ada@example.com', phone: '1' }] }),
+    'VALIDATION_ERROR',
+  ],
   ['no recipient', () => send({ to: [] }), 'VALIDATION_ERROR'],
   ['51 recipients', () => send({ to: people(51) }), 'VALIDATION_ERROR'],
-  ['51 recipients over to, cc and bcc', () => send({ to: people(17), cc: people(17), bcc: people(17) }), 'VALIDATION_ERROR'],
-  ['a body over 10 MB', () => post('/api/emails/send', raw(`{"code":"${'x'.repeat(10 * 1024 * 1024)}"}`)), 'BODY_TOO_LARGE'],
+  [
+    '51 recipients over to, cc and bcc',
+    () => send({ to: people(17), cc: people(17), bcc: people(17) }),
+    'VALIDATION_ERROR',
+  ],
+  [
+    'a body over 10 MB',
+    () => post('/api/emails/send', raw(`{"code":"${'x'.repeat(10 * 1024 * 1024)}"}`)),
+    'BODY_TOO_LARGE',
+  ],
   ['600,000 keys', () => post('/api/emails/send', raw(members(600_000))), 'JSON_TOO_COMPLEX'],
   ['400,000 keys', () => post('/api/emails/send', raw(members(400_000))), 'JSON_TOO_COMPLEX'],
   ['600,000 elements', () => post('/api/emails/send', raw(`{"code":[${'0,'.repeat(600_000)}0]}`)), 'JSON_TOO_COMPLEX'],
   ['depth 10,000', () => post('/api/emails/send', raw(`{"code":${nested(10_000)}}`)), 'JSON_TOO_COMPLEX'],
-  ['depth 10,000, never closed', () => post('/api/emails/send', raw(`{"code":${'['.repeat(10_000)}`)), 'JSON_TOO_COMPLEX'],
-  ['__proto__ in variables', () => post('/api/emails/send', raw('{"code":"1","__proto__":{"admin":true}}')), 'VALIDATION_ERROR'],
+  [
+    'depth 10,000, never closed',
+    () => post('/api/emails/send', raw(`{"code":${'['.repeat(10_000)}`)),
+    'JSON_TOO_COMPLEX',
+  ],
+  [
+    '__proto__ in variables',
+    () => post('/api/emails/send', raw('{"code":"1","__proto__":{"admin":true}}')),
+    'VALIDATION_ERROR',
+  ],
   [
     '__proto__ written with an escape',
     () => post('/api/emails/send', raw('{"code":"1","\\u005f_proto__":{"admin":true}}')),
@@ -109,13 +145,18 @@ const shapes: readonly Case[] = [
   ],
   [
     '__proto__ at the top',
-    () => post('/api/emails/send', raw('{"code":"1"}').replace('{"templateId"', '{"__proto__":{"templateId":"x"},"templateId"')),
+    () =>
+      post(
+        '/api/emails/send',
+        raw('{"code":"1"}').replace('{"templateId"', '{"__proto__":{"templateId":"x"},"templateId"'),
+      ),
     'VALIDATION_ERROR',
   ],
   ['a lone surrogate in a variable', () => post('/api/emails/send', raw('{"code":"\\ud800"}')), 'VALIDATION_ERROR'],
   [
     'a lone surrogate in a name',
-    () => post('/api/emails/send', raw('{"code":"1"}').replace('"ada@example.com"', '"ada@example.com","name":"\\udc00"')),
+    () =>
+      post('/api/emails/send', raw('{"code":"1"}').replace('"ada@example.com"', '"ada@example.com","name":"\\udc00"')),
     'VALIDATION_ERROR',
   ],
   ['a missing required variable', () => send({ variables: {} }), 'VALIDATION_ERROR'],
@@ -129,10 +170,17 @@ const shapes: readonly Case[] = [
   ['metadata over 64 KB', () => send({ metadata: { x: 'y'.repeat(65 * 1024) } }), 'VALIDATION_ERROR'],
   ['a subject with a line break', () => send({ subject: 'Hi\r\nBcc: eve@example.com' }), 'VALIDATION_ERROR'],
   ['a subject of 999 characters', () => send({ subject: 'x'.repeat(999) }), 'VALIDATION_ERROR'],
-  ['a name with a line break', () => send({ to: [{ email: 'ada@example.com', name: 'Ada\nBcc: eve@example.com' }] }), 'VALIDATION_ERROR'],
+  [
+    'a name with a line break',
+    () => send({ to: [{ email: 'ada@example.com', name: 'Ada\nBcc: eve@example.com' }] }),
+    'VALIDATION_ERROR',
+  ],
   [
     'eleven attachments',
-    () => send({ attachments: Array.from({ length: 11 }, () => ({ filename: 'a', content: 'YQ==', contentType: 'text/plain' })) }),
+    () =>
+      send({
+        attachments: Array.from({ length: 11 }, () => ({ filename: 'a', content: 'YQ==', contentType: 'text/plain' })),
+      }),
     'VALIDATION_ERROR',
   ],
   [
@@ -255,7 +303,9 @@ await t.test('bytes that are no HTTP', async (t) => {
   t.match(await answerTo('HELLO\r\n\r\n'), /^HTTP\/1\.1 400 /);
   t.match(await answerTo(`GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 400 /);
   t.match(
-    await answerTo('POST /api/emails/send HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+    await answerTo(
+      'POST /api/emails/send HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ),
     /^HTTP\/1\.1 400 /,
   );
 });

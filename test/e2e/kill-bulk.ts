@@ -1,9 +1,10 @@
 /**
- * Bulk sends under kills: a client sends batches and cancels some of them while the server is killed at random moments and started again.
- * Afterwards every recipient must have one email or count as cancelled, every email that is not cancelled must have arrived once (twice
- * only where a kill fell into its SMTP dialogue), what the API tells of each batch must be what the log says, and the credits that are left
- * must be those granted without one for each email that is not cancelled.
- * As a program: `node build/test/e2e/kill-bulk.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
+ * Bulk sends under kills: a client sends batches and cancels some of them while the server is killed at random moments
+ * and started again. Afterwards every recipient must have one email or count as cancelled, every email that is not
+ * cancelled must have arrived once (twice only where a kill fell into its SMTP dialogue), what the API tells of each
+ * batch must be what the log says, and the credits that are left must be those granted without one for each email that
+ * is not cancelled. As a program: `node build/test/e2e/kill-bulk.js [--rounds N] [--seed N]`; the seed repeats every
+ * choice of the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,10 +53,16 @@ type Run = {
 };
 
 /** Rejects only where it could not be run; what it found wrong stands in `faults`. */
-export const killBulkTest = async ({ rounds, seed, print = () => undefined }: KillBulkOptions): Promise<KillBulkReport> => {
+export const killBulkTest = async ({
+  rounds,
+  seed,
+  print = () => undefined,
+}: KillBulkOptions): Promise<KillBulkReport> => {
   const random = seededRandom(seed);
   const slow = seededRandom(seed + 7);
-  const sink = await openSmtpScript({ script: ({ step }) => (step === 'message' ? late(slow.between(1, 30)) : undefined) });
+  const sink = await openSmtpScript({
+    script: ({ step }) => (step === 'message' ? late(slow.between(1, 30)) : undefined),
+  });
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-kill-bulk-'));
   const settings: Settings = {
     SEALPOST_DATA_DIR: dataDir,
@@ -63,7 +70,17 @@ export const killBulkTest = async ({ rounds, seed, print = () => undefined }: Ki
     SEALPOST_SMTP_CONNECTIONS: String(CONNECTIONS),
     SEALPOST_LOG_LEVEL: 'error',
   };
-  const run: Run = { settings, dataDir, random, faults: [], batches: [], emails: new Map(), apiKey: '', base: undefined, drains: false };
+  const run: Run = {
+    settings,
+    dataDir,
+    random,
+    faults: [],
+    batches: [],
+    emails: new Map(),
+    apiKey: '',
+    base: undefined,
+    drains: false,
+  };
   print(`bulk sends under kills: ${rounds} rounds, seed ${seed}, data in ${dataDir}`);
   try {
     await makeKey(run);
@@ -128,7 +145,11 @@ const sender = async (run: Run): Promise<void> => {
     const cancelAfterMs = random.chance(0.4) ? random.between(0, 400) : undefined;
     const batch: Batch = { key: `batch-${number}`, total: random.between(20, 320), cancelAfterMs, cancelled: false };
     run.batches.push(batch);
-    const body = JSON.stringify({ templateId: 'sign-in-code', baseVariables: { code: '1' }, recipients: peopleOf(number, batch.total) });
+    const body = JSON.stringify({
+      templateId: 'sign-in-code',
+      baseVariables: { code: '1' },
+      recipients: peopleOf(number, batch.total),
+    });
     const answer = await untilAnswered(run, '/api/emails/send/bulk', batch.key, body);
     if (answer.status !== 201) run.faults.push(`a bulk call was answered ${answer.status} ${answer.text}`);
     batch.answer = answer.text;
@@ -140,13 +161,17 @@ const sender = async (run: Run): Promise<void> => {
 
 const openOf = (run: Run): number => {
   const ended = new Set<string>();
-  for (const { batch, types } of run.emails.values()) if (batch !== undefined && types.some((type) => ends.has(type))) ended.add(batch);
+  for (const { batch, types } of run.emails.values())
+    if (batch !== undefined && types.some((type) => ends.has(type))) ended.add(batch);
   return run.batches.filter(({ id }) => id === undefined || !ended.has(id)).length;
 };
 const ends = new Set(['EmailSent', 'EmailCancelled', 'EmailFailed']);
 
 const peopleOf = (number: number, total: number) =>
-  Array.from({ length: total }, (_, index) => ({ email: `r${index}.${number}@example.com`, variables: { firstName: `N${index}` } }));
+  Array.from({ length: total }, (_, index) => ({
+    email: `r${index}.${number}@example.com`,
+    variables: { firstName: `N${index}` },
+  }));
 
 const cancelLater = async (run: Run, batch: Batch, afterMs: number): Promise<void> => {
   await pause(afterMs);
@@ -155,8 +180,10 @@ const cancelLater = async (run: Run, batch: Batch, afterMs: number): Promise<voi
   if (status === 200) {
     batch.cancelled = true;
     const { totalEmails, sent, failed, cancelled, processing } = JSON.parse(text) as Status & { processing: number };
-    if (totalEmails !== batch.total || sent + failed + cancelled + processing !== batch.total) run.faults.push(`cancel answered ${text}`);
-  } else if (status !== 400 || !text.includes('BATCH_NOT_CANCELLABLE')) run.faults.push(`a cancel was answered ${status} ${text}`);
+    if (totalEmails !== batch.total || sent + failed + cancelled + processing !== batch.total)
+      run.faults.push(`cancel answered ${text}`);
+  } else if (status !== 400 || !text.includes('BATCH_NOT_CANCELLABLE'))
+    run.faults.push(`a cancel was answered ${status} ${text}`);
 };
 
 const untilAnswered = async (
@@ -195,7 +222,9 @@ const ended = async (run: Run): Promise<ReadonlyMap<string, Status>> => {
   const untilMs = performance.now() + ENDS_WITHIN_MS;
   for (const { id } of run.batches) {
     for (;;) {
-      const response = await fetch(`${run.base}/api/emails/batch/${id}/status`, { headers: { authorization: `Bearer ${run.apiKey}` } });
+      const response = await fetch(`${run.base}/api/emails/batch/${id}/status`, {
+        headers: { authorization: `Bearer ${run.apiKey}` },
+      });
       const status = (await response.json()) as Status;
       const sum = status.queued + status.processing + status.sent + status.failed + status.cancelled;
       if (sum !== status.totalEmails) run.faults.push(`batch ${id}: its counts are ${JSON.stringify(status)}`);
@@ -245,7 +274,8 @@ const readLog = async (run: Run, isKilled: boolean): Promise<void> => {
   } finally {
     await store.close();
   }
-  if (isKilled) for (const email of run.emails.values()) if (email.types.at(-1) === 'DeliveryAttempted') email.caught += 1;
+  if (isKilled)
+    for (const email of run.emails.values()) if (email.types.at(-1) === 'DeliveryAttempted') email.caught += 1;
 };
 
 const judge = (run: Run, statuses: ReadonlyMap<string, Status>, sink: SmtpScriptServer): void => {
@@ -258,7 +288,8 @@ const judge = (run: Run, statuses: ReadonlyMap<string, Status>, sink: SmtpScript
     const copies = arrived.get(messageId) ?? 0;
     if (isSent && isCancelled) faults.push(`${stream} is both sent and cancelled`);
     if (isSent && copies === 0) faults.push(`${stream} never arrived`);
-    if (isCancelled && copies > caught) faults.push(`${stream} is cancelled and arrived ${copies} times, caught ${caught} times`);
+    if (isCancelled && copies > caught)
+      faults.push(`${stream} is cancelled and arrived ${copies} times, caught ${caught} times`);
     if (copies > 1 + caught) faults.push(`${stream} arrived ${copies} times, caught ${caught} times`);
     if (batch === undefined) continue;
     const of = counted.get(batch) ?? { made: 0, sent: 0, failed: 0, cancelled: 0 };
@@ -278,7 +309,8 @@ const judge = (run: Run, statuses: ReadonlyMap<string, Status>, sink: SmtpScript
       faults.push(`batch ${id} is ${told.status}, its cancel was ${cancelled ? '' : 'not '}accepted`);
     const expected = { sent: of.sent, failed: of.failed, cancelled: of.cancelled + total - of.made };
     for (const [name, count] of Object.entries(expected))
-      if (told[name as 'sent'] !== count) faults.push(`batch ${id} tells of ${told[name as 'sent']} ${name}, the log of ${count}`);
+      if (told[name as 'sent'] !== count)
+        faults.push(`batch ${id} tells of ${told[name as 'sent']} ${name}, the log of ${count}`);
   }
 };
 

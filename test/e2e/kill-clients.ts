@@ -1,4 +1,6 @@
-/** The senders of the kill test: they send without a pause, and repeat what was not answered when the server is back. */
+/**
+ * The senders of the kill test: they send without a pause, and repeat what was not answered when the server is back.
+ */
 import { seededRandom, type Random } from '../support/random.js';
 import { pause } from '../support/wait.js';
 
@@ -107,9 +109,16 @@ const priorities = ['high', 'normal', 'normal', 'low'] as const;
 const makeRequest = (random: Random, name: string): Request => {
   const keyed = random.chance(0.5);
   // What is scheduled must lie in the future when it is repeated, too; so only what is never repeated is.
-  const scheduled = !keyed && random.chance(0.1) ? { scheduledAt: new Date(Date.now() + random.between(2_000, 4_000)).toISOString() } : {};
+  const scheduled =
+    !keyed && random.chance(0.1)
+      ? { scheduledAt: new Date(Date.now() + random.between(2_000, 4_000)).toISOString() }
+      : {};
   const attachments = random.chance(0.05)
-    ? { attachments: [{ filename: 'note.txt', contentType: 'text/plain', content: Buffer.from(`note ${name}`).toString('base64') }] }
+    ? {
+        attachments: [
+          { filename: 'note.txt', contentType: 'text/plain', content: Buffer.from(`note ${name}`).toString('base64') },
+        ],
+      }
     : {};
   const recipients = Array.from({ length: random.between(1, 3) }, (_, index) => ({
     email: `to${index}.${name}@example.com`,

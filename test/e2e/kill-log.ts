@@ -45,6 +45,7 @@ const noteEmail = (emails: Map<string, EmailInLog>, { stream, type, data }: Stor
   const email = emails.get(id);
   if (email === undefined) throw new Error(`the log has a ${name} of the email ${id} before it was accepted`);
   if (name === 'DeliveryAttempted') email.openAttempt = (JSON.parse(data) as { attempt: number }).attempt;
-  if (name === 'EmailSent' || name === 'EmailDeferred' || name === 'EmailFailed' || name === 'EmailBounced') email.openAttempt = undefined;
+  if (name === 'EmailSent' || name === 'EmailDeferred' || name === 'EmailFailed' || name === 'EmailBounced')
+    email.openAttempt = undefined;
   if (name === 'EmailSent') email.finished = true;
 };

@@ -1,4 +1,7 @@
-/** A service that removes the records of archived emails and bulk sends is killed in the midst, again and again: each goes once, and what is counted stays. */
+/**
+ * A service that removes the records of archived emails and bulk sends is killed in the midst, again and again: each
+ * goes once, and what is counted stays.
+ */
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import t from 'tap';
@@ -43,7 +46,9 @@ const makeOld = async (dataDir: string): Promise<readonly unknown[]> => {
   const clock = fakeClock(BEGAN_MS);
   const app = await startTestApp({ dataDir, clock });
   for (let batch = 0; batch < BULK_SENDS; batch += 1) {
-    const recipients = Array.from({ length: RECIPIENTS }, (_, index) => ({ email: `${PERSON}-${batch}-${index}@private.example` }));
+    const recipients = Array.from({ length: RECIPIENTS }, (_, index) => ({
+      email: `${PERSON}-${batch}-${index}@private.example`,
+    }));
     const { status, text } = await app.call('POST', '/api/emails/send/bulk', {
       templateId: 'sign-in-code',
       recipients: recipients.map((to) => ({ ...to, variables: signInVariables })),
@@ -55,19 +60,30 @@ const makeOld = async (dataDir: string): Promise<readonly unknown[]> => {
   await advanceUntil(clock, 500, 'all are sent', isCompleted, 300_000);
   await app.whenCaughtUp();
   await clock.advance(31 * DAY_MS);
-  await advanceUntil(clock, 2_000, 'all are archived', async () => (await due(app, clock.now()))['emails'] === 0, 300_000);
+  await advanceUntil(
+    clock,
+    2_000,
+    'all are archived',
+    async () => (await due(app, clock.now()))['emails'] === 0,
+    300_000,
+  );
   const counts = await countsOf(app);
   await app.stop();
   return counts;
 };
 
 /** How many events of that type there are, and in how many streams; a server may write them meanwhile. */
-const inLog = (dataDir: string, type: string): Readonly<{ events: number; streams: number; first: number; last: number }> => {
+const inLog = (
+  dataDir: string,
+  type: string,
+): Readonly<{ events: number; streams: number; first: number; last: number }> => {
   const log = new Sqlite(join(dataDir, 'events.db'), { readonly: true });
   try {
     const sql =
       'SELECT count(*) AS events, count(DISTINCT stream) AS streams, min(position) AS first, max(position) AS last FROM events WHERE type LIKE ?';
-    return log.prepare<[string], { events: number; streams: number; first: number; last: number }>(sql).get(`${type}.v%`)!;
+    return log
+      .prepare<[string], { events: number; streams: number; first: number; last: number }>(sql)
+      .get(`${type}.v%`)!;
   } finally {
     log.close();
   }
@@ -92,7 +108,11 @@ await t.test(`${KILLS} kills: each record goes once, none stays, and what is cou
     // For years nobody has seen this instance: until the time of day is confirmed nothing goes by its age.
     if (kill === 0) t.match(await runCommand(['clock', 'confirm'], settings), { code: 0 });
     const more = between(1, Math.max(1, Math.floor((REMOVED - before) / 2)));
-    await eventually('some have gone', async () => (await pause(1), removed() >= Math.min(REMOVED, before + more)), 120_000);
+    await eventually(
+      'some have gone',
+      async () => (await pause(1), removed() >= Math.min(REMOVED, before + more)),
+      120_000,
+    );
     await server.end('SIGKILL');
     const { events, streams } = inLog(dataDir, 'EmailRemoved');
     t.equal(events, streams, `after kill ${kill + 1}: ${events} have gone, each once`);
@@ -104,7 +124,11 @@ await t.test(`${KILLS} kills: each record goes once, none stays, and what is cou
   const server = startServer(settings);
   t.teardown(() => server.end('SIGKILL'));
   await server.listening;
-  await eventually('all have gone', async () => (await pause(50), inLog(dataDir, 'BatchRemoved').events === BULK_SENDS), 180_000);
+  await eventually(
+    'all have gone',
+    async () => (await pause(50), inLog(dataDir, 'BatchRemoved').events === BULK_SENDS),
+    180_000,
+  );
   t.match(await server.end('SIGTERM'), { code: 0 });
   const [emails, batches] = [inLog(dataDir, 'EmailRemoved'), inLog(dataDir, 'BatchRemoved')];
   t.match(emails, { events: REMOVED, streams: REMOVED }, 'each email once, and none is left');
@@ -116,7 +140,9 @@ await t.test(`${KILLS} kills: each record goes once, none stays, and what is cou
   t.same(await countsOf(app), counts, 'what is counted stays');
   const { archivedEmails, bulkSends } = await due(app, Date.now());
   t.same([archivedEmails, bulkSends], [0, 0]);
-  const shown = (await app.engine.readModels.find(EMAILS, { where: {}, limit: 1_000 })).filter(({ gone }) => gone !== 1);
+  const shown = (await app.engine.readModels.find(EMAILS, { where: {}, limit: 1_000 })).filter(
+    ({ gone }) => gone !== 1,
+  );
   t.same(shown, []);
   const left = await app.engine.readModels.find(BATCHES, { where: {}, limit: 100 });
   t.same(

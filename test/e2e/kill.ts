@@ -1,7 +1,7 @@
 /**
- * The kill test: clients send without a pause while the server is killed at random moments and started again. Afterwards
- * every 201 must have been delivered exactly once, but for the emails that were in an SMTP dialogue at a kill.
- * As a program: `node build/test/e2e/kill.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
+ * The kill test: clients send without a pause while the server is killed at random moments and started again.
+ * Afterwards every 201 must have been delivered exactly once, but for the emails that were in an SMTP dialogue at a
+ * kill. As a program: `node build/test/e2e/kill.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,18 @@ import { startClients, type Clients } from './kill-clients.js';
 import { readLog, type LogSnapshot } from './kill-log.js';
 
 /** `roundsMax`: so many rounds are played at most, until a kill has fallen into a dialogue. */
-export type KillOptions = Readonly<{ rounds: number; roundsMax?: number; seed: number; print?: (line: string) => void }>;
+export type KillOptions = Readonly<{
+  rounds: number;
+  roundsMax?: number;
+  seed: number;
+  print?: (line: string) => void;
+}>;
 export type KillReport = Readonly<{ counts: Readonly<Record<string, number>>; faults: readonly string[] }>;
 
 const SENDERS = 6;
-/** Accepted and not yet delivered: enough for dialogues on every connection, little enough to be worked off at the end. */
+/**
+ * Accepted and not yet delivered: enough for dialogues on every connection, little enough to be worked off at the end.
+ */
 const BACKLOG_MAX = 150;
 const DRAIN_WITHIN_MS = 120_000;
 /** An attempt is under way on each at most. */
@@ -44,7 +51,12 @@ type Run = {
 };
 
 /** Runs the whole test. Rejects only where it could not be run; what it found wrong stands in `faults`. */
-export const killTest = async ({ rounds, roundsMax = rounds, seed, print = () => undefined }: KillOptions): Promise<KillReport> => {
+export const killTest = async ({
+  rounds,
+  roundsMax = rounds,
+  seed,
+  print = () => undefined,
+}: KillOptions): Promise<KillReport> => {
   const startedMs = performance.now();
   const random = seededRandom(seed);
   const sink = await openSink(seed);
@@ -77,7 +89,9 @@ export const killTest = async ({ rounds, roundsMax = rounds, seed, print = () =>
     const report = reportOf(run, clients, sink, round, performance.now() - startedMs);
     for (const [name, count] of Object.entries(report.counts)) print(`  ${name.padEnd(42)} ${count}`);
     for (const fault of report.faults.slice(0, 20)) print(`  FAULT ${fault}`);
-    print(report.faults.length === 0 ? 'kill test: passed' : `kill test: ${report.faults.length} faults (seed ${seed})`);
+    print(
+      report.faults.length === 0 ? 'kill test: passed' : `kill test: ${report.faults.length} faults (seed ${seed})`,
+    );
     return report;
   } finally {
     await sink.close();
@@ -135,7 +149,8 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
   const { code } = await kill(run, server);
   if (code !== null) run.faults.push(`round ${round}: the server ended by itself with code ${code}`);
   run.log = await readLog(run.dataDir, run.log);
-  if (run.log.changedAt !== undefined) run.faults.push(`round ${round}: the log is another from position ${run.log.changedAt} on`);
+  if (run.log.changedAt !== undefined)
+    run.faults.push(`round ${round}: the log is another from position ${run.log.changedAt} on`);
   noteCaught(run, round);
 };
 
@@ -149,7 +164,8 @@ const noteCaught = (run: Run, round: number): void => {
     caught += 1;
   }
   run.caughtAtOnce = Math.max(run.caughtAtOnce, caught);
-  if (caught > CONNECTIONS) run.faults.push(`round ${round}: ${caught} attempts were under way, on ${CONNECTIONS} connections`);
+  if (caught > CONNECTIONS)
+    run.faults.push(`round ${round}: ${caught} attempts were under way, on ${CONNECTIONS} connections`);
 };
 
 const kill = async (run: Run, server: ServerProcess): Promise<Readonly<{ code: number | null }>> => {
@@ -161,7 +177,10 @@ const kill = async (run: Run, server: ServerProcess): Promise<Readonly<{ code: n
   return result;
 };
 
-/** A last start: what is open is finished, the read models are compared with a rebuild, and the server stops in good order. */
+/**
+ * A last start: what is open is finished, the read models are compared with a rebuild, and the server stops in good
+ * order.
+ */
 const finish = async (run: Run, clients: Clients, sink: SmtpScriptServer): Promise<void> => {
   const server = startServer(run.settings);
   run.base = await server.listening;
@@ -184,14 +203,16 @@ const finish = async (run: Run, clients: Clients, sink: SmtpScriptServer): Promi
   await finishOpen(run);
   const after = await runCommand(['verify'], run.settings);
   if (after.code !== 0) run.faults.push(`verify after the stop: ${after.stdout}${after.stderr}`);
-  if (!/emails: \d+ documents at position \d+ equal a rebuild/.test(after.stdout)) run.faults.push(`verify said: ${after.stdout}`);
+  if (!/emails: \d+ documents at position \d+ equal a rebuild/.test(after.stdout))
+    run.faults.push(`verify said: ${after.stdout}`);
 };
 
 /** Emails whose 201 was lost, or whose schedule was not yet due, may still be open when all others have arrived. */
 const finishOpen = async (run: Run): Promise<void> => {
   for (let looks = 0; looks < 30; looks += 1) {
     run.log = await readLog(run.dataDir, run.log);
-    if (run.log.changedAt !== undefined) run.faults.push(`at the end: the log is another from position ${run.log.changedAt} on`);
+    if (run.log.changedAt !== undefined)
+      run.faults.push(`at the end: the log is another from position ${run.log.changedAt} on`);
     if ([...run.log.emails.values()].every(({ finished }) => finished)) return;
     const server = startServer(run.settings);
     await server.listening;
@@ -201,14 +222,18 @@ const finishOpen = async (run: Run): Promise<void> => {
   run.faults.push('some emails were never finished');
 };
 
-/** The oracles: accepted = in the log = delivered, and doubles only of what was caught in a dialogue, with the same bytes. */
+/**
+ * The oracles: accepted = in the log = delivered, and doubles only of what was caught in a dialogue, with the same
+ * bytes.
+ */
 const judge = (run: Run, clients: Clients, sink: SmtpScriptServer): void => {
   const { faults } = run;
   faults.push(...clients.faults);
   const emails = run.log?.emails ?? new Map();
   const byMessageId = new Map<string, string>();
   for (const [id, { messageId }] of emails) byMessageId.set(messageId, id);
-  for (const { id } of clients.accepted.values()) if (!emails.has(id)) faults.push(`email ${id} was answered 201 and is not in the log`);
+  for (const { id } of clients.accepted.values())
+    if (!emails.has(id)) faults.push(`email ${id} was answered 201 and is not in the log`);
   const unanswered = emails.size - clients.accepted.size;
   if (unanswered > clients.counts().lostWithoutKey)
     faults.push(
@@ -232,7 +257,13 @@ const judge = (run: Run, clients: Clients, sink: SmtpScriptServer): void => {
   }
 };
 
-const reportOf = (run: Run, clients: Clients, sink: SmtpScriptServer, rounds: number, durationMs: number): KillReport => {
+const reportOf = (
+  run: Run,
+  clients: Clients,
+  sink: SmtpScriptServer,
+  rounds: number,
+  durationMs: number,
+): KillReport => {
   const accepted = sink.accepted();
   const distinct = new Set(accepted.map(({ messageId }) => messageId)).size;
   const { requests, repeated, lostWithoutKey } = clients.counts();

@@ -22,7 +22,10 @@ t.teardown(() => app.stop());
 /** Sends a document and gives the file as its recipient has it. */
 const received = async (attachment: Readonly<Record<string, unknown>>): Promise<Uint8Array> => {
   const before = inbox.messages.length;
-  const { id } = await app.send({ variables: signInVariables, attachments: [attachment] }, { 'idempotency-key': JSON.stringify(before) });
+  const { id } = await app.send(
+    { variables: signInVariables, attachments: [attachment] },
+    { 'idempotency-key': JSON.stringify(before) },
+  );
   const message = await eventually(
     'the mail is at the relay',
     async () => {
@@ -63,16 +66,30 @@ for (const width of [10, limits.excelColumnsMax])
     t.equal(sheet.cells.size, last * width, 'all cells');
     t.equal(sheet.cells.get(`${lastColumn}1`)?.text, `C${width - 1}`);
     t.match(sheet.cells.get(`A${last}`), { type: 'n', text: String(limits.excelRowsMax - 1) });
-    t.match(sheet.cells.get(`${lastColumn}${last}`), { type: 'n', text: String(limits.excelRowsMax - 1 + (width - 1) / 100) });
+    t.match(sheet.cells.get(`${lastColumn}${last}`), {
+      type: 'n',
+      text: String(limits.excelRowsMax - 1 + (width - 1) / 100),
+    });
   });
 
 void t.test(`an invoice of ${limits.loopIterationsMax} lines`, async (t) => {
   const defaults = Object.fromEntries(
-    sampleAttachment('invoice').variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+    sampleAttachment('invoice').variables.flatMap(({ name, defaultValue }) =>
+      defaultValue === undefined ? [] : [[name, defaultValue]],
+    ),
   );
-  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({ sku: `A-${at}`, name: 'Mug', quantity: 2, price: 1.5 }));
+  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({
+    sku: `A-${at}`,
+    name: 'Mug',
+    quantity: 2,
+    price: 1.5,
+  }));
   const order = { ...(defaults['order'] as object), items, shipping: 0, discount: 0 };
-  const bytes = await received({ attachmentTemplateId: 'invoice', filename: 'invoice.pdf', variables: { ...defaults, order } });
+  const bytes = await received({
+    attachmentTemplateId: 'invoice',
+    filename: 'invoice.pdf',
+    variables: { ...defaults, order },
+  });
   const { sheets } = readPdf(bytes);
   const text = sheets.map(({ lines }) => lines.join('\n')).join('\n');
   t.equal(text.match(/\bA-\d+\b/g)?.length, limits.loopIterationsMax, 'each line once');

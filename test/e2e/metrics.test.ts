@@ -13,8 +13,13 @@ t.setTimeout(900_000);
 const valueOf = (text: string, name: string, ...labels: readonly string[]): number | undefined => {
   const lines = text
     .split('\n')
-    .filter((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && labels.every((label) => line.includes(label)));
-  return lines.length === 0 ? undefined : lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    .filter(
+      (line) =>
+        (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && labels.every((label) => line.includes(label)),
+    );
+  return lines.length === 0
+    ? undefined
+    : lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 };
 
 const figuresOf = async (port: number | undefined): Promise<string> => {
@@ -28,7 +33,11 @@ await t.test('Figures tell what became of emails, how long each step took, and h
   t.teardown(() => app.stop());
   const { id } = await app.send();
   await app.whenStatus(id, 'delivered');
-  await app.call('POST', '/api/emails/send', { templateId: 'no-such-template', to: [{ email: 'ada@example.com' }], variables: {} });
+  await app.call('POST', '/api/emails/send', {
+    templateId: 'no-such-template',
+    to: [{ email: 'ada@example.com' }],
+    variables: {},
+  });
   await app.whenCaughtUp();
   const text = await figuresOf(app.metricsPort);
 
@@ -82,28 +91,44 @@ await t.test('Figures tell what became of emails, how long each step took, and h
     readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'),
   );
   for (const [name] of named.join('\n').matchAll(/\bsealpost_[a-z_]+[a-z]\b/g))
-    t.match(text, new RegExp(`^# TYPE ${name.replace(/_(?:bucket|count|sum)$/, '')} `, 'm'), `${name} is one of the figures`);
+    t.match(
+      text,
+      new RegExp(`^# TYPE ${name.replace(/_(?:bucket|count|sum)$/, '')} `, 'm'),
+      `${name} is one of the figures`,
+    );
 });
 
-await t.test('The lag of a read model that does not come along is told in seconds, and falls to none when it has', async (t) => {
-  const dataDir = temporaryDirectory(t);
-  const app = await startTestApp({ dataDir, settings: { SEALPOST_METRICS_PORT: '0' } });
-  t.teardown(() => app.stop());
-  for (let sent = 0; sent < 5; sent += 1) await app.send();
-  await app.whenCaughtUp();
-  await eventually('no lag', async () => valueOf(await figuresOf(app.metricsPort), 'sealpost_projection_lag_seconds') === 0);
-});
+await t.test(
+  'The lag of a read model that does not come along is told in seconds, and falls to none when it has',
+  async (t) => {
+    const dataDir = temporaryDirectory(t);
+    const app = await startTestApp({ dataDir, settings: { SEALPOST_METRICS_PORT: '0' } });
+    t.teardown(() => app.stop());
+    for (let sent = 0; sent < 5; sent += 1) await app.send();
+    await app.whenCaughtUp();
+    await eventually(
+      'no lag',
+      async () => valueOf(await figuresOf(app.metricsPort), 'sealpost_projection_lag_seconds') === 0,
+    );
+  },
+);
 
-await t.test('Only GET /metrics is answered there, and a port that is taken stops the start with a sentence', async (t) => {
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
-  t.teardown(() => app.stop());
-  const base = `http://127.0.0.1:${app.metricsPort}`;
-  t.equal((await fetch(`${base}/`)).status, 404);
-  t.equal((await fetch(`${base}/metrics`, { method: 'POST' })).status, 404);
-  await t.rejects(startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: String(app.metricsPort) } }), {
-    message: `SEALPOST_METRICS_PORT=${app.metricsPort} on 127.0.0.1 cannot be listened on (EADDRINUSE); stop what uses it, or set another port.`,
-  });
-});
+await t.test(
+  'Only GET /metrics is answered there, and a port that is taken stops the start with a sentence',
+  async (t) => {
+    const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
+    t.teardown(() => app.stop());
+    const base = `http://127.0.0.1:${app.metricsPort}`;
+    t.equal((await fetch(`${base}/`)).status, 404);
+    t.equal((await fetch(`${base}/metrics`, { method: 'POST' })).status, 404);
+    await t.rejects(
+      startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: String(app.metricsPort) } }),
+      {
+        message: `SEALPOST_METRICS_PORT=${app.metricsPort} on 127.0.0.1 cannot be listened on (EADDRINUSE); stop what uses it, or set another port.`,
+      },
+    );
+  },
+);
 
 await t.test('Without a port nothing listens and nothing is measured', async (t) => {
   const app = await startTestApp({ dataDir: temporaryDirectory(t) });

@@ -1,4 +1,7 @@
-/** Moving an instance to other stores: nothing is lost, nothing is doubled, everything verifies, and an interrupted move goes on. */
+/**
+ * Moving an instance to other stores: nothing is lost, nothing is doubled, everything verifies, and an interrupted move
+ * goes on.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -16,7 +19,9 @@ const SENT = 12;
 const erased = 'erased@example.com';
 
 /** An instance that has sent, delivered, deleted, and erased a recipient of an email to two; stopped. */
-const instance = async (t: Test): Promise<Readonly<{ dataDir: string; ids: readonly string[]; deleted: string; both: string }>> => {
+const instance = async (
+  t: Test,
+): Promise<Readonly<{ dataDir: string; ids: readonly string[]; deleted: string; both: string }>> => {
   const dataDir = temporaryDirectory(t);
   const app = await startTestApp({ dataDir, settings: { SEALPOST_LIMIT_LEDGER_SEAL_EVERY_MS: '50' } });
   const ids: string[] = [];
@@ -26,13 +31,18 @@ const instance = async (t: Test): Promise<Readonly<{ dataDir: string; ids: reado
   await app.call('DELETE', `/api/emails/${deleted}`);
   const { id: both } = await app.send({ to: [{ email: 'ada@example.com' }, { email: erased }] });
   await app.whenStatus(both, 'delivered');
-  t.match(await app.call('POST', '/api/privacy/erase', { email: erased }), { body: { status: 'completed', emails: 1 } });
+  t.match(await app.call('POST', '/api/privacy/erase', { email: erased }), {
+    body: { status: 'completed', emails: 1 },
+  });
   await app.stop();
   return { dataDir, ids, deleted, both };
 };
 
 /** Settings that keep keys and files where they are and take another log and other read models. */
-const otherLog = (t: Test, dataDir: string): Readonly<{ file: string; settings: Readonly<Record<string, string>>; config: Config }> => {
+const otherLog = (
+  t: Test,
+  dataDir: string,
+): Readonly<{ file: string; settings: Readonly<Record<string, string>>; config: Config }> => {
   const directory = temporaryDirectory(t);
   const settings = {
     SEALPOST_DATA_DIR: dataDir,
@@ -62,15 +72,21 @@ await t.test('An instance goes on in its new stores as if it had always been the
 
   const app = await startTestApp({ dataDir, settings: { ...settings, SEALPOST_LIMIT_LEDGER_SEAL_EVERY_MS: '50' } });
   t.teardown(() => app.stop());
-  for (const id of ids) t.match(await app.email(id), { status: 'delivered', recipients: [{ email: 'ada@example.com' }] });
+  for (const id of ids)
+    t.match(await app.email(id), { status: 'delivered', recipients: [{ email: 'ada@example.com' }] });
   t.equal((await app.call('GET', `/api/emails/${deleted}`)).status, 404, 'what was deleted stays so');
-  t.match(await app.email(both), { recipients: [{ email: 'ada@example.com' }, { email: null, erased: true }] }, 'and who was erased');
+  t.match(
+    await app.email(both),
+    { recipients: [{ email: 'ada@example.com' }, { email: null, erased: true }] },
+    'and who was erased',
+  );
   const { id } = await app.send();
   await app.whenStatus(id, 'delivered');
   await app.whenCaughtUp();
   const listed = await app.call<{ meta: { total: number } }>('GET', '/api/emails?limit=1');
   t.equal(listed.body.meta.total, ids.length + 2);
-  const found = (recipient: string) => app.call<{ meta: { total: number } }>('GET', `/api/emails?recipient=${recipient}`);
+  const found = (recipient: string) =>
+    app.call<{ meta: { total: number } }>('GET', `/api/emails?recipient=${recipient}`);
   t.equal((await found(erased)).body.meta.total, 0);
   const { finding, seals } = await verifyLog(app.engine.store, undefined);
   t.equal(finding, undefined, 'chain and seals, the old and the new');
@@ -88,7 +104,9 @@ await t.test('What was interrupted goes on where it was, and ends with every eve
     },
   });
   for (const at of [7, 20])
-    await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: failing(at) }), { message: 'the power went' });
+    await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: failing(at) }), {
+      message: 'the power went',
+    });
   const moved = await migrate({ from, to: config, oneAtATime: true, progress: silent });
   const source = openSqliteEventStore({ file: join(dataDir, 'events.db') });
   t.teardown(() => source.close());
@@ -104,7 +122,10 @@ await t.test('What was interrupted after the last seal ends without another', as
   const verified = (): void => void (state = readFileSync(stateFile, 'utf8'));
   const moved = await migrate({ from, to: config, oneAtATime: false, progress: { ...silent, verified } });
   writeFileSync(stateFile, state);
-  t.match(await migrate({ from, to: config, oneAtATime: false, progress: silent }), { events: moved.events + 1, seals: moved.seals + 1 });
+  t.match(await migrate({ from, to: config, oneAtATime: false, progress: silent }), {
+    events: moved.events + 1,
+    seals: moved.seals + 1,
+  });
   t.notOk(existsSync(stateFile));
 });
 
@@ -112,16 +133,25 @@ await t.test('A move is refused where it could do harm', async (t) => {
   const { dataDir } = await instance(t);
   const { config, settings } = otherLog(t, dataDir);
   const from = settingsOf(dataDir);
-  await t.rejects(migrate({ from, to: from, oneAtATime: false, progress: silent }), { name: 'ConfigError', message: /is that of --from/ });
+  await t.rejects(migrate({ from, to: from, oneAtATime: false, progress: silent }), {
+    name: 'ConfigError',
+    message: /is that of --from/,
+  });
   const running = await startTestApp({ dataDir });
-  await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: silent }), { name: 'ConfigError', message: /stop it/ });
+  await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: silent }), {
+    name: 'ConfigError',
+    message: /stop it/,
+  });
   await running.stop();
   const other = await startTestApp({
     dataDir: temporaryDirectory(t),
     settings: { SEALPOST_EVENT_STORE_URL: settings['SEALPOST_EVENT_STORE_URL'] ?? '' },
   });
   await other.stop();
-  await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: silent }), { name: 'ConfigError', message: /is not empty/ });
+  await t.rejects(migrate({ from, to: config, oneAtATime: false, progress: silent }), {
+    name: 'ConfigError',
+    message: /is not empty/,
+  });
   t.throws(() => settingsOf(join(dataDir, 'nowhere')), { name: 'ConfigError', message: /is not there/ });
   t.throws(() => readConfig({ SEALPOST_EVENT_STORE_URL: 'what:ever' }), { name: 'ConfigError' });
 });

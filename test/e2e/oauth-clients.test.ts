@@ -1,4 +1,7 @@
-/** Libraries that apps use, against the whole service: each gets tokens with a person's consent, calls, refreshes, asks about a token and gives it up. */
+/**
+ * Libraries that apps use, against the whole service: each gets tokens with a person's consent, calls, refreshes, asks
+ * about a token and gives it up.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,12 +28,22 @@ type Method = (typeof methods)[number];
 type Visit = (authorizationUrl: string) => Promise<URL>;
 type Given = Readonly<{ issuer: string; id: string; secret: string | null; method: Method; visit: Visit }>;
 /** `called`: the status of a call with the access token. `own`: the scope that the app got for itself. */
-type Came = Readonly<{ scope: string; called: number; refreshed: string; own?: string; active?: boolean; activeAfter?: boolean }>;
+type Came = Readonly<{
+  scope: string;
+  called: number;
+  refreshed: string;
+  own?: string;
+  active?: boolean;
+  activeAfter?: boolean;
+}>;
 type Library = Readonly<{ name: string; skip: string | false; run: (t: Test, given: Given) => Promise<Came> }>;
 
 let networks = 0;
 
-/** What a browser does with Ada before it: signs in, allows, and tells where it is sent. From a network of its own, because sign-ins are counted by it. */
+/**
+ * What a browser does with Ada before it: signs in, allows, and tells where it is sent. From a network of its own,
+ * because sign-ins are counted by it.
+ */
 const visitOf =
   ({ server }: TestApp): Visit =>
   async (authorizationUrl) => {
@@ -39,13 +52,23 @@ const visitOf =
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const fieldsOf = (html: string): Record<string, string> =>
       Object.fromEntries(
-        [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [name, value]),
+        [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
+          name,
+          value,
+        ]),
       );
     const post = (fields: Readonly<Record<string, string>>) =>
-      server.inject({ method: 'POST', url: pathname, remoteAddress, headers, payload: new URLSearchParams(fields).toString() });
+      server.inject({
+        method: 'POST',
+        url: pathname,
+        remoteAddress,
+        headers,
+        payload: new URLSearchParams(fields).toString(),
+      });
     const page = await server.inject({ url: `${pathname}${search}`, remoteAddress });
     const signedIn = await post({ ...fieldsOf(page.body), ...ada });
-    const answer = signedIn.statusCode === 303 ? signedIn : await post({ ...fieldsOf(signedIn.body), decision: 'allow' });
+    const answer =
+      signedIn.statusCode === 303 ? signedIn : await post({ ...fieldsOf(signedIn.body), decision: 'allow' });
     return new URL(String(answer.headers.location));
   };
 
@@ -80,7 +103,8 @@ const byOpenidClient = async (t: Test, { issuer, id, secret, method, visit }: Gi
   const came = { scope: String(tokens.scope), called, refreshed: String(refreshed.scope) };
   if (method === 'none') return came;
   const own = await openid.clientCredentialsGrant(config, { scope: 'emails:read' });
-  const isActive = async (): Promise<boolean> => (await openid.tokenIntrospection(config, refreshed.access_token)).active;
+  const isActive = async (): Promise<boolean> =>
+    (await openid.tokenIntrospection(config, refreshed.access_token)).active;
   const active = await isActive();
   await openid.tokenRevocation(config, String(refreshed.refresh_token));
   return { ...came, own: String(own.scope), active, activeAfter: await isActive() };
@@ -108,14 +132,34 @@ const byOauth4webapi = async (_t: Test, { issuer, id, secret, method, visit }: G
   });
   const back = await visit(`${server.authorization_endpoint}?${asked.toString()}`);
   const params = oauth.validateAuthResponse(server, client, back, state);
-  const exchanged = await oauth.authorizationCodeGrantRequest(server, client, authentication, params, redirectUri, verifier, insecure);
+  const exchanged = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    authentication,
+    params,
+    redirectUri,
+    verifier,
+    insecure,
+  );
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, exchanged);
-  const again = await oauth.refreshTokenGrantRequest(server, client, authentication, String(tokens.refresh_token), insecure);
+  const again = await oauth.refreshTokenGrantRequest(
+    server,
+    client,
+    authentication,
+    String(tokens.refresh_token),
+    insecure,
+  );
   const refreshed = await oauth.processRefreshTokenResponse(server, client, again);
   const called = await statusOf(issuer, refreshed.access_token);
   const came = { scope: String(tokens.scope), called, refreshed: String(refreshed.scope) };
   if (method === 'none') return came;
-  const ownAnswer = await oauth.clientCredentialsGrantRequest(server, client, authentication, { scope: 'emails:read' }, insecure);
+  const ownAnswer = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    authentication,
+    { scope: 'emails:read' },
+    insecure,
+  );
   const own = await oauth.processClientCredentialsResponse(server, client, ownAnswer);
   const isActive = async (): Promise<boolean> => {
     const answer = await oauth.introspectionRequest(server, client, authentication, refreshed.access_token, insecure);
@@ -173,12 +217,17 @@ const byAuthlib = async (t: Test, { issuer, id, secret, method, visit }: Given):
   return JSON.parse(came.value) as Came;
 };
 
-const hasAuthlib = (): boolean => spawnSync('python3', ['-c', 'import authlib.integrations.requests_client']).status === 0;
+const hasAuthlib = (): boolean =>
+  spawnSync('python3', ['-c', 'import authlib.integrations.requests_client']).status === 0;
 
 const libraries: readonly Library[] = [
   { name: 'openid-client', skip: false, run: byOpenidClient },
   { name: 'oauth4webapi', skip: false, run: byOauth4webapi },
-  { name: 'Authlib', skip: !hasAuthlib() && 'python3 with the packages authlib and requests is not here', run: byAuthlib },
+  {
+    name: 'Authlib',
+    skip: !hasAuthlib() && 'python3 with the packages authlib and requests is not here',
+    run: byAuthlib,
+  },
 ];
 
 await t.test('libraries of apps', async (t) => {
@@ -191,7 +240,9 @@ await t.test('libraries of apps', async (t) => {
   const { accessToken } = (await app.call<SignedIn>('POST', '/api/auth/login', ada, nobody)).body;
   await app.whenCaughtUp();
   const ofAda = { authorization: `Bearer ${accessToken}` };
-  const { issuer } = (await app.call<{ issuer: string }>('GET', '/.well-known/oauth-authorization-server', undefined, nobody)).body;
+  const { issuer } = (
+    await app.call<{ issuer: string }>('GET', '/.well-known/oauth-authorization-server', undefined, nobody)
+  ).body;
   for (const { name, skip, run } of libraries) {
     for (const method of methods) {
       await t.test(`${name} by ${method}`, { skip }, async (t) => {
@@ -202,7 +253,12 @@ await t.test('libraries of apps', async (t) => {
         const { id, clientSecret: secret } = created.body;
         const came = await run(t, { issuer, id, secret, method, visit: visitOf(app) });
         const ofSecret = { own: 'emails:read', active: true, activeAfter: false };
-        t.strictSame(came, { scope: 'emails:read', called: 200, refreshed: 'emails:read', ...(method === 'none' ? {} : ofSecret) });
+        t.strictSame(came, {
+          scope: 'emails:read',
+          called: 200,
+          refreshed: 'emails:read',
+          ...(method === 'none' ? {} : ofSecret),
+        });
       });
     }
   }

@@ -1,4 +1,7 @@
-/** The oldest and the newest Node that are supported: the first start, a send, kills, a rebuild and the command line run on each. */
+/**
+ * The oldest and the newest Node that are supported: the first start, a send, kills, a rebuild and the command line run
+ * on each.
+ */
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +21,11 @@ const OUTPUT_MAX = 64 * 1024 * 1024;
 type Ran = Readonly<{ code: number | null; output: string }>;
 
 const run = (command: string, args: readonly string[], path: string): Promise<Ran> =>
-  promisify(execFile)(command, args, { cwd: folder, env: { ...environment, PATH: path, TAP_TIMEOUT: '900' }, maxBuffer: OUTPUT_MAX }).then(
+  promisify(execFile)(command, args, {
+    cwd: folder,
+    env: { ...environment, PATH: path, TAP_TIMEOUT: '900' },
+    maxBuffer: OUTPUT_MAX,
+  }).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     (fault: Readonly<{ code?: number; stdout?: string; stderr?: string }>) => ({
       code: fault.code ?? null,
@@ -30,7 +37,16 @@ for (const version of VERSIONS) {
   await t.test(`Node ${version}`, async (t) => {
     const name = `node-${process.platform}-${process.arch}`;
     const place = temporaryDirectory(t);
-    const install = ['install', '--prefix', place, '--no-audit', '--no-fund', '--no-save', '--silent', `${name}@${version}`];
+    const install = [
+      'install',
+      '--prefix',
+      place,
+      '--no-audit',
+      '--no-fund',
+      '--no-save',
+      '--silent',
+      `${name}@${version}`,
+    ];
     if (spawnSync('npm', install, { cwd: place, env: environment }).status !== 0) {
       if (process.env['CI'] === '1') return void t.fail('it is installed; in CI it must be');
       return void t.pass('needs the registry', { skip: 'it could not be installed' });

@@ -1,4 +1,7 @@
-/** What people do with their account on a whole service: second factor, password, sessions; and attempts at them are paused. */
+/**
+ * What people do with their account on a whole service: second factor, password, sessions; and attempts at them are
+ * paused.
+ */
 import t, { type Test } from 'tap';
 import { firstTeam } from '../../src/commands/core/caller.js';
 import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/core/ids.js';
@@ -25,9 +28,16 @@ const callsOf = ({ call }: TestApp) => {
   return <Body = Readonly<Record<string, unknown>>>(
     method: 'GET' | 'POST' | 'DELETE' | 'PATCH',
     path: string,
-    { body, as, from = `198.51.100.${(networks += 1)}` }: Readonly<{ body?: unknown; as?: Pick<SignedIn, 'accessToken'>; from?: string }>,
+    {
+      body,
+      as,
+      from = `198.51.100.${(networks += 1)}`,
+    }: Readonly<{ body?: unknown; as?: Pick<SignedIn, 'accessToken'>; from?: string }>,
   ): Promise<Answer<Body>> =>
-    call<Body>(method, path, body, { 'x-forwarded-for': from, ...(as === undefined ? { authorization: '' } : bearer(as)) });
+    call<Body>(method, path, body, {
+      'x-forwarded-for': from,
+      ...(as === undefined ? { authorization: '' } : bearer(as)),
+    });
 };
 
 void t.test('a team that asks for a second factor, from the setting to the first call', async (t) => {
@@ -40,20 +50,33 @@ void t.test('a team that asks for a second factor, from the setting to the first
   t.match(await call('GET', '/api/emails', { as: ada }), { status: 403, body: { code: 'SECOND_FACTOR_REQUIRED' } });
   t.match(await call('GET', '/api/users/me', { as: ada }), { status: 200, body: { secondFactor: false } });
   t.equal((await call('GET', '/api/teams', { as: ada })).status, 200);
-  const prepared = await call<{ secret: string }>('POST', '/api/auth/totp/prepare', { body: { password: PASSWORD }, as: ada });
+  const prepared = await call<{ secret: string }>('POST', '/api/auth/totp/prepare', {
+    body: { password: PASSWORD },
+    as: ada,
+  });
   t.equal(prepared.status, 200);
   const code = codeAt(prepared.body.secret, Date.now());
-  const confirmed = await call<{ recoveryCodes: string[] }>('POST', '/api/auth/totp/confirm', { body: { code }, as: ada });
+  const confirmed = await call<{ recoveryCodes: string[] }>('POST', '/api/auth/totp/confirm', {
+    body: { code },
+    as: ada,
+  });
   t.equal(confirmed.status, 200);
   t.equal((await call('GET', '/api/emails', { as: ada })).status, 200);
   t.equal((await call('GET', '/api/emails', { as: ada })).headers['cache-control'], 'no-store');
   const credentials = { email: 'ada@example.com', password: PASSWORD };
-  t.match(await call('POST', '/api/auth/login', { body: credentials }), { status: 401, body: { code: 'CODE_REQUIRED' } });
+  t.match(await call('POST', '/api/auth/login', { body: credentials }), {
+    status: 401,
+    body: { code: 'CODE_REQUIRED' },
+  });
   const [first, second, third] = confirmed.body.recoveryCodes;
   const again = await call<SignedIn>('POST', '/api/auth/login', { body: { ...credentials, code: first } });
   t.match(again, { status: 200, body: { user: { secondFactor: true } } });
   t.equal((await call('GET', '/api/emails', { as: again.body })).status, 200);
-  t.equal((await call('POST', '/api/auth/totp/recovery-codes', { body: { password: PASSWORD, code: second }, as: ada })).status, 200);
+  t.equal(
+    (await call('POST', '/api/auth/totp/recovery-codes', { body: { password: PASSWORD, code: second }, as: ada }))
+      .status,
+    200,
+  );
   t.match(await call('POST', '/api/auth/totp/remove', { body: { password: PASSWORD, code: third }, as: ada }), {
     status: 401,
     body: { code: 'INVALID_CODE' },
@@ -77,12 +100,22 @@ void t.test('whoever has a session tries no more passwords and codes than whoeve
     const answer = await call(method, path, { body, as: ada, from: '192.0.2.1' });
     t.equal(answer.status, at < 5 ? (path.endsWith('confirm') ? 400 : 401) : 429, path);
   }
-  t.match(await call('POST', '/api/auth/login', { body: { email: 'ada@example.com', password: PASSWORD }, from: '192.0.2.1' }), {
-    status: 429,
-    body: { code: 'LOGIN_PAUSED' },
-  });
+  t.match(
+    await call('POST', '/api/auth/login', {
+      body: { email: 'ada@example.com', password: PASSWORD },
+      from: '192.0.2.1',
+    }),
+    {
+      status: 429,
+      body: { code: 'LOGIN_PAUSED' },
+    },
+  );
   for (const [method, path, body] of attempts)
-    t.match(await call(method, path, { body, as: ada, from: '192.0.2.1' }), { status: 429, body: { code: 'LOGIN_PAUSED' } }, path);
+    t.match(
+      await call(method, path, { body, as: ada, from: '192.0.2.1' }),
+      { status: 429, body: { code: 'LOGIN_PAUSED' } },
+      path,
+    );
 });
 
 void t.test('sessions are listed and ended', async (t) => {
@@ -91,7 +124,8 @@ void t.test('sessions are listed and ended', async (t) => {
   const ada = await signedIn(app.engine);
   const credentials = { email: 'ada@example.com', password: PASSWORD };
   const others: SignedIn[] = [];
-  for (let n = 0; n < 3; n += 1) others.push((await call<SignedIn>('POST', '/api/auth/login', { body: credentials })).body);
+  for (let n = 0; n < 3; n += 1)
+    others.push((await call<SignedIn>('POST', '/api/auth/login', { body: credentials })).body);
   await app.whenCaughtUp();
   type Listed = { data: Person[]; meta: { total: number; nextCursor: string | null } };
   const listed = await call<Listed>('GET', '/api/users/me/sessions?limit=3', { as: ada });
@@ -101,14 +135,23 @@ void t.test('sessions are listed and ended', async (t) => {
   t.match(await call('GET', '/api/users/me/sessions', {}), { status: 401 });
   t.match(await app.call('GET', '/api/users/me/sessions'), { status: 403 }, 'a key is nobody');
   const gone = others[0]!;
-  t.match(await call('DELETE', `/api/users/me/sessions/${gone.sessionId}`, { as: ada }), { status: 200, body: { deleted: true } });
+  t.match(await call('DELETE', `/api/users/me/sessions/${gone.sessionId}`, { as: ada }), {
+    status: 200,
+    body: { deleted: true },
+  });
   t.match(await call('GET', '/api/users/me', { as: gone }), { status: 401, body: { code: 'SESSION_ENDED' } });
-  t.match(await call('DELETE', '/api/users/me/sessions/ses_x', { as: ada }), { status: 404, body: { code: 'SESSION_NOT_FOUND' } });
+  t.match(await call('DELETE', '/api/users/me/sessions/ses_x', { as: ada }), {
+    status: 404,
+    body: { code: 'SESSION_NOT_FOUND' },
+  });
   t.equal((await call('DELETE', '/api/users/me/sessions', { as: ada })).status, 200);
   for (const other of others) t.equal((await call('GET', '/api/users/me', { as: other })).status, 401);
   t.equal((await call('GET', '/api/users/me', { as: ada })).status, 200);
   await app.whenCaughtUp();
-  t.match((await call<Listed>('GET', '/api/users/me/sessions', { as: ada })).body, { data: [{ current: true }], meta: { total: 1 } });
+  t.match((await call<Listed>('GET', '/api/users/me/sessions', { as: ada })).body, {
+    data: [{ current: true }],
+    meta: { total: 1 },
+  });
   const newPassword = 'two herons on a roof';
   const body = { currentPassword: PASSWORD, newPassword };
   t.equal((await call('POST', '/api/auth/password/change', { body, as: ada })).status, 200);
@@ -126,8 +169,15 @@ void t.test('a session that nobody refreshes ends by itself, and with it from wh
   await clock.advance(DAY_MS);
   const ended = async () => (await app.engine.eventLog.load(stream)).length === 2;
   await advanceUntil(clock, 30_000, 'the session is ended', ended);
-  await advanceUntil(clock, 1_000, 'its key is destroyed', async () => (await app.engine.eventLog.existingKey(stream)) === undefined);
+  await advanceUntil(
+    clock,
+    1_000,
+    'its key is destroyed',
+    async () => (await app.engine.eventLog.existingKey(stream)) === undefined,
+  );
   const again = await signedIn(app.engine, { email: 'bea@example.com' });
   await app.whenCaughtUp();
-  t.match((await app.call('GET', '/api/users/me/sessions', undefined, bearer(again))).body, { data: [{ current: true }] });
+  t.match((await app.call('GET', '/api/users/me/sessions', undefined, bearer(again))).body, {
+    data: [{ current: true }],
+  });
 });

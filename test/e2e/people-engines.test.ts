@@ -45,33 +45,57 @@ const suite = async (t: Test, name: EngineName): Promise<void> => {
   const teamId = (await firstTeam(one.engine))!;
   const ada = await signedIn(one.engine, { email, teamId });
   const asAda = { ...bearer(ada), 'x-team-id': teamId };
-  const isLetIn = async (app: TestApp, session: SignedIn) => (await app.call('GET', '/api/users/me', undefined, bearer(session))).status;
+  const isLetIn = async (app: TestApp, session: SignedIn) =>
+    (await app.call('GET', '/api/users/me', undefined, bearer(session))).status;
 
   const others = (await Promise.all([1, 2, 3].map(() => login(two)))).map(({ body }) => body);
   for (const other of others) t.equal(await isLetIn(two, other), 200);
   await one.whenCaughtUp();
   t.match((await two.call('GET', '/api/users/me/sessions', undefined, asAda)).body, { meta: { total: 4 } });
   await one.call('DELETE', `/api/users/me/sessions/${others[0]!.sessionId}`, undefined, asAda);
-  t.equal(await isLetIn(two, others[0]!), 401, 'what one process has ended is refused by the other when it is answered');
+  t.equal(
+    await isLetIn(two, others[0]!),
+    401,
+    'what one process has ended is refused by the other when it is answered',
+  );
   await one.call('DELETE', '/api/users/me/sessions', undefined, asAda);
   for (const other of others) t.equal(await isLetIn(two, other), 401);
   t.equal(await isLetIn(two, ada), 200);
   await one.whenCaughtUp();
-  t.match((await two.call('GET', '/api/users/me/sessions', undefined, asAda)).body, { data: [{ current: true }], meta: { total: 1 } });
+  t.match((await two.call('GET', '/api/users/me/sessions', undefined, asAda)).body, {
+    data: [{ current: true }],
+    meta: { total: 1 },
+  });
 
   await one.call('PATCH', `/api/teams/${teamId}`, { requiresSecondFactor: true }, asAda);
-  t.match(await two.call('GET', '/api/emails', undefined, asAda), { status: 403, body: { code: 'SECOND_FACTOR_REQUIRED' } });
+  t.match(await two.call('GET', '/api/emails', undefined, asAda), {
+    status: 403,
+    body: { code: 'SECOND_FACTOR_REQUIRED' },
+  });
   const from = (n: number) => ({ ...asAda, 'x-forwarded-for': `203.0.113.${n}` });
-  const { body: prepared } = await one.call<{ secret: string }>('POST', '/api/auth/totp/prepare', { password: PASSWORD }, from(1));
+  const { body: prepared } = await one.call<{ secret: string }>(
+    'POST',
+    '/api/auth/totp/prepare',
+    { password: PASSWORD },
+    from(1),
+  );
   const code = codeAt(prepared.secret, Date.now());
   const confirmed = await two.call<{ recoveryCodes: string[] }>('POST', '/api/auth/totp/confirm', { code }, from(2));
-  for (const app of [one, two]) t.equal((await app.call('GET', '/api/emails', undefined, asAda)).status, 200, 'confirmed for both');
-  const raced = await Promise.all(Array.from({ length: 10 }, (_, at) => login([one, two][at % 2]!, confirmed.body.recoveryCodes[0])));
+  for (const app of [one, two])
+    t.equal((await app.call('GET', '/api/emails', undefined, asAda)).status, 200, 'confirmed for both');
+  const raced = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => login([one, two][at % 2]!, confirmed.body.recoveryCodes[0])),
+  );
   t.equal(raced.filter(({ status }) => status === 200).length, 1, 'a recovery code is good in one of them, once');
 
   const bea = await signedIn(two.engine, { email: 'bea@example.com' });
   await addMember(two.engine, teamId, bea.userId, 'owner');
-  const erased = await two.call('DELETE', '/api/users/me', { password: PASSWORD, code: confirmed.body.recoveryCodes[1] }, from(3));
+  const erased = await two.call(
+    'DELETE',
+    '/api/users/me',
+    { password: PASSWORD, code: confirmed.body.recoveryCodes[1] },
+    from(3),
+  );
   t.equal(erased.status, 200, erased.text);
   for (const session of [ada, raced.find(({ status }) => status === 200)!.body])
     for (const app of [one, two]) t.equal(await isLetIn(app, session), 401);

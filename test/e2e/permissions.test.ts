@@ -1,6 +1,7 @@
 /**
- * Permissions on the whole service: every endpoint is called with real keys, access tokens of people and of apps, on resources of their own
- * team, of another team and deleted ones. The expected answers are a table that was written by hand from the contract.
+ * Permissions on the whole service: every endpoint is called with real keys, access tokens of people and of apps, on
+ * resources of their own team, of another team and deleted ones. The expected answers are a table that was written by
+ * hand from the contract.
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';
@@ -45,7 +46,13 @@ const template = {
   subject: 'A note',
   variables: [{ name: 'text', type: 'string' as const, required: true }],
   schema: {
-    sections: [{ id: 'm', type: 'main' as const, components: [{ id: 't', type: 'rich-text' as const, content: '<p>{{text}}</p>' }] }],
+    sections: [
+      {
+        id: 'm',
+        type: 'main' as const,
+        components: [{ id: 't', type: 'rich-text' as const, content: '<p>{{text}}</p>' }],
+      },
+    ],
   },
   publish: true,
 };
@@ -53,7 +60,10 @@ const attachmentTemplate = {
   slug: 'paper',
   name: 'Paper',
   variables: [],
-  schema: { outputFormats: ['pdf' as const], pages: [{ pageId: 'p', pageName: 'P', sections: template.schema.sections }] },
+  schema: {
+    outputFormats: ['pdf' as const],
+    pages: [{ pageId: 'p', pageName: 'P', sections: template.schema.sections }],
+  },
   publish: true,
 };
 
@@ -77,11 +87,19 @@ const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): P
     template: madeTemplate.id,
     attachmentTemplate: paper.id,
     asset: (await commands.uploadAsset(by, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 })).id,
-    webhook: (await commands.createWebhook(by, { url: 'https://hooks.example/', events: ['email.bounced'], enabled: false }, 0)).id,
+    webhook: (
+      await commands.createWebhook(by, { url: 'https://hooks.example/', events: ['email.bounced'], enabled: false }, 0)
+    ).id,
     apiKey: (await commands.createApiKey(by, { name: 'thing', permissions: ['emails:read'] })).id,
     domain: (await commands.addDomain(by, { domain: 'example.com' })).id,
     suppression: (await commands.addSuppression(by, { email: suppressed })).id,
-    oauthApp: (await commands.createOAuthApp(by, { name: 'thing', redirectUris: ['https://app.example/'], scopes: ['emails:read'] })).id,
+    oauthApp: (
+      await commands.createOAuthApp(by, {
+        name: 'thing',
+        redirectUris: ['https://app.example/'],
+        scopes: ['emails:read'],
+      })
+    ).id,
     member: userId,
     erasure: '00000000-0000-4000-8000-00000000dead',
   };
@@ -125,7 +143,9 @@ const neverDeleted: readonly Kind[] = ['apiKey', 'erasure', 'batch'];
 
 /** The example of a time that is to come has come in the meantime. */
 const bodyFor = ({ method, path }: RegisteredRoute, clock: FakeClock): unknown =>
-  `${method} ${path}` === 'PATCH /api/emails/:id' ? { scheduledAt: new Date(clock.now() + 86_400_000).toISOString() } : undefined;
+  `${method} ${path}` === 'PATCH /api/emails/:id'
+    ? { scheduledAt: new Date(clock.now() + 86_400_000).toISOString() }
+    : undefined;
 
 const requestOf = (route: RegisteredRoute, thing: string, teamId: string, body?: unknown): InjectOptions => {
   const [example] = Object.values(route.examples ?? {});
@@ -136,7 +156,11 @@ const requestOf = (route: RegisteredRoute, thing: string, teamId: string, body?:
     .replace(':id', thing)
     .replace(':deliveryId', 'whd_AAAAAAAAAAAAAAAAAAAAAAAAAAAA')
     .replace(':teamId', teamId);
-  return { method: route.method as 'GET', url: url + queryOf(route.path), ...bodyOf(route, body ?? example?.value, {}) };
+  return {
+    method: route.method as 'GET',
+    url: url + queryOf(route.path),
+    ...bodyOf(route, body ?? example?.value, {}),
+  };
 };
 
 type World = Readonly<{
@@ -207,7 +231,11 @@ const keysOf = async ({ app, ownTeam }: World): Promise<readonly Credential[]> =
     permissions.map(async (permission): Promise<Credential> => {
       const request = { name: permission, permissions: [permission], rateLimit: 10_000_000 };
       const { key } = await commands.createApiKey(systemCaller(ownTeam, 'cli', 'test'), request);
-      return { name: `key=${permission}`, isAllowed: ({ keys }) => keys.includes(permission), headers: { authorization: `Bearer ${key}` } };
+      return {
+        name: `key=${permission}`,
+        isAllowed: ({ keys }) => keys.includes(permission),
+        headers: { authorization: `Bearer ${key}` },
+      };
     }),
   );
 };
@@ -272,7 +300,13 @@ const grantsOfOwner = async ({ app, ownTeam, people }: World): Promise<readonly 
   const made: Credential[] = [];
   for (const scope of scopes) {
     const code = await oauth.giveConsent(person, { app: known, scopes: [scope], redirectUri, challenge });
-    const form = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: redirectUri, code_verifier: verifier };
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: id,
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    };
     const { body } = await exchange({ oauth }, { requestId: 'test', form, authorization: undefined });
     made.push({
       name: `granted=${scope}`,
@@ -306,11 +340,18 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
   let people: readonly Credential[] = [];
   let apps: readonly Credential[] = [];
   let calls = 0;
-  const ask = async (credential: Credential | undefined, options: InjectOptions): Promise<readonly [number, string]> => {
+  const ask = async (
+    credential: Credential | undefined,
+    options: InjectOptions,
+  ): Promise<readonly [number, string]> => {
     calls += 1;
     // What is refused is counted by address.
     const remoteAddress = `10.${(calls >> 16) & 255}.${(calls >> 8) & 255}.${calls & 255}`;
-    const answer = await app.server.inject({ ...options, remoteAddress, headers: { ...options.headers, ...credential?.headers } });
+    const answer = await app.server.inject({
+      ...options,
+      remoteAddress,
+      headers: { ...options.headers, ...credential?.headers },
+    });
     return [answer.statusCode, answer.statusCode < 400 ? '' : answer.json<{ code: string }>().code];
   };
 
@@ -340,7 +381,8 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
         const got = await ask(credential, denied);
         const expected = credential.name === 'stranger' ? [404, 'TEAM_NOT_FOUND'] : [403, 'FORBIDDEN'];
         if (got.join() !== expected.join()) told(credential.name, 'own', got);
-        for (const type of await writtenAfter(app, before)) wrong.push(`${credential.name}: refused, and yet ${type} was written`);
+        for (const type of await writtenAfter(app, before))
+          wrong.push(`${credential.name}: refused, and yet ${type} was written`);
       }
       const isReading = route.method === 'GET';
       if (isAllowed && isReading) {
@@ -363,11 +405,18 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
         ['deleted', world.deleted, world.deletedTeam],
       ] as const) {
         if (isOfTeam && isPersonal) continue;
-        if (which === 'deleted' && ((kind !== undefined && neverDeleted.includes(kind)) || route.path.endsWith('/restore'))) continue;
+        if (
+          which === 'deleted' &&
+          ((kind !== undefined && neverDeleted.includes(kind)) || route.path.endsWith('/restore'))
+        )
+          continue;
         // A caller without the permission is refused for its own resources already.
         if (!isAllowed && credential.name !== 'stranger') continue;
         const thing = kind === undefined ? NOWHERE : things[kind];
-        const got = await ask(credential, requestOf(route, thing, kind === undefined ? teamId : world.ownTeam, bodyFor(route, clock)));
+        const got = await ask(
+          credential,
+          requestOf(route, thing, kind === undefined ? teamId : world.ownTeam, bodyFor(route, clock)),
+        );
         if (credential.name === 'stranger' && kind === undefined && which === 'foreign') continue;
         const code = isOfTeam && kind === undefined ? 'TEAM_NOT_FOUND' : route.unknownId;
         const expected = credential.name === 'stranger' ? [404, 'TEAM_NOT_FOUND'] : [404, code];

@@ -13,7 +13,9 @@ import { eventually } from '../support/wait.js';
 t.setTimeout(900_000);
 
 const missing = postfixMissing();
-const readers = foreignReaders.flatMap(({ name, isHere, read }) => (isHere && read !== undefined ? [{ name, read }] : []));
+const readers = foreignReaders.flatMap(({ name, isHere, read }) =>
+  isHere && read !== undefined ? [{ name, read }] : [],
+);
 const notHere = foreignReaders.flatMap(({ name, isHere, read }) => (isHere || read === undefined ? [] : [name]));
 if (missing !== undefined) t.comment(`not relayed by Postfix: ${missing}`);
 if (notHere.length > 0) t.comment(`not read, for they are not here: ${notHere.join(', ')}`);
@@ -46,7 +48,11 @@ const template = {
         type: 'main',
         components: [
           { id: 'code', type: 'html-fragment', content: '<p>Ihr Code: <img src="cid:logo" alt="Code"></p>' },
-          ...Object.keys(contents).map((text, at) => ({ id: `line-${at}`, type: 'rich-text', content: `<p>${text}</p>` })),
+          ...Object.keys(contents).map((text, at) => ({
+            id: `line-${at}`,
+            type: 'rich-text',
+            content: `<p>${text}</p>`,
+          })),
         ],
       },
     ],
@@ -59,15 +65,39 @@ const subjects = [
   `Word ${'y'.repeat(200)}`,
 ];
 
-const calendar = crlf('BEGIN:VCALENDAR', 'VERSION:2.0', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'SUMMARY:Größe', 'END:VEVENT', 'END:VCALENDAR');
-const innerMail = crlf('From: a@example.com', 'Subject: Inner', 'MIME-Version: 1.0', 'Content-Type: text/plain', '', 'From me.', '.');
+const calendar = crlf(
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'METHOD:REQUEST',
+  'BEGIN:VEVENT',
+  'SUMMARY:Größe',
+  'END:VEVENT',
+  'END:VCALENDAR',
+);
+const innerMail = crlf(
+  'From: a@example.com',
+  'Subject: Inner',
+  'MIME-Version: 1.0',
+  'Content-Type: text/plain',
+  '',
+  'From me.',
+  '.',
+);
 
 type File = Readonly<{ filename: string; contentType: string; bytes: Buffer; contentId?: string }>;
 
 const files: readonly File[] = [
   { filename: 'logo.png', contentType: 'image/png', bytes: png, contentId: 'logo' },
-  { filename: 'Prüfbericht Q1; neu (1).pdf', contentType: 'application/pdf', bytes: Buffer.from('%PDF-1.4 \r\n.\r\nFrom x\n\0\r') },
-  { filename: '請求書2026年11月分・株式会社サンプル商事御中・最終版.pdf', contentType: 'application/pdf', bytes: Buffer.from('%PDF-1.4') },
+  {
+    filename: 'Prüfbericht Q1; neu (1).pdf',
+    contentType: 'application/pdf',
+    bytes: Buffer.from('%PDF-1.4 \r\n.\r\nFrom x\n\0\r'),
+  },
+  {
+    filename: '請求書2026年11月分・株式会社サンプル商事御中・最終版.pdf',
+    contentType: 'application/pdf',
+    bytes: Buffer.from('%PDF-1.4'),
+  },
   {
     filename: `Statement ${'of an account '.repeat(6)}.pdf`,
     contentType: 'application/pdf',
@@ -79,7 +109,11 @@ const files: readonly File[] = [
     contentType: 'text/plain; charset=iso-8859-1',
     bytes: Buffer.from('Gr\xf6\xdfe\rCR\nLF\r\n', 'latin1'),
   },
-  { filename: 'notes.bin', contentType: 'Application/X-Notes; version="1.0; beta"', bytes: Buffer.from('a\r\n'.repeat(400)) },
+  {
+    filename: 'notes.bin',
+    contentType: 'Application/X-Notes; version="1.0; beta"',
+    bytes: Buffer.from('a\r\n'.repeat(400)),
+  },
 ];
 
 const json = ({ bytes, ...file }: File) => ({ ...file, content: bytes.toString('base64') });
@@ -95,7 +129,11 @@ const call = (subject: string, invitation: object) => ({
   cc: [{ email: 'same@example.net', name: '東京 太郎' }],
   variables: { subject },
   headers: { References: references.join(' '), 'List-Id': 'Café News <news.example.com>' },
-  attachments: [...files.map(json), invitation, json({ filename: 'inner.eml', contentType: 'message/rfc822', bytes: innerMail })],
+  attachments: [
+    ...files.map(json),
+    invitation,
+    json({ filename: 'inner.eml', contentType: 'message/rfc822', bytes: innerMail }),
+  ],
 });
 
 const open = async (t: Test): Promise<Readonly<{ app: TestApp; inbox: SmtpInbox; log: () => string }>> => {
@@ -142,7 +180,9 @@ const checkMail = (t: Test, mail: ReadMail, subject: string): void => {
   const [html] = shown(`${alternative}>multipart/related>text/html`);
   for (const [text, what] of Object.entries(contents)) t.ok(html?.text.includes(text), `${what}, in the HTML`);
   t.match(html?.text, /<img src="cid:logo"/);
-  t.match(shown(`${alternative}>multipart/related>image/png`), [{ contentId: '<logo>', sha256: sha256(png), filename: 'logo.png' }]);
+  t.match(shown(`${alternative}>multipart/related>image/png`), [
+    { contentId: '<logo>', sha256: sha256(png), filename: 'logo.png' },
+  ]);
   t.match(
     shown(`${alternative}>text/calendar`),
     [{ method: 'REQUEST', charset: /^utf-8$/i, disposition: '', text: calendar.toString().replaceAll('\r', '') }],
@@ -156,15 +196,25 @@ const checkMail = (t: Test, mail: ReadMail, subject: string): void => {
     ...files.slice(1).map((file) => [`multipart/mixed>${typeOf(file)}`, file.filename, sha256(file.bytes)]),
     ['multipart/mixed>application/ics', 'Einladung für Ada.ics', sha256(calendar)],
   ]);
-  t.match(shown('multipart/mixed>message/rfc822>text/plain'), [{ text: 'From me.\n.\n' }], 'an attached message is one');
+  t.match(
+    shown('multipart/mixed>message/rfc822>text/plain'),
+    [{ text: 'From me.\n.\n' }],
+    'an attached message is one',
+  );
 };
 
 await t.test('what a relay hands on is what the call said', { timeout: 900_000 }, async (t) => {
   const { app, inbox, log } = await open(t);
-  const asset = await app.call<{ id: string }>('POST', '/api/assets', { filename: 'invitation.ics', content: calendar.toString('base64') });
+  const asset = await app.call<{ id: string }>('POST', '/api/assets', {
+    filename: 'invitation.ics',
+    content: calendar.toString('base64'),
+  });
   t.equal(asset.status, 201, asset.text);
   const filename = 'Einladung für Ada.ics';
-  const invitations = [json({ filename, contentType: 'text/calendar', bytes: calendar }), { filename, assetId: asset.body.id }];
+  const invitations = [
+    json({ filename, contentType: 'text/calendar', bytes: calendar }),
+    { filename, assetId: asset.body.id },
+  ];
   for (const [at, subject] of subjects.entries()) {
     const { id } = await app.send(call(subject, invitations[at % invitations.length]!));
     const record = await app.whenStatus(id, 'sent');
@@ -175,6 +225,7 @@ await t.test('what a relay hands on is what the call said', { timeout: 900_000 }
     t.same(inbox.recipients[at]?.toSorted(), ['ada@bücher.example', 'same@example.net'], 'one copy for each address');
     t.equal(signatureFault(signed, publicKey), undefined, 'the signature is right behind the relay');
     t.notMatch(signed.slice(signed.indexOf('\r\n\r\n')), /^From /m);
-    for (const { name, read } of readers) await t.test(name, async (t) => checkMail(t, read(Buffer.from(signed, 'latin1')), subject));
+    for (const { name, read } of readers)
+      await t.test(name, async (t) => checkMail(t, read(Buffer.from(signed, 'latin1')), subject));
   }
 });

@@ -1,4 +1,6 @@
-/** Thirty days after a team was deleted: what was sealed of it is nowhere in the data directory, and the log is whole. */
+/**
+ * Thirty days after a team was deleted: what was sealed of it is nowhere in the data directory, and the log is whole.
+ */
 import t from 'tap';
 import { advanceUntil, startTestApp, storedEvents, type Answer } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -24,9 +26,13 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
     return body;
   };
   await made(app.call('POST', '/api/auth/register', person, { authorization: '' }));
-  const { accessToken } = await made(app.call('POST', '/api/auth/login', { email: person.email, password: person.password }));
+  const { accessToken } = await made(
+    app.call('POST', '/api/auth/login', { email: person.email, password: person.password }),
+  );
   const signedIn = { authorization: `Bearer ${String(accessToken)}` };
-  const team = await made(app.call('POST', '/api/teams', { name: 'Market', defaultFrom: { email: 'market@example.com' } }, signedIn));
+  const team = await made(
+    app.call('POST', '/api/teams', { name: 'Market', defaultFrom: { email: 'market@example.com' } }, signedIn),
+  );
   const id = String(team.id);
   const inTeam = { ...signedIn, 'x-team-id': id };
   const template = {
@@ -34,7 +40,9 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
     name: 'Note',
     subject: `A note of ${NAME}`,
     variables: [{ name: 'text', type: 'string', required: true }],
-    schema: { sections: [{ id: 'm', type: 'main', components: [{ id: 't', type: 'rich-text', content: '<p>{{text}}</p>' }] }] },
+    schema: {
+      sections: [{ id: 'm', type: 'main', components: [{ id: 't', type: 'rich-text', content: '<p>{{text}}</p>' }] }],
+    },
     publish: true,
   };
   await made(app.call('POST', '/api/templates', template, inTeam));
@@ -42,28 +50,47 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
     templateId: 'note',
     to: [{ email: `${MARK}-to@private.example`, name: `${MARK} Name` }],
     variables: { text: `${MARK}-text` },
-    attachments: [{ filename: `${MARK}.txt`, contentType: 'text/plain', content: Buffer.from(`${MARK} `.repeat(50)).toString('base64') }],
+    attachments: [
+      {
+        filename: `${MARK}.txt`,
+        contentType: 'text/plain',
+        content: Buffer.from(`${MARK} `.repeat(50)).toString('base64'),
+      },
+    ],
   };
   await made(app.call('POST', '/api/emails/send', mail, inTeam));
   const scheduledAt = new Date(clock.now() + 60 * DAY_MS).toISOString();
   await made(app.call('POST', '/api/emails/send', { ...mail, scheduledAt }, inTeam));
-  const bulk = { templateId: 'note', recipients: [{ email: `${MARK}-bulk@private.example`, variables: { text: MARK } }], scheduledAt };
+  const bulk = {
+    templateId: 'note',
+    recipients: [{ email: `${MARK}-bulk@private.example`, variables: { text: MARK } }],
+    scheduledAt,
+  };
   await made(app.call('POST', '/api/emails/send/bulk', bulk, inTeam));
   await made(app.call('POST', '/api/domains', { domain: `${NAME.toLowerCase()}.example` }, inTeam));
   await made(app.call('POST', '/api/suppressions', { email: `${MARK}-not@private.example` }, inTeam));
-  const webhook = { url: `https://${MARK.toLowerCase()}.private.example/`, events: ['email.bounced'], description: MARK };
+  const webhook = {
+    url: `https://${MARK.toLowerCase()}.private.example/`,
+    events: ['email.bounced'],
+    description: MARK,
+  };
   await made(app.call('POST', '/api/v1/webhook-subscriptions', webhook, inTeam));
   await app.whenCaughtUp();
   t.ok(traces(dataDir, MARK).length > 0, 'before, it is found');
   t.equal((await app.call('DELETE', `/api/teams/${id}`, undefined, signedIn)).status, 200);
-  t.match(await runCommand(['retention', '--dry-run', '--json'], { SEALPOST_DATA_DIR: dataDir }), { stdout: /"name":"deleted.team"/ });
+  t.match(await runCommand(['retention', '--dry-run', '--json'], { SEALPOST_DATA_DIR: dataDir }), {
+    stdout: /"name":"deleted.team"/,
+  });
 
   // The machine slept: what runs under a lease begins anew.
   await clock.advance(30 * DAY_MS + 120_000);
-  const isErased = async (): Promise<boolean> => (await storedEvents(app.engine)).some(({ type }) => type === 'TeamErased.v1');
+  const isErased = async (): Promise<boolean> =>
+    (await storedEvents(app.engine)).some(({ type }) => type === 'TeamErased.v1');
   await advanceUntil(clock, 1_000, 'the team is removed', isErased);
   await app.whenCaughtUp();
-  await advanceUntil(clock, 1_000, 'nothing of it is left in any file', () => traces(dataDir, MARK).length === 0).catch(() => {});
+  await advanceUntil(clock, 1_000, 'nothing of it is left in any file', () => traces(dataDir, MARK).length === 0).catch(
+    () => {},
+  );
   t.same(traces(dataDir, MARK), []);
   t.ok(
     traces(dataDir, NAME).some((file) => file.startsWith('/events.db')),

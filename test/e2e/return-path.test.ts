@@ -1,4 +1,7 @@
-/** Reports that come to the return path by SMTP, on each engine: one process serves and listens, another delivers, a third keeps the read models. */
+/**
+ * Reports that come to the return path by SMTP, on each engine: one process serves and listens, another delivers, a
+ * third keeps the read models.
+ */
 import t, { type Test } from 'tap';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { startTestApp, type TestApp } from '../support/app.js';
@@ -30,7 +33,8 @@ const goingAway =
   (store: EventStore): EventStore => ({
     ...store,
     append: async (stream, expectedRevision, events) => {
-      if (state.isAway && events.some(({ type }) => type.startsWith('EmailBounceReported'))) throw new Error('the store is away');
+      if (state.isAway && events.some(({ type }) => type.startsWith('EmailBounceReported')))
+        throw new Error('the store is away');
       return store.append(stream, expectedRevision, events);
     },
   });
@@ -51,12 +55,17 @@ const openWorld = async (t: Test, name: EngineName): Promise<World | undefined> 
       SEALPOST_INBOUND_SMTP_PORT: '0',
       SEALPOST_ROLES: role,
     } as Readonly<Record<string, string>>;
-    const app = await startTestApp({ dataDir, settings, ...(role === 'http' ? { logger, wrapStore: goingAway(store) } : {}) });
+    const app = await startTestApp({
+      dataDir,
+      settings,
+      ...(role === 'http' ? { logger, wrapStore: goingAway(store) } : {}),
+    });
     t.teardown(() => app.stop());
     return app;
   };
   const http = await start('http');
-  for (const role of ['process', 'project']) t.equal((await start(role)).inboundSmtpPort, undefined, `${role} does not listen`);
+  for (const role of ['process', 'project'])
+    t.equal((await start(role)).inboundSmtpPort, undefined, `${role} does not listen`);
   return { http, sink, logger, store, relay };
 };
 
@@ -77,7 +86,12 @@ const give = async ({ http }: World, to: string, report: string): Promise<string
 };
 
 const bounceOf = (sender: string): string =>
-  deliveryReport(sender, { action: 'failed', status: '5.1.1', diagnostic: '550 5.1.1 <ada@example.com> user unknown', recipients: [ADA] });
+  deliveryReport(sender, {
+    action: 'failed',
+    status: '5.1.1',
+    diagnostic: '550 5.1.1 <ada@example.com> user unknown',
+    recipients: [ADA],
+  });
 
 const gate = (): readonly [Promise<void>, () => void] => {
   let release = (): void => undefined;
@@ -104,7 +118,11 @@ for (const name of engineNames)
     store.isAway = false;
     t.equal((await http.email(id)).status, 'sent');
     t.match(await give(world, sender.toUpperCase(), report), /^250/);
-    t.match(await http.email(id), { status: 'bounced', recipients: [{ bounceType: 'hard', bounceSubType: 'no-such-mailbox' }] }, 'at once');
+    t.match(
+      await http.email(id),
+      { status: 'bounced', recipients: [{ bounceType: 'hard', bounceSubType: 'no-such-mailbox' }] },
+      'at once',
+    );
     t.match(await give(world, sender, report), /^250/, 'told twice');
     await eventually('the address is suppressed', async () => {
       const { body } = await http.call('GET', `/api/suppressions/check?email=${ADA}`);
@@ -118,7 +136,9 @@ for (const name of engineNames)
       const token = await eventually(
         'the relay has the sender',
         () =>
-          /FROM:<(bounce\+[^>]+)>/.exec(sink.commands.filter((line) => / MAIL /.test(line) && !line.includes(sender)).at(-1) ?? '')?.[1],
+          /FROM:<(bounce\+[^>]+)>/.exec(
+            sink.commands.filter((line) => / MAIL /.test(line) && !line.includes(sender)).at(-1) ?? '',
+          )?.[1],
       );
       await http.whenStatus(early.id, 'processing');
       t.match(await give(world, token, bounceOf(token).replaceAll(ADA, 'kim@example.net')), /^451/);
@@ -128,7 +148,9 @@ for (const name of engineNames)
       t.equal((await http.email(early.id)).status, 'bounced');
     });
 
-    const told = world.logger.lines.map((line) => JSON.stringify([line, String(line.fields['error'] ?? '')])).join('\n');
+    const told = world.logger.lines
+      .map((line) => JSON.stringify([line, String(line.fields['error'] ?? '')]))
+      .join('\n');
     t.match(told, /a report came by the return path/);
     t.notMatch(told, /bounce\+|ada@|kim@|user unknown/i, 'no line tells an address or what the report says');
   });

@@ -1,4 +1,6 @@
-/** One program split into several processes on one data directory: each does its part, and together they lose nothing. */
+/**
+ * One program split into several processes on one data directory: each does its part, and together they lose nothing.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -90,13 +92,17 @@ await t.test('a second attempt is made at its time though another process keeps 
   t.same(delivered(), sent);
 });
 
-await t.test('processes that start at once on an empty directory make the first team and its templates once', async (t) => {
-  const { start } = await split(t);
-  const apps = await Promise.all(['http', 'process', 'project', 'http'].map(start));
-  const types: string[] = [];
-  for await (const { events } of apps[0]!.engine.store.readAll(0)) types.push(...events.map(({ type }) => type));
-  for (const once of ['TeamCreated.v1', 'InstanceInitialised.v1']) t.equal(types.filter((type) => type === once).length, 1, once);
-});
+await t.test(
+  'processes that start at once on an empty directory make the first team and its templates once',
+  async (t) => {
+    const { start } = await split(t);
+    const apps = await Promise.all(['http', 'process', 'project', 'http'].map(start));
+    const types: string[] = [];
+    for await (const { events } of apps[0]!.engine.store.readAll(0)) types.push(...events.map(({ type }) => type));
+    for (const once of ['TeamCreated.v1', 'InstanceInitialised.v1'])
+      t.equal(types.filter((type) => type === once).length, 1, once);
+  },
+);
 
 await t.test('the first key is shown by the first process that serves requests, once', async (t) => {
   const shown: string[] = [];
@@ -123,10 +129,14 @@ await t.test('what one process writes another shows to the reader who says its p
   const { subject, schema } = (await writing.call('GET', `/api/templates/${sample?.id}`)).body;
   const body = { name: 'x', subject, schema, variables: [] };
   for (let round = 0; round < 20; round += 1) {
-    const created = await writing.call<{ id: string }>('POST', '/api/templates', { ...body, slug: `seen-elsewhere-${round}` });
+    const created = await writing.call<{ id: string }>('POST', '/api/templates', {
+      ...body,
+      slug: `seen-elsewhere-${round}`,
+    });
     t.equal(created.status, 201, created.text);
     const position = String(created.headers['x-sealpost-position']);
-    // The service waits for its lists at most OWN_WRITES_WAIT_MS, which a busy machine may exceed: then the reader asks again.
+    // The service waits for its lists at most OWN_WRITES_WAIT_MS, which a busy machine may exceed: then the reader asks
+    // again.
     const isListed = async (): Promise<boolean> => {
       const list = await reading.call<{ data: { id: string }[] }>('GET', '/api/templates?limit=100', undefined, {
         'x-sealpost-position': position,
@@ -140,8 +150,14 @@ await t.test('what one process writes another shows to the reader who says its p
     });
     t.equal(again.body['name'], `round ${round}`);
   }
-  const [sent, key] = [await writing.call('POST', '/api/emails/send', sendBody(), { 'idempotency-key': 'a' }), { 'idempotency-key': 'a' }];
-  const repeated = await reading.call('POST', '/api/emails/send', sendBody(), { ...key, authorization: `Bearer ${writing.key}` });
+  const [sent, key] = [
+    await writing.call('POST', '/api/emails/send', sendBody(), { 'idempotency-key': 'a' }),
+    { 'idempotency-key': 'a' },
+  ];
+  const repeated = await reading.call('POST', '/api/emails/send', sendBody(), {
+    ...key,
+    authorization: `Bearer ${writing.key}`,
+  });
   t.equal(repeated.headers['idempotency-replayed'], 'true');
   t.ok(
     Number(repeated.headers['x-sealpost-position']) >= Number(sent.headers['x-sealpost-position']),
@@ -149,29 +165,32 @@ await t.test('what one process writes another shows to the reader who says its p
   );
 });
 
-await t.test('repair and restore stop before a service of any role, and no service starts while they run', async (t) => {
-  for (const roles of ['http', 'project', 'http,project', 'process']) {
-    const dataDir = temporaryDirectory(t);
-    const settings = { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: 'mailbox:' };
-    const app = await startTestApp({ dataDir, settings });
-    for (const args of [
-      ['repair', 'log'],
-      ['repair', 'read-models'],
-      ['restore', join(dataDir, 'no-backup')],
-    ])
+await t.test(
+  'repair and restore stop before a service of any role, and no service starts while they run',
+  async (t) => {
+    for (const roles of ['http', 'project', 'http,project', 'process']) {
+      const dataDir = temporaryDirectory(t);
+      const settings = { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: 'mailbox:' };
+      const app = await startTestApp({ dataDir, settings });
+      for (const args of [
+        ['repair', 'log'],
+        ['repair', 'read-models'],
+        ['restore', join(dataDir, 'no-backup')],
+      ])
+        t.match(
+          await runCommand(args, { SEALPOST_DATA_DIR: dataDir }),
+          { code: 1, stderr: /A sealpost runs on .*; stop it/ },
+          `${roles}: ${args[0]}`,
+        );
+      await app.stop();
       t.match(
-        await runCommand(args, { SEALPOST_DATA_DIR: dataDir }),
-        { code: 1, stderr: /A sealpost runs on .*; stop it/ },
-        `${roles}: ${args[0]}`,
+        await runCommand(['repair', 'log'], { SEALPOST_DATA_DIR: dataDir }),
+        { code: 0, stdout: /There is nothing to repair here/ },
+        roles,
       );
-    await app.stop();
-    t.match(
-      await runCommand(['repair', 'log'], { SEALPOST_DATA_DIR: dataDir }),
-      { code: 0, stdout: /There is nothing to repair here/ },
-      roles,
-    );
-    const stopped = await holdStopped(readConfig({ SEALPOST_DATA_DIR: dataDir }));
-    await t.rejects(startTestApp({ dataDir, settings }), { message: /repair or restore/ }, roles);
-    await stopped.release();
-  }
-});
+      const stopped = await holdStopped(readConfig({ SEALPOST_DATA_DIR: dataDir }));
+      await t.rejects(startTestApp({ dataDir, settings }), { message: /repair or restore/ }, roles);
+      await stopped.release();
+    }
+  },
+);

@@ -1,4 +1,7 @@
-/** The sample sender and the sample company of the first start never leave by a relay, also where mails were accepted before there was one. */
+/**
+ * The sample sender and the sample company of the first start never leave by a relay, also where mails were accepted
+ * before there was one.
+ */
 import t from 'tap';
 import { startTestApp, sendBody } from '../support/app.js';
 import { changeTeam } from '../../src/commands/teams/teams.js';
@@ -36,16 +39,29 @@ await t.test('a team that began with the mailbox', async (t) => {
   t.match(await app.call('POST', '/api/emails/send/bulk', many), refused);
   const dryRun = await app.call<DryRunResponse>('POST', '/api/emails/send/bulk', { ...many, dryRun: true });
   t.match(dryRun, { body: { valid: false, warnings: [/not that of the sample sender/] } });
-  t.match(await app.call('POST', '/api/emails/send', sendBody({ from: { email: 'a@mail.sealpost.example' } })), refused);
+  t.match(
+    await app.call('POST', '/api/emails/send', sendBody({ from: { email: 'a@mail.sealpost.example' } })),
+    refused,
+  );
 
   const named = await app.send({ from: { email: 'orders@shop.test', name: 'Shop' } });
   await app.whenStatus(named.id, 'sent');
   const teamId = assertDefined(await firstTeam(app.engine), 'first team');
-  const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: new Date(app.engine.clock.now()).toISOString() };
+  const cause = {
+    teamId,
+    actor: 'cli',
+    correlationId: 'cli',
+    causationId: 'cli',
+    at: new Date(app.engine.clock.now()).toISOString(),
+  };
   await changeTeam(app.engine, teamId, { defaultFrom: { email: 'hello@shop.test' } }, cause);
   await app.whenStatus((await app.send()).id, 'sent');
   const { company } = await changeTeam(app.engine, teamId, { company: { city: 'London' } }, cause);
-  t.strictSame([company.city, company.addressLine1, company.country], ['London', '', ''], 'the sample is dropped as a whole');
+  t.strictSame(
+    [company.city, company.addressLine1, company.country],
+    ['London', '', ''],
+    'the sample is dropped as a whole',
+  );
   await app.whenStatus((await app.send()).id, 'sent');
   t.equal(inbox.messages.length, 3);
   for (const message of inbox.messages) t.notMatch(message.replaceAll('=\r\n', ''), SAMPLES);
@@ -54,7 +70,11 @@ await t.test('a team that began with the mailbox', async (t) => {
 await t.test('a team that begins with a relay sends as the account mails do', async (t) => {
   const inbox = await openSmtpInbox(t);
   const { logger, lines } = keptLog();
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: inbox.url }, logger });
+  const app = await startTestApp({
+    dataDir: temporaryDirectory(t),
+    settings: { SEALPOST_SMTP_URL: inbox.url },
+    logger,
+  });
   t.teardown(() => app.stop());
   await app.whenStatus((await app.send()).id, 'sent');
   t.match(inbox.messages[0], /^From: Sealpost <hello@service\.test>/m);
@@ -69,8 +89,14 @@ await t.test('doctor tells of it', async (t) => {
   const doctor = async (more = {}) => (await runCommand(['doctor'], { SEALPOST_DATA_DIR: dataDir, ...more })).stdout;
   t.match(await doctor(), /^ok +sender: mails go to the built-in mailbox/m);
   const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1' };
-  t.match(await doctor(relayed), /^WARNING sender: the first team has none of its own.*\n +→ sealpost team set --from/m);
-  t.match(await doctor({ ...withSender(relayed), SEALPOST_ACCOUNT_SENDER: '' }), /^FAULT +sender: mails about accounts have none/m);
+  t.match(
+    await doctor(relayed),
+    /^WARNING sender: the first team has none of its own.*\n +→ sealpost team set --from/m,
+  );
+  t.match(
+    await doctor({ ...withSender(relayed), SEALPOST_ACCOUNT_SENDER: '' }),
+    /^FAULT +sender: mails about accounts have none/m,
+  );
   await runCommand(['team', 'set', '--from', 'Shop <hello@shop.test>'], { SEALPOST_DATA_DIR: dataDir });
   t.match(await doctor(relayed), /^ok +sender: the first team and mails about accounts/m);
 });

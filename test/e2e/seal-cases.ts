@@ -1,11 +1,24 @@
 /**
- * What somebody does to a log who has the whole data directory with its master key, and not the seal key. They compute hashes, roots, marks, tags and
- * seals anew with what they have. Each case is found, or stands in docs/promises.md as beyond the promise.
+ * What somebody does to a log who has the whole data directory with its master key, and not the seal key. They compute
+ * hashes, roots, marks, tags and seals anew with what they have. Each case is found, or stands in docs/promises.md as
+ * beyond the promise.
  */
 import type { SealKey } from '../../src/domain/ports/keys.js';
 import { plainHash } from '../../src/event-log/hash-chain.js';
 import { signedText } from '../../src/event-log/ledger.js';
-import { at, ended, hashed, insert, rehash, reseal, rowsOf, sealOver, shift, type Database, type Row } from './tamper-tools.js';
+import {
+  at,
+  ended,
+  hashed,
+  insert,
+  rehash,
+  reseal,
+  rowsOf,
+  sealOver,
+  shift,
+  type Database,
+  type Row,
+} from './tamper-tools.js';
 
 /** What the one who tampers has. */
 export type Attacker = Readonly<{
@@ -22,8 +35,8 @@ export type SealCase = Readonly<{
   name: string;
   tamper: (database: Database, attacker: Attacker) => void;
   /**
-   * `log`: found by the log and the seal key alone; `kept`: by the seals that were kept elsewhere; otherwise a sentence of docs/promises.md
-   * that says that it is not found.
+   * `log`: found by the log and the seal key alone; `kept`: by the seals that were kept elsewhere; otherwise a sentence
+   * of docs/promises.md that says that it is not found.
    */
   found: 'log' | 'kept' | Readonly<{ beyond: string }>;
 }>;
@@ -37,7 +50,8 @@ const allAnew = (database: Database, key?: SealKey): void => {
 const update = (database: Database, column: 'data' | 'metadata' | 'hash', value: string, position: number): void =>
   void database.prepare(`UPDATE events SET ${column} = ? WHERE position = ?`).run(value, position);
 
-const lastSeal = (database: Database): Row => rowsOf(database, 'ledger').findLast(({ type }) => type.startsWith('LedgerSealed'))!;
+const lastSeal = (database: Database): Row =>
+  rowsOf(database, 'ledger').findLast(({ type }) => type.startsWith('LedgerSealed'))!;
 
 type SealData = { at: string; position: number; count: number; root: string; key?: string; mac?: string };
 
@@ -56,7 +70,15 @@ const append = (
   key?: SealKey,
 ): void => {
   const last = rowsOf(database, stream).at(-1)!;
-  const row = { ...last, type, data, metadata, sealed: null, position: ended(database) + 1, revision: last.revision + 1 };
+  const row = {
+    ...last,
+    type,
+    data,
+    metadata,
+    sealed: null,
+    position: ended(database) + 1,
+    revision: last.revision + 1,
+  };
   const hash = hashed(last.hash, row);
   insert(database, { ...row, hash: key === undefined ? hash : hash + key.tag(hash) });
 };
@@ -76,7 +98,10 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
     }));
   return [
     ...changed('a changed event', ({ data }) => ['data', data.replace('127.0.0.1', '127.0.0.2')]),
-    ...changed('a changed time', ({ metadata }) => ['metadata', metadata.replace(/"occurredAt":"\d{4}/, '"occurredAt":"2001')]),
+    ...changed('a changed time', ({ metadata }) => [
+      'metadata',
+      metadata.replace(/"occurredAt":"\d{4}/, '"occurredAt":"2001'),
+    ]),
     ...changed('a changed actor', ({ metadata }) => ['metadata', metadata.replace('processor:', 'apiKey:')]),
     {
       name: 'a changed event behind the newest seal, its stream made anew with the derived key',
@@ -121,19 +146,23 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
         allAnew(database, derived);
       },
     },
-    ...(['without a tag', 'with a tag of the derived key', 'with the tag of another event'] as const).map((how): SealCase => ({
-      name: `an event appended after the newest seal ${how}`,
-      found: 'log',
-      tamper: (database, { derived }) => {
-        const last = rowsOf(database, unsealed).at(-1)!;
-        append(
-          database,
-          unsealed,
-          last,
-          how === 'without a tag' ? undefined : { ...derived, ...(how.endsWith('event') && { tag: () => last.hash.slice(64) }) },
-        );
-      },
-    })),
+    ...(['without a tag', 'with a tag of the derived key', 'with the tag of another event'] as const).map(
+      (how): SealCase => ({
+        name: `an event appended after the newest seal ${how}`,
+        found: 'log',
+        tamper: (database, { derived }) => {
+          const last = rowsOf(database, unsealed).at(-1)!;
+          append(
+            database,
+            unsealed,
+            last,
+            how === 'without a tag'
+              ? undefined
+              : { ...derived, ...(how.endsWith('event') && { tag: () => last.hash.slice(64) }) },
+          );
+        },
+      }),
+    ),
     {
       name: 'an API key of a new stream, appended after the newest seal',
       found: 'log',
@@ -148,13 +177,21 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
       name: 'a seal signed by the derived key in the name of the seal key',
       found: 'log',
       tamper: (database, { derived, sealKeyId }) =>
-        replaceSeal(database, (seal) => ({ ...seal, key: sealKeyId, mac: String(derived.sign(signedText(seal))) }), derived),
+        replaceSeal(
+          database,
+          (seal) => ({ ...seal, key: sealKeyId, mac: String(derived.sign(signedText(seal))) }),
+          derived,
+        ),
     },
     {
       name: 'a seal by the derived key',
       found: 'log',
       tamper: (database, { derived }) =>
-        replaceSeal(database, (seal) => ({ ...seal, key: derived.id, mac: String(derived.sign(signedText(seal))) }), derived),
+        replaceSeal(
+          database,
+          (seal) => ({ ...seal, key: derived.id, mac: String(derived.sign(signedText(seal))) }),
+          derived,
+        ),
     },
     {
       name: 'a seal without a key',
@@ -165,7 +202,9 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
       name: 'a seal with the signature of another',
       found: 'log',
       tamper: (database) => {
-        const { mac } = JSON.parse(rowsOf(database, 'ledger').find(({ type }) => type.startsWith('LedgerSealed'))!.data) as SealData;
+        const { mac } = JSON.parse(
+          rowsOf(database, 'ledger').find(({ type }) => type.startsWith('LedgerSealed'))!.data,
+        ) as SealData;
         replaceSeal(database, (seal) => ({ ...seal, ...(mac !== undefined && { mac }) }));
       },
     },
@@ -174,7 +213,11 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
       found: 'log',
       tamper: (database) => replaceSeal(database, (seal) => ({ ...seal, at: '2001-01-01T00:00:00.000Z' })),
     },
-    { name: 'all made anew with a key of their own', found: 'log', tamper: (database, { own }) => allAnew(database, own) },
+    {
+      name: 'all made anew with a key of their own',
+      found: 'log',
+      tamper: (database, { own }) => allAnew(database, own),
+    },
     {
       name: 'all seals removed, all made anew with the derived key',
       found: 'log',
@@ -206,13 +249,16 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
       name: 'the log of an hour ago, with its seals',
       found: 'kept',
       tamper: (database) =>
-        void database.prepare('DELETE FROM events WHERE position >= ?').run(sealOver(database, at(database, emails[3]!, 0).position)),
+        void database
+          .prepare('DELETE FROM events WHERE position >= ?')
+          .run(sealOver(database, at(database, emails[3]!, 0).position)),
     },
     { name: 'no log', found: 'kept', tamper: (database) => database.exec('DELETE FROM events') },
     {
       name: 'the last events cut off behind the newest seal',
       found: { beyond: 'The last events behind the newest seal can be cut off' },
-      tamper: (database) => void database.prepare('DELETE FROM events WHERE position > ?').run(lastSeal(database).position),
+      tamper: (database) =>
+        void database.prepare('DELETE FROM events WHERE position > ?').run(lastSeal(database).position),
     },
     {
       name: 'ids of events emptied beside their metadata',
@@ -222,7 +268,8 @@ export const sealCases = (emails: readonly string[]): readonly SealCase[] => {
     {
       name: 'a row of a type and a stream that nothing reads',
       found: 'log',
-      tamper: (database) => insert(database, { ...at(database, victim, 0), stream: 'x', position: ended(database) + 1, type: ' x' }),
+      tamper: (database) =>
+        insert(database, { ...at(database, victim, 0), stream: 'x', position: ended(database) + 1, type: ' x' }),
     },
     {
       name: 'the list of types beside the events',

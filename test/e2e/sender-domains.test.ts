@@ -1,4 +1,7 @@
-/** A sender domain from end to end: records shown, set in a real DNS, seen, and the mail that leaves verified by what the DNS holds. */
+/**
+ * A sender domain from end to end: records shown, set in a real DNS, seen, and the mail that leaves verified by what
+ * the DNS holds.
+ */
 import t from 'tap';
 import type { DomainRecord } from '../../src/api/domains.js';
 import { startTestApp } from '../support/app.js';
@@ -10,7 +13,11 @@ import { openSmtpInbox } from '../support/smtp-inbox.js';
 void t.test('what the API shows verifies the mails that leave, through a rotation', async (t) => {
   const dns = await openDnsServer(t);
   const inbox = await openSmtpInbox(t);
-  const settings = { SEALPOST_DNS_SERVERS: dns.address, SEALPOST_SMTP_URL: inbox.url, SEALPOST_SPF_MECHANISMS: 'include:_spf.relay.test' };
+  const settings = {
+    SEALPOST_DNS_SERVERS: dns.address,
+    SEALPOST_SMTP_URL: inbox.url,
+    SEALPOST_SPF_MECHANISMS: 'include:_spf.relay.test',
+  };
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
   t.teardown(() => app.stop());
   const set = ({ records }: DomainRecord): void => {
@@ -37,7 +44,10 @@ void t.test('what the API shows verifies the mails that leave, through a rotatio
   t.equal((await post(`${path}/verify`)).status, 'pending');
   set(added);
   const verified = await post(`${path}/verify`);
-  t.same([verified.status, verified.records.map(({ found }) => found)], ['verified', ['right', 'right', 'right', 'right']]);
+  t.same(
+    [verified.status, verified.records.map(({ found }) => found)],
+    ['verified', ['right', 'right', 'right', 'right']],
+  );
   const refused = await app.call('POST', '/api/emails/send', {
     templateId: 'sign-in-code',
     to: [{ email: 'ada@example.com' }],
@@ -82,9 +92,12 @@ void t.test('the records of the return path are shown and looked up where it lie
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
   t.teardown(() => app.stop());
   const returnPathOf = ({ records }: DomainRecord) =>
-    records.flatMap(({ purpose, type, name, value, found }) => (purpose === 'return-path' ? [[type, name, value, found]] : []));
+    records.flatMap(({ purpose, type, name, value, found }) =>
+      purpose === 'return-path' ? [[type, name, value, found]] : [],
+    );
   const add = async (domain: string) => (await app.call<DomainRecord>('POST', '/api/domains', { domain })).body;
-  const verify = async ({ id }: DomainRecord) => (await app.call<DomainRecord>('POST', `/api/domains/${id}/verify`)).body;
+  const verify = async ({ id }: DomainRecord) =>
+    (await app.call<DomainRecord>('POST', `/api/domains/${id}/verify`)).body;
   const added = await add('shop.test');
   t.same(returnPathOf(added), [
     ['MX', 'bounces.shop.test', '10 mx.operator.test', 'unknown'],

@@ -1,4 +1,7 @@
-/** An older and a newer program on one store: the older passes over what it cannot read, and the newer goes on where the older stops. */
+/**
+ * An older and a newer program on one store: the older passes over what it cannot read, and the newer goes on where the
+ * older stops.
+ */
 import t from 'tap';
 import { current, makeCodec, type Codec, type EventVersions } from '../../src/event-log/codec.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
@@ -31,28 +34,42 @@ const healthOf = async (app: TestApp): Promise<Health> => (await app.call<Health
 const listed = async (app: TestApp): Promise<number> =>
   (await app.call<{ meta: { total: number } }>('GET', '/api/emails?status=delivered')).body.meta.total;
 
-await t.test('at what it does not know the older stops, says so, and leaves the read models to the newer', async (t) => {
-  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
-  const logger = memoryLog();
-  const older = await startTestApp({ dataDir, clock, logger, settings: { SEALPOST_ROLES: 'http,project' } });
-  t.teardown(older.stop);
-  const newer = await startTestApp({ dataDir, clock, codec: newerCodec });
-  t.teardown(newer.stop);
-  const first = await newer.send();
-  await newer.whenStatus(first.id, 'delivered', SECOND_MS);
-  await advanceUntil(clock, SECOND_MS, 'the newer keeps the lists', async () => (await listed(newer)) === 1);
-  const stored = await newer.engine.store.readStream(`email-${first.id}`);
-  const { position } = stored.find(({ type }) => type === 'EmailDelivered.v2')!;
-  t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { position, type: 'EmailDelivered.v2' } } });
-  t.match(
-    logger.lines.find(({ message }) => message.includes('newer version')),
-    { fields: { position, storedType: 'EmailDelivered.v2', stream: `email-${first.id}` } },
-  );
-  t.match(await older.call('GET', `/api/emails/${first.id}`), { status: 500, body: { code: 'EVENT_UNKNOWN', message: /newer version/ } });
-  const second = await older.send();
-  await newer.whenStatus(second.id, 'delivered', SECOND_MS);
-  await advanceUntil(clock, SECOND_MS, 'what the older accepts is delivered and listed', async () => (await listed(older)) === 2);
-});
+await t.test(
+  'at what it does not know the older stops, says so, and leaves the read models to the newer',
+  async (t) => {
+    const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+    const logger = memoryLog();
+    const older = await startTestApp({ dataDir, clock, logger, settings: { SEALPOST_ROLES: 'http,project' } });
+    t.teardown(older.stop);
+    const newer = await startTestApp({ dataDir, clock, codec: newerCodec });
+    t.teardown(newer.stop);
+    const first = await newer.send();
+    await newer.whenStatus(first.id, 'delivered', SECOND_MS);
+    await advanceUntil(clock, SECOND_MS, 'the newer keeps the lists', async () => (await listed(newer)) === 1);
+    const stored = await newer.engine.store.readStream(`email-${first.id}`);
+    const { position } = stored.find(({ type }) => type === 'EmailDelivered.v2')!;
+    t.match(await healthOf(older), {
+      status: 'degraded',
+      log: { unknownEvent: { position, type: 'EmailDelivered.v2' } },
+    });
+    t.match(
+      logger.lines.find(({ message }) => message.includes('newer version')),
+      { fields: { position, storedType: 'EmailDelivered.v2', stream: `email-${first.id}` } },
+    );
+    t.match(await older.call('GET', `/api/emails/${first.id}`), {
+      status: 500,
+      body: { code: 'EVENT_UNKNOWN', message: /newer version/ },
+    });
+    const second = await older.send();
+    await newer.whenStatus(second.id, 'delivered', SECOND_MS);
+    await advanceUntil(
+      clock,
+      SECOND_MS,
+      'what the older accepts is delivered and listed',
+      async () => (await listed(older)) === 2,
+    );
+  },
+);
 
 await t.test('a start after a newer program says which event it cannot read, and serves the rest', async (t) => {
   const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
@@ -64,7 +81,9 @@ await t.test('a start after a newer program says which event it cannot read, and
   const logger = memoryLog();
   const older = await startTestApp({ dataDir, clock, logger });
   t.teardown(older.stop);
-  const line = logger.lines.find(({ level, fields }) => level === 'error' && fields['storedType'] === 'EmailDelivered.v2');
+  const line = logger.lines.find(
+    ({ level, fields }) => level === 'error' && fields['storedType'] === 'EmailDelivered.v2',
+  );
   t.match(
     line?.message,
     new RegExp(
@@ -76,44 +95,57 @@ await t.test('a start after a newer program says which event it cannot read, and
   await older.whenStatus(next.id, 'delivered', SECOND_MS);
 });
 
-await t.test('without the newer program one email waits, and lists, scheduled mails and the backlog of all others go on', async (t) => {
-  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
-  const hour = (): string => new Date(clock.now() + 3_600_000).toISOString();
-  const before = await startTestApp({ dataDir, clock });
-  const scheduled = await before.send({ scheduledAt: hour() });
-  await before.whenCaughtUp();
-  await before.stop();
-  // Its read models are those of the older program: nobody has folded what only the newer knows.
-  const between = await startTestApp({
-    dataDir,
-    clock,
-    codec: newerCodec,
-    settings: { SEALPOST_ROLES: 'http,process' },
-  });
-  const theirs = await between.send();
-  await between.whenStatus(theirs.id, 'delivered', SECOND_MS);
-  await between.stop();
+await t.test(
+  'without the newer program one email waits, and lists, scheduled mails and the backlog of all others go on',
+  async (t) => {
+    const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+    const hour = (): string => new Date(clock.now() + 3_600_000).toISOString();
+    const before = await startTestApp({ dataDir, clock });
+    const scheduled = await before.send({ scheduledAt: hour() });
+    await before.whenCaughtUp();
+    await before.stop();
+    // Its read models are those of the older program: nobody has folded what only the newer knows.
+    const between = await startTestApp({
+      dataDir,
+      clock,
+      codec: newerCodec,
+      settings: { SEALPOST_ROLES: 'http,process' },
+    });
+    const theirs = await between.send();
+    await between.whenStatus(theirs.id, 'delivered', SECOND_MS);
+    await between.stop();
 
-  const older = await startTestApp({ dataDir, clock });
-  const later = await older.send({ scheduledAt: hour() });
-  const all = await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50');
-  t.equal(all.status, 200, 'while it gives way, lists are answered');
-  await advanceUntil(clock, 60 * SECOND_MS, 'what is scheduled goes out and is listed', async () => (await listed(older)) === 2);
-  for (const { id } of [scheduled, later]) await older.whenStatus(id, 'delivered', SECOND_MS);
-  t.match(await older.call('GET', `/api/emails/${theirs.id}`), { status: 500, body: { code: 'EVENT_UNKNOWN' } });
-  t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
-  const { data } = (await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50')).body;
-  t.same(new Set(data.map(({ id }) => id)), new Set([scheduled.id, theirs.id, later.id]));
-  await older.whenCaughtUp();
-  t.equal((await compareWithRebuild(emails, older.engine)).difference, undefined, 'a rebuild passes over the same');
-  await older.stop();
+    const older = await startTestApp({ dataDir, clock });
+    const later = await older.send({ scheduledAt: hour() });
+    const all = await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50');
+    t.equal(all.status, 200, 'while it gives way, lists are answered');
+    await advanceUntil(
+      clock,
+      60 * SECOND_MS,
+      'what is scheduled goes out and is listed',
+      async () => (await listed(older)) === 2,
+    );
+    for (const { id } of [scheduled, later]) await older.whenStatus(id, 'delivered', SECOND_MS);
+    t.match(await older.call('GET', `/api/emails/${theirs.id}`), { status: 500, body: { code: 'EVENT_UNKNOWN' } });
+    t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
+    const { data } = (await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50')).body;
+    t.same(new Set(data.map(({ id }) => id)), new Set([scheduled.id, theirs.id, later.id]));
+    await older.whenCaughtUp();
+    t.equal((await compareWithRebuild(emails, older.engine)).difference, undefined, 'a rebuild passes over the same');
+    await older.stop();
 
-  const newer = await startTestApp({ dataDir, clock, codec: newerCodec });
-  t.teardown(newer.stop);
-  await advanceUntil(clock, SECOND_MS, 'the newer makes the read model anew', async () => (await listed(newer)) === 3);
-  await newer.whenCaughtUp();
-  t.match(await compareWithRebuild(emails, newer.engine), { difference: undefined, foldedByNewer: undefined });
-  const seen = (await newer.engine.readModels.inspect(emails.name, emails.collections))!;
-  t.equal((await seen.live.checkpoint()).passedOver, undefined);
-  await seen.close();
-});
+    const newer = await startTestApp({ dataDir, clock, codec: newerCodec });
+    t.teardown(newer.stop);
+    await advanceUntil(
+      clock,
+      SECOND_MS,
+      'the newer makes the read model anew',
+      async () => (await listed(newer)) === 3,
+    );
+    await newer.whenCaughtUp();
+    t.match(await compareWithRebuild(emails, newer.engine), { difference: undefined, foldedByNewer: undefined });
+    const seen = (await newer.engine.readModels.inspect(emails.name, emails.collections))!;
+    t.equal((await seen.live.checkpoint()).passedOver, undefined);
+    await seen.close();
+  },
+);

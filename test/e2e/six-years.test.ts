@@ -1,4 +1,7 @@
-/** Six years of one instance, line by line of docs/retention.md: when its time is over nothing of it is left, and rebuild, comparison and verification hold. */
+/**
+ * Six years of one instance, line by line of docs/retention.md: when its time is over nothing of it is left, and
+ * rebuild, comparison and verification hold.
+ */
 import t, { type Test } from 'tap';
 import { DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
 import { makeProjections } from '../../src/projections/index.js';
@@ -35,7 +38,11 @@ const SUBSCRIPTIONS = '/api/v1/webhook-subscriptions';
 
 const post = async <Body>(t: Test, { app }: World, path: string, body: unknown): Promise<Body> => {
   const answer = await app.call<Body>('POST', path, body);
-  t.match(answer.status, /^20[01]$/, `${path} is answered ${answer.status}: ${answer.status < 300 ? '' : answer.text.slice(0, 300)}`);
+  t.match(
+    answer.status,
+    /^20[01]$/,
+    `${path} is answered ${answer.status}: ${answer.status < 300 ? '' : answer.text.slice(0, 300)}`,
+  );
   return answer.body;
 };
 
@@ -52,7 +59,14 @@ const attachmentOfMark = (mark: string) => ({
   content: Buffer.from(`${mark} attached `.repeat(50)).toString('base64'),
 });
 
-type Made = Readonly<{ sent: string; deleted: string; document: string; batch: string; webhook: string; domain: string }>;
+type Made = Readonly<{
+  sent: string;
+  deleted: string;
+  document: string;
+  batch: string;
+  webhook: string;
+  domain: string;
+}>;
 
 /** Everything of which the documentation has a line. */
 const make = async (t: Test, world: World, hook: string): Promise<Made> => {
@@ -94,14 +108,23 @@ const make = async (t: Test, world: World, hook: string): Promise<Made> => {
     const { body } = await app.call<{ status: string }>('GET', `/api/emails/batch/${batch}/status`);
     return body.status === 'completed';
   });
-  const asset = await post<{ id: string }>(t, world, '/api/assets', { filename: `${marks.asset}.png`, content: png.toString('base64') });
+  const asset = await post<{ id: string }>(t, world, '/api/assets', {
+    filename: `${marks.asset}.png`,
+    content: png.toString('base64'),
+  });
   const template = await post<{ id: string }>(t, world, '/api/templates', {
     slug: marks.template.toLowerCase(),
     name: marks.template,
     subject: marks.template,
     variables: [],
     schema: {
-      sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: `<p>${marks.template}</p>` }] }],
+      sections: [
+        {
+          id: 'main',
+          type: 'main',
+          components: [{ id: 'text', type: 'rich-text', content: `<p>${marks.template}</p>` }],
+        },
+      ],
     },
   });
   const domain = await post<{ id: string }>(t, world, '/api/domains', { domain: `${marks.domain}.example` });
@@ -113,12 +136,22 @@ const make = async (t: Test, world: World, hook: string): Promise<Made> => {
     `/api/emails/${deleted.id}`,
   ])
     t.equal((await app.call('DELETE', path)).status, 200, path);
-  return { sent: sent.id, deleted: deleted.id, document: document.id, batch, webhook: subscription.id, domain: domain.id };
+  return {
+    sent: sent.id,
+    deleted: deleted.id,
+    document: document.id,
+    batch,
+    webhook: subscription.id,
+    domain: domain.id,
+  };
 };
 
 /** Opens the mail as a recipient does. */
 const open = async (t: Test, { app, clock }: World, sent: string): Promise<void> => {
-  const { body: listed } = await app.call<{ data: { id: string; subject: string }[] }>('GET', '/mailbox/messages?limit=100');
+  const { body: listed } = await app.call<{ data: { id: string; subject: string }[] }>(
+    'GET',
+    '/mailbox/messages?limit=100',
+  );
   const mail = listed.data.find(({ subject }) => subject.startsWith(marks.sent));
   const { body } = await app.call<{ html: string }>('GET', `/mailbox/messages/${mail?.id}`);
   const [, pixel = ''] = /(\/t\/o\/[^"?]+)/.exec(body.html) ?? [];
@@ -154,7 +187,10 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
   await advanceUntil(clock, 1_000, 'the endpoint has heard of all', () => receiver.received().length >= 6);
   // Five emails, one opening, one bulk send; of the deleted email it may be recorded that nothing was posted.
   await advanceUntil(clock, 1_000, 'what it answered is recorded', async () => {
-    const { body } = await world.app.call<{ deliveries: unknown[] }>('GET', `${SUBSCRIPTIONS}/${made.webhook}/deliveries`);
+    const { body } = await world.app.call<{ deliveries: unknown[] }>(
+      'GET',
+      `${SUBSCRIPTIONS}/${made.webhook}/deliveries`,
+    );
     return body.deliveries.length >= 7;
   });
   const before = await opened(world);
@@ -172,7 +208,12 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     const file = isEmbedded ? cutOff(dataDir) : undefined;
     await clock.advance(25 * HOUR_MS);
     if (file !== undefined)
-      await advanceUntil(clock, 60_000, 'it is removed', () => !filesIn(dataDir, 'files').some((one) => one.endsWith('cut-off')));
+      await advanceUntil(
+        clock,
+        60_000,
+        'it is removed',
+        () => !filesIn(dataDir, 'files').some((one) => one.endsWith('cut-off')),
+      );
     t.equal((await due(world))['files'], 0);
   });
 
@@ -194,9 +235,13 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     t.match(await world.app.email(made.sent), { archived: true, subject: null });
     for (const mark of [marks.sent, marks.batch, marks.visitor, marks.answer, marks.document, marks.asset, marks.team])
       await assertGone(t, world, mark);
-    // What templates, subscriptions and domains are called stands in the log in clear, so bytes of it may stand in read models, too.
+    // What templates, subscriptions and domains are called stands in the log in clear, so bytes of it may stand in read
+    // models, too.
     for (const mark of [marks.template, marks.webhook, marks.domain]) await assertGone(t, world, mark, inClear);
-    const { body } = await world.app.call<{ deliveries: unknown[] }>('GET', `${SUBSCRIPTIONS}/${made.webhook}/deliveries`);
+    const { body } = await world.app.call<{ deliveries: unknown[] }>(
+      'GET',
+      `${SUBSCRIPTIONS}/${made.webhook}/deliveries`,
+    );
     t.same(body.deliveries, []);
     t.same(await figuresOf(world), figures);
     await assertSound(t, world, 'after a month');
@@ -213,7 +258,9 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     await clock.advance(10 * 60_000);
     t.match(await due(world), { archivedEmails: 0, bulkSends: 0 });
     t.match(await world.app.email(made.sent), { archived: true, status: 'delivered' });
-    t.match((await world.app.call('GET', `/api/emails/batch/${made.batch}/status`)).body, { batchName: marks.batchName });
+    t.match((await world.app.call('GET', `/api/emails/batch/${made.batch}/status`)).body, {
+      batchName: marks.batchName,
+    });
     const { body } = await world.app.call<{ meta: { total: number } }>('GET', '/api/emails');
     t.equal(body.meta.total, 4);
   });
@@ -225,7 +272,8 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     world = await begin(whole, { dataDir, clock, settings });
     await walkTo(world, 30 + 1_826 + 2);
     await settle(world, 'archivedEmails', 'bulkSends');
-    for (const id of [made.sent, made.document]) t.equal((await world.app.call('GET', `/api/emails/${id}`)).status, 404);
+    for (const id of [made.sent, made.document])
+      t.equal((await world.app.call('GET', `/api/emails/${id}`)).status, 404);
     t.equal((await world.app.call('GET', `/api/emails/batch/${made.batch}/status`)).status, 404);
     t.match((await world.app.call('GET', '/api/emails')).body, { data: [], meta: { total: 0 } });
     t.match((await world.app.call('GET', '/api/emails/batches')).body, { data: [] });
@@ -242,7 +290,8 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
       'nothing is left to go',
     );
     await assertSound(t, world, 'after six years');
-    for (const projection of makeProjections(world.app.engine.limits)) await rebuildProjection(projection, world.app.engine);
+    for (const projection of makeProjections(world.app.engine.limits))
+      await rebuildProjection(projection, world.app.engine);
     await assertSound(t, world, 'after a rebuild');
     await assertGone(t, world, marks.batchName, inClear);
     t.same(await figuresOf(world), figures, 'the daily summaries are those of the first month');

@@ -1,4 +1,7 @@
-/** What the test of six years looks at after each step: bytes of every file, what can still be opened, and what would go. */
+/**
+ * What the test of six years looks at after each step: bytes of every file, what can still be opened, and what would
+ * go.
+ */
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -31,7 +34,12 @@ export const marks = {
   team: 'Thimphu',
 } as const;
 
-export type World = Readonly<{ app: TestApp; clock: FakeClock; dataDir: string; settings: Readonly<Record<string, string>> }>;
+export type World = Readonly<{
+  app: TestApp;
+  clock: FakeClock;
+  dataDir: string;
+  settings: Readonly<Record<string, string>>;
+}>;
 
 /** Every event of the log with all of it that can still be opened. */
 export const opened = async ({ app }: World): Promise<string> => {
@@ -40,7 +48,10 @@ export const opened = async ({ app }: World): Promise<string> => {
     texts.push(JSON.stringify(events.map(({ event }) => event)));
     const answers = events.flatMap(({ event }) =>
       event.type === 'WebhookAttempted'
-        ? event.data.outcomes.map((outcome, at) => ({ item: deliveryListing(outcome), answer: event.sealed?.answers[at] }))
+        ? event.data.outcomes.map((outcome, at) => ({
+            item: deliveryListing(outcome),
+            answer: event.sealed?.answers[at],
+          }))
         : [],
     );
     texts.push(JSON.stringify(await withAnswers(app.engine.keys, answers)));
@@ -51,7 +62,10 @@ export const opened = async ({ app }: World): Promise<string> => {
 /** Files in which the clear part of the log may be found for ever. */
 export const inClear = ['/events.db', '/documents.'];
 
-/** Asserts that the mark cannot be decrypted in the log and is in no file; `but`: files that keep it according to the documentation. */
+/**
+ * Asserts that the mark cannot be decrypted in the log and is in no file; `but`: files that keep it according to the
+ * documentation.
+ */
 export const assertGone = async (t: Test, world: World, mark: string, but: readonly string[] = []): Promise<void> => {
   const left = () => traces(world.dataDir, mark).filter((file) => !but.some((kept) => file.startsWith(kept)));
   await eventually(`nothing of ${mark} is left in any file`, () => left().length === 0).catch(() => {});
@@ -76,7 +90,10 @@ export const due = async ({ app, clock }: World): Promise<Readonly<Record<string
   return Object.fromEntries(lines.map(({ name, due: count }) => [name, count]));
 };
 
-/** Lets the workers do what has become due. A bus on a server keeps its pauses in real time, whatever the clock of the test says. */
+/**
+ * Lets the workers do what has become due. A bus on a server keeps its pauses in real time, whatever the clock of the
+ * test says.
+ */
 export const settle = (world: World, ...names: readonly string[]): Promise<boolean> => {
   const gone = async (): Promise<boolean> => {
     const now = await due(world);
@@ -95,7 +112,12 @@ const person = { email: 'ada@example.com', password: 'a pelican in the rain', na
 
 /** A team beside the first, with something in it; its owner deletes it. */
 export const makeDeletedTeam = async ({ app }: World): Promise<void> => {
-  const call = async (method: 'POST' | 'DELETE', path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
+  const call = async (
+    method: 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ) => {
     const { status, body: answer, text } = await app.call(method, path, body, headers);
     if (status >= 300) throw new Error(`${path} is answered ${status} ${text}`);
     return answer;
@@ -103,7 +125,12 @@ export const makeDeletedTeam = async ({ app }: World): Promise<void> => {
   await call('POST', '/api/auth/register', person, { authorization: '' });
   const { accessToken } = await call('POST', '/api/auth/login', { email: person.email, password: person.password });
   const signedIn = { authorization: `Bearer ${String(accessToken)}` };
-  const { id } = await call('POST', '/api/teams', { name: 'Market', defaultFrom: { email: 'market@example.com' } }, signedIn);
+  const { id } = await call(
+    'POST',
+    '/api/teams',
+    { name: 'Market', defaultFrom: { email: 'market@example.com' } },
+    signedIn,
+  );
   const inTeam = { ...signedIn, 'x-team-id': String(id) };
   await call('POST', '/api/suppressions', { email: `${marks.team}-not@private.example` }, inTeam);
   await call('POST', '/api/assets', { filename: `${marks.team}.png`, content: png.toString('base64') }, inTeam);
@@ -124,6 +151,9 @@ export const cutOff = (dataDir: string): string => {
 /** What the daily summaries say of the first month. */
 export const figuresOf = async ({ app }: World): Promise<unknown> => {
   await app.whenCaughtUp();
-  const { body } = await app.call<{ totals: unknown }>('GET', '/api/analytics/overview?startDate=2026-01-01&endDate=2026-01-31');
+  const { body } = await app.call<{ totals: unknown }>(
+    'GET',
+    '/api/analytics/overview?startDate=2026-01-01&endDate=2026-01-31',
+  );
   return body.totals;
 };

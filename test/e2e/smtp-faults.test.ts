@@ -43,7 +43,9 @@ const setUp = async (t: Test, script?: SmtpScript): Promise<Setup> => {
 };
 
 const attempted = (app: TestApp, id: string, attempts: number) =>
-  app.email(id).then((record) => record.attempts.filter(({ endedAt }) => endedAt !== null).length === attempts && record);
+  app
+    .email(id)
+    .then((record) => record.attempts.filter(({ endedAt }) => endedAt !== null).length === attempts && record);
 
 await t.test('accepted: one attempt, sent, the mail arrives under its Message-ID', async (t) => {
   const { app, sink } = await setUp(t);
@@ -162,28 +164,38 @@ await t.test('some recipients refused: each has its state, and only those who wa
   );
 });
 
-await t.test('one of two has it: record and list say that the other has not, and a retry sends to that one alone', async (t) => {
-  let refusals = 0;
-  const { app, sink } = await setUp(t, ({ step, address }) =>
-    step === 'rcpt' && address === 'bo@example.com' && (refusals += 1) === 1 ? reply('554 5.7.1 policy says no') : undefined,
-  );
-  const { id } = await app.send({ to: [{ email: 'ada@example.com' }, { email: 'bo@example.com' }] });
-  t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 1);
-  await app.whenCaughtUp();
-  t.match(await app.call('GET', '/api/emails'), { body: { data: [{ id, status: 'sent', failedRecipients: 1 }] } });
-  t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 200, body: { retryCount: 1 } });
-  t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 0);
-  t.same(
-    sink.accepted().map(({ envelope }) => envelope.to),
-    [['ada@example.com'], ['bo@example.com']],
-  );
-});
+await t.test(
+  'one of two has it: record and list say that the other has not, and a retry sends to that one alone',
+  async (t) => {
+    let refusals = 0;
+    const { app, sink } = await setUp(t, ({ step, address }) =>
+      step === 'rcpt' && address === 'bo@example.com' && (refusals += 1) === 1
+        ? reply('554 5.7.1 policy says no')
+        : undefined,
+    );
+    const { id } = await app.send({ to: [{ email: 'ada@example.com' }, { email: 'bo@example.com' }] });
+    t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 1);
+    await app.whenCaughtUp();
+    t.match(await app.call('GET', '/api/emails'), { body: { data: [{ id, status: 'sent', failedRecipients: 1 }] } });
+    t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 200, body: { retryCount: 1 } });
+    t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 0);
+    t.same(
+      sink.accepted().map(({ envelope }) => envelope.to),
+      [['ada@example.com'], ['bo@example.com']],
+    );
+  },
+);
 
 await t.test('all recipients refused for good: one for the mailbox, one for us, is failed', async (t) => {
   const { app } = await setUp(t, ({ step, address }) =>
-    step !== 'rcpt' ? undefined : reply(address === 'gone@example.com' ? '550 5.1.1 no such user' : '554 5.7.1 relaying denied'),
+    step !== 'rcpt'
+      ? undefined
+      : reply(address === 'gone@example.com' ? '550 5.1.1 no such user' : '554 5.7.1 relaying denied'),
   );
-  const record = await app.whenStatus((await app.send({ to: [{ email: 'gone@example.com' }, { email: 'ada@example.com' }] })).id, 'failed');
+  const record = await app.whenStatus(
+    (await app.send({ to: [{ email: 'gone@example.com' }, { email: 'ada@example.com' }] })).id,
+    'failed',
+  );
   t.same(
     record.recipients.map(({ status }) => status),
     ['bounced', 'failed'],
@@ -203,33 +215,40 @@ await t.test('attempts spent: failed; the retry endpoint starts anew', async (t)
   t.equal((await app.whenStatus(id, 'sent', STEP_MS)).attempts.length, 4);
 });
 
-await t.test('the host is down: the mail is held and spends no attempt, however often the host is asked, and health tells', async (t) => {
-  const clock = fakeClock();
-  const port = await refusedPort();
-  const app = await startTestApp({
-    dataDir: temporaryDirectory(t),
-    isFounded: true,
-    clock,
-    settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
-  });
-  t.teardown(() => app.stop());
-  const { id } = await app.send();
-  await eventually('the mail says why it waits', async () => (await app.email(id)).recipients[0]!.rule === 'connection-refused');
-  for (let passedMs = 0; passedMs < FIRST_DELAY_MS + 2 * SECOND_DELAY_MS; passedMs += STEP_MS) await clock.advance(STEP_MS);
-  const record = await app.email(id);
-  t.equal(record.status, 'queued');
-  t.same(record.attempts, []);
-  t.equal(record.recipients[0]!.rule, 'connection-refused');
-  const health = () => app.call('GET', '/health/ready');
-  t.match(await health(), { status: 200, body: { status: 'degraded', reasons: [{ code: 'RELAY_AWAY' }] } });
-  const relay = await openSmtpScript({ port });
-  t.teardown(() => relay.close());
-  await app.whenStatus(id, 'sent', STEP_MS);
-  await advanceUntil(clock, STEP_MS, 'the relay is no reason any more', async () => {
-    const { body } = await health();
-    return (body as { status: string }).status === 'ready';
-  });
-});
+await t.test(
+  'the host is down: the mail is held and spends no attempt, however often the host is asked, and health tells',
+  async (t) => {
+    const clock = fakeClock();
+    const port = await refusedPort();
+    const app = await startTestApp({
+      dataDir: temporaryDirectory(t),
+      isFounded: true,
+      clock,
+      settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
+    });
+    t.teardown(() => app.stop());
+    const { id } = await app.send();
+    await eventually(
+      'the mail says why it waits',
+      async () => (await app.email(id)).recipients[0]!.rule === 'connection-refused',
+    );
+    for (let passedMs = 0; passedMs < FIRST_DELAY_MS + 2 * SECOND_DELAY_MS; passedMs += STEP_MS)
+      await clock.advance(STEP_MS);
+    const record = await app.email(id);
+    t.equal(record.status, 'queued');
+    t.same(record.attempts, []);
+    t.equal(record.recipients[0]!.rule, 'connection-refused');
+    const health = () => app.call('GET', '/health/ready');
+    t.match(await health(), { status: 200, body: { status: 'degraded', reasons: [{ code: 'RELAY_AWAY' }] } });
+    const relay = await openSmtpScript({ port });
+    t.teardown(() => relay.close());
+    await app.whenStatus(id, 'sent', STEP_MS);
+    await advanceUntil(clock, STEP_MS, 'the relay is no reason any more', async () => {
+      const { body } = await health();
+      return (body as { status: string }).status === 'ready';
+    });
+  },
+);
 
 await t.test('a host that hangs is given up by the mailer after its silence', async (t) => {
   const sink = await openSmtpScript({ script: at('message', hang) });

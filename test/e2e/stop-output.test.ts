@@ -16,9 +16,16 @@ const ENDS_WITHIN_MS = 60_000;
 
 type Output = number | 'pipe' | 'ignore';
 
-const serve = async (t: Tap, [stdout, stderr]: readonly [Output, Output]): Promise<Readonly<{ child: ChildProcess; base: string }>> => {
+const serve = async (
+  t: Tap,
+  [stdout, stderr]: readonly [Output, Output],
+): Promise<Readonly<{ child: ChildProcess; base: string }>> => {
   const port = await freePort();
-  const env = environmentOf({ PORT: String(port), SEALPOST_DATA_DIR: temporaryDirectory(t), SEALPOST_LOG_LEVEL: 'debug' });
+  const env = environmentOf({
+    PORT: String(port),
+    SEALPOST_DATA_DIR: temporaryDirectory(t),
+    SEALPOST_LOG_LEVEL: 'debug',
+  });
   delete env['NODE_OPTIONS'];
   const child = spawn(process.execPath, [mainFile, 'serve'], { env, stdio: ['ignore', stdout, stderr] });
   t.teardown(() => child.kill('SIGKILL'));
@@ -35,7 +42,10 @@ const makeLines = async (base: string): Promise<void> => {
   for (let count = 0; count < 80; count += 1) await (await fetch(`${base}/api/emails`)).arrayBuffer();
 };
 
-const stopped = async (child: ChildProcess, signal: NodeJS.Signals): Promise<readonly [number | null, NodeJS.Signals | null]> => {
+const stopped = async (
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+): Promise<readonly [number | null, NodeJS.Signals | null]> => {
   child.kill(signal);
   await eventually('it ends', () => child.exitCode !== null || child.signalCode !== null, ENDS_WITHIN_MS);
   return [child.exitCode, child.signalCode];
@@ -64,7 +74,8 @@ void t.test('a signal during the start stops the service when it has started', a
   });
   t.teardown(() => child.kill('SIGKILL'));
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
   await eventually('it starts', () => existsSync(join(dataDir, 'service.lock')));
   t.same(await stopped(child, 'SIGTERM'), [0, null]);
   t.notMatch(said, /is running|sealpost:/);
@@ -81,33 +92,43 @@ void t.test('the reader of standard output does not read (EAGAIN)', async (t) =>
   t.same(await stopped(child, 'SIGHUP'), [0, null]);
 });
 
-void t.test('the disk behind standard output and standard error is full (ENOSPC)', { skip: !existsSync('/dev/full') }, async (t) => {
-  const fd = openSync('/dev/full', 'w');
-  t.teardown(() => closeSync(fd));
-  const { child, base } = await serve(t, [fd, fd]);
-  await makeLines(base);
-  t.ok((await fetch(`${base}/health/live`)).ok, 'it goes on');
-  t.same(await stopped(child, 'SIGQUIT'), [0, null]);
-});
+void t.test(
+  'the disk behind standard output and standard error is full (ENOSPC)',
+  { skip: !existsSync('/dev/full') },
+  async (t) => {
+    const fd = openSync('/dev/full', 'w');
+    t.teardown(() => closeSync(fd));
+    const { child, base } = await serve(t, [fd, fd]);
+    await makeLines(base);
+    t.ok((await fetch(`${base}/health/live`)).ok, 'it goes on');
+    t.same(await stopped(child, 'SIGQUIT'), [0, null]);
+  },
+);
 
-void t.test('a thread that hangs in a system call does not keep the process, and handlers of its end run', async (t) => {
-  const fifo = join(temporaryDirectory(t), 'fifo');
-  execFileSync('mkfifo', [fifo]);
-  const program = `
+void t.test(
+  'a thread that hangs in a system call does not keep the process, and handlers of its end run',
+  async (t) => {
+    const fifo = join(temporaryDirectory(t), 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const program = `
     import { open } from 'node:fs';
     import { endProcess } from '${new URL('../../src/cli/core/end.js', import.meta.url).href}';
     process.on('exit', (code) => console.log('exit', code));
     open('${fifo}', 'r', () => {});
     await endProcess(7);`;
-  const env = environmentOf({});
-  delete env['NODE_OPTIONS'];
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  t.teardown(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await eventually('it ends', () => child.exitCode !== null || child.signalCode !== null, ENDS_WITHIN_MS);
-  t.same([child.exitCode, child.signalCode, said], [7, null, 'exit 7\n']);
-});
+    const env = environmentOf({});
+    delete env['NODE_OPTIONS'];
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await eventually('it ends', () => child.exitCode !== null || child.signalCode !== null, ENDS_WITHIN_MS);
+    t.same([child.exitCode, child.signalCode, said], [7, null, 'exit 7\n']);
+  },
+);
 
 const fillPipe = (fd: number): void => {
   const page = Buffer.alloc(4_096, 'x');

@@ -1,4 +1,6 @@
-/** SIGTERM while mails are under way: what is in a dialogue is finished and recorded, the rest waits for the next start. */
+/**
+ * SIGTERM while mails are under way: what is in a dialogue is finished and recorded, the rest waits for the next start.
+ */
 import { connect } from 'node:net';
 import t from 'tap';
 import { sendBody, startTestApp } from '../support/app.js';

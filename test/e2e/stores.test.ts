@@ -1,4 +1,7 @@
-/** Stores that do not belong together, are older than others, are missing or damaged: a start says so, and loses nothing by itself. */
+/**
+ * Stores that do not belong together, are older than others, are missing or damaged: a start says so, and loses nothing
+ * by itself.
+ */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -27,7 +30,9 @@ const headers = { authorization: `Bearer ${apiKey}` };
 const repair = (dataDir: string, ...args: readonly string[]) => runCommand(['repair', ...args], settingsOf(dataDir));
 
 const totals = async (base: string, query = ''): Promise<number> => {
-  const answer = (await (await fetch(`${base}/api/emails?${query}`, { headers })).json()) as { meta: { total: number } };
+  const answer = (await (await fetch(`${base}/api/emails?${query}`, { headers })).json()) as {
+    meta: { total: number };
+  };
   return answer.meta.total;
 };
 
@@ -54,16 +59,28 @@ await t.test(
       dataDir,
       /events\.db ends at position \d+, but .* has seen it up to position \d+: .*sealpost repair log --accept-loss/,
     );
-    t.match(await runCommand(['key', 'create', '--name', 'x'], settingsOf(dataDir)), { code: 1, stderr: /ends at position/ });
+    t.match(await runCommand(['key', 'create', '--name', 'x'], settingsOf(dataDir)), {
+      code: 1,
+      stderr: /ends at position/,
+    });
     t.match(await repair(dataDir, 'log'), { code: 1, stderr: /without --accept-loss nothing is given up/ });
-    t.match(await repair(dataDir, 'keys', '--accept-loss'), { code: 1, stderr: /this comes first: .*ends at position/ });
-    t.match(await repair(dataDir, 'log', '--accept-loss'), { code: 0, stdout: /events up to position \d+ are given up; the log says so/ });
+    t.match(await repair(dataDir, 'keys', '--accept-loss'), {
+      code: 1,
+      stderr: /this comes first: .*ends at position/,
+    });
+    t.match(await repair(dataDir, 'log', '--accept-loss'), {
+      code: 0,
+      stdout: /events up to position \d+ are given up; the log says so/,
+    });
     const events = await storedNow(dataDir);
     t.equal(countOf(events, 'LossAccepted'), 1);
     t.equal(countOf(events, 'EmailFailed'), 0);
     const server = await startOn(t, dataDir);
     await eventually('the list is that of the log', async () => (await totals(server.base)) === MAILS);
-    await eventually('what the log has still waits for the relay', async () => (await totals(server.base, 'status=queued')) === MAILS);
+    await eventually(
+      'what the log has still waits for the relay',
+      async () => (await totals(server.base, 'status=queued')) === MAILS,
+    );
   },
 );
 
@@ -89,7 +106,9 @@ await t.test('keys that are missing: no mail fails, and all go on where they are
   await isRefused(
     t,
     dataDir,
-    new RegExp(`keys\\.db is missing or empty, and the keys of ${2 * MAILS} emails .*sealpost repair keys --accept-loss`),
+    new RegExp(
+      `keys\\.db is missing or empty, and the keys of ${2 * MAILS} emails .*sealpost repair keys --accept-loss`,
+    ),
   );
   t.equal(countOf(await storedNow(dataDir), 'EmailFailed'), 0);
   exchangeStore(dataDir, 'keys.db', newest);
@@ -97,29 +116,39 @@ await t.test('keys that are missing: no mail fails, and all go on where they are
   await eventually('all wait for the relay', async () => (await totals(server.base, 'status=queued')) === 2 * MAILS);
 });
 
-await t.test('keys older than the log: what has none is counted, and fails only where its loss is accepted', async (t) => {
-  const dataDir = copyOf(t, newest);
-  exchangeStore(dataDir, 'keys.db', old);
-  await isRefused(
-    t,
-    dataDir,
-    new RegExp(`keys\\.db is older than the log: it has seen it up to position \\d+, and the keys of ${MAILS} emails`),
-  );
-  t.equal(countOf(await storedNow(dataDir), 'EmailFailed'), 0);
-  t.match(await repair(dataDir, 'keys', '--accept-loss'), {
-    code: 0,
-    stdout: new RegExp(`The keys of ${MAILS} emails or assets are given up`),
-  });
-  const events = await storedNow(dataDir);
-  t.equal(countOf(events, 'EmailFailed'), MAILS);
-  t.equal(countOf(events, 'LossAccepted'), 1);
-  const server = await startOn(t, dataDir);
-  await eventually('the list says so', async () => (await totals(server.base, 'status=failed')) === MAILS);
-  await eventually('the others wait', async () => (await totals(server.base, 'status=queued')) === MAILS);
-  t.match(await (await fetch(`${server.base}/api/emails/${ids.at(-1)}`, { headers })).json(), { failureReason: 'content-lost' });
-  const retried = await fetch(`${server.base}/api/emails/${ids.at(-1)}/retry`, { method: 'POST', headers });
-  t.match({ status: retried.status, body: await retried.json() }, { status: 400, body: { code: 'EMAIL_NOT_RETRYABLE' } });
-});
+await t.test(
+  'keys older than the log: what has none is counted, and fails only where its loss is accepted',
+  async (t) => {
+    const dataDir = copyOf(t, newest);
+    exchangeStore(dataDir, 'keys.db', old);
+    await isRefused(
+      t,
+      dataDir,
+      new RegExp(
+        `keys\\.db is older than the log: it has seen it up to position \\d+, and the keys of ${MAILS} emails`,
+      ),
+    );
+    t.equal(countOf(await storedNow(dataDir), 'EmailFailed'), 0);
+    t.match(await repair(dataDir, 'keys', '--accept-loss'), {
+      code: 0,
+      stdout: new RegExp(`The keys of ${MAILS} emails or assets are given up`),
+    });
+    const events = await storedNow(dataDir);
+    t.equal(countOf(events, 'EmailFailed'), MAILS);
+    t.equal(countOf(events, 'LossAccepted'), 1);
+    const server = await startOn(t, dataDir);
+    await eventually('the list says so', async () => (await totals(server.base, 'status=failed')) === MAILS);
+    await eventually('the others wait', async () => (await totals(server.base, 'status=queued')) === MAILS);
+    t.match(await (await fetch(`${server.base}/api/emails/${ids.at(-1)}`, { headers })).json(), {
+      failureReason: 'content-lost',
+    });
+    const retried = await fetch(`${server.base}/api/emails/${ids.at(-1)}/retry`, { method: 'POST', headers });
+    t.match(
+      { status: retried.status, body: await retried.json() },
+      { status: 400, body: { code: 'EMAIL_NOT_RETRYABLE' } },
+    );
+  },
+);
 
 await t.test('keys that lack only from where was called in a month: the start says it and goes on', async (t) => {
   const dataDir = copyOf(t, newest);
@@ -127,15 +156,26 @@ await t.test('keys that lack only from where was called in a month: the start sa
   const server = await startOn(t, dataDir);
   const made = async (base: string, name: string): Promise<number> => {
     const body = JSON.stringify({ name, permissions: ['emails:read'] });
-    return (await fetch(`${base}/api/api-keys`, { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } }))
-      .status;
+    return (
+      await fetch(`${base}/api/api-keys`, {
+        method: 'POST',
+        body,
+        headers: { ...headers, 'content-type': 'application/json' },
+      })
+    ).status;
   };
   t.equal(await made(server.base, 'before'), 201);
   await server.end('SIGTERM');
   exchangeStore(dataDir, 'keys.db', before);
   const examined = await runCommand(['doctor'], settingsOf(dataDir, { SEALPOST_SMTP_URL: 'mailbox:' }));
-  t.match(examined, { code: 0, stdout: /WARNING stores: .*What is lost is from where 1 person or team called in a month/ });
-  t.match(examined.stdout, /WARNING keys: 1 key is missing by which the audit log tells from where was called, and no other/);
+  t.match(examined, {
+    code: 0,
+    stdout: /WARNING stores: .*What is lost is from where 1 person or team called in a month/,
+  });
+  t.match(
+    examined.stdout,
+    /WARNING keys: 1 key is missing by which the audit log tells from where was called, and no other/,
+  );
   t.notMatch(examined.stdout, /FAULT/);
   const { printed, base, end } = await startOn(t, dataDir, { SEALPOST_LOG_LEVEL: 'warn' });
   await printed(/What is lost is from where 1 person or team called/);
@@ -154,7 +194,9 @@ await t.test('files that are missing or older than the log', async (t) => {
   await isRefused(
     t,
     dataDir,
-    new RegExp(`files is older than the log: it has seen it up to position \\d+, and ${MAILS} files that the log names`),
+    new RegExp(
+      `files is older than the log: it has seen it up to position \\d+, and ${MAILS} files that the log names`,
+    ),
   );
   t.match(await repair(dataDir, 'files', '--accept-loss'), { code: 0, stdout: `${MAILS} files are given up` });
   await startOn(t, dataDir);
@@ -224,7 +266,11 @@ await t.test('a store that cannot note where the log ends refuses no start', asy
 await t.test('nothing to repair: nothing is changed', async (t) => {
   const dataDir = copyOf(t, newest);
   for (const store of ['log', 'keys', 'files'])
-    t.match(await repair(dataDir, store, '--accept-loss'), { code: 0, stdout: /There is nothing to repair here/ }, store);
+    t.match(
+      await repair(dataDir, store, '--accept-loss'),
+      { code: 0, stdout: /There is nothing to repair here/ },
+      store,
+    );
   t.equal(countOf(await storedNow(dataDir), 'LossAccepted'), 0);
   t.match(await repair(dataDir, 'everything'), { code: 1, stderr: /everything is no store/ });
   await startOn(t, dataDir);

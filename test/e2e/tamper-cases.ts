@@ -1,6 +1,18 @@
 /** The ways to tamper with a log, each with the first event that must be named. */
 import type { Finding, NotedRoot } from '../../src/event-log/verification.js';
-import { at, ended, hashed, insert, rehash, reseal, rowsOf, sealOver, shift, type Database, type Row } from './tamper-tools.js';
+import {
+  at,
+  ended,
+  hashed,
+  insert,
+  rehash,
+  reseal,
+  rowsOf,
+  sealOver,
+  shift,
+  type Database,
+  type Row,
+} from './tamper-tools.js';
 
 export type Case = Readonly<{
   name: string;
@@ -16,7 +28,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       name: 'changed data',
       tamper: (database) => {
         const { position, data } = at(database, victim(), 0);
-        database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
+        database
+          .prepare('UPDATE events SET data = ? WHERE position = ?')
+          .run(data.replace('"normal"', '"low"'), position);
         return { position, kind: 'changed' };
       },
     },
@@ -41,7 +55,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       name: 'changed metadata',
       tamper: (database) => {
         const { position, metadata } = at(database, victim(), 1);
-        database.prepare('UPDATE events SET metadata = ? WHERE position = ?').run(metadata.replace('processor:', 'apiKey:'), position);
+        database
+          .prepare('UPDATE events SET metadata = ? WHERE position = ?')
+          .run(metadata.replace('processor:', 'apiKey:'), position);
         return { position, kind: 'changed' };
       },
     },
@@ -133,7 +149,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       tamper: (database) => {
         const last = rowsOf(database, victim()).at(-1)!;
         const other = rowsOf(database, emails[0]!);
-        database.prepare('UPDATE events SET stream = ?, revision = ? WHERE position = ?').run(emails[0], other.length, last.position);
+        database
+          .prepare('UPDATE events SET stream = ?, revision = ? WHERE position = ?')
+          .run(emails[0], other.length, last.position);
         return { position: last.position, kind: 'changed' };
       },
     },
@@ -141,7 +159,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       name: 'a whole stream under another name',
       tamper: (database) => {
         const { position } = at(database, victim(), 0);
-        database.prepare('UPDATE events SET stream = ? WHERE stream = ?').run('email-00000000-0000-4000-8000-000000000000', victim());
+        database
+          .prepare('UPDATE events SET stream = ? WHERE stream = ?')
+          .run('email-00000000-0000-4000-8000-000000000000', victim());
         return { position, kind: 'changed' };
       },
     },
@@ -163,10 +183,15 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
         const second = at(database, victim(), 0).position;
         const rows = rowsOf(database).filter(({ stream }) => stream === emails[0] || stream === victim());
         const places = rows.map(({ position }) => position);
-        const swapped = [...rows.filter(({ stream }) => stream === victim()), ...rows.filter(({ stream }) => stream === emails[0])];
-        for (const { position } of rows) database.prepare('UPDATE events SET position = -position WHERE position = ?').run(position);
+        const swapped = [
+          ...rows.filter(({ stream }) => stream === victim()),
+          ...rows.filter(({ stream }) => stream === emails[0]),
+        ];
+        for (const { position } of rows)
+          database.prepare('UPDATE events SET position = -position WHERE position = ?').run(position);
         swapped.forEach(
-          ({ position }, index) => void database.prepare('UPDATE events SET position = ? WHERE position = ?').run(places[index], -position),
+          ({ position }, index) =>
+            void database.prepare('UPDATE events SET position = ? WHERE position = ?').run(places[index], -position),
         );
         return { position: sealOver(database, Math.min(first, second)), kind: 'seal-broken' };
       },
@@ -194,7 +219,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       tamper: (database) => {
         const before = at(database, victim(), 1);
         shift(database, before.position + 1, 1);
-        database.prepare('UPDATE events SET revision = -revision WHERE stream = ? AND revision > ?').run(victim(), before.revision);
+        database
+          .prepare('UPDATE events SET revision = -revision WHERE stream = ? AND revision > ?')
+          .run(victim(), before.revision);
         database.prepare('UPDATE events SET revision = -revision + 1 WHERE stream = ? AND revision < 0').run(victim());
         const forged: Row = { ...before, position: before.position + 1, revision: before.revision + 1, sealed: null };
         insert(database, { ...forged, hash: hashed(before.hash, forged) });
@@ -205,7 +232,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       name: 'a whole stream rewritten with its hashes made anew',
       tamper: (database) => {
         const { position, data } = at(database, victim(), 0);
-        database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
+        database
+          .prepare('UPDATE events SET data = ? WHERE position = ?')
+          .run(data.replace('"normal"', '"low"'), position);
         rehash(database, victim());
         return { position: sealOver(database, position), kind: 'seal-broken' };
       },
@@ -215,7 +244,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       root: noted,
       tamper: (database) => {
         const { position, data } = at(database, victim(), 0);
-        database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
+        database
+          .prepare('UPDATE events SET data = ? WHERE position = ?')
+          .run(data.replace('"normal"', '"low"'), position);
         rehash(database, victim());
         reseal(database);
         return { position: noted.position, kind: 'seal-broken' };
@@ -249,7 +280,13 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       name: 'a forged seal that no reader understands',
       tamper: (database) => {
         const last = rowsOf(database, 'ledger').at(-1)!;
-        const forged: Row = { ...last, position: ended(database) + 1, revision: last.revision + 1, type: 'Nonsense.v9', data: '{' };
+        const forged: Row = {
+          ...last,
+          position: ended(database) + 1,
+          revision: last.revision + 1,
+          type: 'Nonsense.v9',
+          data: '{',
+        };
         insert(database, { ...forged, hash: hashed(last.hash, forged) });
         return { position: forged.position, kind: 'inserted' };
       },

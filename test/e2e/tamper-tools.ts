@@ -1,4 +1,6 @@
-/** What it takes to change a log as somebody would who can write its file and knows how its hashes and seals are made. */
+/**
+ * What it takes to change a log as somebody would who can write its file and knows how its hashes and seals are made.
+ */
 import type Sqlite from 'better-sqlite3';
 import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
 import { signedText } from '../../src/event-log/ledger.js';
@@ -26,7 +28,10 @@ export const ended = (database: Database): number => rowsOf(database).at(-1)!.po
 export const hashed = (previous: string, row: Row): string =>
   chainHash(previous, row.stream, row.revision, { ...row, sealed: row.sealed ?? undefined });
 
-/** Computes the hashes of a stream anew, as somebody would who knows how they are made, with the tags of a key where they have one. */
+/**
+ * Computes the hashes of a stream anew, as somebody would who knows how they are made, with the tags of a key where
+ * they have one.
+ */
 export const rehash = (database: Database, stream: string, key?: SealKey): void => {
   let previous = chainStart(stream);
   for (const row of rowsOf(database, stream)) {
@@ -60,13 +65,19 @@ export const reseal = (database: Database, key?: SealKey): void => {
   }
 };
 
-export const insert = (database: Database, { position, stream, revision, type, data, metadata, sealed, hash }: Row): void =>
+export const insert = (
+  database: Database,
+  { position, stream, revision, type, data, metadata, sealed, hash }: Row,
+): void =>
   void database
-    .prepare('INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+    .prepare(
+      'INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    )
     .run(position, stream, revision, type, data, metadata, sealed, hash);
 
 export const at = (database: Database, stream: string, revision: number): Row => rowsOf(database, stream)[revision]!;
 
 /** The event that carries the seal under which a position falls. */
 export const sealOver = (database: Database, position: number): number =>
-  rowsOf(database, 'ledger').find(({ data }) => (JSON.parse(data) as { position: number }).position >= position)!.position;
+  rowsOf(database, 'ledger').find(({ data }) => (JSON.parse(data) as { position: number }).position >= position)!
+    .position;

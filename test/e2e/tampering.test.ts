@@ -1,4 +1,7 @@
-/** What somebody with write access to the log's file may do to it, and that `verify` names the first event that it touched. */
+/**
+ * What somebody with write access to the log's file may do to it, and that `verify` names the first event that it
+ * touched.
+ */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -32,8 +35,13 @@ const emails: string[] = [];
 /** A log with two seals over most of it, and a few events after the second. */
 const build = async (): Promise<NotedRoot> => {
   const clock = fakeClock();
-  const app = await startTestApp({ dataDir: original, clock, settings: { ...settings, SEALPOST_LIMIT_LEDGER_SEAL_EVERY_MS: '60000' } });
-  const seals = async (): Promise<number> => (await storedEvents(app.engine)).filter(({ stream }) => stream === 'ledger').length;
+  const app = await startTestApp({
+    dataDir: original,
+    clock,
+    settings: { ...settings, SEALPOST_LIMIT_LEDGER_SEAL_EVERY_MS: '60000' },
+  });
+  const seals = async (): Promise<number> =>
+    (await storedEvents(app.engine)).filter(({ stream }) => stream === 'ledger').length;
   for (let seal = 1; seal <= 2; seal += 1) {
     for (let count = 0; count < 3; count += 1) {
       const { id } = await app.send();
@@ -96,8 +104,14 @@ for (const { name, tamper, root } of casesOn(emails, noted)) {
   });
 }
 
-const { fingerprint } = deriveFrom(loadMasterKey({ value: undefined, file: join(original, 'master.key'), mayCreate: false }));
-const sealing = { keys: openSealKeys({ texts: [SEAL_KEY], command: undefined }, { fingerprint }), lost: [], isSet: true };
+const { fingerprint } = deriveFrom(
+  loadMasterKey({ value: undefined, file: join(original, 'master.key'), mayCreate: false }),
+);
+const sealing = {
+  keys: openSealKeys({ texts: [SEAL_KEY], command: undefined }, { fingerprint }),
+  lost: [],
+  isSet: true,
+};
 const [sealKey, derived] = await sealing.keys();
 const [own] = await openSealKeys({ texts: ['6b'.repeat(32)], command: undefined }, { fingerprint })();
 const attacker = { derived: derived!, own: own!, sealKeyId: sealKey!.id, fingerprint };
@@ -131,12 +145,15 @@ const verifiedWithKey = async (
 
 const isFound = ({ finding, proof }: Verification): boolean => finding !== undefined || proof?.isAsSet !== true;
 
-await t.test('with the seal key the log as it was written is proved, and what follows the newest seal is counted', async (t) => {
-  const { proof, events, unsealed } = await verifiedWithKey(original);
-  t.match(proof, { key: sealKey!.id, unproved: unsealed.length - 1, untagged: undefined, isAsSet: true });
-  t.equal(proof?.missing.size, 0);
-  t.ok(unsealed.length > 1 && unsealed.length < events);
-});
+await t.test(
+  'with the seal key the log as it was written is proved, and what follows the newest seal is counted',
+  async (t) => {
+    const { proof, events, unsealed } = await verifiedWithKey(original);
+    t.match(proof, { key: sealKey!.id, unproved: unsealed.length - 1, untagged: undefined, isAsSet: true });
+    t.equal(proof?.missing.size, 0);
+    t.ok(unsealed.length > 1 && unsealed.length < events);
+  },
+);
 
 for (const { name, tamper, root } of casesOn(emails, noted)) {
   if (root !== undefined && !name.includes('rewritten')) continue;
@@ -153,34 +170,38 @@ for (const { name, tamper, found } of sealCases(emails)) {
     const verification = await verifiedWithKey(dataDir);
     t.equal(isFound(verification), found === 'log', verification.finding?.message ?? 'no finding');
     if (found === 'kept') t.match((await verifiedWithKey(dataDir, { kept })).finding, { kind: 'cut-off' });
-    else if (found !== 'log') t.ok(promises.includes(found.beyond), `docs/promises.md says that it is not found: ${found.beyond}`);
+    else if (found !== 'log')
+      t.ok(promises.includes(found.beyond), `docs/promises.md says that it is not found: ${found.beyond}`);
     else if (name.includes('after the newest seal') || name.includes('behind the newest seal'))
       t.ok(isFound(await verifiedWithKey(dataDir, { sealsFirst: true })), 'nor does the next seal hide it');
   });
 }
 
-await t.test('an API key that was slipped in below position 1 opens nothing, and the start says that it is there', async (t) => {
-  const elsewhere = tampered(t, () => undefined);
-  const app = await startTestApp({ dataDir: elsewhere, settings });
-  await app.stop();
-  const source = new Sqlite(join(elsewhere, 'events.db'));
-  const row = rowsOf(source).findLast(({ type }) => type === 'ApiKeyCreated.v1')!;
-  source.close();
+await t.test(
+  'an API key that was slipped in below position 1 opens nothing, and the start says that it is there',
+  async (t) => {
+    const elsewhere = tampered(t, () => undefined);
+    const app = await startTestApp({ dataDir: elsewhere, settings });
+    await app.stop();
+    const source = new Sqlite(join(elsewhere, 'events.db'));
+    const row = rowsOf(source).findLast(({ type }) => type === 'ApiKeyCreated.v1')!;
+    source.close();
 
-  for (const position of [0, -1]) {
-    const dataDir = tampered(t, (database) => insert(database, { ...row, position }));
-    const logger = memoryLog();
-    const forged = await startTestApp({ dataDir, logger, settings });
-    t.teardown(forged.stop);
-    const { status } = await forged.call('GET', '/api/emails', undefined, { authorization: `Bearer ${app.key}` });
-    t.equal(status, 401);
-    t.match(
-      logger.lines.find(({ fields }) => fields['position'] === position),
-      { level: 'error', fields: { position, stream: row.stream, type: 'ApiKeyCreated.v1' } },
-    );
-    t.match(await findingIn(dataDir), { kind: 'inserted', position, stream: row.stream });
-  }
-});
+    for (const position of [0, -1]) {
+      const dataDir = tampered(t, (database) => insert(database, { ...row, position }));
+      const logger = memoryLog();
+      const forged = await startTestApp({ dataDir, logger, settings });
+      t.teardown(forged.stop);
+      const { status } = await forged.call('GET', '/api/emails', undefined, { authorization: `Bearer ${app.key}` });
+      t.equal(status, 401);
+      t.match(
+        logger.lines.find(({ fields }) => fields['position'] === position),
+        { level: 'error', fields: { position, stream: row.stream, type: 'ApiKeyCreated.v1' } },
+      );
+      t.match(await findingIn(dataDir), { kind: 'inserted', position, stream: row.stream });
+    }
+  },
+);
 
 await t.test('an event that repeats a revision, in a store that does not refuse it', async (t) => {
   const store = openSqliteEventStore({
@@ -200,7 +221,11 @@ await t.test('an event that repeats a revision, in a store that does not refuse 
       yield { events: [...events, repeated], position: repeated.position };
     },
   };
-  t.match((await verifyLog(lax, undefined)).finding, { kind: 'inserted', position: repeated.position, stream: repeated.stream });
+  t.match((await verifyLog(lax, undefined)).finding, {
+    kind: 'inserted',
+    position: repeated.position,
+    stream: repeated.stream,
+  });
 });
 
 await t.test(
@@ -215,11 +240,17 @@ await t.test(
     t.equal(result.code, 3);
     t.match(result.stderr, `log: BROKEN at position ${position} (changed)`);
 
-    const cut = tampered(t, (database) => void database.prepare('DELETE FROM events WHERE position > ?').run(noted.position));
+    const cut = tampered(
+      t,
+      (database) => void database.prepare('DELETE FROM events WHERE position > ?').run(noted.position),
+    );
     const without = await runCommand(['verify'], { ...settings, SEALPOST_DATA_DIR: cut });
     t.equal(without.code, 2, 'the read models know more than the log');
     t.match(without.stderr, /lies beyond the log/);
-    const withRoot = await runCommand(['verify', '--root', `${noted.position}:${noted.root}`], { ...settings, SEALPOST_DATA_DIR: cut });
+    const withRoot = await runCommand(['verify', '--root', `${noted.position}:${noted.root}`], {
+      ...settings,
+      SEALPOST_DATA_DIR: cut,
+    });
     t.equal(withRoot.code, 3);
     t.match(withRoot.stderr, /cut-off/);
     const nonsense = await runCommand(['verify', '--root', 'nonsense'], { ...settings, SEALPOST_DATA_DIR: cut });
@@ -228,25 +259,43 @@ await t.test(
   },
 );
 
-await t.test('with a wrong seal key, and with none, the command line says so, and the service does not start', async (t) => {
-  const dataDir = tampered(t, () => undefined);
-  const { code, stderr, stdout } = await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir, SEALPOST_SEAL_KEY: '6b'.repeat(32) });
-  t.equal(code, 3);
-  t.match(stderr, new RegExp(`sealed under the seal key ${sealKey!.id}, and that is not the key given \\(${own!.id}\\)`));
-  t.match(stdout, /unproved: \d+ events that no given key has sealed/);
-  t.notMatch(`${stdout}${stderr}`, /5e5e|6b6b/);
-  await t.rejects(startTestApp({ dataDir }), { name: 'SealKeyMissing', message: `SEALPOST_SEAL_KEYS_LOST=${sealKey!.id}` });
-});
+await t.test(
+  'with a wrong seal key, and with none, the command line says so, and the service does not start',
+  async (t) => {
+    const dataDir = tampered(t, () => undefined);
+    const { code, stderr, stdout } = await runCommand(['verify'], {
+      SEALPOST_DATA_DIR: dataDir,
+      SEALPOST_SEAL_KEY: '6b'.repeat(32),
+    });
+    t.equal(code, 3);
+    t.match(
+      stderr,
+      new RegExp(`sealed under the seal key ${sealKey!.id}, and that is not the key given \\(${own!.id}\\)`),
+    );
+    t.match(stdout, /unproved: \d+ events that no given key has sealed/);
+    t.notMatch(`${stdout}${stderr}`, /5e5e|6b6b/);
+    await t.rejects(startTestApp({ dataDir }), {
+      name: 'SealKeyMissing',
+      message: `SEALPOST_SEAL_KEYS_LOST=${sealKey!.id}`,
+    });
+  },
+);
 
 await t.test('a read model that was changed is found, and a rebuild mends it', async (t) => {
   const dataDir = tampered(t, () => undefined);
-  const file = readdirSync(dataDir).find((name) => /^documents\.db\.emails\.\d+\.db$|^documents\.emails\.\d+\.db$/.test(name));
+  const file = readdirSync(dataDir).find((name) =>
+    /^documents\.db\.emails\.\d+\.db$|^documents\.emails\.\d+\.db$/.test(name),
+  );
   const database = new Sqlite(join(dataDir, file ?? ''), { fileMustExist: true });
   const tables = database
-    .prepare<[], string>("SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'doc'")
+    .prepare<[], string>(
+      "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'doc'",
+    )
     .pluck()
     .all();
-  const changes = tables.map((name) => database.prepare(`UPDATE "${name}" SET doc = replace(doc, 'delivered', 'failed')`).run().changes);
+  const changes = tables.map(
+    (name) => database.prepare(`UPDATE "${name}" SET doc = replace(doc, 'delivered', 'failed')`).run().changes,
+  );
   database.close();
   t.ok(
     changes.some((count) => count > 0),

@@ -11,7 +11,12 @@ t.setTimeout(900_000);
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const HOUR_MS = 3_600_000;
 
-const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
+const start = async (
+  t: Test,
+  dataDir: string,
+  clock: FakeClock,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestApp> => {
   const app = await startTestApp({ dataDir, clock, settings });
   t.teardown(() => app.stop());
   return app;
@@ -19,24 +24,27 @@ const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Reado
 
 const isArchived = async (app: TestApp, id: string): Promise<boolean> => (await app.email(id)).archived;
 
-await t.test('a clock that is set forward sends nothing early and archives nothing; what the caller deletes goes at once', async (t) => {
-  const clock = fakeClock(START_MS);
-  const app = await start(t, temporaryDirectory(t), clock);
-  const [old, doomed] = [await app.send(), await app.send()];
-  for (const { id } of [old, doomed]) await app.whenStatus(id, 'delivered');
-  const later = await app.send({ scheduledAt: isoTime(START_MS + HOUR_MS) });
-  await app.whenCaughtUp();
-  clock.shift(40 * DAY_MS);
-  for (let round = 0; round < 6; round += 1) await clock.advance(9 * 60_000);
-  await app.whenCaughtUp();
-  t.equal((await app.email(later.id)).status, 'scheduled');
-  t.notOk(await isArchived(app, old.id));
-  t.equal((await app.call('DELETE', `/api/emails/${doomed.id}`)).status, 200);
-  t.equal((await app.call('GET', `/api/emails/${doomed.id}`)).status, 404);
-  await clock.advance(7 * 60_000);
-  const sent = await app.whenStatus(later.id, 'delivered', 1_000);
-  t.ok(Date.parse(sent.sentAt!) < START_MS + 2 * HOUR_MS, 'at its own time');
-});
+await t.test(
+  'a clock that is set forward sends nothing early and archives nothing; what the caller deletes goes at once',
+  async (t) => {
+    const clock = fakeClock(START_MS);
+    const app = await start(t, temporaryDirectory(t), clock);
+    const [old, doomed] = [await app.send(), await app.send()];
+    for (const { id } of [old, doomed]) await app.whenStatus(id, 'delivered');
+    const later = await app.send({ scheduledAt: isoTime(START_MS + HOUR_MS) });
+    await app.whenCaughtUp();
+    clock.shift(40 * DAY_MS);
+    for (let round = 0; round < 6; round += 1) await clock.advance(9 * 60_000);
+    await app.whenCaughtUp();
+    t.equal((await app.email(later.id)).status, 'scheduled');
+    t.notOk(await isArchived(app, old.id));
+    t.equal((await app.call('DELETE', `/api/emails/${doomed.id}`)).status, 200);
+    t.equal((await app.call('GET', `/api/emails/${doomed.id}`)).status, 404);
+    await clock.advance(7 * 60_000);
+    const sent = await app.whenStatus(later.id, 'delivered', 1_000);
+    t.ok(Date.parse(sent.sentAt!) < START_MS + 2 * HOUR_MS, 'at its own time');
+  },
+);
 
 await t.test(
   'nothing leaves before its time, as it was given or as it was changed, after a restart too; what is cancelled stays',
@@ -49,12 +57,15 @@ await t.test(
       await before.send({ scheduledAt: isoTime(START_MS + HOUR_MS / 2) }),
       await before.send({ scheduledAt: isoTime(START_MS + HOUR_MS) }),
     ];
-    const move = (id: string, atMs: number) => before.call('PATCH', `/api/emails/${id}`, { scheduledAt: isoTime(atMs) });
+    const move = (id: string, atMs: number) =>
+      before.call('PATCH', `/api/emails/${id}`, { scheduledAt: isoTime(atMs) });
     t.match(await move(sooner.id, START_MS + HOUR_MS + 1_500), { status: 200, body: { status: 'scheduled' } });
     t.match(await move(later.id, START_MS + 2 * HOUR_MS), { status: 200 });
     const cancel = await before.call('POST', `/api/emails/${cancelled.id}/cancel`);
     t.match(cancel, { status: 200, body: { id: cancelled.id, status: 'cancelled' } });
-    t.match(await before.call('GET', '/api/emails?status=cancelled'), { body: { data: [{ id: cancelled.id }], meta: { total: 1 } } });
+    t.match(await before.call('GET', '/api/emails?status=cancelled'), {
+      body: { data: [{ id: cancelled.id }], meta: { total: 1 } },
+    });
     await before.stop();
 
     const clock = fakeClock(START_MS + HOUR_MS - 10_000);
@@ -75,7 +86,10 @@ await t.test(
       status: 400,
       body: { code: 'EMAIL_NOT_SCHEDULED' },
     });
-    t.match(await app.call('POST', `/api/emails/${later.id}/cancel`), { status: 400, body: { code: 'EMAIL_NOT_CANCELLABLE' } });
+    t.match(await app.call('POST', `/api/emails/${later.id}/cancel`), {
+      status: 400,
+      body: { code: 'EMAIL_NOT_CANCELLABLE' },
+    });
   },
 );
 
@@ -83,7 +97,10 @@ await t.test('a clock that is set back an hour holds up no retry and no schedule
   const sink = await openSmtpScript({ script: at('rcpt', reply('451 4.7.1 later'), 1) });
   t.teardown(() => sink.close());
   const clock = fakeClock(START_MS);
-  const app = await start(t, temporaryDirectory(t), clock, { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '120' });
+  const app = await start(t, temporaryDirectory(t), clock, {
+    SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_RETRY_DELAYS: '120',
+  });
   const deferred = await app.send();
   const scheduled = await app.send({ scheduledAt: isoTime(START_MS + 5 * 60_000) });
   await advanceUntil(clock, 500, 'it is deferred', async () => (await app.email(deferred.id)).attempts.length === 1);

@@ -1,4 +1,7 @@
-/** Traces at a collector: one for each email, from the call to the last attempt, by the ids of its events; and no mail lost to them. */
+/**
+ * Traces at a collector: one for each email, from the call to the last attempt, by the ids of its events; and no mail
+ * lost to them.
+ */
 import t, { type Test } from 'tap';
 import { spanIdOf, traceIdOf } from '../../src/service/observe/traces.js';
 import { sendBody, startTestApp, storedEvents, type TestApp } from '../support/app.js';
@@ -21,7 +24,9 @@ type World = Readonly<{
 const openWorld = async (t: Test, refused = 0): Promise<World> => {
   const collector = await openCollector();
   t.teardown(() => collector.close());
-  const sink = await openSmtpScript(refused > 0 ? { script: at('message', reply('451 4.3.0 ada@example.com comes later'), refused) } : {});
+  const sink = await openSmtpScript(
+    refused > 0 ? { script: at('message', reply('451 4.3.0 ada@example.com comes later'), refused) } : {},
+  );
   t.teardown(() => sink.close());
   const dataDir = temporaryDirectory(t);
   return {
@@ -85,11 +90,22 @@ const checkTrace = async (t: Test, { collector }: World, app: TestApp, emailId: 
   const events = (await storedEvents(app.engine)).filter(({ stream }) => stream === `email-${emailId}`);
   const spanOfEvent = new Map(spans.map((span) => [span.spanId, span]));
   for (const { eventId, type, metadata } of events) {
-    const { correlationId, causationId } = JSON.parse(metadata) as Readonly<{ correlationId: string; causationId: string }>;
+    const { correlationId, causationId } = JSON.parse(metadata) as Readonly<{
+      correlationId: string;
+      causationId: string;
+    }>;
     const span = spanOfEvent.get(spanIdOf(eventId));
-    t.equal(span?.name, type.startsWith('DeliveryAttempted') ? 'deliver' : `append ${type.split('.')[0]}`, `the span of ${type}`);
+    t.equal(
+      span?.name,
+      type.startsWith('DeliveryAttempted') ? 'deliver' : `append ${type.split('.')[0]}`,
+      `the span of ${type}`,
+    );
     t.equal(traceIdOf(correlationId), span?.traceId);
-    t.equal(span?.parent, causationId === correlationId ? call?.spanId : spanIdOf(causationId), `the parent of ${type}`);
+    t.equal(
+      span?.parent,
+      causationId === correlationId ? call?.spanId : spanIdOf(causationId),
+      `the parent of ${type}`,
+    );
   }
   const [first, second] = named('deliver');
   t.match(first, {
@@ -157,20 +173,25 @@ await t.test('The trace of a caller is linked, or continued where the request id
   t.not(continued[0]?.spanId, continued[1]?.spanId, 'a request id that comes again makes another span');
 });
 
-await t.test('A retry by hand is in the trace of its own call and in that of the email, and its attempt follows from it', async (t) => {
-  const { collector, start } = await openWorld(t, 1);
-  const app = await start({ SEALPOST_RETRY_DELAYS: '86400' });
-  const { id } = await app.send({}, { 'x-request-id': REQUEST_ID });
-  const ofTrace = (name: string) => collector.spans.filter((span) => span.traceId === TRACE_ID && span.name === name);
-  await eventually('the first attempt is deferred', () => ofTrace('append EmailDeferred').length === 1);
-  const pushed = await app.call('POST', '/api/emails/retry', { status: 'queued' });
-  t.equal(pushed.body['retried'], 1, pushed.text);
-  await app.whenStatus(id, 'sent');
-  await eventually('the second attempt came', () => ofTrace('deliver').length === 2);
-  const [released] = ofTrace('append EmailReleased');
-  t.match(released?.links, [{ traceId: traceIdOf(String(pushed.headers['x-request-id'])), spanId: released?.spanId }]);
-  t.equal(ofTrace('deliver').find(({ parent }) => parent === released?.spanId)?.attributes['sealpost.attempt'], 2);
-});
+await t.test(
+  'A retry by hand is in the trace of its own call and in that of the email, and its attempt follows from it',
+  async (t) => {
+    const { collector, start } = await openWorld(t, 1);
+    const app = await start({ SEALPOST_RETRY_DELAYS: '86400' });
+    const { id } = await app.send({}, { 'x-request-id': REQUEST_ID });
+    const ofTrace = (name: string) => collector.spans.filter((span) => span.traceId === TRACE_ID && span.name === name);
+    await eventually('the first attempt is deferred', () => ofTrace('append EmailDeferred').length === 1);
+    const pushed = await app.call('POST', '/api/emails/retry', { status: 'queued' });
+    t.equal(pushed.body['retried'], 1, pushed.text);
+    await app.whenStatus(id, 'sent');
+    await eventually('the second attempt came', () => ofTrace('deliver').length === 2);
+    const [released] = ofTrace('append EmailReleased');
+    t.match(released?.links, [
+      { traceId: traceIdOf(String(pushed.headers['x-request-id'])), spanId: released?.spanId },
+    ]);
+    t.equal(ofTrace('deliver').find(({ parent }) => parent === released?.spanId)?.attributes['sealpost.attempt'], 2);
+  },
+);
 
 await t.test('A refused call names its code, and what needs no key makes no span', async (t) => {
   const { collector, start } = await openWorld(t);
@@ -207,7 +228,8 @@ await t.test('A share of the traces is sent whole, the others not at all', async
   const namesOf = new Map<string, string[]>();
   for (const { traceId, name } of collector.spans) namesOf.set(traceId, [...(namesOf.get(traceId) ?? []), name]);
   t.ok(namesOf.size > 5 && namesOf.size < 35, `${namesOf.size} of 40 traces`);
-  for (const names of namesOf.values()) t.same([names.includes('POST /api/emails/send'), names.includes('append EmailSent')], [true, true]);
+  for (const names of namesOf.values())
+    t.same([names.includes('POST /api/emails/send'), names.includes('append EmailSent')], [true, true]);
 });
 
 await t.test('A collector that hangs, refuses or is away loses no mail, and what it lost is counted', async (t) => {

@@ -24,19 +24,40 @@ void t.test('the first user on loopback owns the first team, and works in it', a
   t.match(registered, { status: 201, body: { email: 'ada@example.com', emailVerified: true } });
   const login = await app.call<SignedIn>('POST', '/api/auth/login', ada, NOBODY);
   t.equal(login.status, 400, 'login takes no name');
-  const { status, body } = await app.call<SignedIn>('POST', '/api/auth/login', { email: ada.email, password: PASSWORD }, NOBODY);
+  const { status, body } = await app.call<SignedIn>(
+    'POST',
+    '/api/auth/login',
+    { email: ada.email, password: PASSWORD },
+    NOBODY,
+  );
   t.equal(status, 200);
-  t.match((await app.call('GET', '/api/users/me', undefined, bearer(body))).body, { email: 'ada@example.com', name: 'Ada Example' });
-  t.match(await app.call('PATCH', '/api/users/me', { name: 'Ada E.' }, bearer(body)), { status: 200, body: { name: 'Ada E.' } });
+  t.match((await app.call('GET', '/api/users/me', undefined, bearer(body))).body, {
+    email: 'ada@example.com',
+    name: 'Ada Example',
+  });
+  t.match(await app.call('PATCH', '/api/users/me', { name: 'Ada E.' }, bearer(body)), {
+    status: 200,
+    body: { name: 'Ada E.' },
+  });
   await app.whenCaughtUp();
-  t.equal((await app.call('GET', '/api/templates', undefined, bearer(body))).status, 200, 'the only team needs no name');
+  t.equal(
+    (await app.call('GET', '/api/templates', undefined, bearer(body))).status,
+    200,
+    'the only team needs no name',
+  );
   const teamId = (await firstTeam(app.engine))!;
   t.equal((await app.call('GET', '/api/emails', undefined, { ...bearer(body), 'x-team-id': teamId })).status, 200);
   const strange = { ...bearer(body), 'x-team-id': '99999999-9999-4999-8999-999999999999' };
   t.match(await app.call('GET', '/api/emails', undefined, strange), { status: 404, body: { code: 'TEAM_NOT_FOUND' } });
-  t.match(await app.call('POST', '/api/credits', { credits: 1 }, bearer(body)), { status: 403, body: { code: 'FORBIDDEN' } });
+  t.match(await app.call('POST', '/api/credits', { credits: 1 }, bearer(body)), {
+    status: 403,
+    body: { code: 'FORBIDDEN' },
+  });
   t.match(await app.call('POST', '/api/auth/logout', undefined, bearer(body)), { status: 200 });
-  t.match(await app.call('GET', '/api/users/me', undefined, bearer(body)), { status: 401, body: { code: 'SESSION_ENDED' } });
+  t.match(await app.call('GET', '/api/users/me', undefined, bearer(body)), {
+    status: 401,
+    body: { code: 'SESSION_ENDED' },
+  });
   const { keys } = (await app.call<{ keys: unknown[] }>('GET', '/.well-known/jwks.json', undefined, NOBODY)).body;
   t.equal(keys.length, 1);
   t.match(await app.call('POST', '/api/auth/register', { ...ada, email: 'eve@example.com' }, NOBODY), {
@@ -48,7 +69,8 @@ void t.test('the first user on loopback owns the first team, and works in it', a
 
 void t.test('beyond loopback the first user needs the token of the terminal', async (t) => {
   const app = await open(t, { SEALPOST_PUBLIC_URL: 'https://mail.example.com', SEALPOST_SMTP_URL: 'mailbox:' });
-  const attempt = (token?: string) => app.call('POST', '/api/auth/register', { ...ada, ...(token === undefined ? {} : { token }) }, NOBODY);
+  const attempt = (token?: string) =>
+    app.call('POST', '/api/auth/register', { ...ada, ...(token === undefined ? {} : { token }) }, NOBODY);
   t.match(await attempt(), { status: 403, body: { code: 'REGISTRATION_CLOSED' } });
   t.match(await attempt('sealpost_first_000000000000000000000000000000000000000000000000'), { status: 403 });
   const token = firstUserToken(app.engine.keys);
@@ -73,10 +95,13 @@ void t.test('where everybody may register, an address that is taken is answered 
     status: 403,
     body: { code: 'ADDRESS_NOT_VERIFIED' },
   });
-  t.match(await app.call('POST', '/api/auth/register', { ...ada, email: 'x@example.com', password: 'password2026' }, NOBODY), {
-    status: 400,
-    body: { code: 'VALIDATION_ERROR', errors: [{ field: 'password' }] },
-  });
+  t.match(
+    await app.call('POST', '/api/auth/register', { ...ada, email: 'x@example.com', password: 'password2026' }, NOBODY),
+    {
+      status: 400,
+      body: { code: 'VALIDATION_ERROR', errors: [{ field: 'password' }] },
+    },
+  );
 });
 
 void t.test('attempts are paused by address and network, and another network comes in', async (t) => {

@@ -1,4 +1,7 @@
-/** `sealpost verify` beyond the chain of the log: every file that it names, every row of keys; and no false alarm where erasing was interrupted. */
+/**
+ * `sealpost verify` beyond the chain of the log: every file that it names, every row of keys; and no false alarm where
+ * erasing was interrupted.
+ */
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -95,7 +98,9 @@ await t.test('an event whose sealed part lies in a file that is missing is named
   t.equal(code, 2);
   t.match(
     stderr,
-    new RegExp(`events: BROKEN: \\d+ {2}${stream}@0 {2}EmailQueued\\.v1 {2}cannot be read: its file ${sealedFile} is missing`),
+    new RegExp(
+      `events: BROKEN: \\d+ {2}${stream}@0 {2}EmailQueued\\.v1 {2}cannot be read: its file ${sealedFile} is missing`,
+    ),
   );
 });
 
@@ -109,26 +114,32 @@ await t.test('a row of keys that was changed is named, with its file', async (t)
   t.match(stderr, /keys: BROKEN: .*keys\.db: row \d+ is not what was written there/);
 });
 
-await t.test('a value by which an email is found and that was changed is named, with collection, document and field', async (t) => {
-  const id = stream.slice('email-'.length);
-  const changes = [
-    { sql: "UPDATE c_emails SET f_status = 'failed'", said: `emails ${id}: the indexed value of status is not that of the document` },
-    {
-      sql: "INSERT INTO s_emails (rowid, text, marks) SELECT (number << 32) + seq, 'slipped in', '' FROM t_emails, c_emails",
-      said: `emails ${id}: the search index has something else of text than the document`,
-    },
-  ];
-  for (const { sql, said } of changes) {
-    const dataDir = copy(t);
-    const [file] = readdirSync(dataDir).filter((name) => /\.emails\.\d+\.db$/.test(name));
-    const database = new Sqlite(join(dataDir, file!));
-    database.exec(sql);
-    database.close();
-    const { code, stderr } = await verified(dataDir);
-    t.equal(code, 2, sql);
-    t.match(stderr, `emails: BROKEN: ${said}; run sealpost rebuild emails`);
-  }
-});
+await t.test(
+  'a value by which an email is found and that was changed is named, with collection, document and field',
+  async (t) => {
+    const id = stream.slice('email-'.length);
+    const changes = [
+      {
+        sql: "UPDATE c_emails SET f_status = 'failed'",
+        said: `emails ${id}: the indexed value of status is not that of the document`,
+      },
+      {
+        sql: "INSERT INTO s_emails (rowid, text, marks) SELECT (number << 32) + seq, 'slipped in', '' FROM t_emails, c_emails",
+        said: `emails ${id}: the search index has something else of text than the document`,
+      },
+    ];
+    for (const { sql, said } of changes) {
+      const dataDir = copy(t);
+      const [file] = readdirSync(dataDir).filter((name) => /\.emails\.\d+\.db$/.test(name));
+      const database = new Sqlite(join(dataDir, file!));
+      database.exec(sql);
+      database.close();
+      const { code, stderr } = await verified(dataDir);
+      t.equal(code, 2, sql);
+      t.match(stderr, `emails: BROKEN: ${said}; run sealpost rebuild emails`);
+    }
+  },
+);
 
 const readModelFile = (dataDir: string): string =>
   join(
@@ -149,68 +160,78 @@ const readModelsIn = (dataDir: string): Readonly<Record<string, string>> =>
       ]),
   );
 
-await t.test('read models that are damaged, wherever, are named with their file, and are left as they are', async (t) => {
-  const { size } = statSync(readModelFile(original));
-  const pageSize = 4_096;
-  const zeroed = (page: number) => (file: string) => {
-    const bytes = readFileSync(file);
-    writeFileSync(file, bytes.fill(0xa5, page * pageSize, (page + 1) * pageSize));
-  };
-  const damages: Readonly<Record<string, (file: string) => void>> = {
-    'no database': (file) => writeFileSync(file, 'no database at all '.repeat(400)),
-    'cut off': (file) => writeFileSync(file, readFileSync(file).subarray(0, 3 * pageSize)),
-    gone: (file) => rmSync(file),
-    ...Object.fromEntries([1, 2, 3, 5].map((page) => [`page ${page} of ${size / pageSize}`, zeroed(page)])),
-  };
-  for (const [title, damage] of Object.entries(damages)) {
+await t.test(
+  'read models that are damaged, wherever, are named with their file, and are left as they are',
+  async (t) => {
+    const { size } = statSync(readModelFile(original));
+    const pageSize = 4_096;
+    const zeroed = (page: number) => (file: string) => {
+      const bytes = readFileSync(file);
+      writeFileSync(file, bytes.fill(0xa5, page * pageSize, (page + 1) * pageSize));
+    };
+    const damages: Readonly<Record<string, (file: string) => void>> = {
+      'no database': (file) => writeFileSync(file, 'no database at all '.repeat(400)),
+      'cut off': (file) => writeFileSync(file, readFileSync(file).subarray(0, 3 * pageSize)),
+      gone: (file) => rmSync(file),
+      ...Object.fromEntries([1, 2, 3, 5].map((page) => [`page ${page} of ${size / pageSize}`, zeroed(page)])),
+    };
+    for (const [title, damage] of Object.entries(damages)) {
+      const dataDir = copy(t);
+      damage(readModelFile(original).replace(original, dataDir));
+      const before = readModelsIn(dataDir);
+      const { code, stdout, stderr } = await verified(dataDir);
+      t.equal(code, 2, title);
+      t.match(
+        stderr,
+        /emails: BROKEN: .*documents\.emails\.\d+\.db is damaged|emails: BROKEN: .* is not what a rebuild gives|emails: BROKEN: .* an index/,
+        title,
+      );
+      t.notMatch(stdout, /^emails: \d+ documents/m, title);
+      t.match(stdout, /templates: \d+ documents at position \d+ equal a rebuild/, 'the others are compared');
+      t.same(readModelsIn(dataDir), before, title);
+      const again = await verified(dataDir);
+      t.same([again.code, again.stderr], [code, stderr], `${title}: the same is said again`);
+    }
+  },
+);
+
+await t.test(
+  'a catalog that is damaged is named and left, and what is not there yet is told and not made',
+  async (t) => {
     const dataDir = copy(t);
-    damage(readModelFile(original).replace(original, dataDir));
+    writeFileSync(join(dataDir, 'documents.db'), 'no database at all '.repeat(400));
     const before = readModelsIn(dataDir);
-    const { code, stdout, stderr } = await verified(dataDir);
-    t.equal(code, 2, title);
-    t.match(
-      stderr,
-      /emails: BROKEN: .*documents\.emails\.\d+\.db is damaged|emails: BROKEN: .* is not what a rebuild gives|emails: BROKEN: .* an index/,
-      title,
-    );
-    t.notMatch(stdout, /^emails: \d+ documents/m, title);
-    t.match(stdout, /templates: \d+ documents at position \d+ equal a rebuild/, 'the others are compared');
-    t.same(readModelsIn(dataDir), before, title);
-    const again = await verified(dataDir);
-    t.same([again.code, again.stderr], [code, stderr], `${title}: the same is said again`);
-  }
-});
+    const { code, stderr } = await verified(dataDir);
+    t.equal(code, 2);
+    t.match(stderr, /emails: BROKEN: .*documents\.db is damaged/);
+    t.same(readModelsIn(dataDir), before);
+    for (const name of readdirSync(dataDir)) if (name.startsWith('documents.')) rmSync(join(dataDir, name));
+    const without = await verified(dataDir);
+    t.equal(without.code, 0, without.stderr);
+    t.match(without.stdout, /emails: not there yet in the form of this version, so nothing was compared/);
+    t.same(readModelsIn(dataDir), {});
+  },
+);
 
-await t.test('a catalog that is damaged is named and left, and what is not there yet is told and not made', async (t) => {
-  const dataDir = copy(t);
-  writeFileSync(join(dataDir, 'documents.db'), 'no database at all '.repeat(400));
-  const before = readModelsIn(dataDir);
-  const { code, stderr } = await verified(dataDir);
-  t.equal(code, 2);
-  t.match(stderr, /emails: BROKEN: .*documents\.db is damaged/);
-  t.same(readModelsIn(dataDir), before);
-  for (const name of readdirSync(dataDir)) if (name.startsWith('documents.')) rmSync(join(dataDir, name));
-  const without = await verified(dataDir);
-  t.equal(without.code, 0, without.stderr);
-  t.match(without.stdout, /emails: not there yet in the form of this version, so nothing was compared/);
-  t.same(readModelsIn(dataDir), {});
-});
-
-await t.test('a damaged page of any database is named with its file and what goes on, and the rest is checked', async (t) => {
-  for (const names of [['events.db'], ['keys.db'], ['leases.db', 'mailbox.db', 'documents.db', auditFile]]) {
-    const dataDir = copy(t);
-    for (const name of names) damageMiddle(join(dataDir, name));
-    const { code, stdout, stderr } = await verified(dataDir);
-    // By the page that is hit, the log can be read and is not what was written.
-    t.ok(code === 2 || (code === 3 && names.includes('events.db')), `${names.join()}: ${code} ${stderr}`);
-    for (const name of names) t.match(stderr, new RegExp(`databases: BROKEN: .*/${name} is damaged .*`), name);
-    t.notMatch(`${stdout}${stderr}`, /^sealpost: /m);
-    if (!names.includes('events.db')) t.match(stdout, /log: \d+ events in \d+ streams are unchanged/);
-    const doctor = await runCommand(['doctor'], { SEALPOST_DATA_DIR: dataDir });
-    for (const name of names) t.match(doctor.stdout, new RegExp(`(FAULT|WARNING) +file: .*/${name} is damaged`), name);
-    t.equal(doctor.stderr, '');
-  }
-});
+await t.test(
+  'a damaged page of any database is named with its file and what goes on, and the rest is checked',
+  async (t) => {
+    for (const names of [['events.db'], ['keys.db'], ['leases.db', 'mailbox.db', 'documents.db', auditFile]]) {
+      const dataDir = copy(t);
+      for (const name of names) damageMiddle(join(dataDir, name));
+      const { code, stdout, stderr } = await verified(dataDir);
+      // By the page that is hit, the log can be read and is not what was written.
+      t.ok(code === 2 || (code === 3 && names.includes('events.db')), `${names.join()}: ${code} ${stderr}`);
+      for (const name of names) t.match(stderr, new RegExp(`databases: BROKEN: .*/${name} is damaged .*`), name);
+      t.notMatch(`${stdout}${stderr}`, /^sealpost: /m);
+      if (!names.includes('events.db')) t.match(stdout, /log: \d+ events in \d+ streams are unchanged/);
+      const doctor = await runCommand(['doctor'], { SEALPOST_DATA_DIR: dataDir });
+      for (const name of names)
+        t.match(doctor.stdout, new RegExp(`(FAULT|WARNING) +file: .*/${name} is damaged`), name);
+      t.equal(doctor.stderr, '');
+    }
+  },
+);
 
 await t.test('a read model with fewer documents than the log has streams is a difference', async (t) => {
   const dataDir = copy(t);
@@ -223,7 +244,10 @@ await t.test('a read model with fewer documents than the log has streams is a di
 });
 
 await t.test('a command that cannot finish exits with 1', async (t) => {
-  t.match(await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: copy(t) }), { code: 1, stderr: /POSITION:ROOT/ });
+  t.match(await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: copy(t) }), {
+    code: 1,
+    stderr: /POSITION:ROOT/,
+  });
 });
 
 await t.test('an email whose erasing was interrupted, after whichever step, is no fault', async (t) => {

@@ -27,8 +27,20 @@ type Language = Readonly<{
 }>;
 
 const languages: readonly Language[] = [
-  { name: 'Node', block: 'js', file: 'receiver.mjs', version: [process.execPath, '--version'], run: (file) => [process.execPath, file] },
-  { name: 'Python', block: 'python', file: 'receiver.py', version: ['python3', '--version'], run: (file) => ['python3', file] },
+  {
+    name: 'Node',
+    block: 'js',
+    file: 'receiver.mjs',
+    version: [process.execPath, '--version'],
+    run: (file) => [process.execPath, file],
+  },
+  {
+    name: 'Python',
+    block: 'python',
+    file: 'receiver.py',
+    version: ['python3', '--version'],
+    run: (file) => ['python3', file],
+  },
   {
     name: 'PHP',
     block: 'php',
@@ -47,7 +59,14 @@ const isThere = ([program = '', ...args]: readonly string[]): boolean => spawnSy
 
 /** As the service signs it at that moment. */
 const signed = (nowMs: number, key = secret): Readonly<Record<string, string>> =>
-  deliveryHeaders({ keys: [signingKeysOf(key)], id: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA', previousId: null, kind: 'email.sent', body, nowMs });
+  deliveryHeaders({
+    keys: [signingKeysOf(key)],
+    id: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA',
+    previousId: null,
+    kind: 'email.sent',
+    body,
+    nowMs,
+  });
 
 const without = (name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(signed(Date.now())).filter(([header]) => header !== name));
@@ -64,9 +83,14 @@ const check = async (t: Test, url: string): Promise<void> => {
   t.equal(await post(url, signed(now, formatSecret(Buffer.alloc(32, 8)))), 401, 'another secret');
   t.equal(await post(url, signed(now - 600_000)), 401, 'what was signed long ago');
   t.equal(await post(url, signed(now + 600_000)), 401, 'what is of the future');
-  t.equal(await post(url, { ...signed(now), 'x-service-timestamp': String(Math.floor(now / 1_000) - 1) }), 401, 'another time');
+  t.equal(
+    await post(url, { ...signed(now), 'x-service-timestamp': String(Math.floor(now / 1_000) - 1) }),
+    401,
+    'another time',
+  );
   t.equal(await post(url, { ...signed(now), 'x-service-timestamp': 'now' }), 401, 'a time that is none');
-  for (const header of ['x-service-timestamp', 'x-service-signature']) t.equal(await post(url, without(header)), 401, `without ${header}`);
+  for (const header of ['x-service-timestamp', 'x-service-signature'])
+    t.equal(await post(url, without(header)), 401, `without ${header}`);
 };
 
 const freePort = async (): Promise<string> => {
@@ -78,7 +102,11 @@ const freePort = async (): Promise<string> => {
 };
 
 const start = (t: Test, [program = '', ...args]: readonly string[], cwd: string, port: string): ChildProcess => {
-  const child = spawn(program, args, { cwd, stdio: 'ignore', env: { ...process.env, NODE_OPTIONS: '', SECRET: secret, PORT: port } });
+  const child = spawn(program, args, {
+    cwd,
+    stdio: 'ignore',
+    env: { ...process.env, NODE_OPTIONS: '', SECRET: secret, PORT: port },
+  });
   t.teardown(() => void child.kill('SIGKILL'));
   return child;
 };

@@ -12,7 +12,11 @@ import { openReceiver, type Received, type Receiver } from '../support/webhook-r
 const PATH = '/api/v1/webhook-subscriptions';
 const INSECURE = { SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' };
 
-type World = Readonly<{ app: TestApp; receiver: Receiver; subscribe: (events: readonly string[]) => Promise<CreatedWebhook> }>;
+type World = Readonly<{
+  app: TestApp;
+  receiver: Receiver;
+  subscribe: (events: readonly string[]) => Promise<CreatedWebhook>;
+}>;
 
 const openWorld = async (t: Test, settings: Readonly<Record<string, string>>): Promise<World> => {
   const { SEALPOST_DATA_DIR: dataDir = '', ...rest } = settings;
@@ -41,7 +45,11 @@ const verify = (t: Test, { headers, body }: Received, secret: string): void => {
 const idOf = ({ headers }: Received): unknown => headers['x-service-event-id'];
 
 const received = (receiver: Receiver, count: number): Promise<readonly Received[]> =>
-  eventually('what was posted', async () => (receiver.received().length >= count ? receiver.received() : undefined), 60_000);
+  eventually(
+    'what was posted',
+    async () => (receiver.received().length >= count ? receiver.received() : undefined),
+    60_000,
+  );
 
 const deliveriesOf = async (app: TestApp, id: string): Promise<readonly WebhookDelivery[]> =>
   (await app.call<{ deliveries: WebhookDelivery[] }>('GET', `${PATH}/${id}/deliveries`)).body.deliveries;
@@ -71,7 +79,10 @@ const chain = async (t: Test, { app, receiver, subscribe }: World): Promise<void
     event: 'email.sent',
     data: { emailLogId: sent.id, recipient: 'ada@example.com', status: 'sent', metadata: { order: 'NW-1' } },
   });
-  const after = await app.call<WebhookEvents>('GET', `${PATH}/${webhook.id}/events?after=${listed.events[2]!.id}&limit=1`);
+  const after = await app.call<WebhookEvents>(
+    'GET',
+    `${PATH}/${webhook.id}/events?after=${listed.events[2]!.id}&limit=1`,
+  );
   t.same(after.body, { events: [listed.events[3]], hasMore: true });
   const deliveries = await eventually(
     'what came of it',
@@ -81,9 +92,16 @@ const chain = async (t: Test, { app, receiver, subscribe }: World): Promise<void
     },
     30_000,
   );
-  t.ok(deliveries.every(({ status, statusCode, response }) => status === 'success' && statusCode === 200 && response === 'status 200'));
+  t.ok(
+    deliveries.every(
+      ({ status, statusCode, response }) => status === 'success' && statusCode === 200 && response === 'status 200',
+    ),
+  );
 
-  await app.call('POST', `${PATH}/${webhook.id}/replay`, { since: listed.events[0]!.timestamp, events: ['email.delivered'] });
+  await app.call('POST', `${PATH}/${webhook.id}/replay`, {
+    since: listed.events[0]!.timestamp,
+    events: ['email.delivered'],
+  });
   const again = (await received(receiver, 7)).slice(5);
   t.equal(again.length, 2);
   for (const one of again) t.equal(one.body, byId.get(idOf(one))?.body, 'sent again with the same id and body');
@@ -148,8 +166,13 @@ const secrets = async (t: Test, { app, receiver, subscribe }: World): Promise<vo
   const given = test!.headers as Record<string, string>;
   for (const secret of [webhook.secret, rotated.body.secret]) new StandardWebhook(secret).verify(test!.body, given);
   const signed = `${given['x-service-timestamp']}.${test!.body}`;
-  t.equal(given['x-service-signature'], `v1=${createHmac('sha256', webhook.secret).update(signed).digest('hex')}`, 'by the older');
-  // The answer of a rotation is lost and asked for again: with its key it is given again, without one every secret goes on.
+  t.equal(
+    given['x-service-signature'],
+    `v1=${createHmac('sha256', webhook.secret).update(signed).digest('hex')}`,
+    'by the older',
+  );
+  // The answer of a rotation is lost and asked for again: with its key it is given again, without one every secret goes
+  // on.
   const rotate = (overlapHours: number, key?: string) =>
     app.call<RotatedSecret>(
       'POST',
@@ -171,7 +194,10 @@ const secrets = async (t: Test, { app, receiver, subscribe }: World): Promise<vo
   const [, , alone] = (await received(receiver, before + 3)).slice(before);
   new StandardWebhook(last.body.secret).verify(alone!.body, alone!.headers as Record<string, string>);
   for (const secret of [webhook.secret, first.body.secret, third.body.secret])
-    t.throws(() => new StandardWebhook(secret).verify(alone!.body, alone!.headers as Record<string, string>), 'no overlap ends all others');
+    t.throws(
+      () => new StandardWebhook(secret).verify(alone!.body, alone!.headers as Record<string, string>),
+      'no overlap ends all others',
+    );
 };
 
 const missed = async (t: Test, { app, receiver, subscribe }: World): Promise<void> => {

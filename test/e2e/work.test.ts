@@ -26,7 +26,13 @@ const gatedMailer = (): GatedMailer => {
   const outcomeOf = ({ envelope }: OutgoingMessage): DeliveryOutcome => ({
     host: 'gate',
     durationMs: 0,
-    recipients: envelope.to.map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: null, rule: 'accepted', text: '250 ok' })),
+    recipients: envelope.to.map(() => ({
+      result: 'accepted',
+      replyCode: 250,
+      enhancedCode: null,
+      rule: 'accepted',
+      text: '250 ok',
+    })),
   });
   const send = async (message: OutgoingMessage): Promise<DeliveryOutcome> => {
     begun.push(message.messageId);
@@ -51,14 +57,29 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 t.setTimeout(900_000);
 
-const start = async (t: Test, dataDir: string, mailer: Mailer, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
-  const app = await startTestApp({ dataDir, mailer, settings: { SEALPOST_SMTP_URL: 'smtp://unused.example', ...settings } });
+const start = async (
+  t: Test,
+  dataDir: string,
+  mailer: Mailer,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestApp> => {
+  const app = await startTestApp({
+    dataDir,
+    mailer,
+    settings: { SEALPOST_SMTP_URL: 'smtp://unused.example', ...settings },
+  });
   t.teardown(() => app.stop());
   return app;
 };
 
-/** Accepts many emails, some at a time so that they share commits; answers their Message-IDs in the order of acceptance. */
-const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal' | 'low' = 'normal'): Promise<readonly string[]> => {
+/**
+ * Accepts many emails, some at a time so that they share commits; answers their Message-IDs in the order of acceptance.
+ */
+const sendMany = async (
+  app: TestApp,
+  count: number,
+  priority: 'high' | 'normal' | 'low' = 'normal',
+): Promise<readonly string[]> => {
   const commands = makeCommands(app.engine);
   const caller = systemCaller((await firstTeam(app.engine))!, 'test', 'test');
   const sent: string[] = [];
@@ -78,10 +99,14 @@ const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal'
   return sent;
 };
 
-/** Waits until the events of now have come to every follower of the log in this process: the relay began to follow before us. */
+/**
+ * Waits until the events of now have come to every follower of the log in this process: the relay began to follow
+ * before us.
+ */
 const whenFollowed = async (app: TestApp): Promise<void> => {
   const head = await app.engine.store.head();
-  for await (const { position } of app.engine.store.subscribeAll(0, { signal: new AbortController().signal })) if (position >= head) break;
+  for await (const { position } of app.engine.store.subscribeAll(0, { signal: new AbortController().signal }))
+    if (position >= head) break;
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -143,7 +168,11 @@ await t.test('higher priorities overtake, and lower ones are given their share',
   const app = await start(t, temporaryDirectory(t), mailer, { SEALPOST_LIMIT_LANES: '1', SEALPOST_METRICS_PORT: '0' });
   await sendMany(app, 1);
   await eventually('the one lane is taken', () => mailer.begun.length === 1);
-  const waiting = { low: await sendMany(app, 5, 'low'), normal: await sendMany(app, 5, 'normal'), high: await sendMany(app, 15, 'high') };
+  const waiting = {
+    low: await sendMany(app, 5, 'low'),
+    normal: await sendMany(app, 5, 'normal'),
+    high: await sendMany(app, 15, 'high'),
+  };
   await eventually('all wait on the bus', async () => (await onTheBus(app)) === 26);
   mailer.release(EVERYTHING);
   await eventually('all have left', () => mailer.begun.length === 26);
@@ -169,7 +198,11 @@ await t.test('higher priorities overtake, and lower ones are given their share',
       own.toSorted((a, b) => accepted.indexOf(a) - accepted.indexOf(b)),
       'within a priority in the order of acceptance',
     );
-    t.equal(begun.slice(0, 12).filter((id) => own.includes(id)).length, ofTwelve, `${priority}: its share of the first twelve`);
+    t.equal(
+      begun.slice(0, 12).filter((id) => own.includes(id)).length,
+      ofTwelve,
+      `${priority}: its share of the first twelve`,
+    );
   }
 });
 
@@ -180,25 +213,28 @@ const emailsWith = async (app: TestApp, type: string): Promise<readonly string[]
     .map(({ stream }) => stream.slice('email-'.length))
     .sort();
 
-await t.test('an attempt is recorded before its dialogue, and what is in a dialogue at a stop is recorded before the end', async (t) => {
-  const dataDir = temporaryDirectory(t);
-  const mailer = gatedMailer();
-  const app = await start(t, dataDir, mailer);
-  await sendMany(app, 40);
-  await eventually('some have begun', () => mailer.begun.length >= 5);
-  // Others begin while the log is read.
-  const begun = emailsOf(mailer.begun);
-  const recorded = await emailsWith(app, 'DeliveryAttempted');
-  t.same(
-    begun.filter((id) => !recorded.includes(id)),
-    [],
-    'no dialogue without a recorded attempt',
-  );
+await t.test(
+  'an attempt is recorded before its dialogue, and what is in a dialogue at a stop is recorded before the end',
+  async (t) => {
+    const dataDir = temporaryDirectory(t);
+    const mailer = gatedMailer();
+    const app = await start(t, dataDir, mailer);
+    await sendMany(app, 40);
+    await eventually('some have begun', () => mailer.begun.length >= 5);
+    // Others begin while the log is read.
+    const begun = emailsOf(mailer.begun);
+    const recorded = await emailsWith(app, 'DeliveryAttempted');
+    t.same(
+      begun.filter((id) => !recorded.includes(id)),
+      [],
+      'no dialogue without a recorded attempt',
+    );
 
-  const stopped = app.stop();
-  mailer.release(EVERYTHING);
-  await stopped;
-  const again = await start(t, dataDir, gatedMailer(), { SEALPOST_ROLES: 'http' });
-  t.same(await emailsWith(again, 'EmailDelivered'), emailsOf(mailer.begun), 'each dialogue has its outcome');
-  t.same(await emailsWith(again, 'DeliveryAttempted'), emailsOf(mailer.begun), 'and nothing else was begun');
-});
+    const stopped = app.stop();
+    mailer.release(EVERYTHING);
+    await stopped;
+    const again = await start(t, dataDir, gatedMailer(), { SEALPOST_ROLES: 'http' });
+    t.same(await emailsWith(again, 'EmailDelivered'), emailsOf(mailer.begun), 'each dialogue has its outcome');
+    t.same(await emailsWith(again, 'DeliveryAttempted'), emailsOf(mailer.begun), 'and nothing else was begun');
+  },
+);

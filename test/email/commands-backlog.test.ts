@@ -15,21 +15,24 @@ const of = (team: string, ready: number, done: number, waiting = ready, held = 0
   done,
 });
 
-void t.test('a team may have so much waiting, what was accepted since counted, and another is not held up by it', (t) => {
-  const backlog = openBacklog(limits);
-  backlog.update([of('a', 10, 0, 98)], 0);
-  backlog.accepted('a');
-  backlog.assertRoom('a');
-  backlog.accepted('a');
-  t.throws(() => backlog.assertRoom('a'), {
-    code: 'QUEUE_FULL',
-    details: { retryAfterS: 60, relatedInfo: { waiting: 100, max: 100 } },
-  });
-  backlog.assertRoom('b');
-  backlog.update([of('a', 10, 0, 99)], 1_000);
-  backlog.assertRoom('a');
-  t.end();
-});
+void t.test(
+  'a team may have so much waiting, what was accepted since counted, and another is not held up by it',
+  (t) => {
+    const backlog = openBacklog(limits);
+    backlog.update([of('a', 10, 0, 98)], 0);
+    backlog.accepted('a');
+    backlog.assertRoom('a');
+    backlog.accepted('a');
+    t.throws(() => backlog.assertRoom('a'), {
+      code: 'QUEUE_FULL',
+      details: { retryAfterS: 60, relatedInfo: { waiting: 100, max: 100 } },
+    });
+    backlog.assertRoom('b');
+    backlog.update([of('a', 10, 0, 99)], 1_000);
+    backlog.assertRoom('a');
+    t.end();
+  },
+);
 
 void t.test('the time until there is room is reckoned from how fast the queue moves, within bounds', (t) => {
   const backlog = openBacklog({ ...limits, queueWaitingMax: 1_000 });
@@ -51,38 +54,44 @@ void t.test('the time until there is room is reckoned from how fast the queue mo
   t.end();
 });
 
-void t.test('a mail waits for what is ready before it, in turns between teams, at the rate of a queue that is never empty', (t) => {
-  const backlog = openBacklog(limits);
-  t.equal(backlog.waitMs('a'), 0, 'nothing is known yet');
-  backlog.update([of('a', 3, 0)], 0);
-  backlog.update([of('a', 2, 5)], 1_000);
-  t.equal(backlog.waitMs('a'), 0, 'a queue that is as good as empty says nothing of the rate');
-  backlog.update([of('a', 30_000, 5), of('b', 100, 0)], 2_000);
-  backlog.update([of('a', 29_000, 1_005), of('b', 100, 0)], 3_000);
-  t.equal(backlog.waitMs('a'), 29_100, 'a thousand a second');
-  t.equal(backlog.waitMs('b'), 200, 'a hundred of its own, and as many of the other team');
-  t.equal(backlog.waitMs('c'), 0);
-  for (let second = 4; second < 60; second += 1) backlog.update([of('a', 29_000, 1_005)], second * 1_000);
-  t.equal(backlog.waitMs('a'), 3_600_000, 'no longer than a mail waits at all');
-  t.end();
-});
+void t.test(
+  'a mail waits for what is ready before it, in turns between teams, at the rate of a queue that is never empty',
+  (t) => {
+    const backlog = openBacklog(limits);
+    t.equal(backlog.waitMs('a'), 0, 'nothing is known yet');
+    backlog.update([of('a', 3, 0)], 0);
+    backlog.update([of('a', 2, 5)], 1_000);
+    t.equal(backlog.waitMs('a'), 0, 'a queue that is as good as empty says nothing of the rate');
+    backlog.update([of('a', 30_000, 5), of('b', 100, 0)], 2_000);
+    backlog.update([of('a', 29_000, 1_005), of('b', 100, 0)], 3_000);
+    t.equal(backlog.waitMs('a'), 29_100, 'a thousand a second');
+    t.equal(backlog.waitMs('b'), 200, 'a hundred of its own, and as many of the other team');
+    t.equal(backlog.waitMs('c'), 0);
+    for (let second = 4; second < 60; second += 1) backlog.update([of('a', 29_000, 1_005)], second * 1_000);
+    t.equal(backlog.waitMs('a'), 3_600_000, 'no longer than a mail waits at all');
+    t.end();
+  },
+);
 
-void t.test('while the host is away a mail waits for it and for all that it holds up, and the rate of before is kept', (t) => {
-  const backlog = openBacklog(limits);
-  backlog.update([of('a', 2_000, 0)], 0, 0);
-  backlog.update([of('a', 1_900, 100)], 1_000, 0);
-  t.equal(backlog.waitMs('a'), 19_000);
-  for (let second = 2; second < 10; second += 1)
-    backlog.update([of('a', 0, 100, 1_900, 1_900), of('b', 0, 0, 1, 1)], second * 1_000, 8_000);
-  t.equal(backlog.waitMs('a'), 8_000 + 19_010, 'the pause, then what it holds up at the rate of before');
-  t.equal(backlog.waitMs('b'), 8_000 + 20);
-  t.equal(backlog.waitMs('c'), 8_000);
-  backlog.update([of('a', 10, 100, 1_900, 1_890)], 10_000, 0);
-  t.equal(backlog.waitMs('a'), 19_000, 'what is held goes as soon as the host is there');
-  backlog.update([of('a', 10, 300, 1_700, 1_690)], 11_000, 0);
-  t.equal(backlog.waitMs('a'), 8_500, 'at the rate of now');
-  t.end();
-});
+void t.test(
+  'while the host is away a mail waits for it and for all that it holds up, and the rate of before is kept',
+  (t) => {
+    const backlog = openBacklog(limits);
+    backlog.update([of('a', 2_000, 0)], 0, 0);
+    backlog.update([of('a', 1_900, 100)], 1_000, 0);
+    t.equal(backlog.waitMs('a'), 19_000);
+    for (let second = 2; second < 10; second += 1)
+      backlog.update([of('a', 0, 100, 1_900, 1_900), of('b', 0, 0, 1, 1)], second * 1_000, 8_000);
+    t.equal(backlog.waitMs('a'), 8_000 + 19_010, 'the pause, then what it holds up at the rate of before');
+    t.equal(backlog.waitMs('b'), 8_000 + 20);
+    t.equal(backlog.waitMs('c'), 8_000);
+    backlog.update([of('a', 10, 100, 1_900, 1_890)], 10_000, 0);
+    t.equal(backlog.waitMs('a'), 19_000, 'what is held goes as soon as the host is there');
+    backlog.update([of('a', 10, 300, 1_700, 1_690)], 11_000, 0);
+    t.equal(backlog.waitMs('a'), 8_500, 'at the rate of now');
+    t.end();
+  },
+);
 
 void t.test('a process that does not deliver knows a host that is away by what it holds up while none is done', (t) => {
   const backlog = openBacklog({ ...limits, queueWaitingMax: 1_000 });
@@ -91,7 +100,11 @@ void t.test('a process that does not deliver knows a host that is away by what i
   t.equal(backlog.waitMs('a'), 8_000);
   backlog.update([of('a', 500, 100, 1_000, 500)], 2_000);
   t.equal(backlog.waitMs('a'), 30_000 + 10_000);
-  t.throws(() => backlog.assertRoom('a'), { code: 'QUEUE_FULL', details: { retryAfterS: 31 } }, 'no earlier than the host is asked');
+  t.throws(
+    () => backlog.assertRoom('a'),
+    { code: 'QUEUE_FULL', details: { retryAfterS: 31 } },
+    'no earlier than the host is asked',
+  );
   backlog.update([of('a', 10, 150, 950, 940)], 3_000);
   t.equal(backlog.waitMs('a'), 9_500);
   const started = openBacklog(limits);

@@ -13,7 +13,8 @@ const idOf = (id: string): EmailId => assertDefined(parseEmailId(id), 'email id'
 const inDays = ({ clock }: World, days: number): string => isoTime(clock.now() + days * DAY_MS);
 const schedule = async (world: World, days: number, more: Parameters<typeof simple>[0] = {}): Promise<EmailId> =>
   idOf((await world.commands.sendEmail(caller, simple({ ...more, scheduledAt: inDays(world, days) }))).body.id);
-const queue = async (world: World): Promise<EmailId> => idOf((await world.commands.sendEmail(caller, simple())).body.id);
+const queue = async (world: World): Promise<EmailId> =>
+  idOf((await world.commands.sendEmail(caller, simple())).body.id);
 
 const attempt = (world: World, id: EmailId) =>
   handle(
@@ -39,15 +40,28 @@ void t.test('a scheduled email gets another time; the answer and the record say 
   const id = await schedule(world, 10);
   const scheduledAt = inDays(world, 20);
   const answer = await world.commands.rescheduleEmail(caller, id, { scheduledAt });
-  t.match(answer, { id, status: 'scheduled', scheduledAt, estimatedDeliveryAt: isoTime(Date.parse(scheduledAt) + 5_000) });
+  t.match(answer, {
+    id,
+    status: 'scheduled',
+    scheduledAt,
+    estimatedDeliveryAt: isoTime(Date.parse(scheduledAt) + 5_000),
+  });
   t.match(await world.commands.getEmail(caller, id), { status: 'scheduled', scheduledAt, cancelledAt: null });
   const before = world.store.events.length;
   t.same(await world.commands.rescheduleEmail(caller, id, { scheduledAt }), answer);
   t.equal(world.store.events.length, before, 'the same time again is no event');
   const withZone = `${isoTime(Date.parse(scheduledAt) + 2 * 3_600_000).slice(0, -1)}+02:00`;
-  t.same(await world.commands.rescheduleEmail(caller, id, { scheduledAt: withZone }), answer, 'in whatever zone it is written');
+  t.same(
+    await world.commands.rescheduleEmail(caller, id, { scheduledAt: withZone }),
+    answer,
+    'in whatever zone it is written',
+  );
   await refusedWith(t, world.commands.rescheduleEmail(stranger, id, { scheduledAt }), 'EMAIL_NOT_FOUND');
-  await refusedWith(t, world.commands.rescheduleEmail(caller, await queue(world), { scheduledAt }), 'EMAIL_NOT_SCHEDULED');
+  await refusedWith(
+    t,
+    world.commands.rescheduleEmail(caller, await queue(world), { scheduledAt }),
+    'EMAIL_NOT_SCHEDULED',
+  );
 });
 
 void t.test('a time that cannot be is refused, on sending and later, and one that can be is exact', async (t) => {
@@ -99,7 +113,10 @@ void t.test('a cancelled email does not leave; the call may be repeated under it
   const world = await withTemplate();
   const id = await schedule(world, 10);
   const key = { key: 'cancel-1', body: null };
-  const both = await Promise.all([world.commands.cancelEmail(caller, id, key), world.commands.cancelEmail(caller, id, key)]);
+  const both = await Promise.all([
+    world.commands.cancelEmail(caller, id, key),
+    world.commands.cancelEmail(caller, id, key),
+  ]);
   t.same(both.map(({ replayed }) => replayed).sort(), [false, true]);
   t.same(both[0]!.body, both[1]!.body);
   t.match(both[0]!.body, { id, status: 'cancelled', cancelledAt: isoTime(world.clock.now()) });
@@ -110,9 +127,21 @@ void t.test('a cancelled email does not leave; the call may be repeated under it
     recipients: [{ status: 'cancelled' }],
   });
   await refusedWith(t, world.commands.cancelEmail(caller, id), 'EMAIL_NOT_CANCELLABLE');
-  await refusedWith(t, world.commands.cancelEmail(caller, id, { key: 'cancel-2', body: null }), 'EMAIL_NOT_CANCELLABLE');
-  await refusedWith(t, world.commands.cancelEmail(caller, id, { key: 'cancel-1', body: { other: 1 } }), 'IDEMPOTENCY_KEY_REUSED');
-  await refusedWith(t, world.commands.rescheduleEmail(caller, id, { scheduledAt: inDays(world, 1) }), 'EMAIL_NOT_SCHEDULED');
+  await refusedWith(
+    t,
+    world.commands.cancelEmail(caller, id, { key: 'cancel-2', body: null }),
+    'EMAIL_NOT_CANCELLABLE',
+  );
+  await refusedWith(
+    t,
+    world.commands.cancelEmail(caller, id, { key: 'cancel-1', body: { other: 1 } }),
+    'IDEMPOTENCY_KEY_REUSED',
+  );
+  await refusedWith(
+    t,
+    world.commands.rescheduleEmail(caller, id, { scheduledAt: inDays(world, 1) }),
+    'EMAIL_NOT_SCHEDULED',
+  );
   await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_RETRYABLE');
   await refusedWith(t, world.commands.cancelEmail(stranger, id), 'EMAIL_NOT_FOUND');
   t.same(await world.commands.deleteEmail(caller, id), { id, deleted: true });
@@ -146,7 +175,9 @@ void t.test('a new time and the release in the same moment: it leaves at once, o
       { type: 'ReleaseEmail', at: isoTime(world.clock.now()) },
       causeOf(world.deps, caller),
     );
-    const moved = world.commands.rescheduleEmail(caller, id, { scheduledAt: inDays(world, 2) }).catch((fault: unknown) => fault);
+    const moved = world.commands
+      .rescheduleEmail(caller, id, { scheduledAt: inDays(world, 2) })
+      .catch((fault: unknown) => fault);
     await Promise.all([release, moved]);
     t.equal(typesOf(world, id).length, 2);
     t.match((await moved) instanceof Error, (await world.commands.getEmail(caller, id)).status === 'queued');

@@ -1,4 +1,6 @@
-/** Commands on emails that are there: read, retry, delete, archive; what is personal is destroyed, and teams are apart. */
+/**
+ * Commands on emails that are there: read, retry, delete, archive; what is personal is destroyed, and teams are apart.
+ */
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/email/emails.js';
 import { causeOf } from '../../src/commands/core/caller.js';
@@ -84,14 +86,25 @@ void t.test('a retry under a key is made once, and its answer stays the same', a
   const id = await send(world);
   await deliver(world, id, 'refused');
   const key = { key: 'retry-1', body: undefined };
-  const both = await Promise.all([world.commands.retryEmail(caller, id, key), world.commands.retryEmail(caller, id, key)]);
+  const both = await Promise.all([
+    world.commands.retryEmail(caller, id, key),
+    world.commands.retryEmail(caller, id, key),
+  ]);
   t.same(both.map(({ replayed }) => replayed).sort(), [false, true]);
   const bytes = JSON.stringify(both[0].body);
   t.equal(JSON.stringify(both[1].body), bytes);
   await deliver(world, id, 'refused', 2);
-  t.same(JSON.stringify((await world.commands.retryEmail(caller, id, key)).body), bytes, 'though the email failed again');
+  t.same(
+    JSON.stringify((await world.commands.retryEmail(caller, id, key)).body),
+    bytes,
+    'though the email failed again',
+  );
   t.equal((await world.commands.retryEmail(caller, id, { key: 'retry-2', body: undefined })).body.retryCount, 2);
-  await refusedWith(t, world.commands.retryEmail(caller, id, { key: 'retry-2', body: { other: 1 } }), 'IDEMPOTENCY_KEY_REUSED');
+  await refusedWith(
+    t,
+    world.commands.retryEmail(caller, id, { key: 'retry-2', body: { other: 1 } }),
+    'IDEMPOTENCY_KEY_REUSED',
+  );
   await deliver(world, id, 'accepted', 3);
   t.same(JSON.stringify((await world.commands.retryEmail(caller, id, key)).body), bytes, 'though it was sent since');
   t.equal((await world.commands.getEmail(caller, id)).retryCount, 2);
@@ -140,7 +153,11 @@ void t.test('many are deleted at once: each counted for what became of it', asyn
   await attempt(world, busy);
   const theirs = idOf((await world.commands.sendEmail(caller, simple())).body.id);
   const unknown = idOf('99999999-9999-4999-8999-999999999999');
-  t.same(await world.commands.deleteEmails(caller, [a, b, a, busy, unknown]), { deleted: 2, notFound: 1, inProgress: 1 });
+  t.same(await world.commands.deleteEmails(caller, [a, b, a, busy, unknown]), {
+    deleted: 2,
+    notFound: 1,
+    inProgress: 1,
+  });
   t.same(await world.commands.deleteEmails(caller, [a, b]), { deleted: 0, notFound: 2, inProgress: 0 });
   t.same(await world.commands.deleteEmails(stranger, [theirs]), { deleted: 0, notFound: 1, inProgress: 0 });
   t.same(await world.commands.deleteEmails(caller, []), { deleted: 0, notFound: 0, inProgress: 0 });
@@ -228,9 +245,16 @@ void t.test('what was destroyed stays destroyed in what is read of the past, fro
   const [first] = await world.deps.eventLog.load(emailStream(id));
   await deliver(world, id, 'accepted');
   const asOf = parseAsOf(first!.metadata.eventId)!;
-  t.match(await world.commands.getEmail(caller, id, asOf), { subject: 'Hello Ann', recipients: [{ email: 'ann@example.org' }] });
+  t.match(await world.commands.getEmail(caller, id, asOf), {
+    subject: 'Hello Ann',
+    recipients: [{ email: 'ann@example.org' }],
+  });
   await world.clock.advance(30 * DAY_MS);
-  await decide(world, id, { type: 'ArchiveEmail', at: new Date(world.clock.now()).toISOString(), retentionMs: 30 * DAY_MS });
+  await decide(world, id, {
+    type: 'ArchiveEmail',
+    at: new Date(world.clock.now()).toISOString(),
+    retentionMs: 30 * DAY_MS,
+  });
   t.equal(world.keys.ids().length, 1, 'the key is there still');
   const read = async (deps: World['deps']) => JSON.stringify(await makeCommands(deps).getEmail(caller, id, asOf));
   t.notMatch(await read(world.deps), /ann@example|Hello Ann|"Ann"/);
@@ -251,10 +275,15 @@ void t.test('of a recipient who is erased nothing is read of the past either, fr
   const id = await send(world, { to: [{ email: 'ann@example.org' }, { email: 'bob@example.org', name: 'Bob' }] });
   const [first] = await world.deps.eventLog.load(emailStream(id));
   const asOf = parseAsOf(first!.metadata.eventId)!;
-  t.match(await world.commands.getEmail(caller, id, asOf), { recipients: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] });
+  t.match(await world.commands.getEmail(caller, id, asOf), {
+    recipients: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }],
+  });
   const { event } = (await world.deps.eventLog.load(emailStream(id))).at(-1)!;
   const priority = event.type === 'EmailQueued' ? event.data.priority : 'normal';
-  const erased = { type: 'RecipientsErased' as const, data: { at: new Date(world.clock.now()).toISOString(), recipients: [1], priority } };
+  const erased = {
+    type: 'RecipientsErased' as const,
+    data: { at: new Date(world.clock.now()).toISOString(), recipients: [1], priority },
+  };
   await world.deps.eventLog.append(emailStream(id), versionOf(first!), [erased], causeOf(world.deps, caller));
   const past = await world.commands.getEmail(caller, id, asOf);
   t.match(past, { subject: 'Hello Ann', recipients: [{ email: 'ann@example.org' }, { email: null, name: null }] });

@@ -1,4 +1,7 @@
-/** What a mail loses of its values: the answer to the send, the record, the preview, the dry run and strict variables name it alike, and never the value. */
+/**
+ * What a mail loses of its values: the answer to the send, the record, the preview, the dry run and strict variables
+ * name it alike, and never the value.
+ */
 import t from 'tap';
 import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
 import { fanOut } from '../../src/commands/bulk/batches.js';
@@ -30,7 +33,14 @@ const withMail = async (template: CreateTemplateRequest): Promise<World> => {
   return world;
 };
 
-type Case = Readonly<{ template: CreateTemplateRequest; variables: JsonObject; kind: string; path: string; shape: string; field?: string }>;
+type Case = Readonly<{
+  template: CreateTemplateRequest;
+  variables: JsonObject;
+  kind: string;
+  path: string;
+  shape: string;
+  field?: string;
+}>;
 
 const amount: CreateTemplateRequest['variables'] = [
   { name: 'o', type: 'object' },
@@ -111,7 +121,10 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a colour of the whole mail': {
     template: mail(text('Hi'), {
-      schema: { props: { backgroundColor: '{{brand}}' }, sections: [{ id: 'm', type: 'main', components: [text('Hi')] }] },
+      schema: {
+        props: { backgroundColor: '{{brand}}' },
+        sections: [{ id: 'm', type: 'main', components: [text('Hi')] }],
+      },
     }),
     variables: { brand: 3 },
     kind: 'color',
@@ -153,7 +166,9 @@ const cases: Readonly<Record<string, Case>> = {
       type: 'table',
       props: {
         dataSource: 'items',
-        columns: [{ header: 'Sum', content: '{{item.sum}}', format: { style: 'currency', currency: '{{item.currency}}' } }],
+        columns: [
+          { header: 'Sum', content: '{{item.sum}}', format: { style: 'currency', currency: '{{item.currency}}' } },
+        ],
       },
     }),
     variables: {
@@ -218,49 +233,57 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 for (const [name, { template, variables, kind, path, shape, field }] of Object.entries(cases)) {
-  void t.test(`${name}: told by the answer, the record, a preview and a dry run, refused by strict variables`, async (t) => {
-    const world = await withMail(template);
-    const wanted = { kind, path, shape, ...(field === undefined ? {} : { field }) };
+  void t.test(
+    `${name}: told by the answer, the record, a preview and a dry run, refused by strict variables`,
+    async (t) => {
+      const world = await withMail(template);
+      const wanted = { kind, path, shape, ...(field === undefined ? {} : { field }) };
 
-    const { body } = await world.commands.sendEmail(caller, { templateId: 'mail', to, variables });
-    t.match(body.warnings, [wanted], 'the answer');
-    t.equal(body.warnings?.length, 1);
-    const record = await world.commands.getEmail(caller, idOf(body.id));
-    t.same(record.metadata.warnings, body.warnings, 'the record');
-    const [stored] = await world.events(emailStream(idOf(body.id)));
-    const { losses } = (stored as unknown as { data: { losses: readonly object[] } }).data;
-    t.match(losses, [wanted], 'the event');
-    t.same(Object.keys(losses[0] ?? {}).sort(), ['field', 'kind', 'path', 'shape'], 'nothing of the value');
+      const { body } = await world.commands.sendEmail(caller, { templateId: 'mail', to, variables });
+      t.match(body.warnings, [wanted], 'the answer');
+      t.equal(body.warnings?.length, 1);
+      const record = await world.commands.getEmail(caller, idOf(body.id));
+      t.same(record.metadata.warnings, body.warnings, 'the record');
+      const [stored] = await world.events(emailStream(idOf(body.id)));
+      const { losses } = (stored as unknown as { data: { losses: readonly object[] } }).data;
+      t.match(losses, [wanted], 'the event');
+      t.same(Object.keys(losses[0] ?? {}).sort(), ['field', 'kind', 'path', 'shape'], 'nothing of the value');
 
-    const preview = await world.commands.previewTemplate(caller, 'mail', { variables }, never);
-    t.same(preview.emptyPaths, [path], 'the preview');
-    const told = preview.warnings.map(({ message }) => message).filter((message) => message.startsWith(`{{${path}}}`));
-    t.equal(told.length, kind === 'missing' ? 0 : 1);
+      const preview = await world.commands.previewTemplate(caller, 'mail', { variables }, never);
+      t.same(preview.emptyPaths, [path], 'the preview');
+      const told = preview.warnings
+        .map(({ message }) => message)
+        .filter((message) => message.startsWith(`{{${path}}}`));
+      t.equal(told.length, kind === 'missing' ? 0 : 1);
 
-    const recipients = [
-      { email: 'a@example.org', variables },
-      { email: 'b@example.org', variables },
-    ];
-    const dryRun = await world.commands.dryRunBulk(caller, { templateId: 'mail', recipients });
-    t.same(dryRun.templateValidation.emptyPaths, [path], 'the dry run');
-    const counted = dryRun.warnings.filter((warning) => warning.startsWith('2 of 2 emails: '));
-    t.equal(counted.length, 1, dryRun.warnings.join('\n'));
+      const recipients = [
+        { email: 'a@example.org', variables },
+        { email: 'b@example.org', variables },
+      ];
+      const dryRun = await world.commands.dryRunBulk(caller, { templateId: 'mail', recipients });
+      t.same(dryRun.templateValidation.emptyPaths, [path], 'the dry run');
+      const counted = dryRun.warnings.filter((warning) => warning.startsWith('2 of 2 emails: '));
+      t.equal(counted.length, 1, dryRun.warnings.join('\n'));
 
-    await world.commands.createTemplate(caller, { ...template, slug: 'strict', strictVariables: true });
-    await t.rejects(world.commands.sendEmail(caller, { templateId: 'strict', to, variables }), {
-      code: 'VARIABLES_EMPTY',
-      message: new RegExp(`and ${path.replace(/[[\].]/g, '\\$&')} is`),
-      details: { errors: [{ field: `variables.${path}`, message: ` (at ${body.warnings?.[0]?.field})` }] },
-    });
-  });
+      await world.commands.createTemplate(caller, { ...template, slug: 'strict', strictVariables: true });
+      await t.rejects(world.commands.sendEmail(caller, { templateId: 'strict', to, variables }), {
+        code: 'VARIABLES_EMPTY',
+        message: new RegExp(`and ${path.replace(/[[\].]/g, '\\$&')} is`),
+        details: { errors: [{ field: `variables.${path}`, message: ` (at ${body.warnings?.[0]?.field})` }] },
+      });
+    },
+  );
 }
 
 void t.test('where nothing is lost, nothing is told or stored', async (t) => {
   const world = await withMail(
     mail(
-      text('<p style="color:{{brand}}">Hi {{name}} {{other}} <a href="{{url}}">x</a> <a href="https://x.example/{{id}}">y</a></p>', {
-        props: { align: '{{side}}', backgroundColor: '{{brand}}', hideWhenEmpty: 'lines' },
-      }),
+      text(
+        '<p style="color:{{brand}}">Hi {{name}} {{other}} <a href="{{url}}">x</a> <a href="https://x.example/{{id}}">y</a></p>',
+        {
+          props: { align: '{{side}}', backgroundColor: '{{brand}}', hideWhenEmpty: 'lines' },
+        },
+      ),
       { variables: [{ name: 'other', type: 'string', fallback: 'you' }] },
     ),
   );
@@ -279,7 +302,9 @@ void t.test('what the template allows of addresses is no loss, and what it does 
     text('<a href="a/{{id}}">x</a>'),
   ];
   const props = { linkBase: 'https://app.example.com/', linkSchemes: ['myapp'] };
-  const world = await withMail(mail(button(''), { schema: { props, sections: [{ id: 'm', type: 'main', components }] } }));
+  const world = await withMail(
+    mail(button(''), { schema: { props, sections: [{ id: 'm', type: 'main', components }] } }),
+  );
   const warningsOf = async (variables: JsonObject) =>
     (await world.commands.sendEmail(caller, { templateId: 'mail', to, variables })).body.warnings;
   t.equal(await warningsOf({ url: '/reset', logo: 'logo.png', id: '1' }), undefined);
@@ -292,11 +317,17 @@ void t.test('what the template allows of addresses is no loss, and what it does 
 
 void t.test('values with their filters and fallbacks are judged as they are written', async (t) => {
   const world = await withMail(
-    mail(button('{{url}}'), { variables: [{ name: 'url', type: 'string', fallback: 'app.example.com', filters: ['lower'] }] }),
+    mail(button('{{url}}'), {
+      variables: [{ name: 'url', type: 'string', fallback: 'app.example.com', filters: ['lower'] }],
+    }),
   );
   const { body } = await world.commands.sendEmail(caller, { templateId: 'mail', to, variables: {} });
   t.match(body.warnings, [{ kind: 'link', path: 'url' }]);
-  const good = await world.commands.sendEmail(caller, { templateId: 'mail', to, variables: { url: 'HTTPS://APP.EXAMPLE.COM/' } });
+  const good = await world.commands.sendEmail(caller, {
+    templateId: 'mail',
+    to,
+    variables: { url: 'HTTPS://APP.EXAMPLE.COM/' },
+  });
   t.equal(good.body.warnings, undefined);
 });
 
@@ -310,7 +341,12 @@ void t.test('a subject that comes with the call is looked at, and twenty losses 
       ),
     ),
   );
-  const { body } = await world.commands.sendEmail(caller, { templateId: 'mail', to, subject: 'To {{nobody}} x', variables: {} });
+  const { body } = await world.commands.sendEmail(caller, {
+    templateId: 'mail',
+    to,
+    subject: 'To {{nobody}} x',
+    variables: {},
+  });
   t.equal(body.warnings?.length, 20);
   t.match(body.warnings?.[0], { kind: 'missing', path: 'nobody', field: 'subject' });
 });
@@ -332,7 +368,9 @@ void t.test('each email of a bulk send has its own', async (t) => {
     variables: { url },
   }));
   const dryRun = await world.commands.dryRunBulk(caller, { templateId: 'mail', recipients });
-  t.match(dryRun.warnings, [/^1 of 2 emails: \{\{url\}\} is the address of a link and none that can be used, text without a scheme/]);
+  t.match(dryRun.warnings, [
+    /^1 of 2 emails: \{\{url\}\} is the address of a link and none that can be used, text without a scheme/,
+  ]);
   const { body } = await world.commands.sendBulk(caller, { templateId: 'mail', recipients });
   const id = assertDefined(parseBatchId(body.batchId), 'id');
   const cause = { teamId: TEAM, actor: 'test', correlationId: 'c', causationId: 'c', at: at(0) };

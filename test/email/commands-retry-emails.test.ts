@@ -13,49 +13,71 @@ const openWorld = async (t: Parameters<typeof openProcessorWorld>[0]) => {
   world.run(relayAndTimers(world.processing));
   world.run(deliverEmailWorker(world.processing));
   const queries = makeQueries({ ...world.processing, readModels: world.readModels, awaitOwnWrites: async () => {} });
-  const send = async (result: 'deferred' | 'refused' | 'accepted', more: Partial<SendEmailRequest> = {}): Promise<EmailId> => {
+  const send = async (
+    result: 'deferred' | 'refused' | 'accepted',
+    more: Partial<SendEmailRequest> = {},
+  ): Promise<EmailId> => {
     world.mailer.next.push(answers(result));
     const id = await world.send(more);
     const ends = { deferred: 'deferred', refused: 'failed', accepted: 'sent' } as const;
-    await until(async () => (await world.commands.getEmail(caller, id)).attempts.at(-1)?.outcome === ends[result], `it is ${ends[result]}`);
+    await until(
+      async () => (await world.commands.getEmail(caller, id)).attempts.at(-1)?.outcome === ends[result],
+      `it is ${ends[result]}`,
+    );
     await world.settled();
     return id;
   };
   const retry = async (filter: RetryFilter, domain?: string) => {
     const found = await queries.emailsToRetry(caller.teamId, filter, undefined);
-    return world.commands.retryEmails(caller, { status: filter.status, ...found, ...(domain === undefined ? {} : { domain }) });
+    return world.commands.retryEmails(caller, {
+      status: filter.status,
+      ...found,
+      ...(domain === undefined ? {} : { domain }),
+    });
   };
   return { world, queries, send, retry };
 };
 
 const to = (email: string): Partial<SendEmailRequest> => ({ to: [{ email }] });
 
-void t.test('what waits for its next attempt is tried now and keeps its attempts; what has failed only where that is asked', async (t) => {
-  const { world, send, retry } = await openWorld(t);
-  const [later, failed] = [await send('deferred'), await send('refused')];
-  await send('accepted');
-  t.same(await retry({ status: 'queued' }), { retried: 1, held: 0 });
-  await world.reaches(later, 'sent');
-  t.match(await world.commands.getEmail(caller, later), { retryCount: 0, attempts: [{ outcome: 'deferred' }, { outcome: 'sent' }] });
-  t.equal((await world.commands.getEmail(caller, failed)).status, 'failed');
-  t.same(await retry({ status: 'failed' }), { retried: 1, held: 0 });
-  await world.reaches(failed, 'sent');
-  t.equal((await world.commands.getEmail(caller, failed)).retryCount, 1);
-  await world.settled();
-  t.same(
-    [await retry({ status: 'queued' }), await retry({ status: 'failed' })],
-    [
-      { retried: 0, held: 0 },
-      { retried: 0, held: 0 },
-    ],
-  );
-});
+void t.test(
+  'what waits for its next attempt is tried now and keeps its attempts; what has failed only where that is asked',
+  async (t) => {
+    const { world, send, retry } = await openWorld(t);
+    const [later, failed] = [await send('deferred'), await send('refused')];
+    await send('accepted');
+    t.same(await retry({ status: 'queued' }), { retried: 1, held: 0 });
+    await world.reaches(later, 'sent');
+    t.match(await world.commands.getEmail(caller, later), {
+      retryCount: 0,
+      attempts: [{ outcome: 'deferred' }, { outcome: 'sent' }],
+    });
+    t.equal((await world.commands.getEmail(caller, failed)).status, 'failed');
+    t.same(await retry({ status: 'failed' }), { retried: 1, held: 0 });
+    await world.reaches(failed, 'sent');
+    t.equal((await world.commands.getEmail(caller, failed)).retryCount, 1);
+    await world.settled();
+    t.same(
+      [await retry({ status: 'queued' }), await retry({ status: 'failed' })],
+      [
+        { retried: 0, held: 0 },
+        { retried: 0, held: 0 },
+      ],
+    );
+  },
+);
 
 void t.test('of one domain, compared as the DNS does; of one template; of a time', async (t) => {
   const { world, send, retry } = await openWorld(t);
-  const [here, there] = [await send('deferred', to('a@M\u00fcnchen.example')), await send('deferred', to('b@sub.xn--mnchen-3ya.example'))];
+  const [here, there] = [
+    await send('deferred', to('a@M\u00fcnchen.example')),
+    await send('deferred', to('b@sub.xn--mnchen-3ya.example')),
+  ];
   t.same(await retry({ status: 'queued' }, 'other.example'), { retried: 0, held: 0 });
-  t.same(await retry({ status: 'queued', templateId: '00000000-0000-4000-8000-000000000000' }), { retried: 0, held: 0 });
+  t.same(await retry({ status: 'queued', templateId: '00000000-0000-4000-8000-000000000000' }), {
+    retried: 0,
+    held: 0,
+  });
   t.same(await retry({ status: 'queued', endDate: '2001-01-01T00:00:00.000Z' }), { retried: 0, held: 0 });
   t.same(await retry({ status: 'queued' }, 'XN--MNCHEN-3YA.example'), { retried: 1, held: 0 });
   await world.reaches(here, 'sent');

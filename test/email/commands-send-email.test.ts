@@ -1,4 +1,7 @@
-/** The send call as a command: what is pinned, what is refused with which code and path, and what an Idempotency-Key promises. */
+/**
+ * The send call as a command: what is pinned, what is refused with which code and path, and what an Idempotency-Key
+ * promises.
+ */
 import t from 'tap';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import type { DomainEvent } from '../../src/domain/events.js';
@@ -9,7 +12,17 @@ import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import { AppendUnknown, type ErrorCode } from '../../src/domain/core/errors.js';
 import { at, T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
-import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate, type World } from '../support/command-world.js';
+import {
+  caller,
+  openWorld,
+  schemaSaying,
+  simple,
+  stranger,
+  TEAM,
+  welcome,
+  withTemplate,
+  type World,
+} from '../support/command-world.js';
 
 const idOf = (id: string) => assertDefined(parseEmailId(id), 'email id');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -17,7 +30,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const acceptedBy = async (world: World, request: SendEmailRequest) => {
   const { body } = await world.commands.sendEmail(caller, request);
   const [event, ...more] = await world.events(emailStream(idOf(body.id)));
-  if (more.length > 0 || (event?.type !== 'EmailQueued' && event?.type !== 'EmailScheduled')) throw new Error('a send call is one event');
+  if (more.length > 0 || (event?.type !== 'EmailQueued' && event?.type !== 'EmailScheduled'))
+    throw new Error('a send call is one event');
   return { body, event, sealed: event.sealed! };
 };
 
@@ -150,7 +164,10 @@ void t.test('the sender: of the call, else of the template version, else of the 
   t.equal(second.sealed.from.email, 'template@example.com');
   t.equal(second.event.data.messageId.endsWith('@example.com>'), true);
   t.equal((await acceptedBy(world, simple({ version: '1' }))).sealed.from.email, 'team@example.com');
-  t.equal((await acceptedBy(world, simple({ from: { email: 'call@example.net' } }))).sealed.from.email, 'call@example.net');
+  t.equal(
+    (await acceptedBy(world, simple({ from: { email: 'call@example.net' } }))).sealed.from.email,
+    'call@example.net',
+  );
 });
 
 void t.test('the version: published, draft or a number, and its revision is pinned', async (t) => {
@@ -170,8 +187,15 @@ void t.test('the version: published, draft or a number, and its revision is pinn
   for (const version of [3, '0', 'newest'])
     await refusedWith(t, world.commands.sendEmail(caller, simple({ version })), 'TEMPLATE_VERSION_NOT_FOUND');
   await world.commands.createTemplate(caller, { ...welcome, slug: 'unpublished', publish: false });
-  await refusedWith(t, world.commands.sendEmail(caller, simple({ templateId: 'unpublished' })), 'TEMPLATE_NOT_PUBLISHED');
-  t.equal((await acceptedBy(world, simple({ templateId: 'unpublished', version: 'draft' }))).event.data.templateVersion, null);
+  await refusedWith(
+    t,
+    world.commands.sendEmail(caller, simple({ templateId: 'unpublished' })),
+    'TEMPLATE_NOT_PUBLISHED',
+  );
+  t.equal(
+    (await acceptedBy(world, simple({ templateId: 'unpublished', version: 'draft' }))).event.data.templateVersion,
+    null,
+  );
 });
 
 const recipients = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `r${index}@example.org` }));
@@ -181,7 +205,13 @@ const file = (sizeBytes: number) => ({
   contentType: 'application/octet-stream',
 });
 
-type Refusal = Readonly<{ what: string; request: SendEmailRequest; code: ErrorCode; fields?: readonly string[]; related?: object }>;
+type Refusal = Readonly<{
+  what: string;
+  request: SendEmailRequest;
+  code: ErrorCode;
+  fields?: readonly string[];
+  related?: object;
+}>;
 const refusals: readonly Refusal[] = [
   {
     what: '51 recipients in all',
@@ -216,10 +246,17 @@ const refusals: readonly Refusal[] = [
     code: 'VALIDATION_ERROR',
     fields: ['to[0].name', 'from.name'],
   },
-  { what: 'a line break in the subject', request: simple({ subject: 'Hello\nthere' }), code: 'VALIDATION_ERROR', fields: ['subject'] },
+  {
+    what: 'a line break in the subject',
+    request: simple({ subject: 'Hello\nthere' }),
+    code: 'VALIDATION_ERROR',
+    fields: ['subject'],
+  },
   {
     what: 'header fields',
-    request: simple({ headers: { 'X-Good': 'yes', 'X-Bad': 'a\r\nb', Subject: 'mine', 'x y': 'z', 'x-good': 'again' } }),
+    request: simple({
+      headers: { 'X-Good': 'yes', 'X-Bad': 'a\r\nb', Subject: 'mine', 'x y': 'z', 'x-good': 'again' },
+    }),
     code: 'VALIDATION_ERROR',
     fields: ['headers.X-Bad', 'headers.Subject', 'headers.x y', 'headers.x-good'],
   },
@@ -231,18 +268,30 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a letter beyond ASCII in a URL of a header field',
-    request: simple({ headers: { 'List-Unsubscribe': '<https://example.com/u?n=Müller>', 'List-Id': 'Café <news.example.com>' } }),
+    request: simple({
+      headers: { 'List-Unsubscribe': '<https://example.com/u?n=Müller>', 'List-Id': 'Café <news.example.com>' },
+    }),
     code: 'VALIDATION_ERROR',
     fields: ['headers.List-Unsubscribe'],
   },
-  { what: 'a schedule in the past', request: simple({ scheduledAt: T0 }), code: 'VALIDATION_ERROR', fields: ['scheduledAt'] },
+  {
+    what: 'a schedule in the past',
+    request: simple({ scheduledAt: T0 }),
+    code: 'VALIDATION_ERROR',
+    fields: ['scheduledAt'],
+  },
   {
     what: 'a schedule more than a year ahead',
     request: simple({ scheduledAt: '2031-01-01T12:00:00.001Z' }),
     code: 'VALIDATION_ERROR',
     fields: ['scheduledAt'],
   },
-  { what: 'a schedule that is no moment', request: simple({ scheduledAt: 'tomorrow' }), code: 'VALIDATION_ERROR', fields: ['scheduledAt'] },
+  {
+    what: 'a schedule that is no moment',
+    request: simple({ scheduledAt: 'tomorrow' }),
+    code: 'VALIDATION_ERROR',
+    fields: ['scheduledAt'],
+  },
   {
     what: 'large metadata',
     request: simple({ metadata: { text: 'x'.repeat(64 * 1024) } }),
@@ -279,15 +328,30 @@ const refusals: readonly Refusal[] = [
     code: 'ERR_ATTACH_002',
     related: { actualSizeBytes: 2_001, maxSizeBytes: 2_000 },
   },
-  { what: 'an unknown template', request: simple({ templateId: 'nothing' }), code: 'ERR_TMPL_002', related: { templateId: 'nothing' } },
+  {
+    what: 'an unknown template',
+    request: simple({ templateId: 'nothing' }),
+    code: 'ERR_TMPL_002',
+    related: { templateId: 'nothing' },
+  },
   {
     what: 'an unknown template id',
     request: simple({ templateId: '99999999-9999-4999-8999-999999999999' }),
     code: 'ERR_TMPL_002',
     related: { templateId: '99999999-9999-4999-8999-999999999999' },
   },
-  { what: 'a missing variable', request: simple({ variables: {} }), code: 'VALIDATION_ERROR', fields: ['variables.name'] },
-  { what: 'a variable of another type', request: simple({ variables: { name: 5 } }), code: 'VALIDATION_ERROR', fields: ['variables.name'] },
+  {
+    what: 'a missing variable',
+    request: simple({ variables: {} }),
+    code: 'VALIDATION_ERROR',
+    fields: ['variables.name'],
+  },
+  {
+    what: 'a variable of another type',
+    request: simple({ variables: { name: 5 } }),
+    code: 'VALIDATION_ERROR',
+    fields: ['variables.name'],
+  },
   {
     what: 'a subject that is too long once rendered',
     request: simple({ variables: { name: 'x'.repeat(1_000) } }),
@@ -322,7 +386,10 @@ void t.test('a body that shows nothing is refused where nothing is attached', as
     ...welcome,
     slug: 'note',
     variables: [{ name: 'note', type: 'string' }],
-    schema: { props: { preheader: 'Seen beside the subject' }, sections: [{ id: 'main', type: 'main', components: content('{{note}}') }] },
+    schema: {
+      props: { preheader: 'Seen beside the subject' },
+      sections: [{ id: 'main', type: 'main', components: content('{{note}}') }],
+    },
     subject: 'A note',
   });
   const send = (note: string, more: Partial<SendEmailRequest> = {}) =>
@@ -344,7 +411,10 @@ void t.test('every refusal has its code and names the field, and nothing is writ
         what,
       );
     if (related !== undefined) t.same(details.relatedInfo, related, what);
-    t.ok(message.length > 10 && (details.errors ?? []).every((fault) => fault.message.length > 5), `${what}: says what would be right`);
+    t.ok(
+      message.length > 10 && (details.errors ?? []).every((fault) => fault.message.length > 5),
+      `${what}: says what would be right`,
+    );
   }
   t.equal(world.store.events.length, before);
   t.equal(world.files.stored.size, 0);
@@ -370,7 +440,11 @@ void t.test('just within the bounds is accepted', async (t) => {
 void t.test('a template of another team is as unknown as none', async (t) => {
   const world = await withTemplate();
   for (const templateId of ['welcome', world.template.id]) {
-    const { details } = await refusedWith(t, world.commands.sendEmail(stranger, simple({ templateId })), 'ERR_TMPL_002');
+    const { details } = await refusedWith(
+      t,
+      world.commands.sendEmail(stranger, simple({ templateId })),
+      'ERR_TMPL_002',
+    );
     t.same(details.relatedInfo, { templateId });
   }
 });

@@ -39,7 +39,12 @@ const attempt = (when: string, options: { worker?: string; workerGone?: boolean 
   deadlineAt: DEADLINE,
   workerGone: options.workerGone ?? false,
 });
-const record = (number: number, when: string, outcomes: readonly (readonly [number, Result])[], final = false): EmailCommand => ({
+const record = (
+  number: number,
+  when: string,
+  outcomes: readonly (readonly [number, Result])[],
+  final = false,
+): EmailCommand => ({
   type: 'RecordOutcome',
   attempt: number,
   at: when,
@@ -57,7 +62,10 @@ const retry = (when: string, idempotencyKey?: string, fingerprint?: string): Ema
 });
 const remove = (when: string): EmailCommand => ({ type: 'DeleteEmail', at: when });
 const archive = (when: string): EmailCommand => ({ type: 'ArchiveEmail', at: when, retentionMs: RETENTION_MS });
-const delivered = (when: string, ...recipients: number[]): EmailEvent => ({ type: 'EmailDelivered', data: { at: when, recipients } });
+const delivered = (when: string, ...recipients: number[]): EmailEvent => ({
+  type: 'EmailDelivered',
+  data: { at: when, recipients },
+});
 
 const statusOf = (state: Email | undefined): readonly string[] => [state!.status, ...state!.recipientStatuses];
 const one = [queuedFor('to'), attempted(1, at(1))] as const;
@@ -92,57 +100,69 @@ void t.test('every command but the first needs an email', async (t) => {
   for (const command of commands) given().when(command).refused('EMAIL_NOT_FOUND');
 });
 
-void t.test('pushed by hand: what waits for its next attempt or for the host is due now; nothing else changes', async (t) => {
-  const { given } = email(t);
-  const push = { type: 'PushEmail', at: at(10) } as const;
-  const released = { type: 'EmailReleased', data: { at: at(10), priority: 'normal', pushedFrom: at(3_600) } } as const;
-  const waiting = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']));
-  waiting.when(attempt(at(10))).nothing();
-  const state = waiting.when(push).then(released);
-  t.match(state, { status: 'queued', nextAttemptAt: null, deferrals: 1, retries: [], queuedAt: at(10) });
-  const again = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']), released);
-  again.when(push).nothing();
-  given(scheduled(at(3_600)))
-    .when(push)
-    .nothing();
-  given(queued).when(push).nothing();
-  given(queued, attempted(1, at(1)))
-    .when(push)
-    .nothing();
-  given(queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']))
-    .when(push)
-    .nothing();
-});
+void t.test(
+  'pushed by hand: what waits for its next attempt or for the host is due now; nothing else changes',
+  async (t) => {
+    const { given } = email(t);
+    const push = { type: 'PushEmail', at: at(10) } as const;
+    const released = {
+      type: 'EmailReleased',
+      data: { at: at(10), priority: 'normal', pushedFrom: at(3_600) },
+    } as const;
+    const waiting = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']));
+    waiting.when(attempt(at(10))).nothing();
+    const state = waiting.when(push).then(released);
+    t.match(state, { status: 'queued', nextAttemptAt: null, deferrals: 1, retries: [], queuedAt: at(10) });
+    const again = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']), released);
+    again.when(push).nothing();
+    given(scheduled(at(3_600)))
+      .when(push)
+      .nothing();
+    given(queued).when(push).nothing();
+    given(queued, attempted(1, at(1)))
+      .when(push)
+      .nothing();
+    given(queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']))
+      .when(push)
+      .nothing();
+  },
+);
 
-void t.test('pushed by hand any number of times: the schedule is where it was, and its last attempt is still to come', (t) => {
-  const { given } = email(t);
-  const pushedFrom = at(400);
-  let history: readonly EmailEvent[] = [
-    queued,
-    attempted(1, at(1)),
-    deferred(1, at(2), at(62), [0, 'deferred']),
-    attempted(2, at(62)),
-    deferred(2, at(100), pushedFrom, [0, 'deferred']),
-  ];
-  for (let number = 3; number < 9; number += 1) {
-    const pushed: EmailEvent = { type: 'EmailReleased', data: { at: at(100 + number), priority: 'normal', pushedFrom } };
-    given(...history)
-      .when({ type: 'PushEmail', at: at(100 + number) })
-      .then(pushed);
-    history = [...history, pushed, attempted(number, at(100 + number))];
-    const again = deferred(number, at(101 + number), pushedFrom, [0, 'deferred']);
-    const state = given(...history)
-      .when(record(number, at(101 + number), [[0, 'deferred']]))
-      .then(again);
-    t.match(state, { status: 'queued', nextAttemptAt: pushedFrom, deferrals: 2 });
-    history = [...history, again];
-  }
-  const pushed: EmailEvent = { type: 'EmailReleased', data: { at: at(390), priority: 'normal', pushedFrom } };
-  given(...history, pushed, attempted(9, at(390)))
-    .when(record(9, at(401), [[0, 'deferred']]))
-    .then(failed('attempts-spent', 9, at(401), [0, 'deferred']));
-  t.end();
-});
+void t.test(
+  'pushed by hand any number of times: the schedule is where it was, and its last attempt is still to come',
+  (t) => {
+    const { given } = email(t);
+    const pushedFrom = at(400);
+    let history: readonly EmailEvent[] = [
+      queued,
+      attempted(1, at(1)),
+      deferred(1, at(2), at(62), [0, 'deferred']),
+      attempted(2, at(62)),
+      deferred(2, at(100), pushedFrom, [0, 'deferred']),
+    ];
+    for (let number = 3; number < 9; number += 1) {
+      const pushed: EmailEvent = {
+        type: 'EmailReleased',
+        data: { at: at(100 + number), priority: 'normal', pushedFrom },
+      };
+      given(...history)
+        .when({ type: 'PushEmail', at: at(100 + number) })
+        .then(pushed);
+      history = [...history, pushed, attempted(number, at(100 + number))];
+      const again = deferred(number, at(101 + number), pushedFrom, [0, 'deferred']);
+      const state = given(...history)
+        .when(record(number, at(101 + number), [[0, 'deferred']]))
+        .then(again);
+      t.match(state, { status: 'queued', nextAttemptAt: pushedFrom, deferrals: 2 });
+      history = [...history, again];
+    }
+    const pushed: EmailEvent = { type: 'EmailReleased', data: { at: at(390), priority: 'normal', pushedFrom } };
+    given(...history, pushed, attempted(9, at(390)))
+      .when(record(9, at(401), [[0, 'deferred']]))
+      .then(failed('attempts-spent', 9, at(401), [0, 'deferred']));
+    t.end();
+  },
+);
 
 void t.test('scheduled: released when its time comes, not before, and once', async (t) => {
   const { given } = email(t);
@@ -190,7 +210,13 @@ void t.test('processing: the relay accepts', async (t) => {
       at: at(2),
       host: HOST,
       durationMs: 120,
-      outcomes: [0, 1, 2].map((recipient) => ({ recipient, result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted' })),
+      outcomes: [0, 1, 2].map((recipient) => ({
+        recipient,
+        result: 'accepted',
+        replyCode: 250,
+        enhancedCode: '2.0.0',
+        rule: 'accepted',
+      })),
     },
     sealed: { replies: ['250 2.0.0 queued as 4711', '250 2.0.0 queued as 4711', '250 2.0.0 queued as 4711'] },
   });
@@ -234,11 +260,19 @@ void t.test('processing: refused softly, attempts left, then spent', async (t) =
     .nothing();
   given(...once)
     .when(attempt(at(62)))
-    .then({ type: 'DeliveryAttempted', data: { attempt: 2, at: at(62), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+    .then({
+      type: 'DeliveryAttempted',
+      data: { attempt: 2, at: at(62), host: HOST, worker: WORKER, deadlineAt: DEADLINE },
+    });
   const twice = given(...once, attempted(2, at(62))).when(record(2, at(63), [[0, 'deferred']]));
   twice.then(deferred(2, at(63), at(363), [0, 'deferred']));
 
-  const spent = [...once, attempted(2, at(62)), deferred(2, at(63), at(363), [0, 'deferred']), attempted(3, at(363))] as const;
+  const spent = [
+    ...once,
+    attempted(2, at(62)),
+    deferred(2, at(63), at(363), [0, 'deferred']),
+    attempted(3, at(363)),
+  ] as const;
   const end = given(...spent)
     .when(record(3, at(364), [[0, 'deferred']]))
     .then(failed('attempts-spent', 3, at(364), [0, 'deferred']));
@@ -276,7 +310,13 @@ void t.test('processing: rendering fails, or the content is gone', async (t) => 
           host: HOST,
           durationMs: 0,
           reason,
-          outcomes: [0, 1, 2].map((recipient) => ({ recipient, result: 'refused', replyCode: null, enhancedCode: null, rule: reason })),
+          outcomes: [0, 1, 2].map((recipient) => ({
+            recipient,
+            result: 'refused',
+            replyCode: null,
+            enhancedCode: null,
+            rule: reason,
+          })),
         },
         sealed: { replies: ['in words', 'in words', 'in words'] },
       });
@@ -326,7 +366,8 @@ void t.test('several recipients: each has a state, and the email the furthest th
       ['bounced', 'bounced', 'bounced', 'bounced'],
     ],
   ];
-  for (const [outcomes, event, statuses] of cases) t.same(statusOf(taken.when(record(1, at(2), outcomes)).then(event)), statuses);
+  for (const [outcomes, event, statuses] of cases)
+    t.same(statusOf(taken.when(record(1, at(2), outcomes)).then(event)), statuses);
 
   const partial = [
     queued,
@@ -374,7 +415,12 @@ void t.test('several recipients at a final host: delivered when nobody who may s
   t.same(statusOf(state), ['queued', 'delivered', 'queued']);
   t.equal(state!.deliveredAt, null);
 
-  const again = [...half, deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']), delivered(at(2), 0), attempted(2, at(62))] as const;
+  const again = [
+    ...half,
+    deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']),
+    delivered(at(2), 0),
+    attempted(2, at(62)),
+  ] as const;
   t.same(
     statusOf(
       given(...again)
@@ -440,7 +486,9 @@ void t.test('a dialogue that was cut off is made again', async (t) => {
   open.when(attempt(at(599))).nothing();
   open.when(attempt(at(2), { worker: 'worker-2' })).nothing();
   const second = { attempt: 2, host: HOST, deadlineAt: DEADLINE };
-  const state = open.when(attempt(at(600))).then({ type: 'DeliveryAttempted', data: { ...second, at: at(600), worker: WORKER } });
+  const state = open
+    .when(attempt(at(600)))
+    .then({ type: 'DeliveryAttempted', data: { ...second, at: at(600), worker: WORKER } });
   t.same(
     state!.attempts.map(({ ended }) => ended?.outcome),
     ['interrupted', undefined],
@@ -466,7 +514,10 @@ void t.test('a mail that cuts off every dialogue is given up, and a retry begins
   const { given } = email(t);
   given(queuedFor('to'), ...interrupted(1, 10))
     .when(attempt(at(600)))
-    .then({ type: 'DeliveryAttempted', data: { attempt: 11, at: at(600), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+    .then({
+      type: 'DeliveryAttempted',
+      data: { attempt: 11, at: at(600), host: HOST, worker: WORKER, deadlineAt: DEADLINE },
+    });
   const cut = 'the delivery was cut off too often';
   const end: Extract<EmailEvent, { type: 'EmailFailed' }>['data'] = {
     attempt: 11,
@@ -488,5 +539,8 @@ void t.test('a mail that cuts off every dialogue is given up, and a retry begins
     attempted(12, at(700), at(701)),
   )
     .when(attempt(at(702)))
-    .then({ type: 'DeliveryAttempted', data: { attempt: 13, at: at(702), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+    .then({
+      type: 'DeliveryAttempted',
+      data: { attempt: 13, at: at(702), host: HOST, worker: WORKER, deadlineAt: DEADLINE },
+    });
 });

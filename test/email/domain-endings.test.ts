@@ -57,7 +57,10 @@ const retry = (when: string, idempotencyKey?: string, fingerprint?: string): Ema
 });
 const remove = (when: string): EmailCommand => ({ type: 'DeleteEmail', at: when });
 const archive = (when: string): EmailCommand => ({ type: 'ArchiveEmail', at: when, retentionMs: RETENTION_MS });
-const delivered = (when: string, ...recipients: number[]): EmailEvent => ({ type: 'EmailDelivered', data: { at: when, recipients } });
+const delivered = (when: string, ...recipients: number[]): EmailEvent => ({
+  type: 'EmailDelivered',
+  data: { at: when, recipients },
+});
 
 const statusOf = (state: Email | undefined): readonly string[] => [state!.status, ...state!.recipientStatuses];
 const one = [queuedFor('to'), attempted(1, at(1))] as const;
@@ -80,7 +83,10 @@ void t.test('failed: retried, with the count and the whole schedule again', asyn
   t.equal(state!.deferrals, 0);
   given(...history)
     .when(retry(at(100), 'key', 'print'))
-    .then({ type: 'EmailRetried', data: { at: at(100), priority: 'normal', retryCount: 1, idempotencyKey: 'key', fingerprint: 'print' } });
+    .then({
+      type: 'EmailRetried',
+      data: { at: at(100), priority: 'normal', retryCount: 1, idempotencyKey: 'key', fingerprint: 'print' },
+    });
 
   const again = [...history, retried(at(100), 1), attempted(3, at(101))] as const;
   given(...again)
@@ -117,7 +123,8 @@ void t.test('an email that some have is retried for exactly those whom it failed
   given(...history)
     .when(retry(at(50)))
     .then({ type: 'EmailRetried', data: { at: at(50), priority: 'normal', retryCount: 1 } });
-  const fold = (...events: readonly EmailEvent[]): Email => events.reduce(emailDecider.evolve, undefined as EmailState)!;
+  const fold = (...events: readonly EmailEvent[]): Email =>
+    events.reduce(emailDecider.evolve, undefined as EmailState)!;
   const again = [...history, retried(at(50), 1), attempted(2, at(51))];
   t.same(fold(...history).recipientStatuses, ['delivered', 'failed', 'bounced']);
   t.equal(failedRecipientsOf(fold(...history)), 2);
@@ -127,7 +134,11 @@ void t.test('an email that some have is retried for exactly those whom it failed
     recipientStatuses: ['delivered', 'delivered', 'bounced'],
     deliveredAt: at(52),
   });
-  t.match(fold(...again, sent(2, at(52), [1, 'refused'])), { status: 'delivered', deliveredAt: at(2) }, 'refused again: as it was');
+  t.match(
+    fold(...again, sent(2, at(52), [1, 'refused'])),
+    { status: 'delivered', deliveredAt: at(2) },
+    'refused again: as it was',
+  );
 });
 
 void t.test('only a failed email is retried', async (t) => {
@@ -156,28 +167,37 @@ void t.test('deleted: what waits is cancelled first, what is under way stays, wh
     const when = given(...history).when(remove(at(50)));
     if (status === 'processing') when.refused('EMAIL_IN_PROGRESS');
     else if (status === 'queued' || status === 'scheduled') {
-      const state = when.then({ type: 'EmailCancelled', data: { at: at(50) } }, { type: 'EmailDeleted', data: { at: at(50) } });
+      const state = when.then(
+        { type: 'EmailCancelled', data: { at: at(50) } },
+        { type: 'EmailDeleted', data: { at: at(50) } },
+      );
       t.equal(state!.status, 'cancelled');
       t.ok(state!.recipientStatuses.every((recipient) => recipient === 'cancelled'));
       t.equal(state!.deletedAt, at(50));
     } else when.then({ type: 'EmailDeleted', data: { at: at(50) } });
   }
-  const gone = [queuedFor('to'), { type: 'EmailCancelled', data: { at: at(50) } }, { type: 'EmailDeleted', data: { at: at(50) } }] as const;
+  const gone = [
+    queuedFor('to'),
+    { type: 'EmailCancelled', data: { at: at(50) } },
+    { type: 'EmailDeleted', data: { at: at(50) } },
+  ] as const;
   given(...gone)
     .when(remove(at(51)))
     .refused('EMAIL_NOT_FOUND');
   given(...gone)
     .when(attempt(at(51)))
     .nothing();
-  const some = given(queued, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'deferred'])).when(
-    remove(at(50)),
+  const some = given(
+    queued,
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'deferred']),
+  ).when(remove(at(50)));
+  t.same(
+    statusOf(
+      some.then({ type: 'EmailCancelled', data: { at: at(50) } }, { type: 'EmailDeleted', data: { at: at(50) } }),
+    ),
+    ['cancelled', 'sent', 'cancelled', 'cancelled'],
   );
-  t.same(statusOf(some.then({ type: 'EmailCancelled', data: { at: at(50) } }, { type: 'EmailDeleted', data: { at: at(50) } })), [
-    'cancelled',
-    'sent',
-    'cancelled',
-    'cancelled',
-  ]);
 });
 
 void t.test('archived: 30 days after it left or should have, at once where deleted, never while open', async (t) => {
@@ -314,7 +334,13 @@ void t.test('the record of an archived email keeps what statistics may know and 
       },
     ],
     tracking: { opens: false, clicks: false, events: [] },
-    metadata: { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], omittedAttachments: [], custom: {} },
+    metadata: {
+      recipients: { to: [], cc: [], bcc: [] },
+      variables: {},
+      attachments: [],
+      omittedAttachments: [],
+      custom: {},
+    },
   });
   const sealedGone = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
   t.strictSame(emailRecord(id, email(t).given(...sealedGone).state!), made);

@@ -96,7 +96,13 @@ void t.test('where nobody else is left it goes whole, and does not leave', async
 });
 
 void t.test('what has left stays as it is for all, and tells no more of those who are erased', async (t) => {
-  const history = [queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'bounced'], [2, 'accepted']), clicked(0), clicked(1)];
+  const history = [
+    queued,
+    attempted(1, at(1)),
+    sent(1, at(2), [0, 'accepted'], [1, 'bounced'], [2, 'accepted']),
+    clicked(0),
+    clicked(1),
+  ];
   email(t)
     .given(...history)
     .when(erase(1))
@@ -117,11 +123,9 @@ void t.test('what has left stays as it is for all, and tells no more of those wh
 });
 
 void t.test('where nobody else waits it ends by what became of the others', async (t) => {
-  const once = (...outcomes: Parameters<typeof deferred> extends [number, string, string, ...infer Rest] ? Rest : never) => [
-    queued,
-    attempted(1, at(1)),
-    deferred(1, at(2), at(900), ...outcomes),
-  ];
+  const once = (
+    ...outcomes: Parameters<typeof deferred> extends [number, string, string, ...infer Rest] ? Rest : never
+  ) => [queued, attempted(1, at(1)), deferred(1, at(2), at(900), ...outcomes)];
   const got = once([0, 'accepted'], [1, 'deferred'], [2, 'bounced']);
   email(t)
     .given(...got)
@@ -149,7 +153,11 @@ void t.test('where nobody else waits it ends by what became of the others', asyn
     const reached = reachedBy(erased(1) as never, stoodAt(before), fold(...history, erased(1)));
     t.same(reached.milestones, [milestone], 'and counts as that');
     const later = erased(0);
-    t.same(reachedBy(later as never, stoodAt(fold(...history, erased(1))), fold(...history, erased(1), later)).milestones, [], 'once');
+    t.same(
+      reachedBy(later as never, stoodAt(fold(...history, erased(1))), fold(...history, erased(1), later)).milestones,
+      [],
+      'once',
+    );
   }
 });
 
@@ -191,7 +199,12 @@ void t.test('a retry goes to nobody who is erased', async (t) => {
 });
 
 void t.test('nothing is recorded any more of whoever is erased', async (t) => {
-  const history = [{ ...queued, data: { ...accepted, tracking: { opens: true, clicks: true, url: 'https://m.example' } } } as EmailEvent];
+  const history = [
+    {
+      ...queued,
+      data: { ...accepted, tracking: { opens: true, clicks: true, url: 'https://m.example' } },
+    } as EmailEvent,
+  ];
   const left = [...history, attempted(1, at(1)), all, erased(1)];
   const open = (recipient: number): EmailCommand => ({
     type: 'RecordEngagement',
@@ -212,7 +225,16 @@ void t.test('nothing is recorded any more of whoever is erased', async (t) => {
   const report = (address: string): EmailCommand => ({
     type: 'RecordReport',
     at: at(60),
-    recipients: [{ addresses: [address], action: 'failed', bounceType: 'hard', bounceSubType: 'x', enhancedCode: null, text: 'gone' }],
+    recipients: [
+      {
+        addresses: [address],
+        action: 'failed',
+        bounceType: 'hard',
+        bounceSubType: 'x',
+        enhancedCode: null,
+        text: 'gone',
+      },
+    ],
   });
   email(t)
     .given(...left)
@@ -221,39 +243,47 @@ void t.test('nothing is recorded any more of whoever is erased', async (t) => {
   t.equal(emailDecider.decide(report('ann@example.org'), fold(...left)).length, 1);
 });
 
-void t.test('a reply to one recipient does not keep the address of another, which would outlive its erasure', async (t) => {
-  const text = '550 <BOB@example.org>, ann@example.org, xbob@example.org, bob@example.org.uk: refused; bob@example.org';
-  const kept = '550 <…>, ann@example.org, xbob@example.org, …: refused; …';
-  const outcome = { recipient: 0, result: 'bounced', replyCode: 550, enhancedCode: null, rule: 'x', text } as const;
-  const record: EmailCommand = {
-    type: 'RecordOutcome',
-    attempt: 1,
-    at: at(2),
-    host: HOST,
-    durationMs: 1,
-    outcomes: [outcome],
-    final: false,
-    schedule: { delaysMs: [] },
-  };
-  const told = (history: readonly EmailEvent[], command: EmailCommand) => emailDecider.decide(command, fold(...history));
-  t.match(told([queued, attempted(1, at(1))], record), [
-    { sealed: { replies: [kept.replace('…: refused', 'bob@example.org.uk: refused')] } },
-  ]);
-  const alone = { ...queuedFor('to'), sealed: { ...content, recipients: content.recipients.slice(0, 1) } } as EmailEvent;
-  t.match(told([alone, attempted(1, at(1))], record), [{ sealed: { replies: [text] } }]);
-  const report: EmailCommand = {
-    type: 'RecordReport',
-    at: at(60),
-    recipients: [
-      {
-        addresses: ['ann@example.org'],
-        action: 'failed',
-        bounceType: 'hard',
-        bounceSubType: 'x',
-        enhancedCode: null,
-        text: 'ann@example.org and bob@example.org',
-      },
-    ],
-  };
-  t.match(told([queued, attempted(1, at(1)), all], report), [{ sealed: { replies: ['ann@example.org and …'] } }]);
-});
+void t.test(
+  'a reply to one recipient does not keep the address of another, which would outlive its erasure',
+  async (t) => {
+    const text =
+      '550 <BOB@example.org>, ann@example.org, xbob@example.org, bob@example.org.uk: refused; bob@example.org';
+    const kept = '550 <…>, ann@example.org, xbob@example.org, …: refused; …';
+    const outcome = { recipient: 0, result: 'bounced', replyCode: 550, enhancedCode: null, rule: 'x', text } as const;
+    const record: EmailCommand = {
+      type: 'RecordOutcome',
+      attempt: 1,
+      at: at(2),
+      host: HOST,
+      durationMs: 1,
+      outcomes: [outcome],
+      final: false,
+      schedule: { delaysMs: [] },
+    };
+    const told = (history: readonly EmailEvent[], command: EmailCommand) =>
+      emailDecider.decide(command, fold(...history));
+    t.match(told([queued, attempted(1, at(1))], record), [
+      { sealed: { replies: [kept.replace('…: refused', 'bob@example.org.uk: refused')] } },
+    ]);
+    const alone = {
+      ...queuedFor('to'),
+      sealed: { ...content, recipients: content.recipients.slice(0, 1) },
+    } as EmailEvent;
+    t.match(told([alone, attempted(1, at(1))], record), [{ sealed: { replies: [text] } }]);
+    const report: EmailCommand = {
+      type: 'RecordReport',
+      at: at(60),
+      recipients: [
+        {
+          addresses: ['ann@example.org'],
+          action: 'failed',
+          bounceType: 'hard',
+          bounceSubType: 'x',
+          enhancedCode: null,
+          text: 'ann@example.org and bob@example.org',
+        },
+      ],
+    };
+    t.match(told([queued, attempted(1, at(1)), all], report), [{ sealed: { replies: ['ann@example.org and …'] } }]);
+  },
+);

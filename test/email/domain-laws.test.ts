@@ -31,8 +31,14 @@ const check = (holds: boolean, what: string): void => {
 const assertSound = (email: Email): void => {
   const { status, recipientStatuses: each } = email;
   const some = (...wanted: string[]) => each.some((one) => wanted.includes(one));
-  check(each.length === email.accepted.roles.length && email.replies.length === each.length, 'one state for each recipient');
-  check((openAttempt(email) !== undefined) === (status === 'processing'), 'a dialogue is open exactly while the email is processing');
+  check(
+    each.length === email.accepted.roles.length && email.replies.length === each.length,
+    'one state for each recipient',
+  );
+  check(
+    (openAttempt(email) !== undefined) === (status === 'processing'),
+    'a dialogue is open exactly while the email is processing',
+  );
   check(
     email.attempts.every(({ attempt }, index) => attempt === index + 1),
     'attempts are counted without gaps',
@@ -41,13 +47,18 @@ const assertSound = (email: Email): void => {
     email.attempts.slice(0, -1).every(({ ended }) => ended !== null),
     'only the last attempt is open',
   );
-  check((email.dialogueDeadlineAt !== null) === (status === 'processing'), 'a deadline stands exactly while the email is processing');
+  check(
+    (email.dialogueDeadlineAt !== null) === (status === 'processing'),
+    'a deadline stands exactly while the email is processing',
+  );
   check(email.nextAttemptAt === null || status === 'queued', 'only a queued email waits for its next attempt');
   if (status === 'failed' || status === 'bounced')
     check(!some('sent', 'delivered', 'complained', 'queued'), `${status} only when none got through and none waits`);
   if (status === 'sent') check(some('sent') && !some('queued'), 'sent when one got through and none waits');
-  if (status === 'delivered') check(some('delivered') && !some('queued', 'sent'), 'delivered when nobody who may still get it is left');
-  if (status === 'queued' || status === 'scheduled' || status === 'processing') check(some('queued'), `${status} only while someone waits`);
+  if (status === 'delivered')
+    check(some('delivered') && !some('queued', 'sent'), 'delivered when nobody who may still get it is left');
+  if (status === 'queued' || status === 'scheduled' || status === 'processing')
+    check(some('queued'), `${status} only while someone waits`);
   if (status === 'cancelled') check(!some('queued'), 'nobody waits for a cancelled email');
   // What is deleted or erased ends for those who wait, whoever has it already.
   if (status === 'cancelled' && email.deletedAt === null && email.archivedAt === null)
@@ -58,18 +69,26 @@ const assertSound = (email: Email): void => {
   const [wasSent, wasDelivered] = [email.sentAt !== null, email.deliveredAt !== null];
   const isSent = status === 'sent' || status === 'delivered';
   // What was heard of it later leaves both moments as they are, too.
-  const isReported = email.complainedAt !== undefined || email.replies.some(({ bounceType }) => bounceType !== undefined);
-  if (status === 'complained') check(some('complained') && !some('queued', 'sent', 'delivered'), 'complained when all have who have it');
+  const isReported =
+    email.complainedAt !== undefined || email.replies.some(({ bounceType }) => bounceType !== undefined);
+  if (status === 'complained')
+    check(some('complained') && !some('queued', 'sent', 'delivered'), 'complained when all have who have it');
   if (isReported) check((wasSent || !isSent) && (wasDelivered || status !== 'delivered'), 'both moments are there');
   else {
     check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
-    check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
+    check(
+      isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'),
+      'deliveredAt: that it was delivered',
+    );
   }
   // If no call has cancelled the email, only erased recipients are cancelled.
   const isAll = each.every((one) => one === 'suppressed' || (one === 'cancelled' && status !== 'cancelled'));
   check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
   check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');
-  check((email.failureReason !== null) === (status === 'failed' || status === 'bounced'), 'a reason stands exactly with a failure');
+  check(
+    (email.failureReason !== null) === (status === 'failed' || status === 'bounced'),
+    'a reason stands exactly with a failure',
+  );
   const work = emailTimer(email, PERIODS);
   check(
     (work === undefined) === (email.archivedAt !== null && email.deletedAt !== null),
@@ -85,11 +104,15 @@ void t.test('a history holds together after each command, and moves along the st
       play(told, (before, after) => {
         steps += 1;
         assertSound(after);
-        if (before.status !== after.status) check(allowed[before.status].includes(after.status), `${before.status} → ${after.status}`);
+        if (before.status !== after.status)
+          check(allowed[before.status].includes(after.status), `${before.status} → ${after.status}`);
         for (const [index, one] of before.recipientStatuses.entries())
-          if (one === 'suppressed') check(after.recipientStatuses[index] === one, 'who is suppressed stays so, whatever is retried');
-        if (before.archivedAt !== null && after !== before) check(after.status === before.status, 'an archived email stays as it is');
-        if (before.deletedAt !== null && after !== before) check(after.archivedAt !== null, 'a deleted email is only archived');
+          if (one === 'suppressed')
+            check(after.recipientStatuses[index] === one, 'who is suppressed stays so, whatever is retried');
+        if (before.archivedAt !== null && after !== before)
+          check(after.status === before.status, 'an archived email stays as it is');
+        if (before.deletedAt !== null && after !== before)
+          check(after.archivedAt !== null, 'a deleted email is only archived');
       });
     }),
     { numRuns: 1_500 },
@@ -111,30 +134,48 @@ void t.test('every history is the same after a round through the codec', async (
   );
 });
 
-void t.test('with its key destroyed a history folds to the same summary, and once archived to the very same state', async (t) => {
-  let events = 0;
-  const fold = (history: readonly EmailEvent[]): Email => history.reduce(emailDecider.evolve, undefined as EmailState)!;
-  const withoutSealed = ({ content: _content, replies: _replies, attempts: _attempts, copies: _copies, ...rest }: Email) => rest;
-  fc.assert(
-    fc.property(story, (told) => {
-      const history = play(told);
-      events += history.length;
-      const destroyed = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
-      check(JSON.stringify(withoutSealed(fold(destroyed))) === JSON.stringify(withoutSealed(fold(history))), 'the summaries differ');
-      const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(1e7) } };
-      check(JSON.stringify(fold([...destroyed, archived])) === JSON.stringify(fold([...history, archived])), 'the archived forms differ');
-    }),
-    { numRuns: 500 },
-  );
-  t.ok(events > 1_000, `${events} events were folded`);
-});
+void t.test(
+  'with its key destroyed a history folds to the same summary, and once archived to the very same state',
+  async (t) => {
+    let events = 0;
+    const fold = (history: readonly EmailEvent[]): Email =>
+      history.reduce(emailDecider.evolve, undefined as EmailState)!;
+    const withoutSealed = ({
+      content: _content,
+      replies: _replies,
+      attempts: _attempts,
+      copies: _copies,
+      ...rest
+    }: Email) => rest;
+    fc.assert(
+      fc.property(story, (told) => {
+        const history = play(told);
+        events += history.length;
+        const destroyed = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
+        check(
+          JSON.stringify(withoutSealed(fold(destroyed))) === JSON.stringify(withoutSealed(fold(history))),
+          'the summaries differ',
+        );
+        const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(1e7) } };
+        check(
+          JSON.stringify(fold([...destroyed, archived])) === JSON.stringify(fold([...history, archived])),
+          'the archived forms differ',
+        );
+      }),
+      { numRuns: 500 },
+    );
+    t.ok(events > 1_000, `${events} events were folded`);
+  },
+);
 
 void t.test('with the keys of erased recipients destroyed a history folds to the very same state', async (t) => {
   let erased = 0;
   fc.assert(
     fc.property(story, (told) => {
       const history = play(told);
-      const gone = new Set(history.flatMap((event) => (event.type === 'RecipientsErased' ? event.data.recipients : [])));
+      const gone = new Set(
+        history.flatMap((event) => (event.type === 'RecipientsErased' ? event.data.recipients : [])),
+      );
       if (gone.size > 0) erased += 1;
       const left = history.map((event): EmailEvent => {
         const parts = recipientPartsOf(event.type);
@@ -143,9 +184,12 @@ void t.test('with the keys of erased recipients destroyed a history folds to the
         const kept = new Map([...own].filter(([place]) => !gone.has(place)));
         return { ...event, sealed: putTogether(parts, event.data, { shared, own: kept }) } as EmailEvent;
       });
-      const [before, after] = [history, left].map((events) => events.reduce(emailDecider.evolve, undefined as EmailState));
+      const [before, after] = [history, left].map((events) =>
+        events.reduce(emailDecider.evolve, undefined as EmailState),
+      );
       check(JSON.stringify(sorted(before)) === JSON.stringify(sorted(after)), 'the states differ');
-      for (const place of gone) check(!JSON.stringify(before).includes(`r${place}@example.org`), 'the address is still told');
+      for (const place of gone)
+        check(!JSON.stringify(before).includes(`r${place}@example.org`), 'the address is still told');
     }),
     { numRuns: 2_500 },
   );

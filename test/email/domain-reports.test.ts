@@ -16,8 +16,17 @@ const told = (action: ReportedRecipient['action'], ...addresses: readonly string
   enhancedCode: '5.1.1',
   text: '550 5.1.1 no such user',
 });
-const report = (...recipients: readonly ReportedRecipient[]) => ({ type: 'RecordReport' as const, at: at(60), recipients });
-const complaint = (...addresses: readonly string[]) => ({ type: 'RecordComplaint' as const, at: at(60), feedbackType: 'abuse', addresses });
+const report = (...recipients: readonly ReportedRecipient[]) => ({
+  type: 'RecordReport' as const,
+  at: at(60),
+  recipients,
+});
+const complaint = (...addresses: readonly string[]) => ({
+  type: 'RecordComplaint' as const,
+  at: at(60),
+  feedbackType: 'abuse',
+  addresses,
+});
 const bounce = (...recipients: readonly number[]) => ({
   type: 'EmailBounceReported' as const,
   data: {
@@ -130,7 +139,8 @@ void t.test('an archived or deleted email records nothing; one whose dialogue is
 
 void t.test('a return path names its email to who has the key, and to nobody else', async (t) => {
   const keys = (secret: string) => ({
-    fingerprint: (purpose: string, text: string | Uint8Array) => createHmac('sha256', secret).update(purpose).update(text).digest('hex'),
+    fingerprint: (purpose: string, text: string | Uint8Array) =>
+      createHmac('sha256', secret).update(purpose).update(text).digest('hex'),
   });
   const path = openReturnPath('bounces.example.com', keys('a'));
   const id = assertDefined(parseEmailId(EMAIL_ID), 'email id');
@@ -142,7 +152,11 @@ void t.test('a return path names its email to who has the key, and to nobody els
   const [local = ''] = sender.split('@');
   for (let at = 7; at < local.length; at += 1) {
     const other = local[at] === 'a' ? 'b' : 'a';
-    t.equal(path.emailOf(`${local.slice(0, at)}${other}${local.slice(at + 1)}@bounces.example.com`), undefined, `another letter at ${at}`);
+    t.equal(
+      path.emailOf(`${local.slice(0, at)}${other}${local.slice(at + 1)}@bounces.example.com`),
+      undefined,
+      `another letter at ${at}`,
+    );
     t.equal(path.emailOf(`${local.slice(0, at)}@bounces.example.com`), undefined, `cut short at ${at}`);
   }
   t.equal(path.emailOf(`${local}@example.com`), undefined);

@@ -52,7 +52,10 @@ const attempt = (when: string): EmailCommand => ({
 });
 
 const held = (): EmailEvent => {
-  const { data, ...rest } = deferred(0, at(2), at(2), [0, 'deferred']) as Extract<EmailEvent, { type: 'EmailDeferred' }>;
+  const { data, ...rest } = deferred(0, at(2), at(2), [0, 'deferred']) as Extract<
+    EmailEvent,
+    { type: 'EmailDeferred' }
+  >;
   return { ...rest, data: { ...data, heldUntil: at(900) } };
 };
 const waiting: Readonly<Record<string, readonly EmailEvent[]>> = {
@@ -64,7 +67,11 @@ const waiting: Readonly<Record<string, readonly EmailEvent[]>> = {
   deferred: [queuedFor('to'), attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'])],
   held: [queuedFor('to'), held()],
   retried: [queuedFor('to'), attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused']), retried(at(3), 1)],
-  'refused to some': [queued, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'bounced'], [1, 'deferred'], [2, 'deferred'])],
+  'refused to some': [
+    queued,
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'bounced'], [1, 'deferred'], [2, 'deferred']),
+  ],
 };
 const tooLate: Readonly<Record<string, readonly EmailEvent[]>> = {
   processing: [queuedFor('to'), attempted(1, at(1))],
@@ -75,23 +82,26 @@ const tooLate: Readonly<Record<string, readonly EmailEvent[]>> = {
   queued: [queued, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'deferred'])],
 };
 
-void t.test('what waits is cancelled, in whatever way it waits, and no attempt or release begins any more', async (t) => {
-  const { given } = email(t);
-  for (const [how, history] of Object.entries(waiting)) {
-    const state = given(...history)
-      .when(cancel(at(5)))
-      .then(cancelled(at(5)));
-    t.match(state, { status: 'cancelled', cancelledAt: at(5), nextAttemptAt: null }, how);
-    t.notOk(state!.recipientStatuses.includes('queued'));
-    for (const late of [attempt(at(1e5)), release(at(1e5))])
-      given(...history, cancelled(at(5)))
-        .when(late)
-        .nothing();
-  }
-  given(queuedFor('to'))
-    .when(cancel(at(5), 'key', 'print'))
-    .then({ type: 'EmailCancelled', data: { at: at(5), idempotencyKey: 'key', fingerprint: 'print' } });
-});
+void t.test(
+  'what waits is cancelled, in whatever way it waits, and no attempt or release begins any more',
+  async (t) => {
+    const { given } = email(t);
+    for (const [how, history] of Object.entries(waiting)) {
+      const state = given(...history)
+        .when(cancel(at(5)))
+        .then(cancelled(at(5)));
+      t.match(state, { status: 'cancelled', cancelledAt: at(5), nextAttemptAt: null }, how);
+      t.notOk(state!.recipientStatuses.includes('queued'));
+      for (const late of [attempt(at(1e5)), release(at(1e5))])
+        given(...history, cancelled(at(5)))
+          .when(late)
+          .nothing();
+    }
+    given(queuedFor('to'))
+      .when(cancel(at(5), 'key', 'print'))
+      .then({ type: 'EmailCancelled', data: { at: at(5), idempotencyKey: 'key', fingerprint: 'print' } });
+  },
+);
 
 void t.test('what is under way, has ended, or has reached somebody is not cancelled', async (t) => {
   const { given } = email(t);
@@ -129,12 +139,19 @@ void t.test('what is scheduled gets another time, earlier or later, and is relea
   given(...later)
     .when(reschedule(at(6), at(20)))
     .nothing();
-  t.equal(archiveDueAt([...later].reduce(emailDecider.evolve, undefined as ReturnType<typeof emailDecider.evolve>)!, 1_000), at(21));
+  t.equal(
+    archiveDueAt([...later].reduce(emailDecider.evolve, undefined as ReturnType<typeof emailDecider.evolve>)!, 1_000),
+    at(21),
+  );
 });
 
 void t.test('generated files are kept for the latest time that there was', async (t) => {
   const { given } = email(t);
-  const data = { ...accepted, attachmentBytes: { lasting: 1, temporary: 2, temporaryUntil: at(700) }, scheduledAt: at(100) };
+  const data = {
+    ...accepted,
+    attachmentBytes: { lasting: 1, temporary: 2, temporaryUntil: at(700) },
+    scheduledAt: at(100),
+  };
   const withFiles: EmailAccepted = { type: 'EmailScheduled', data, sealed: content };
   const moved = (to: string, until: string): EmailEvent => ({
     type: 'EmailRescheduled',

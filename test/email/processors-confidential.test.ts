@@ -1,6 +1,11 @@
 /** Mails about accounts: what they say is shown to nobody but who gets them, and they neither cost nor count. */
 import t, { type Test } from 'tap';
-import { makeAccountTemplates, accountMailKinds, sendAccountMail, type AccountMail } from '../../src/commands/email/service-mails.js';
+import {
+  makeAccountTemplates,
+  accountMailKinds,
+  sendAccountMail,
+  type AccountMail,
+} from '../../src/commands/email/service-mails.js';
 import { streamState } from '../../src/commands/ops/stream-states.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
@@ -23,7 +28,11 @@ import { memoryKeys } from '../support/memory-ports.js';
 
 const SECRET = 'n0b0dyReadsThisToken';
 const url = `https://mail.example.com/account/reset?token=${SECRET}`;
-const mail: AccountMail = { kind: 'reset-password', to: { email: 'ann@example.org' }, variables: { name: 'Ann', url, hoursValid: 1 } };
+const mail: AccountMail = {
+  kind: 'reset-password',
+  to: { email: 'ann@example.org' },
+  variables: { name: 'Ann', url, hoursValid: 1 },
+};
 
 const causeIn = (world: ProcessorWorld) => ({
   teamId: TEAM,
@@ -44,7 +53,8 @@ const open = async (t: Test) => {
     const ids: EmailId[] = [];
     for await (const { events } of deps.eventLog.readAll(0, { kinds: ['email'] }))
       for (const { event, stream } of events)
-        if (event.type === 'EmailQueued') ids.push(assertDefined(parseEmailId(stream.slice('email-'.length)), 'email id'));
+        if (event.type === 'EmailQueued')
+          ids.push(assertDefined(parseEmailId(stream.slice('email-'.length)), 'email id'));
     return assertDefined(ids.at(-1), 'email');
   };
   const sent = async (): Promise<EmailId> => {
@@ -73,7 +83,11 @@ void t.test('whoever reads emails of the first team reads no link, by whichever 
     metadata: { recipients: { to: [{ email: 'ann@example.org' }] }, variables: {}, attachments: [], custom: {} },
   });
   const events = await deps.eventLog.load(emailStream(id));
-  const shown: unknown[] = [record, await commands.emailTrace(caller, id), await streamState(deps.eventLog, emailStream(id))];
+  const shown: unknown[] = [
+    record,
+    await commands.emailTrace(caller, id),
+    await streamState(deps.eventLog, emailStream(id)),
+  ];
   for (const { metadata } of events) shown.push(await commands.getEmail(caller, id, { eventId: metadata.eventId }));
   for (const kind of webhookKinds) {
     const entry = { kind, stream: emailStream(id), at: '' };
@@ -87,7 +101,10 @@ void t.test('whoever reads emails of the first team reads no link, by whichever 
     limits: deps.limits,
     awaitOwnWrites: async () => {},
   });
-  shown.push(await queries.listEmails(TEAM, {}, { page: 1, limit: 10 }), await world.readModels.find('emails', { where: {}, limit: 10 }));
+  shown.push(
+    await queries.listEmails(TEAM, {}, { page: 1, limit: 10 }),
+    await world.readModels.find('emails', { where: {}, limit: 10 }),
+  );
   const index = addressIndex(world.readModels);
   for await (const line of await commands.exportAddress(caller, { email: 'ann@example.org' }, index)) shown.push(line);
   t.ok(shown.length > 20);
@@ -106,7 +123,8 @@ void t.test('a host that names the link for which it refuses the mail tells it t
   const told = (await world.deps.eventLog.load(emailStream(id))).map(({ event }) => event);
   const body = bodyOf({ kind: 'email.failed', stream: emailStream(id), at: '', recipient: 0 }, told);
   t.match(body, '554 5.7.1');
-  for (const shown of [record, await world.commands.emailTrace(caller, id), body]) t.notMatch(JSON.stringify(shown), SECRET);
+  for (const shown of [record, await world.commands.emailTrace(caller, id), body])
+    t.notMatch(JSON.stringify(shown), SECRET);
 });
 
 void t.test('they cost nothing and count in lists alone', async (t) => {
@@ -133,13 +151,21 @@ void t.test('they cost nothing and count in lists alone', async (t) => {
   t.match(summary, { counts: { accepted: 1, sent: 1 } });
   t.equal((await queries.listEmails(TEAM, { status: 'sent' }, { page: 1, limit: 10 })).meta.total, 2);
   const { eventLog } = world.deps;
-  t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
+  t.equal(
+    (await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference,
+    undefined,
+  );
 });
 
 void t.test('a seal is mailed once a day', async (t) => {
   const world = await open(t);
   for (const day of ['2030-01-01', '2030-01-01', '2030-01-02'])
-    await mailSeal(world.processing, 'notary@example.com', { at: `${day}T12:00:00.000Z`, position: 7, count: 7, root: 'ab'.repeat(32) });
+    await mailSeal(world.processing, 'notary@example.com', {
+      at: `${day}T12:00:00.000Z`,
+      position: 7,
+      count: 7,
+      root: 'ab'.repeat(32),
+    });
   const mails = await world.deps.eventLog.readAll(0, { types: ['EmailQueued'] });
   const sent: unknown[] = [];
   for await (const { events } of mails) sent.push(...events.map(({ event }) => (event as { sealed?: unknown }).sealed));
@@ -151,8 +177,13 @@ void t.test('a seal is mailed once a day', async (t) => {
 });
 
 void t.test('the subjects of the templates that are shipped hold no link, and nothing that people wrote', (t) => {
-  t.same(accountTemplates.map(({ slug }) => slug).toSorted(), accountMailKinds.map((kind) => `account-${kind}`).toSorted());
-  // What people write about themselves and their teams would otherwise stand in the subject of a mail to somebody who never asked for one.
-  for (const { slug, subject } of accountTemplates) t.notMatch(subject.replaceAll('{{__COMPANY_NAME__}}', ''), /[{}]/, slug);
+  t.same(
+    accountTemplates.map(({ slug }) => slug).toSorted(),
+    accountMailKinds.map((kind) => `account-${kind}`).toSorted(),
+  );
+  // What people write about themselves and their teams would otherwise stand in the subject of a mail to somebody who
+  // never asked for one.
+  for (const { slug, subject } of accountTemplates)
+    t.notMatch(subject.replaceAll('{{__COMPANY_NAME__}}', ''), /[{}]/, slug);
   t.end();
 });

@@ -1,4 +1,7 @@
-/** Mails that leave as one copy for each recipient: what the copies share, what becomes of each, and what a crash between two of them loses. */
+/**
+ * Mails that leave as one copy for each recipient: what the copies share, what becomes of each, and what a crash
+ * between two of them loses.
+ */
 import t, { type Test } from 'tap';
 import { readUnsubscribeToken } from '../../src/commands/recipients/unsubscribe.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
@@ -39,7 +42,8 @@ const openNews = async (t: Test, options: Parameters<typeof openProcessorWorld>[
 };
 
 const recipientsOf = (messages: readonly OutgoingMessage[]) => messages.map(({ envelope }) => envelope.to);
-const typesOf = async (world: ProcessorWorld, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
+const typesOf = async (world: ProcessorWorld, id: EmailId) =>
+  (await world.events(emailStream(id))).map(({ type }) => type);
 const statusesOf = async (world: ProcessorWorld, id: EmailId) =>
   (await world.commands.getEmail(caller, id)).recipients.map(({ status }) => status);
 
@@ -57,9 +61,12 @@ void t.test('each recipient gets a copy with a link of its own; all else is the 
 
   const { sent } = world.mailer;
   t.same(recipientsOf(sent), [['ann@example.org'], ['cyd@example.org'], ['bob@example.org']]);
-  const links = sent.map((message) => /^<(https:\/\/mail\.example\.com\/u\/([\w-]+))>$/.exec(field(message, 'List-Unsubscribe') ?? ''));
+  const links = sent.map((message) =>
+    /^<(https:\/\/mail\.example\.com\/u\/([\w-]+))>$/.exec(field(message, 'List-Unsubscribe') ?? ''),
+  );
   for (const [index, message] of sent.entries()) {
-    for (const name of ['Message-ID', 'To', 'Cc', 'Subject', 'Date', 'From']) t.equal(field(message, name), field(sent[0]!, name), name);
+    for (const name of ['Message-ID', 'To', 'Cc', 'Subject', 'Date', 'From'])
+      t.equal(field(message, name), field(sent[0]!, name), name);
     t.equal(field(message, 'List-Unsubscribe-Post'), 'List-Unsubscribe=One-Click');
     t.notOk(bodyOf(message).includes('bob@example.org'), 'a blind copy is blind');
     const [, url = '', token = ''] = links[index] ?? [];
@@ -109,7 +116,14 @@ void t.test('each copy has its own outcome, and only who still waits is attempte
   }, 'the deferred one is tried again');
   t.same(recipientsOf(world.mailer.sent).slice(3), [['cyd@example.org']]);
   t.same(await statusesOf(world, id), ['bounced', 'sent', 'sent']);
-  t.same(await typesOf(world, id), ['EmailQueued', 'DeliveryAttempted', 'CopyAnswered', 'EmailDeferred', 'DeliveryAttempted', 'EmailSent']);
+  t.same(await typesOf(world, id), [
+    'EmailQueued',
+    'DeliveryAttempted',
+    'CopyAnswered',
+    'EmailDeferred',
+    'DeliveryAttempted',
+    'EmailSent',
+  ]);
 });
 
 void t.test('at a final host every copy that was accepted is delivered', async (t) => {
@@ -140,30 +154,36 @@ const killedAt = async (t: Test, copy: number, options: Parameters<typeof openPr
 };
 
 for (const copy of [0, 1, 2])
-  void t.test(`after a crash in the dialogue of copy ${copy + 1} of 3 that one alone leaves twice, and none is lost`, async (t) => {
-    const { world, id, again } = await killedAt(t, copy);
-    await again();
-    await world.reaches(id, 'sent');
-    const counts = new Map<string, number>();
-    for (const [address] of recipientsOf(world.mailer.sent)) counts.set(address!, (counts.get(address!) ?? 0) + 1);
-    t.same(
-      [...counts.values()],
-      [0, 1, 2].map((index) => (index === copy ? 2 : 1)),
-    );
-    t.same(await statusesOf(world, id), ['sent', 'sent', 'sent']);
-    const last = (await world.events(emailStream(id))).at(-1)!;
-    t.match(last, { type: 'EmailSent', data: { outcomes: [{ recipient: 0 }, { recipient: 1 }, { recipient: 2 }] } });
-  });
+  void t.test(
+    `after a crash in the dialogue of copy ${copy + 1} of 3 that one alone leaves twice, and none is lost`,
+    async (t) => {
+      const { world, id, again } = await killedAt(t, copy);
+      await again();
+      await world.reaches(id, 'sent');
+      const counts = new Map<string, number>();
+      for (const [address] of recipientsOf(world.mailer.sent)) counts.set(address!, (counts.get(address!) ?? 0) + 1);
+      t.same(
+        [...counts.values()],
+        [0, 1, 2].map((index) => (index === copy ? 2 : 1)),
+      );
+      t.same(await statusesOf(world, id), ['sent', 'sent', 'sent']);
+      const last = (await world.events(emailStream(id))).at(-1)!;
+      t.match(last, { type: 'EmailSent', data: { outcomes: [{ recipient: 0 }, { recipient: 1 }, { recipient: 2 }] } });
+    },
+  );
 
-void t.test('where those that a crash has left are suppressed meanwhile, the email ends by what became of the others', async (t) => {
-  const { world, id, again } = await killedAt(t, 1, { final: true });
-  for (const email of ['cyd@example.org', 'bob@example.org']) await world.commands.addSuppression(caller, { email });
-  await again();
-  await world.reaches(id, 'delivered');
-  t.equal(world.mailer.sent.length, 2);
-  t.same(await statusesOf(world, id), ['delivered', 'suppressed', 'suppressed']);
-  t.same((await typesOf(world, id)).slice(-3), ['RecipientsSuppressed', 'EmailSent', 'EmailDelivered']);
-});
+void t.test(
+  'where those that a crash has left are suppressed meanwhile, the email ends by what became of the others',
+  async (t) => {
+    const { world, id, again } = await killedAt(t, 1, { final: true });
+    for (const email of ['cyd@example.org', 'bob@example.org']) await world.commands.addSuppression(caller, { email });
+    await again();
+    await world.reaches(id, 'delivered');
+    t.equal(world.mailer.sent.length, 2);
+    t.same(await statusesOf(world, id), ['delivered', 'suppressed', 'suppressed']);
+    t.same((await typesOf(world, id)).slice(-3), ['RecipientsSuppressed', 'EmailSent', 'EmailDelivered']);
+  },
+);
 
 void t.test('a fault of ours between two copies sends none again that has its answer', async (t) => {
   const world = await openNews(t);
@@ -175,14 +195,25 @@ void t.test('a fault of ours between two copies sends none again that has its an
     await world.clock.advance(60_000);
     return (await world.commands.getEmail(caller, id)).status === 'sent';
   }, 'it goes on');
-  t.same(recipientsOf(world.mailer.sent), [['ann@example.org'], ['cyd@example.org'], ['cyd@example.org'], ['bob@example.org']]);
+  t.same(recipientsOf(world.mailer.sent), [
+    ['ann@example.org'],
+    ['cyd@example.org'],
+    ['cyd@example.org'],
+    ['bob@example.org'],
+  ]);
   t.equal((await world.commands.getEmail(caller, id)).attempts.length, 1);
 });
 
 void t.test('where the host goes away between two copies the others wait with no dialogue', async (t) => {
   const world = await openNews(t, { delaysMs: [60_000] });
   const id = await world.send(THREE);
-  const away = { result: 'deferred', replyCode: null, enhancedCode: null, rule: 'connection-refused', text: 'refused' } as const;
+  const away = {
+    result: 'deferred',
+    replyCode: null,
+    enhancedCode: null,
+    rule: 'connection-refused',
+    text: 'refused',
+  } as const;
   world.mailer.next.push(answers('accepted'), ({ envelope }) => ({
     host: world.mailer.host,
     durationMs: 1,
@@ -207,7 +238,9 @@ void t.test('copies whose time is over are tried again without those that left',
   world.mailer.next.push(
     answers('accepted'),
     (message, signal) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)), { once: true })),
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve(answers('deferred')(message)), { once: true }),
+      ),
   );
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
@@ -241,8 +274,12 @@ void t.test('the emails of a bulk send carry the link of the list, and go to nob
     return world.mailer.sent.length === 2;
   }, 'two are sent');
   t.same(recipientsOf(world.mailer.sent).sort(), [['r0@example.org'], ['r2@example.org']]);
-  for (const message of world.mailer.sent) t.match(field(message, 'List-Unsubscribe'), /^<https:\/\/mail\.example\.com\/u\/[\w-]+>$/);
-  t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), { status: 'failed', failureReason: 'suppressed' });
+  for (const message of world.mailer.sent)
+    t.match(field(message, 'List-Unsubscribe'), /^<https:\/\/mail\.example\.com\/u\/[\w-]+>$/);
+  t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), {
+    status: 'failed',
+    failureReason: 'suppressed',
+  });
   const { warnings } = await world.commands.dryRunBulk(caller, bulk(3, { templateId: 'news' }));
   t.same(warnings, ['recipients[1] is not sent to, and costs nothing: its address is on the suppression list']);
 });

@@ -1,4 +1,7 @@
-/** Mails of a deleted team: what comes due is cancelled, what is scheduled for later leaves where the team is restored before. */
+/**
+ * Mails of a deleted team: what comes due is cancelled, what is scheduled for later leaves where the team is restored
+ * before.
+ */
 import t from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { emailStream, teamStream } from '../../src/domain/core/ids.js';
@@ -9,7 +12,13 @@ import { makeProcessors } from '../../src/processors/index.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { caller, TEAM } from '../support/command-world.js';
-import { deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  deliverEmailWorker,
+  openProcessorWorld,
+  until,
+  workersOf,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const apply = (world: ProcessorWorld, command: TeamCommand) =>
   handle(world.deps.eventLog, teamStream(TEAM), teamDecider, command, {
@@ -43,7 +52,13 @@ void t.test('a mail that is scheduled leaves where its team is restored by then'
   world.run(deliverEmailWorker(world.processing));
   await apply(world, { type: 'RestoreTeam', at: now(world), by: 'operator', deletedSince: now(world) });
   await world.clock.advance(HOUR_MS);
-  await handle(world.deps.eventLog, emailStream(id), emailDecider, { type: 'ReleaseEmail', at: scheduledAt }, causeOf(world.deps, caller));
+  await handle(
+    world.deps.eventLog,
+    emailStream(id),
+    emailDecider,
+    { type: 'ReleaseEmail', at: scheduledAt },
+    causeOf(world.deps, caller),
+  );
   await world.publish(id);
   await world.reaches(id, 'sent');
   t.equal(world.mailer.sent.length, 1);
@@ -56,7 +71,12 @@ void t.test('a mail whose dialogue was broken off does not leave again, and does
   const at = now(world);
   const attempted = { attempt: 1, at, host: 'h', worker: 'gone', deadlineAt: isoTime(world.clock.now() + 60_000) };
   const last = (await world.deps.eventLog.load(stream)).at(-1)!;
-  await world.deps.eventLog.append(stream, versionOf(last), [{ type: 'DeliveryAttempted', data: attempted }], causeOf(world.deps, caller));
+  await world.deps.eventLog.append(
+    stream,
+    versionOf(last),
+    [{ type: 'DeliveryAttempted', data: attempted }],
+    causeOf(world.deps, caller),
+  );
   await apply(world, { type: 'DeleteTeam', at, by: 'operator', firstTeam: false });
   all(world);
   await until(async () => {

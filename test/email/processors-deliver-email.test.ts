@@ -1,4 +1,7 @@
-/** Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes wrong. */
+/**
+ * Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes
+ * wrong.
+ */
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
@@ -20,7 +23,8 @@ import { onDistantPorts } from '../support/ports-of-tests.js';
 
 type ProcessorWorld = Awaited<ReturnType<typeof openProcessorWorld>>;
 
-const depthZero = (world: ProcessorWorld) => until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
+const depthZero = (world: ProcessorWorld) =>
+  until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
 
 void t.test('a mail is recorded, sent as it was accepted, recorded and acknowledged', async (t) => {
   const world = await openProcessorWorld(t);
@@ -33,7 +37,9 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
     headers: { 'X-Order': '17' },
     priority: 'high',
     replyTo: 'help@example.com',
-    attachments: [{ filename: 'a.txt', content: Buffer.from('attached').toString('base64'), contentType: 'text/plain' }],
+    attachments: [
+      { filename: 'a.txt', content: Buffer.from('attached').toString('base64'), contentType: 'text/plain' },
+    ],
   });
   world.mailer.next.push((message) => {
     const types = world.store.events.filter(({ stream }) => stream === emailStream(id)).map(({ type }) => type);
@@ -47,7 +53,10 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
 
   const [message, ...more] = world.mailer.sent;
   t.same(more, []);
-  t.same(message!.envelope, { from: 'shop@example.com', to: ['ann@example.org', 'cyd@example.org', 'bob@example.org'] });
+  t.same(message!.envelope, {
+    from: 'shop@example.com',
+    to: ['ann@example.org', 'cyd@example.org', 'bob@example.org'],
+  });
   t.equal(message!.messageId, `<${id}@example.com>`);
   const raw = message!.raw.toString();
   for (const line of [
@@ -84,42 +93,59 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
     ],
   );
   const lines = JSON.stringify(world.logger.lines);
-  for (const personal of ['ann@', 'For Ann', 'Shop']) t.notOk(lines.includes(personal), `the log carries no ${personal}`);
+  for (const personal of ['ann@', 'For Ann', 'Shop'])
+    t.notOk(lines.includes(personal), `the log carries no ${personal}`);
   t.match(
     world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'),
     [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }],
   );
 });
 
-void t.test('a file of the call that the template shows travels beside the HTML, another is an ordinary attachment', async (t) => {
-  const world = await openProcessorWorld(t);
-  const template = await world.commands.createTemplate(caller, {
-    slug: 'ticket',
-    name: 'Ticket',
-    subject: 'Ticket',
-    schema: {
-      sections: [
-        { id: 'm', type: 'main', components: [{ id: 'h', type: 'html-fragment', content: '<p><img src="cid:logo" alt="code"></p>' }] },
-      ],
-    },
-    publish: true,
-  });
-  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-  const logo = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', content: png };
-  const terms = { filename: 'terms.pdf', contentType: 'application/pdf', contentId: 'terms', content: 'JVBERi0xLjQ=' };
-  const refused = await refusedWith(t, world.send({ templateId: template.id, attachments: [terms] }), 'VALIDATION_ERROR');
-  t.same(refused.details.errors, [
-    { field: 'attachments', message: 'hold no file with the contentId "logo", which the template shows as cid:logo' },
-  ]);
-  const id = await world.send({ templateId: template.id, attachments: [logo, terms] });
-  world.run(deliverEmailWorker(world.processing));
-  await world.publish(id);
-  await world.reaches(id, 'sent');
-  const raw = world.mailer.sent[0]!.raw.toString();
-  t.match(raw, '<img src="cid:logo" alt="code" width="1" height="1"');
-  t.match(raw, /multipart\/related[^]*Content-Disposition: inline; filename="logo\.png"\r\nContent-ID: <logo>/);
-  t.match(raw, 'Content-Disposition: attachment; filename="terms.pdf"\r\n\r\n');
-});
+void t.test(
+  'a file of the call that the template shows travels beside the HTML, another is an ordinary attachment',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const template = await world.commands.createTemplate(caller, {
+      slug: 'ticket',
+      name: 'Ticket',
+      subject: 'Ticket',
+      schema: {
+        sections: [
+          {
+            id: 'm',
+            type: 'main',
+            components: [{ id: 'h', type: 'html-fragment', content: '<p><img src="cid:logo" alt="code"></p>' }],
+          },
+        ],
+      },
+      publish: true,
+    });
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const logo = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', content: png };
+    const terms = {
+      filename: 'terms.pdf',
+      contentType: 'application/pdf',
+      contentId: 'terms',
+      content: 'JVBERi0xLjQ=',
+    };
+    const refused = await refusedWith(
+      t,
+      world.send({ templateId: template.id, attachments: [terms] }),
+      'VALIDATION_ERROR',
+    );
+    t.same(refused.details.errors, [
+      { field: 'attachments', message: 'hold no file with the contentId "logo", which the template shows as cid:logo' },
+    ]);
+    const id = await world.send({ templateId: template.id, attachments: [logo, terms] });
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(id);
+    await world.reaches(id, 'sent');
+    const raw = world.mailer.sent[0]!.raw.toString();
+    t.match(raw, '<img src="cid:logo" alt="code" width="1" height="1"');
+    t.match(raw, /multipart\/related[^]*Content-Disposition: inline; filename="logo\.png"\r\nContent-ID: <logo>/);
+    t.match(raw, 'Content-Disposition: attachment; filename="terms.pdf"\r\n\r\n');
+  },
+);
 
 void t.test('answers go to mailboxes with names, or to several', async (t) => {
   const world = await openProcessorWorld(t);
@@ -142,41 +168,54 @@ void t.test('answers go to mailboxes with names, or to several', async (t) => {
   });
 });
 
-void t.test('an address that several fields name gets one copy, and the fields stay as the call has them', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send({
-    to: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@bücher.example' }, { email: 'ANN@example.org' }],
-    cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
-    bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
-  });
-  world.run(deliverEmailWorker(world.processing));
-  await world.publish(id);
-  await world.reaches(id, 'sent');
+void t.test(
+  'an address that several fields name gets one copy, and the fields stay as the call has them',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send({
+      to: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@bücher.example' }, { email: 'ANN@example.org' }],
+      cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
+      bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
+    });
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(id);
+    await world.reaches(id, 'sent');
 
-  const [message, ...more] = world.mailer.sent;
-  t.same(more, []);
-  t.same(message!.envelope.to, ['ann@example.org', 'bob@xn--bcher-kva.example', 'cyd@example.org', 'Dan@example.org', 'eve@example.org']);
-  const raw = message!.raw.toString();
-  t.match(raw, 'To: Ann <ann@example.org>, bob@xn--bcher-kva.example, ANN@example.org\r\n');
-  t.match(raw, 'Cc: cyd@example.org, Ann again <ann@example.org>, Dan@example.org\r\n');
-  const record = await world.commands.getEmail(caller, id);
-  t.equal(record.recipientCount, 5);
-  t.same(
-    record.recipients.map(({ email, role, status }) => [email, role, status]),
-    [
-      ['ann@example.org', 'to', 'sent'],
-      ['bob@xn--bcher-kva.example', 'to', 'sent'],
-      ['cyd@example.org', 'cc', 'sent'],
-      ['Dan@example.org', 'cc', 'sent'],
-      ['eve@example.org', 'bcc', 'sent'],
-    ],
-  );
-  t.same(record.metadata.recipients, {
-    to: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@xn--bcher-kva.example' }, { email: 'ANN@example.org' }],
-    cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
-    bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
-  });
-});
+    const [message, ...more] = world.mailer.sent;
+    t.same(more, []);
+    t.same(message!.envelope.to, [
+      'ann@example.org',
+      'bob@xn--bcher-kva.example',
+      'cyd@example.org',
+      'Dan@example.org',
+      'eve@example.org',
+    ]);
+    const raw = message!.raw.toString();
+    t.match(raw, 'To: Ann <ann@example.org>, bob@xn--bcher-kva.example, ANN@example.org\r\n');
+    t.match(raw, 'Cc: cyd@example.org, Ann again <ann@example.org>, Dan@example.org\r\n');
+    const record = await world.commands.getEmail(caller, id);
+    t.equal(record.recipientCount, 5);
+    t.same(
+      record.recipients.map(({ email, role, status }) => [email, role, status]),
+      [
+        ['ann@example.org', 'to', 'sent'],
+        ['bob@xn--bcher-kva.example', 'to', 'sent'],
+        ['cyd@example.org', 'cc', 'sent'],
+        ['Dan@example.org', 'cc', 'sent'],
+        ['eve@example.org', 'bcc', 'sent'],
+      ],
+    );
+    t.same(record.metadata.recipients, {
+      to: [
+        { email: 'ann@example.org', name: 'Ann' },
+        { email: 'bob@xn--bcher-kva.example' },
+        { email: 'ANN@example.org' },
+      ],
+      cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
+      bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
+    });
+  },
+);
 
 /** A mailer that has a connection when the test says so. */
 const withConnections = async (t: Test) => {
@@ -209,10 +248,15 @@ void t.test('an attempt is recorded when its connection is there, and not before
     await until(() => waiting.length === index + 1, 'it waits for a connection');
   }
   t.same(await attempts(), [0, 0, 0]);
-  for (let passedMs = 0; passedMs <= world.deps.limits.deliveryDeadlineMs; passedMs += 5_000) await world.clock.advance(5_000);
+  for (let passedMs = 0; passedMs <= world.deps.limits.deliveryDeadlineMs; passedMs += 5_000)
+    await world.clock.advance(5_000);
   waiting[0]!();
   await world.reaches(ids[0]!, 'sent');
-  t.match(await world.commands.getEmail(caller, ids[0]!), { attempts: [{ outcome: 'sent' }] }, 'the time of the attempt begins with it');
+  t.match(
+    await world.commands.getEmail(caller, ids[0]!),
+    { attempts: [{ outcome: 'sent' }] },
+    'the time of the attempt begins with it',
+  );
   await world.commands.deleteEmail(caller, ids[1]!);
   waiting[1]!();
   await until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 1, 'what was deleted meanwhile is dropped');
@@ -243,9 +287,15 @@ void t.test(
     await world.publish(inDialogue);
     await until(() => waiting.length === 2, 'it waits for a connection');
     waiting[1]!();
-    await until(async () => (await world.commands.getEmail(caller, inDialogue)).attempts[0]?.outcome === 'deferred', 'it is deferred');
+    await until(
+      async () => (await world.commands.getEmail(caller, inDialogue)).attempts[0]?.outcome === 'deferred',
+      'it is deferred',
+    );
     await world.commands.cancelEmail(caller, inDialogue);
-    t.match(await world.commands.getEmail(caller, inDialogue), { status: 'cancelled', attempts: [{ outcome: 'deferred' }] });
+    t.match(await world.commands.getEmail(caller, inDialogue), {
+      status: 'cancelled',
+      attempts: [{ outcome: 'deferred' }],
+    });
     await stop();
     for (const id of [onTheBus, waits])
       t.same(
@@ -259,7 +309,9 @@ void t.test('a mail is dated by the time of the machine while the service goes b
   const world = await openProcessorWorld(t);
   const { clock } = world.processing;
   const twoYearsMs = 731 * 86_400_000;
-  world.run(deliverEmailWorker({ ...world.processing, clock: { ...clock, machineNow: () => clock.now() + twoYearsMs } }));
+  world.run(
+    deliverEmailWorker({ ...world.processing, clock: { ...clock, machineNow: () => clock.now() + twoYearsMs } }),
+  );
   const id = await world.send();
   const at = Date.parse((await world.commands.getEmail(caller, id)).createdAt);
   await world.publish(id);
@@ -297,43 +349,52 @@ void t.test('dates in a mail are those of the time that it was given last', asyn
   t.match(raw, /^Date: Sun, 10 Feb 2030 12:00:00 \+0000\r$/m);
 });
 
-void t.test('a host that refuses one more session costs no attempt, and is asked again after growing pauses', async (t) => {
-  const world = await openProcessorWorld(t);
-  const asked: number[] = [];
-  const mailer: Mailer = {
-    ...world.mailer,
-    lend: async (wanted, use) => {
-      asked.push(world.clock.monotonic());
-      // Another mail has a session meanwhile.
-      await world.clock.advance(1);
-      await other();
-      if (asked.length > 4) return world.mailer.lend(wanted, use);
-      return { kind: 'host-away', fault: { ...said('deferred'), rule: 'service-closing' } };
-    },
-  };
-  const both: Mailer = {
-    ...mailer,
-    lend: (wanted, use) => (wanted.priority === 'high' ? world.mailer.lend(wanted, use) : mailer.lend(wanted, use)),
-  };
-  const other = async (): Promise<void> => {
-    const high = await world.send({ priority: 'high' });
-    await world.publish(high);
-    await world.reaches(high, 'sent');
-  };
-  world.run(deliverEmailWorker({ ...world.processing, mailer: both }));
-  const id = await world.send();
-  await world.publish(id);
-  await until(async () => {
-    await world.clock.advance(100);
-    return (await world.commands.getEmail(caller, id)).status === 'sent';
-  }, 'it is sent');
-  t.equal((await world.events(emailStream(id))).length, 3, 'accepted, attempted, sent');
-  t.ok(asked.every((atMs, index) => index === 0 || atMs - asked[index - 1]! >= 1_000 * 2 ** (index - 1)));
-});
+void t.test(
+  'a host that refuses one more session costs no attempt, and is asked again after growing pauses',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const asked: number[] = [];
+    const mailer: Mailer = {
+      ...world.mailer,
+      lend: async (wanted, use) => {
+        asked.push(world.clock.monotonic());
+        // Another mail has a session meanwhile.
+        await world.clock.advance(1);
+        await other();
+        if (asked.length > 4) return world.mailer.lend(wanted, use);
+        return { kind: 'host-away', fault: { ...said('deferred'), rule: 'service-closing' } };
+      },
+    };
+    const both: Mailer = {
+      ...mailer,
+      lend: (wanted, use) => (wanted.priority === 'high' ? world.mailer.lend(wanted, use) : mailer.lend(wanted, use)),
+    };
+    const other = async (): Promise<void> => {
+      const high = await world.send({ priority: 'high' });
+      await world.publish(high);
+      await world.reaches(high, 'sent');
+    };
+    world.run(deliverEmailWorker({ ...world.processing, mailer: both }));
+    const id = await world.send();
+    await world.publish(id);
+    await until(async () => {
+      await world.clock.advance(100);
+      return (await world.commands.getEmail(caller, id)).status === 'sent';
+    }, 'it is sent');
+    t.equal((await world.events(emailStream(id))).length, 3, 'accepted, attempted, sent');
+    t.ok(asked.every((atMs, index) => index === 0 || atMs - asked[index - 1]! >= 1_000 * 2 ** (index - 1)));
+  },
+);
 
 void t.test('a mail that finds the host away says why, and has spent no attempt', async (t) => {
   const world = await openProcessorWorld(t);
-  const fault = { ...said('deferred'), replyCode: 535, enhancedCode: '5.7.8', rule: 'authentication-failed', text: '535 5.7.8 who?' };
+  const fault = {
+    ...said('deferred'),
+    replyCode: 535,
+    enhancedCode: '5.7.8',
+    rule: 'authentication-failed',
+    text: '535 5.7.8 who?',
+  };
   const mailer: Mailer = { ...world.mailer, lend: async () => ({ kind: 'host-away', fault }) };
   world.run(deliverEmailWorker({ ...world.processing, mailer }));
   const id = await world.send();
@@ -353,7 +414,13 @@ void t.test('what was accepted is what leaves, whatever became of its template s
   await world.commands.publishTemplate(caller, 'welcome');
   await world.commands.deleteTemplate(caller, 'welcome');
   await world.clock.advance(3_600_000);
-  await handle(world.deps.eventLog, emailStream(id), emailDecider, { type: 'ReleaseEmail', at: at(3_600) }, causeOf(world.deps, caller));
+  await handle(
+    world.deps.eventLog,
+    emailStream(id),
+    emailDecider,
+    { type: 'ReleaseEmail', at: at(3_600) },
+    causeOf(world.deps, caller),
+  );
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
   await world.reaches(id, 'sent');
@@ -402,7 +469,9 @@ void t.test('at a final host accepted is delivered', async (t) => {
 
 void t.test('only who still waits is attempted again', async (t) => {
   const world = await openProcessorWorld(t);
-  const id = await world.send({ to: [{ email: 'a@example.org' }, { email: 'b@example.org' }, { email: 'c@example.org' }] });
+  const id = await world.send({
+    to: [{ email: 'a@example.org' }, { email: 'b@example.org' }, { email: 'c@example.org' }],
+  });
   world.run(deliverEmailWorker(world.processing));
   world.mailer.next.push(answers('accepted', 'deferred', 'bounced'));
   await world.publish(id);
@@ -435,7 +504,9 @@ void t.test('work on what is not there, not due or done is acknowledged without 
     DELIVER_EMAIL,
     [deleted, later, done].map((id) => world.point(id, 9)),
   );
-  await world.bus.publish(DELIVER_EMAIL, [{ id: 'x', stream: 'email-99999999-9999-4999-8999-999999999999', priority: 'low' }]);
+  await world.bus.publish(DELIVER_EMAIL, [
+    { id: 'x', stream: 'email-99999999-9999-4999-8999-999999999999', priority: 'low' },
+  ]);
   await depthZero(world);
   t.equal(world.mailer.sent.length, 1);
   t.same(
@@ -474,10 +545,16 @@ void t.test(
     await world.publish(lost.id, mended.id);
     const attempts = async (id: EmailId) => (await world.commands.getEmail(caller, id)).attempts;
     const tried = (id: EmailId, times: number) =>
-      until(async () => (await attempts(id)).filter(({ endedAt }) => endedAt !== null).length === times, `attempt ${times}`);
+      until(
+        async () => (await attempts(id)).filter(({ endedAt }) => endedAt !== null).length === times,
+        `attempt ${times}`,
+      );
     await tried(lost.id, 1);
     await tried(mended.id, 1);
-    t.match(await world.commands.getEmail(caller, lost.id), { status: 'queued', recipients: [{ rule: 'attachment-damaged' }] });
+    t.match(await world.commands.getEmail(caller, lost.id), {
+      status: 'queued',
+      recipients: [{ rule: 'attachment-damaged' }],
+    });
     // A store that answers late moves the next attempt: time goes on until it has begun.
     const timePasses = async (id: EmailId, times: number): Promise<void> => {
       for (let step = 0; step < 60 && (await attempts(id)).length < times; step += 1) {
@@ -512,7 +589,10 @@ void t.test(
     const id = await world.send();
     const stream = emailStream(id);
     let isThere = false;
-    const keys = { ...world.keys, getMany: async (ids: readonly string[]) => (isThere ? world.keys.getMany(ids) : new Map()) };
+    const keys = {
+      ...world.keys,
+      getMany: async (ids: readonly string[]) => (isThere ? world.keys.getMany(ids) : new Map()),
+    };
     const eventLog = openEventLog({ ...world.deps, store: world.store, keys });
     world.run(deliverEmailWorker({ ...world.processing, eventLog }));
     await world.publish(id);
@@ -560,7 +640,8 @@ void t.test('a dialogue that takes too long is cut off by its deadline', async (
   const world = await openProcessorWorld(t);
   const id = await world.send();
   world.mailer.next.push(
-    (message, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)))),
+    (message, signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)))),
   );
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
@@ -571,57 +652,69 @@ void t.test('a dialogue that takes too long is cut off by its deadline', async (
   await world.reaches(id, 'queued');
 });
 
-void t.test('an outcome that cannot be written is written as soon as it can, and the mail is not sent twice', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  world.mailer.next.push((message) => {
-    world.store.beforeAppend(() => Promise.reject(new Error('disk full')));
-    return answers('accepted')(message);
-  });
-  world.run(deliverEmailWorker(world.processing));
-  await world.publish(id);
-  await until(() => world.logger.lines.some(({ message }) => message.includes('could not be recorded')), 'the fault is logged');
-  await world.clock.whenWaiting(1);
-  await world.clock.advance(1_000);
-  await until(
-    () => world.logger.lines.filter(({ message }) => message.includes('could not be recorded')).length === 2,
-    'it is tried again',
-  );
-  world.store.beforeAppend(undefined);
-  await world.clock.advance(1_000);
-  await world.reaches(id, 'sent');
-  t.equal(world.mailer.sent.length, 1);
-  await depthZero(world);
-});
+void t.test(
+  'an outcome that cannot be written is written as soon as it can, and the mail is not sent twice',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    world.mailer.next.push((message) => {
+      world.store.beforeAppend(() => Promise.reject(new Error('disk full')));
+      return answers('accepted')(message);
+    });
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(id);
+    await until(
+      () => world.logger.lines.some(({ message }) => message.includes('could not be recorded')),
+      'the fault is logged',
+    );
+    await world.clock.whenWaiting(1);
+    await world.clock.advance(1_000);
+    await until(
+      () => world.logger.lines.filter(({ message }) => message.includes('could not be recorded')).length === 2,
+      'it is tried again',
+    );
+    world.store.beforeAppend(undefined);
+    await world.clock.advance(1_000);
+    await world.reaches(id, 'sent');
+    t.equal(world.mailer.sent.length, 1);
+    await depthZero(world);
+  },
+);
 
-void t.test('an outcome is written although the lease was lost while servers were away, and the mail is not sent twice', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  const keeper = world.keeper.open();
-  let isAway = false;
-  const leases = { ...keeper, renew: (...call: Parameters<typeof keeper.renew>) => (isAway ? away() : keeper.renew(...call)) };
-  const away = () => Promise.reject(new StoreAway('away'));
-  world.mailer.next.push((message) => {
-    isAway = true;
-    world.store.beforeAppend(away);
-    return answers('accepted')(message);
-  });
-  const worker = world.run(deliverEmailWorker({ ...world.processing, leases }));
-  await world.publish(id);
-  await until(async () => {
-    await world.clock.advance(1_000);
-    return world.logger.lines.some(({ message }) => message === 'lease lost');
-  }, 'the lease is lost');
-  isAway = false;
-  world.store.beforeAppend(undefined);
-  await until(async () => {
-    await world.clock.advance(1_000);
-    return (await world.commands.getEmail(caller, id)).status === 'sent';
-  }, 'the outcome is written');
-  await world.clock.advance(60_000);
-  t.equal(world.mailer.sent.length, 1);
-  await worker.stop();
-});
+void t.test(
+  'an outcome is written although the lease was lost while servers were away, and the mail is not sent twice',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    const keeper = world.keeper.open();
+    let isAway = false;
+    const leases = {
+      ...keeper,
+      renew: (...call: Parameters<typeof keeper.renew>) => (isAway ? away() : keeper.renew(...call)),
+    };
+    const away = () => Promise.reject(new StoreAway('away'));
+    world.mailer.next.push((message) => {
+      isAway = true;
+      world.store.beforeAppend(away);
+      return answers('accepted')(message);
+    });
+    const worker = world.run(deliverEmailWorker({ ...world.processing, leases }));
+    await world.publish(id);
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return world.logger.lines.some(({ message }) => message === 'lease lost');
+    }, 'the lease is lost');
+    isAway = false;
+    world.store.beforeAppend(undefined);
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return (await world.commands.getEmail(caller, id)).status === 'sent';
+    }, 'the outcome is written');
+    await world.clock.advance(60_000);
+    t.equal(world.mailer.sent.length, 1);
+    await worker.stop();
+  },
+);
 
 void t.test('a fault before the attempt is recorded leads to another try after a pause', async (t) => {
   const world = await openProcessorWorld(t);
@@ -637,42 +730,48 @@ void t.test('a fault before the attempt is recorded leads to another try after a
   t.equal(world.mailer.sent.length, 1);
 });
 
-void t.test('what cannot be worked on after its tries is parked where the bus keeps it; what may pass is tried on', async (t) => {
-  const place = { stream: 'email-1', revision: 0, position: 1, storedType: 'EmailQueued.v1' };
-  const cases = [
-    { fault: new EventUnreadable(place, 'damaged'), isKept: true, parked: ['8 EVENT_UNREADABLE'] },
-    { fault: new TypeError('what is personal'), isKept: true, parked: ['8 TypeError'] },
-    { fault: new StoreAway('away'), isKept: true, parked: [] },
-    { fault: new Error('disk full'), isKept: true, parked: [] },
-    { fault: new EventUnreadable(place, 'damaged'), isKept: false, parked: [] },
-  ];
-  for (const { fault, isKept, parked: expected } of cases) {
-    const world = await openProcessorWorld(t);
-    const { bus, processing } = world;
-    const parked: string[] = [];
-    let deliveries = 0;
-    const keeping = {
-      ...bus,
-      parked: isKept ? { list: async function* () {}, release: async () => false } : undefined,
-      consume: async function* (...options: Parameters<typeof bus.consume>) {
-        for await (const work of bus.consume(...options)) {
-          deliveries = work.deliveries;
-          yield { ...work, park: (reason: string) => (parked.push(`${work.deliveries} ${reason}`), work.park(reason)) };
-        }
-      },
-    };
-    const id = await world.send();
-    const eventLog = { ...processing.eventLog, load: () => Promise.reject(fault) };
-    const { stop } = world.run(deliverEmailWorker({ ...processing, bus: keeping, eventLog }));
-    await world.publish(id);
-    await until(async () => {
-      await world.clock.advance(60_000);
-      return expected.length > 0 ? parked.length > 0 : deliveries > 10;
-    }, `${fault.name} is tried`);
-    t.same(parked, expected, fault.name);
-    await stop();
-  }
-});
+void t.test(
+  'what cannot be worked on after its tries is parked where the bus keeps it; what may pass is tried on',
+  async (t) => {
+    const place = { stream: 'email-1', revision: 0, position: 1, storedType: 'EmailQueued.v1' };
+    const cases = [
+      { fault: new EventUnreadable(place, 'damaged'), isKept: true, parked: ['8 EVENT_UNREADABLE'] },
+      { fault: new TypeError('what is personal'), isKept: true, parked: ['8 TypeError'] },
+      { fault: new StoreAway('away'), isKept: true, parked: [] },
+      { fault: new Error('disk full'), isKept: true, parked: [] },
+      { fault: new EventUnreadable(place, 'damaged'), isKept: false, parked: [] },
+    ];
+    for (const { fault, isKept, parked: expected } of cases) {
+      const world = await openProcessorWorld(t);
+      const { bus, processing } = world;
+      const parked: string[] = [];
+      let deliveries = 0;
+      const keeping = {
+        ...bus,
+        parked: isKept ? { list: async function* () {}, release: async () => false } : undefined,
+        consume: async function* (...options: Parameters<typeof bus.consume>) {
+          for await (const work of bus.consume(...options)) {
+            deliveries = work.deliveries;
+            yield {
+              ...work,
+              park: (reason: string) => (parked.push(`${work.deliveries} ${reason}`), work.park(reason)),
+            };
+          }
+        },
+      };
+      const id = await world.send();
+      const eventLog = { ...processing.eventLog, load: () => Promise.reject(fault) };
+      const { stop } = world.run(deliverEmailWorker({ ...processing, bus: keeping, eventLog }));
+      await world.publish(id);
+      await until(async () => {
+        await world.clock.advance(60_000);
+        return expected.length > 0 ? parked.length > 0 : deliveries > 10;
+      }, `${fault.name} is tried`);
+      t.same(parked, expected, fault.name);
+      await stop();
+    }
+  },
+);
 
 void t.test('of two processes one sends', async (t) => {
   const world = await openProcessorWorld(t);
@@ -693,33 +792,38 @@ void t.test('of two processes one sends', async (t) => {
   t.equal((await world.events(emailStream(id))).length, 3);
 });
 
-void t.test('a pointer to an attempt whose worker lives comes back when its lease would end; the mail is sent once', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  let finish = (): void => {};
-  world.mailer.next.push((message) => new Promise((resolve) => (finish = () => resolve(answers('accepted')(message)))));
-  world.run(deliverEmailWorker(world.processing));
-  await world.publish(id);
-  await world.reaches(id, 'processing');
-  const { bus } = await openProcessorWorld(t);
-  const again: number[] = [];
-  const watched = {
-    ...bus,
-    consume: async function* (...options: Parameters<typeof bus.consume>) {
-      for await (const work of bus.consume(...options)) {
-        yield { ...work, retryAt: (atMs: number) => (again.push(atMs - world.clock.now()), work.retryAt(atMs)) };
-      }
-    },
-  };
-  world.run(deliverEmailWorker({ ...world.processing, bus: watched, worker: 'worker-2' }));
-  await bus.publish(DELIVER_EMAIL, [world.point(id)]);
-  await until(() => again.length === 1, 'it comes back');
-  t.ok(again[0]! > 0 && again[0]! <= 15_000, `after ${again[0]!} ms: seconds, not the ten minutes of a deadline`);
-  finish();
-  await world.reaches(id, 'sent');
-  t.equal(world.mailer.sent.length, 1);
-  t.equal((await world.commands.getEmail(caller, id)).attempts.length, 1);
-});
+void t.test(
+  'a pointer to an attempt whose worker lives comes back when its lease would end; the mail is sent once',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    let finish = (): void => {};
+    world.mailer.next.push(
+      (message) => new Promise((resolve) => (finish = () => resolve(answers('accepted')(message)))),
+    );
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(id);
+    await world.reaches(id, 'processing');
+    const { bus } = await openProcessorWorld(t);
+    const again: number[] = [];
+    const watched = {
+      ...bus,
+      consume: async function* (...options: Parameters<typeof bus.consume>) {
+        for await (const work of bus.consume(...options)) {
+          yield { ...work, retryAt: (atMs: number) => (again.push(atMs - world.clock.now()), work.retryAt(atMs)) };
+        }
+      },
+    };
+    world.run(deliverEmailWorker({ ...world.processing, bus: watched, worker: 'worker-2' }));
+    await bus.publish(DELIVER_EMAIL, [world.point(id)]);
+    await until(() => again.length === 1, 'it comes back');
+    t.ok(again[0]! > 0 && again[0]! <= 15_000, `after ${again[0]!} ms: seconds, not the ten minutes of a deadline`);
+    finish();
+    await world.reaches(id, 'sent');
+    t.equal(world.mailer.sent.length, 1);
+    t.equal((await world.commands.getEmail(caller, id)).attempts.length, 1);
+  },
+);
 
 void t.test(
   'a redelivered pointer of a worker that died while another watched leads to the mail as soon as its lease is over',
@@ -745,7 +849,10 @@ void t.test(
       return world.mailer.sent.length === 2;
     }, 'it is sent by another');
     // While messages travel the clock of the test runs on.
-    t.ok(world.clock.now() - startedMs <= (onDistantPorts() ? 20_000 : 16_000), `after ${world.clock.now() - startedMs} ms`);
+    t.ok(
+      world.clock.now() - startedMs <= (onDistantPorts() ? 20_000 : 16_000),
+      `after ${world.clock.now() - startedMs} ms`,
+    );
     await world.reaches(id, 'sent');
   },
 );
@@ -770,7 +877,10 @@ void t.test(
   },
 );
 
-const appendedElsewhere = async (t: Test, positionOf: (world: ProcessorWorld, id: EmailId) => number): Promise<void> => {
+const appendedElsewhere = async (
+  t: Test,
+  positionOf: (world: ProcessorWorld, id: EmailId) => number,
+): Promise<void> => {
   const world = await openProcessorWorld(t);
   // What is written is remembered while somebody follows the log.
   world.run({
@@ -781,8 +891,21 @@ const appendedElsewhere = async (t: Test, positionOf: (world: ProcessorWorld, id
   });
   const [cancelled, tried] = [await world.send(), await world.send()];
   const elsewhere = world.elsewhere();
-  await handle(elsewhere.eventLog, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
-  const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), workerGone: false };
+  await handle(
+    elsewhere.eventLog,
+    emailStream(cancelled),
+    emailDecider,
+    { type: 'DeleteEmail', at: T0 },
+    causeOf(elsewhere, caller),
+  );
+  const attempt = {
+    type: 'AttemptDelivery' as const,
+    at: T0,
+    host: HOST,
+    worker: 'worker-2',
+    deadlineAt: at(600),
+    workerGone: false,
+  };
   await handle(elsewhere.eventLog, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
   world.run(deliverEmailWorker(world.processing));
   await world.bus.publish(
@@ -828,23 +951,26 @@ void t.test('a stop lets the dialogues under way end and begins no other', async
   t.equal(world.mailer.sent.length, 1);
 });
 
-void t.test('after a crash in a dialogue the attempt is visible, and is made again by the next run with the same Message-ID', async (t) => {
-  const world = await openProcessorWorld(t);
-  const id = await world.send();
-  world.mailer.next.push(() => new Promise(() => {}));
-  void deliverEmailWorker(world.processing).run(new AbortController().signal);
-  await world.publish(id);
-  await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
-  const { bus } = await openProcessorWorld(t);
-  world.keeper.kill(world.processing.worker);
-  world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus, worker: 'worker-2' }));
-  await bus.publish(DELIVER_EMAIL, [world.point(id)]);
-  await world.reaches(id, 'sent');
-  const [one, two] = world.mailer.sent;
-  t.equal(two!.messageId, one!.messageId);
-  t.ok(two!.raw.equals(one!.raw));
-  t.same(
-    (await world.commands.getEmail(caller, id)).attempts.map(({ outcome }) => outcome),
-    ['interrupted', 'sent'],
-  );
-});
+void t.test(
+  'after a crash in a dialogue the attempt is visible, and is made again by the next run with the same Message-ID',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    world.mailer.next.push(() => new Promise(() => {}));
+    void deliverEmailWorker(world.processing).run(new AbortController().signal);
+    await world.publish(id);
+    await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
+    const { bus } = await openProcessorWorld(t);
+    world.keeper.kill(world.processing.worker);
+    world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus, worker: 'worker-2' }));
+    await bus.publish(DELIVER_EMAIL, [world.point(id)]);
+    await world.reaches(id, 'sent');
+    const [one, two] = world.mailer.sent;
+    t.equal(two!.messageId, one!.messageId);
+    t.ok(two!.raw.equals(one!.raw));
+    t.same(
+      (await world.commands.getEmail(caller, id)).attempts.map(({ outcome }) => outcome),
+      ['interrupted', 'sent'],
+    );
+  },
+);

@@ -1,4 +1,7 @@
-/** Addresses of the simulator: each goes its way through the states, nothing leaves for it, and nothing of it is held against an address. */
+/**
+ * Addresses of the simulator: each goes its way through the states, nothing leaves for it, and nothing of it is held
+ * against an address.
+ */
 import t from 'tap';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { handle } from '../../src/commands/core/handle.js';
@@ -12,13 +15,23 @@ import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { noticesOf } from '../../src/domain/events.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { HOST, PERIODS } from '../support/email-facts.js';
-import { answers, deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  until,
+  workersOf,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const all = (world: ProcessorWorld) => world.run(workersOf(world.processing, makeProcessors(world.processing)));
 const to = (...addresses: readonly string[]) => ({ to: addresses.map((email) => ({ email })) });
-const typesOf = async (world: ProcessorWorld, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
-const isSuppressed = async ({ commands }: ProcessorWorld, email: string) => (await commands.checkSuppression(caller, email)).suppressed;
-const idle = (world: ProcessorWorld) => until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
+const typesOf = async (world: ProcessorWorld, id: EmailId) =>
+  (await world.events(emailStream(id))).map(({ type }) => type);
+const isSuppressed = async ({ commands }: ProcessorWorld, email: string) =>
+  (await commands.checkSuppression(caller, email)).suppressed;
+const idle = (world: ProcessorWorld) =>
+  until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
 
 /** What webhooks say of an email, kind by kind. */
 const told = async (world: ProcessorWorld, id: EmailId) => {
@@ -45,7 +58,11 @@ void t.test('each of them goes its way, and no host hears of it', async (t) => {
     { address: 'Bounce+any.Thing@Simulator.SEALPOST', status: 'bounced', types: ['EmailBounced'] },
     { address: 'nobody@simulator.sealpost', status: 'bounced', types: ['EmailBounced'] },
     { address: 'softbounce@simulator.sealpost', status: 'bounced', types: ['EmailSent', 'EmailBounceReported'] },
-    { address: 'complaint@simulator.sealpost', status: 'complained', types: ['EmailSent', 'EmailDelivered', 'EmailComplained'] },
+    {
+      address: 'complaint@simulator.sealpost',
+      status: 'complained',
+      types: ['EmailSent', 'EmailDelivered', 'EmailComplained'],
+    },
   ];
   for (const { address, status, types } of cases) {
     const id = await world.send(to(address));
@@ -65,7 +82,10 @@ void t.test('one that is delayed is deferred once, then delivered', async (t) =>
   all(world);
   const id = await world.send(to('delay@simulator.sealpost'));
   await until(async () => (await typesOf(world, id)).includes('EmailDeferred'), 'it is deferred');
-  t.match(await world.commands.getEmail(caller, id), { status: 'queued', recipients: [{ status: 'queued', replyCode: 451 }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'queued',
+    recipients: [{ status: 'queued', replyCode: 451 }],
+  });
   await world.settled();
   await until(async () => {
     await world.clock.advance(5_000);
@@ -139,7 +159,13 @@ void t.test('what is simulated puts no address on the suppression list, and leav
       enhancedCode: null,
       text: '',
     } as const;
-    const cause = { teamId: caller.teamId, actor: 'test', correlationId: 'test', causationId: 'test', at: '2030-01-01T13:00:00.000Z' };
+    const cause = {
+      teamId: caller.teamId,
+      actor: 'test',
+      correlationId: 'test',
+      causationId: 'test',
+      at: '2030-01-01T13:00:00.000Z',
+    };
     for (const command of [
       { type: 'RecordReport', at: cause.at, recipients: [reported] },
       { type: 'RecordComplaint', at: cause.at, feedbackType: 'abuse', addresses },
@@ -162,7 +188,13 @@ void t.test('of one mail those who are real get it, and the others are simulated
     world.mailer.sent.map(({ envelope }) => envelope.to),
     [['ann@example.org', 'gone@example.org']],
   );
-  t.same((await typesOf(world, id)).slice(0, 6), [...BEGINS, 'CopyAnswered', 'EmailSent', 'EmailDelivered', 'EmailComplained']);
+  t.same((await typesOf(world, id)).slice(0, 6), [
+    ...BEGINS,
+    'CopyAnswered',
+    'EmailSent',
+    'EmailDelivered',
+    'EmailComplained',
+  ]);
   const email = await world.commands.getEmail(caller, id);
   t.match(email, { status: 'sent', attempts: [{ host: HOST }] });
   t.same(
@@ -193,7 +225,10 @@ void t.test('where each has a copy of its own, the copies of the simulated are m
     publish: true,
   });
   all(world);
-  const id = await world.send({ templateId: 'news', ...to('bounce@simulator.sealpost', 'ann@example.org', 'success@simulator.sealpost') });
+  const id = await world.send({
+    templateId: 'news',
+    ...to('bounce@simulator.sealpost', 'ann@example.org', 'success@simulator.sealpost'),
+  });
   await until(async () => (await typesOf(world, id)).includes('EmailSent'), 'it has ended');
   t.same(
     world.mailer.sent.map(({ envelope }) => envelope.to),
@@ -216,7 +251,13 @@ void t.test('while the host is away, what needs none goes on', async (t) => {
       isAway
         ? {
             kind: 'host-away',
-            fault: { result: 'deferred', replyCode: null, enhancedCode: null, rule: 'connection-refused', text: 'refused' },
+            fault: {
+              result: 'deferred',
+              replyCode: null,
+              enhancedCode: null,
+              rule: 'connection-refused',
+              text: 'refused',
+            },
           }
         : mailer.lend(wanted, use),
   };
@@ -242,5 +283,8 @@ void t.test('what cannot be rendered any more fails, whoever it was for', async 
   world.run(deliverEmailWorker({ ...world.processing, renderer }));
   await world.publish(id);
   await world.reaches(id, 'failed');
-  t.match(await world.commands.getEmail(caller, id), { failureReason: 'rendering', recipients: [{ rule: 'rendering' }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    failureReason: 'rendering',
+    recipients: [{ rule: 'rendering' }],
+  });
 });

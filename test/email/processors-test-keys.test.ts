@@ -2,7 +2,14 @@
 import t, { type Test } from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
-import { assertDefined, emailIdInBatch, emailStream, parseBatchId, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  emailIdInBatch,
+  emailStream,
+  parseBatchId,
+  parseEmailId,
+  type EmailId,
+} from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { makeProcessors } from '../../src/processors/index.js';
@@ -30,22 +37,33 @@ const to = (...addresses: readonly string[]) => ({ to: addresses.map((email) => 
 const idOf = (text: string): EmailId => assertDefined(parseEmailId(text), 'email id');
 const send = async ({ commands }: ProcessorWorld, by: Caller, more = {}): Promise<EmailId> =>
   idOf((await commands.sendEmail(by, simple(more))).body.id);
-const typesOf = async (world: ProcessorWorld, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
+const typesOf = async (world: ProcessorWorld, id: EmailId) =>
+  (await world.events(emailStream(id))).map(({ type }) => type);
 const queriesOf = ({ readModels, clock, deps }: ProcessorWorld) =>
   makeQueries({ keys: memoryKeys(), readModels, clock, limits: deps.limits, awaitOwnWrites: async () => {} });
 
 const inCredits = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
-  const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
+  const cause = {
+    teamId: TEAM,
+    actor: 'test',
+    correlationId: 'test',
+    causationId: 'test',
+    at: isoTime(world.clock.now()),
+  };
   await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   return world;
 };
-const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
+const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> =>
+  (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
 void t.test('it goes its whole way, says that it is a test, and no host hears of it', async (t) => {
   const world = await openProcessorWorld(t);
   all(world);
-  const id = await send(world, tester, { ...to('ann@example.org', 'bounce@simulator.sealpost'), cc: [{ email: 'bob@example.org' }] });
+  const id = await send(world, tester, {
+    ...to('ann@example.org', 'bounce@simulator.sealpost'),
+    cc: [{ email: 'bob@example.org' }],
+  });
   await world.reaches(id, 'delivered');
   t.same(await typesOf(world, id), ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered']);
   const email = await world.commands.getEmail(caller, id);
@@ -60,7 +78,9 @@ void t.test('it goes its whole way, says that it is a test, and no host hears of
   );
   const events = await world.events(emailStream(id));
   const entry = { stream: emailStream(id), at: '', kind: 'email.delivered', recipient: 0 };
-  t.match(JSON.parse(bodyOf(entry, events)!), { data: { test: true, recipient: 'ann@example.org', status: 'delivered' } });
+  t.match(JSON.parse(bodyOf(entry, events)!), {
+    data: { test: true, recipient: 'ann@example.org', status: 'delivered' },
+  });
   t.same(world.mailer.sent, []);
   t.equal((await world.commands.getEmail(caller, await send(world, caller))).test, false);
 });
@@ -70,7 +90,11 @@ void t.test('also where it is scheduled, and where it is sent in bulk', async (t
   all(world);
   const scheduled = await send(world, tester, { scheduledAt: isoTime(world.clock.now() + 60_000) });
   const recipients = ['ann@example.org', 'bounce+2@simulator.sealpost', 'cyd@example.org'].map((email) => ({ email }));
-  const { body } = await world.commands.sendBulk(tester, { templateId: 'welcome', baseVariables: { name: 'Ann' }, recipients });
+  const { body } = await world.commands.sendBulk(tester, {
+    templateId: 'welcome',
+    baseVariables: { name: 'Ann' },
+    recipients,
+  });
   const batch = assertDefined(parseBatchId(body.batchId), 'batch id');
   for (const [index, status] of ['delivered', 'bounced', 'delivered'].entries()) {
     await until(async () => (await world.events(emailStream(emailIdInBatch(batch, index)))).length > 0, 'it is made');
@@ -113,7 +137,10 @@ void t.test('it counts in no usage and no analytics, and is found by its filter'
   await world.settled();
   const queries = queriesOf(world);
   t.same(await queries.usedByDay(TEAM, '2030-01-01', '2030-01-01'), [{ day: '2030-01-01', emails: 1, documents: 0 }]);
-  const [summary, ...others] = await world.readModels.find('emailSummaries', { where: { team: { eq: TEAM } }, limit: 10 });
+  const [summary, ...others] = await world.readModels.find('emailSummaries', {
+    where: { team: { eq: TEAM } },
+    limit: 10,
+  });
   t.match(summary, { team: TEAM, counts: { accepted: 1, sent: 1 } });
   t.same(
     Object.keys((summary as unknown as { counts: object }).counts).filter((name) => /deliver|bounce|cancel/.test(name)),
@@ -130,10 +157,16 @@ void t.test('it counts in no usage and no analytics, and is found by its filter'
   t.equal((await found({ test: true })).length, 3);
   t.same(await found({ test: true, status: 'delivered' }), [[test, true]]);
   t.same(await found({ test: true, recipientStatus: 'cancelled' }), [[cancelled, true]]);
-  t.equal((await found({ test: true, startDate: '2030-01-01T11:00:00.000Z', endDate: '2030-01-01T13:00:00.000Z' })).length, 3);
+  t.equal(
+    (await found({ test: true, startDate: '2030-01-01T11:00:00.000Z', endDate: '2030-01-01T13:00:00.000Z' })).length,
+    3,
+  );
   t.equal((await found({})).length, 4);
   const { eventLog } = world.deps;
-  t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
+  t.equal(
+    (await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference,
+    undefined,
+  );
 });
 
 void t.test('with a test key what was sent for real is left alone', async (t) => {
@@ -169,18 +202,26 @@ void t.test('with a test key what was sent for real is left alone', async (t) =>
   await commands.deleteEmail(caller, live);
 });
 
-void t.test('under one Idempotency-Key a live call is never answered with a test, nor the other way round', async (t) => {
-  const world = await openProcessorWorld(t);
-  const idempotency = { key: 'order-17', body: {} };
-  const ids = new Set<string>();
-  for (const by of [tester, caller, tester, caller]) ids.add((await world.commands.sendEmail(by, simple(), idempotency)).body.id);
-  t.equal(ids.size, 2);
-  t.same(await Promise.all([...ids].map(async (id) => (await world.commands.getEmail(caller, idOf(id))).test)), [true, false]);
-  const bulk = { templateId: 'welcome', baseVariables: { name: 'Ann' }, recipients: [{ email: 'ann@example.org' }] };
-  const batches = new Set<string>();
-  for (const by of [tester, caller, tester]) batches.add((await world.commands.sendBulk(by, bulk, idempotency)).body.batchId);
-  t.equal(batches.size, 2);
-});
+void t.test(
+  'under one Idempotency-Key a live call is never answered with a test, nor the other way round',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const idempotency = { key: 'order-17', body: {} };
+    const ids = new Set<string>();
+    for (const by of [tester, caller, tester, caller])
+      ids.add((await world.commands.sendEmail(by, simple(), idempotency)).body.id);
+    t.equal(ids.size, 2);
+    t.same(await Promise.all([...ids].map(async (id) => (await world.commands.getEmail(caller, idOf(id))).test)), [
+      true,
+      false,
+    ]);
+    const bulk = { templateId: 'welcome', baseVariables: { name: 'Ann' }, recipients: [{ email: 'ann@example.org' }] };
+    const batches = new Set<string>();
+    for (const by of [tester, caller, tester])
+      batches.add((await world.commands.sendBulk(by, bulk, idempotency)).body.batchId);
+    t.equal(batches.size, 2);
+  },
+);
 
 void t.test('what has failed is tried again, and still does not leave', async (t) => {
   const world = await openProcessorWorld(t, { delaysMs: [] });

@@ -1,4 +1,7 @@
-/** The trace of an email: every event of it and every attempt to tell an endpoint of it, in one order, and nothing of anybody else. */
+/**
+ * The trace of an email: every event of it and every attempt to tell an endpoint of it, in one order, and nothing of
+ * anybody else.
+ */
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/email/emails.js';
 import { causeOf } from '../../src/commands/core/caller.js';
@@ -15,7 +18,11 @@ import { answering, openWebhookWorld, type WebhookWorld } from '../support/webho
 
 const all = { limit: 1_000, cursor: undefined };
 
-const traced = async (world: WebhookWorld, id: EmailId, paging: Parameters<typeof timelinePage>[1] = all): Promise<TimelinePage> => {
+const traced = async (
+  world: WebhookWorld,
+  id: EmailId,
+  paging: Parameters<typeof timelinePage>[1] = all,
+): Promise<TimelinePage> => {
   const { placed, told } = await world.commands.emailTrace(caller, id);
   const { attempts, isComplete } = await world.queries.webhookTrail(TEAM, told);
   if (!isComplete) throw new Error('it was not looked through');
@@ -56,7 +63,13 @@ void t.test('from the call to the answers of endpoints, each with its cause', as
   const attempts = rest.filter(({ kind }) => kind === 'WebhookAttempted');
   t.same(
     attempts
-      .map(({ stream, cause, details }) => [stream, cause.id, details['event'], details['attempt'], details['statusCode']])
+      .map(({ stream, cause, details }) => [
+        stream,
+        cause.id,
+        details['event'],
+        details['attempt'],
+        details['statusCode'],
+      ])
       .toSorted(),
     [
       [`webhook-${flaky}`, queued!.id, 'email.queued', 1, 500],
@@ -71,7 +84,9 @@ void t.test('from the call to the answers of endpoints, each with its cause', as
     requestId: caller.correlationId,
     details: { status: 'failed', nextRetryAt: String, deliveryId: /^del_/ },
   });
-  t.match(attempts.find(({ cause }) => cause.id === delivered.id)!.recipients, [{ place: 0, email: 'ann@example.org' }]);
+  t.match(attempts.find(({ cause }) => cause.id === delivered.id)!.recipients, [
+    { place: 0, email: 'ann@example.org' },
+  ]);
   t.equal(new Set(data.map((entry) => entry.id)).size, data.length, 'each has an id of its own');
   t.equal(meta.total, data.length);
 
@@ -84,74 +99,103 @@ void t.test('from the call to the answers of endpoints, each with its cause', as
     cursor = page.meta.nextCursor ?? undefined;
   } while (cursor !== undefined);
   t.same(paged, data, 'pages hold the same, the time since the entry before included');
-  for (const wrong of ['nonsense', '', Buffer.from('timeline 1').toString('base64url'), Buffer.from('other 1 1').toString('base64url')])
+  for (const wrong of [
+    'nonsense',
+    '',
+    Buffer.from('timeline 1').toString('base64url'),
+    Buffer.from('other 1 1').toString('base64url'),
+  ])
     t.throws(() => timelinePage([], { limit: 2, cursor: wrong }), { code: 'INVALID_CURSOR' });
 
   await refusedWith(t, world.commands.emailTrace(stranger, id), 'EMAIL_NOT_FOUND');
 });
 
-void t.test('attempts of a dialogue, a suppression because of it, and nothing personal once it is archived', async (t) => {
-  const world = await openWebhookWorld(t);
-  const id = await world.accept();
-  const cause = causeOf(world.deps, caller);
-  const stream = emailStream(id);
-  const { version } = await (async () => {
-    const recorded = await world.deps.eventLog.load(stream);
-    const last = recorded.at(-1)!;
-    return { version: { revision: last.revision, hash: last.hash, keyId: last.metadata.keyId } };
-  })();
-  const at = cause.at;
-  const one = outcome(0, 'bounced');
-  await world.deps.eventLog.append(
-    stream,
-    version,
-    [
-      { type: 'DeliveryAttempted', data: { attempt: 1, at, host: 'mx.example', worker: 'w', deadlineAt: at } },
-      {
-        type: 'EmailBounced',
-        data: {
-          attempt: 1,
-          at,
-          host: 'mx.example',
-          durationMs: 42.5,
-          bounceType: 'hard',
-          outcomes: [{ recipient: 0, result: 'bounced', replyCode: 550, enhancedCode: '5.1.1', rule: one.rule }],
+void t.test(
+  'attempts of a dialogue, a suppression because of it, and nothing personal once it is archived',
+  async (t) => {
+    const world = await openWebhookWorld(t);
+    const id = await world.accept();
+    const cause = causeOf(world.deps, caller);
+    const stream = emailStream(id);
+    const { version } = await (async () => {
+      const recorded = await world.deps.eventLog.load(stream);
+      const last = recorded.at(-1)!;
+      return { version: { revision: last.revision, hash: last.hash, keyId: last.metadata.keyId } };
+    })();
+    const at = cause.at;
+    const one = outcome(0, 'bounced');
+    await world.deps.eventLog.append(
+      stream,
+      version,
+      [
+        { type: 'DeliveryAttempted', data: { attempt: 1, at, host: 'mx.example', worker: 'w', deadlineAt: at } },
+        {
+          type: 'EmailBounced',
+          data: {
+            attempt: 1,
+            at,
+            host: 'mx.example',
+            durationMs: 42.5,
+            bounceType: 'hard',
+            outcomes: [{ recipient: 0, result: 'bounced', replyCode: 550, enhancedCode: '5.1.1', rule: one.rule }],
+          },
+          sealed: { replies: ['ann@example.org is not here'] },
         },
-        sealed: { replies: ['ann@example.org is not here'] },
-      },
-    ],
-    cause,
-  );
-  await suppressAddress(world.deps, { teamId: TEAM, email: 'ann@example.org', reason: 'hard-bounce', cause, emailId: id });
-  await suppressAddress(world.deps, { teamId: TEAM, email: 'bob@example.org', reason: 'hard-bounce', cause, emailId: id });
-  const { data } = await traced(world, id);
-  t.same(
-    data.map(({ kind }) => kind),
-    ['EmailQueued', 'DeliveryAttempted', 'EmailBounced', 'AddressSuppressed'],
-  );
-  t.match(data[1]!.details, { attempt: 1, host: 'mx.example', worker: 'w' });
-  t.match(data[2], {
-    durationMs: 42.5,
-    details: { bounceType: 'hard' },
-    recipients: [
-      { email: 'ann@example.org', result: 'bounced', replyCode: 550, enhancedCode: '5.1.1', reply: 'ann@example.org is not here' },
-    ],
-  });
-  t.match(data[3], { details: { reason: 'hard-bounce', emailId: id }, recipients: [{ place: 0, email: 'ann@example.org' }] });
-  t.notOk('address' in data[3]!.details);
+      ],
+      cause,
+    );
+    await suppressAddress(world.deps, {
+      teamId: TEAM,
+      email: 'ann@example.org',
+      reason: 'hard-bounce',
+      cause,
+      emailId: id,
+    });
+    await suppressAddress(world.deps, {
+      teamId: TEAM,
+      email: 'bob@example.org',
+      reason: 'hard-bounce',
+      cause,
+      emailId: id,
+    });
+    const { data } = await traced(world, id);
+    t.same(
+      data.map(({ kind }) => kind),
+      ['EmailQueued', 'DeliveryAttempted', 'EmailBounced', 'AddressSuppressed'],
+    );
+    t.match(data[1]!.details, { attempt: 1, host: 'mx.example', worker: 'w' });
+    t.match(data[2], {
+      durationMs: 42.5,
+      details: { bounceType: 'hard' },
+      recipients: [
+        {
+          email: 'ann@example.org',
+          result: 'bounced',
+          replyCode: 550,
+          enhancedCode: '5.1.1',
+          reply: 'ann@example.org is not here',
+        },
+      ],
+    });
+    t.match(data[3], {
+      details: { reason: 'hard-bounce', emailId: id },
+      recipients: [{ place: 0, email: 'ann@example.org' }],
+    });
+    t.notOk('address' in data[3]!.details);
 
-  await world.clock.advance(40 * DAY_MS);
-  t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), true);
-  const archived = await traced(world, id);
-  t.same(
-    archived.data.map(({ kind }) => kind),
-    ['EmailQueued', 'DeliveryAttempted', 'EmailBounced', 'EmailArchived'],
-  );
-  t.notMatch(JSON.stringify(archived), /ann@|not here/);
-  t.match(archived.data[2], { recipients: [{ place: 0, email: null, result: 'bounced', replyCode: 550 }] });
-  await world.commands.deleteEmail(caller, id);
-  await refusedWith(t, world.commands.emailTrace(caller, id), 'EMAIL_NOT_FOUND');
-});
+    await world.clock.advance(40 * DAY_MS);
+    t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), true);
+    const archived = await traced(world, id);
+    t.same(
+      archived.data.map(({ kind }) => kind),
+      ['EmailQueued', 'DeliveryAttempted', 'EmailBounced', 'EmailArchived'],
+    );
+    t.notMatch(JSON.stringify(archived), /ann@|not here/);
+    t.match(archived.data[2], { recipients: [{ place: 0, email: null, result: 'bounced', replyCode: 550 }] });
+    await world.commands.deleteEmail(caller, id);
+    await refusedWith(t, world.commands.emailTrace(caller, id), 'EMAIL_NOT_FOUND');
+  },
+);
 
 void t.test(
   'of what a busy endpoint was sent only so much is looked through, retries are looked for where they were due, and it says so',
@@ -168,16 +212,30 @@ void t.test(
       ...more,
     });
     const noise = 'B'.repeat(22);
-    // A fact each second; the first attempt is in the third, the next, two hours later, far behind what is looked through at once.
+    // A fact each second; the first attempt is in the third, the next, two hours later, far behind what is looked
+    // through at once.
     const facts = Array.from({ length: 20_000 }, (_, second): Document => {
       const at = iso(startMs + second * 1_000);
       const attempt =
         second === 2
-          ? item(7, key, { status: 'failed', attempt: 1, attemptedAt: at, statusCode: 500, nextRetryAt: iso(startMs + 7_200_000) })
+          ? item(7, key, {
+              status: 'failed',
+              attempt: 1,
+              attemptedAt: at,
+              statusCode: 500,
+              nextRetryAt: iso(startMs + 7_200_000),
+            })
           : second === 7_203
             ? item(7, key, { status: 'success', attempt: 2, attemptedAt: at, statusCode: 200 })
             : item(second, noise, { status: 'success', attempt: 1, attemptedAt: at });
-      return { id: `${second}`, seq: second + 1, position: second + 1, webhook, at, items: [attempt] } as unknown as Document;
+      return {
+        id: `${second}`,
+        seq: second + 1,
+        position: second + 1,
+        webhook,
+        at,
+        items: [attempt],
+      } as unknown as Document;
     });
     let looked = 0;
     const find: ReadModels['find'] = async (collection, { where, limit, after }) => {

@@ -1,4 +1,7 @@
-/** What each team has stored of attachments: added by what is accepted, taken off by what is deleted or archived, and by the days that pass. */
+/**
+ * What each team has stored of attachments: added by what is accepted, taken off by what is deleted or archived, and by
+ * the days that pass.
+ */
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -39,10 +42,18 @@ void t.test('a team has what its own emails keep, as long as they keep it', asyn
   const { append, recorded } = await story();
   const readModels = openDocuments(t);
   const clock = fakeClock(Date.parse(T0));
-  const queries = makeQueries({ keys: memoryKeys(), readModels, clock, limits: defaultLimits, awaitOwnWrites: async () => {} });
+  const queries = makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock,
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
   const stored = async (...teams: readonly string[]): Promise<readonly number[]> => {
     await projectIn(readModels, projection, await recorded());
-    return Promise.all(teams.map(async (team) => (await queries.storedAttachmentBytes(assertDefined(parseTeamId(team), 'team'))).bytes));
+    return Promise.all(
+      teams.map(async (team) => (await queries.storedAttachmentBytes(assertDefined(parseTeamId(team), 'team'))).bytes),
+    );
   };
   t.same(await stored(TEAM_ID, OTHER), [1_370, 4], 'one team’s use never counts against another');
   await clock.advance(7 * DAY_MS);
@@ -62,10 +73,16 @@ void t.test('an email that is given another time keeps its generated files for l
   const { append, recorded } = openLogOfTest();
   const [readModels, single] = [openDocuments(t), openDocuments(t)];
   const attachmentBytes = { lasting: 20, temporary: 300, temporaryUntil: later(9) };
-  await append(stream(1), [{ type: 'EmailScheduled', data: { ...accepted, attachmentBytes, scheduledAt: later(2) }, sealed: content }]);
+  await append(stream(1), [
+    { type: 'EmailScheduled', data: { ...accepted, attachmentBytes, scheduledAt: later(2) }, sealed: content },
+  ]);
   await append(stream(2), [withAttachments(0, 50, later(9))]);
   await append(stream(1), [
-    { type: 'EmailRescheduled', data: { at: later(1), scheduledAt: later(30), temporaryUntil: later(37) }, sealed: { subject: 'S' } },
+    {
+      type: 'EmailRescheduled',
+      data: { at: later(1), scheduledAt: later(30), temporaryUntil: later(37) },
+      sealed: { subject: 'S' },
+    },
   ]);
   await append(stream(2), [{ type: 'EmailCancelled', data: { at: later(1) } }]);
   await projectIn(readModels, projection, await recorded());
@@ -80,21 +97,24 @@ void t.test('an email that is given another time keeps its generated files for l
   t.strictSame(await documentsOf(single, projection), after);
 });
 
-void t.test('the documents are the same however the events are cut, and an email without attachments has none', async (t) => {
-  const { append, recorded } = await story();
-  await append(stream(2), [deleted]);
-  const [whole, single] = [openDocuments(t), openDocuments(t)];
-  await projectIn(whole, projection, await recorded());
-  await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
-  const found = await documentsOf(whole, projection);
-  t.strictSame(await documentsOf(single, projection), found);
-  t.match(found[ATTACHMENT_USAGE], [
-    { id: TEAM_ID, lasting: 1_000, days: { [later(9).slice(0, 10)]: 50 } },
-    { id: OTHER, lasting: 4, days: {} },
-  ]);
-  const plain = openLogOfTest();
-  await plain.append(stream(1), [without]);
-  const documents = openDocuments(t);
-  await projectIn(documents, projection, await plain.recorded());
-  t.same((await documentsOf(documents, projection))[ATTACHMENT_USAGE], []);
-});
+void t.test(
+  'the documents are the same however the events are cut, and an email without attachments has none',
+  async (t) => {
+    const { append, recorded } = await story();
+    await append(stream(2), [deleted]);
+    const [whole, single] = [openDocuments(t), openDocuments(t)];
+    await projectIn(whole, projection, await recorded());
+    await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
+    const found = await documentsOf(whole, projection);
+    t.strictSame(await documentsOf(single, projection), found);
+    t.match(found[ATTACHMENT_USAGE], [
+      { id: TEAM_ID, lasting: 1_000, days: { [later(9).slice(0, 10)]: 50 } },
+      { id: OTHER, lasting: 4, days: {} },
+    ]);
+    const plain = openLogOfTest();
+    await plain.append(stream(1), [without]);
+    const documents = openDocuments(t);
+    await projectIn(documents, projection, await plain.recorded());
+    t.same((await documentsOf(documents, projection))[ATTACHMENT_USAGE], []);
+  },
+);

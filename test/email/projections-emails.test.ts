@@ -1,4 +1,7 @@
-/** The list of emails and its counts: from events to documents, in whatever batches they come, as often as they are replayed. */
+/**
+ * The list of emails and its counts: from events to documents, in whatever batches they come, as often as they are
+ * replayed.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
@@ -55,7 +58,12 @@ const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
 const documentsAfter = async (
   t: Parameters<typeof openDocuments>[0],
   ...events: readonly EmailEvent[]
-): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[]; timer: TimerDocument | undefined; head: number }> => {
+): Promise<{
+  email: EmailDocument | undefined;
+  counts: EmailCountsDocument[];
+  timer: TimerDocument | undefined;
+  head: number;
+}> => {
   const { append, recorded } = openLogOfTest();
   for (const event of events) await append(stream, [event]);
   const [whole, single] = [openDocuments(t), openDocuments(t)];
@@ -169,14 +177,24 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
     [[one, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'])], 'queued', 'deferred', at(62)],
     [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], 'sent', 'archive', month],
     [
-      [one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailDelivered', data: { at: at(3), recipients: [0] } }],
+      [
+        one,
+        attempted(1, at(1)),
+        sent(1, at(2), [0, 'accepted']),
+        { type: 'EmailDelivered', data: { at: at(3), recipients: [0] } },
+      ],
       'delivered',
       'archive',
       month,
     ],
     [[one, attempted(1, at(1)), bounced(1, at(2), [0, 'bounced'])], 'bounced', 'archive', month],
     [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused'])], 'failed', 'archive', month],
-    [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused']), retried(at(9), 1)], 'queued', 'deliver', at(9)],
+    [
+      [one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused']), retried(at(9), 1)],
+      'queued',
+      'deliver',
+      at(9),
+    ],
     [
       [one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailArchived', data: { at: month } }],
       'sent',
@@ -201,25 +219,44 @@ void t.test('another time brings its subject into the list and the search', asyn
   t.match(email!.text, /^der strasse 18\nann@example.org ann\n/);
 });
 
-void t.test('deleted: in no list and no count, yet known until it is archived; archived: nothing personal', async (t) => {
-  const gone: EmailEvent[] = [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }];
-  const { email, counts, timer } = await documentsAfter(t, ...gone);
-  t.match(timer, { kind: 'archive', key: stream, team: TEAM_ID, dueAt: at(5) });
-  t.same([email!.team, email!.owner, email!.subject, email!.text], [undefined, TEAM_ID, undefined, undefined]);
-  t.same(
-    counts.map(({ cells }) => cells),
-    [{}],
-  );
-  const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
-  t.match(after.email, { gone: 1, team: undefined, templateName: '' });
-  t.equal(after.timer, undefined);
-  const archived = await documentsAfter(t, queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']), {
-    type: 'EmailArchived',
-    data: { at: at(6) },
-  });
-  t.match(archived.email, { team: TEAM_ID, status: 'sent', subject: undefined, text: undefined, templateName: 'Order confirmation' });
-  t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
-});
+void t.test(
+  'deleted: in no list and no count, yet known until it is archived; archived: nothing personal',
+  async (t) => {
+    const gone: EmailEvent[] = [
+      queued,
+      { type: 'EmailCancelled', data: { at: at(5) } },
+      { type: 'EmailDeleted', data: { at: at(5) } },
+    ];
+    const { email, counts, timer } = await documentsAfter(t, ...gone);
+    t.match(timer, { kind: 'archive', key: stream, team: TEAM_ID, dueAt: at(5) });
+    t.same([email!.team, email!.owner, email!.subject, email!.text], [undefined, TEAM_ID, undefined, undefined]);
+    t.same(
+      counts.map(({ cells }) => cells),
+      [{}],
+    );
+    const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
+    t.match(after.email, { gone: 1, team: undefined, templateName: '' });
+    t.equal(after.timer, undefined);
+    const archived = await documentsAfter(
+      t,
+      queued,
+      attempted(1, at(1)),
+      sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']),
+      {
+        type: 'EmailArchived',
+        data: { at: at(6) },
+      },
+    );
+    t.match(archived.email, {
+      team: TEAM_ID,
+      status: 'sent',
+      subject: undefined,
+      text: undefined,
+      templateName: 'Order confirmation',
+    });
+    t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
+  },
+);
 
 void t.test(
   'the record of an archived email goes whole: no list, no count of now; what was used and what the summaries say stays',
@@ -228,7 +265,13 @@ void t.test(
     const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(6) } };
     const removed: EmailEvent = { type: 'EmailRemoved', data: { at: at(6 + ARCHIVE_MS / 1_000) } };
     const before = await documentsAfter(t, ...facts, archived);
-    t.match(before.timer, { kind: 'removal', key: stream, team: TEAM_ID, dueAt: at(6 + ARCHIVE_MS / 1_000), senderDueAt: undefined });
+    t.match(before.timer, {
+      kind: 'removal',
+      key: stream,
+      team: TEAM_ID,
+      dueAt: at(6 + ARCHIVE_MS / 1_000),
+      senderDueAt: undefined,
+    });
     const { email, timer, counts } = await documentsAfter(t, ...facts, archived, removed);
     t.match(email, { gone: 1, team: undefined, templateName: '' });
     t.equal(timer, undefined);
@@ -279,7 +322,10 @@ const openAndWaiting = (emails: readonly Document[]): string => {
     const team = (teams[owner] ??= { open: 0, waiting: 0, ready: 0, held: 0 });
     if (status === 'queued' || status === 'processing') team.waiting += 1;
     if (status === 'queued' || status === 'processing' || status === 'scheduled') team.open += 1;
-    if (status === 'processing' || (status === 'queued' && summary.nextAttemptAt === null && summary.heldUntil === undefined))
+    if (
+      status === 'processing' ||
+      (status === 'queued' && summary.nextAttemptAt === null && summary.heldUntil === undefined)
+    )
       team.ready += 1;
     if (status === 'queued' && summary.heldUntil !== undefined) team.held += 1;
   }
@@ -296,7 +342,13 @@ const assertSums = (backlogs: readonly Document[], emails: readonly Document[]):
     const of = Object.entries(backlog.priorities);
     const sum = (...fields: readonly ('scheduled' | 'ready' | 'deferred' | 'held' | 'done')[]): number =>
       of.reduce((all, [, counts]) => fields.reduce((part, field) => part + counts[field], all), 0);
-    const sums = [sum('scheduled', 'ready', 'deferred', 'held'), sum('ready', 'deferred', 'held'), sum('ready'), sum('held'), sum('done')];
+    const sums = [
+      sum('scheduled', 'ready', 'deferred', 'held'),
+      sum('ready', 'deferred', 'held'),
+      sum('ready'),
+      sum('held'),
+      sum('done'),
+    ];
     const { team, open, waiting, ready, held, done } = backlog;
     if (JSON.stringify(sums) !== JSON.stringify([open, waiting, ready, held, done]))
       throw new Error(`the sums of ${team} are ${String(sums)}`);
@@ -305,7 +357,8 @@ const assertSums = (backlogs: readonly Document[], emails: readonly Document[]):
     );
     if (scheduledOf.length !== sum('scheduled')) throw new Error(`${scheduledOf.length} of ${team} are scheduled`);
     for (const [priority, { minutes }] of of)
-      if (Object.keys(minutes).length > 6) throw new Error(`${priority} of ${team} has ${Object.keys(minutes).length} minutes`);
+      if (Object.keys(minutes).length > 6)
+        throw new Error(`${priority} of ${team} has ${Object.keys(minutes).length} minutes`);
   }
 };
 
@@ -317,44 +370,55 @@ const toldOpenAndWaiting = (backlogs: readonly Document[]): string =>
       .sort(),
   );
 
-void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async () => {
-  const scene = fc.record({
-    stories: fc.array(told, { minLength: 1, maxLength: 6 }),
-    turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
-    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }),
-    forgetful: fc.boolean(),
-  });
-  await fc.assert(
-    fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
-      const { recorded, eventLog } = await logOf(stories, turns);
-      const events = await recorded();
-      // In memory: what is tested are folds, and they are the same on every engine.
-      const readModels = distantReadModels();
-      await projectIn(readModels, projection, events, { sizes, forgetful });
-      const found = await documentsOf(readModels, projection);
-      assertSums(found[EMAIL_BACKLOGS]!, found[EMAILS]!);
-      for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
-        if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort()))
-          throw new Error(`the counts of ${id} are not those of its emails`);
-      }
-      if (toldOpenAndWaiting(found[EMAIL_BACKLOGS]!) !== openAndWaiting(found[EMAILS]!))
-        throw new Error('the backlogs are not those of the emails');
-      const compared = await compareWithRebuild(projection, { eventLog, readModels });
-      if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
-      await rebuildProjection(projection, { eventLog, readModels });
-      if (JSON.stringify(await documentsOf(readModels, projection)) !== JSON.stringify(found))
-        throw new Error('the rebuilt documents are others');
-      await readModels.close();
-    }),
-    { numRuns: 100 },
-  );
-});
+void t.test(
+  'whatever happens, in whatever batches: the same documents, and the counts are those of the documents',
+  async () => {
+    const scene = fc.record({
+      stories: fc.array(told, { minLength: 1, maxLength: 6 }),
+      turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
+      sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }),
+      forgetful: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
+        const { recorded, eventLog } = await logOf(stories, turns);
+        const events = await recorded();
+        // In memory: what is tested are folds, and they are the same on every engine.
+        const readModels = distantReadModels();
+        await projectIn(readModels, projection, events, { sizes, forgetful });
+        const found = await documentsOf(readModels, projection);
+        assertSums(found[EMAIL_BACKLOGS]!, found[EMAILS]!);
+        for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
+          if (
+            JSON.stringify(Object.entries(cells).sort()) !==
+            JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort())
+          )
+            throw new Error(`the counts of ${id} are not those of its emails`);
+        }
+        if (toldOpenAndWaiting(found[EMAIL_BACKLOGS]!) !== openAndWaiting(found[EMAILS]!))
+          throw new Error('the backlogs are not those of the emails');
+        const compared = await compareWithRebuild(projection, { eventLog, readModels });
+        if (compared.difference !== undefined)
+          throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
+        await rebuildProjection(projection, { eventLog, readModels });
+        if (JSON.stringify(await documentsOf(readModels, projection)) !== JSON.stringify(found))
+          throw new Error('the rebuilt documents are others');
+        await readModels.close();
+      }),
+      { numRuns: 100 },
+    );
+  },
+);
 
 void t.test('a write that was torn anywhere and is made again gives the same', async (t) => {
   const { append, recorded } = openLogOfTest();
   const other = 'email-0198f000-0000-7000-8000-00000000000f';
   await append(stream, [queuedFor('to'), attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
-  await append(other, [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }]);
+  await append(other, [
+    queued,
+    { type: 'EmailCancelled', data: { at: at(5) } },
+    { type: 'EmailDeleted', data: { at: at(5) } },
+  ]);
   await append(other, [{ type: 'EmailArchived', data: { at: at(6) } }]);
   const events = await recorded();
   const whole = openDocuments(t);
@@ -372,50 +436,65 @@ void t.test('documents of a write that was torn lie ahead of the checkpoint, and
   const { append, recorded, eventLog } = openLogOfTest();
   const other = 'email-0198f000-0000-7000-8000-00000000000f';
   await append(stream, [queuedFor('to'), attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
-  await append(other, [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }]);
+  await append(other, [
+    queued,
+    { type: 'EmailCancelled', data: { at: at(5) } },
+    { type: 'EmailDeleted', data: { at: at(5) } },
+  ]);
   const events = await recorded();
   for (let count = 0, all = 1; count <= all; count += 1) {
     const readModels = openDocuments(t);
     all = await tearWrite(readModels, projection, events, count);
-    t.match(await compareWithRebuild(projection, { eventLog, readModels }), { difference: undefined }, `${count} of ${all}`);
+    t.match(
+      await compareWithRebuild(projection, { eventLog, readModels }),
+      { difference: undefined },
+      `${count} of ${all}`,
+    );
   }
 });
 
-void t.test('a document that was changed behind the back of the projection is found by comparing with a rebuild', async (t) => {
-  const { append, recorded, eventLog } = openLogOfTest();
-  await append(stream, [queued]);
-  await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
-  const readModels = openDocuments(t);
-  await projectIn(readModels, projection, await recorded());
-  const head = await eventLog.head();
-  t.match(await compareWithRebuild(projection, { eventLog, readModels }), {
-    isThere: true,
-    checkpoint: head,
-    head,
-    documents: projection.collections.map(({ name }) => ({ collection: name })),
-    difference: undefined,
-    missing: undefined,
-  });
-  const store = await readModels.projection(projection.name, projection.collections);
-  const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
-  await store.write(
-    [{ collection: EMAILS, put: [{ ...email, position: head + 1, subject: 'Order 18' }], remove: [] }],
-    await store.checkpoint(),
-    head + 1,
-  );
-  t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
-    collection: EMAILS,
-    id: EMAIL_ID,
-    live: { subject: 'Order 18' },
-    rebuilt: { subject: 'Order 17' },
-  });
-  await store.write([{ collection: EMAILS, put: [], remove: [{ id: EMAIL_ID, position: head + 2 }] }], await store.checkpoint(), head + 2);
-  t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
-    id: EMAIL_ID,
-    live: undefined,
-    rebuilt: { subject: 'Order 17' },
-  });
-});
+void t.test(
+  'a document that was changed behind the back of the projection is found by comparing with a rebuild',
+  async (t) => {
+    const { append, recorded, eventLog } = openLogOfTest();
+    await append(stream, [queued]);
+    await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, projection, await recorded());
+    const head = await eventLog.head();
+    t.match(await compareWithRebuild(projection, { eventLog, readModels }), {
+      isThere: true,
+      checkpoint: head,
+      head,
+      documents: projection.collections.map(({ name }) => ({ collection: name })),
+      difference: undefined,
+      missing: undefined,
+    });
+    const store = await readModels.projection(projection.name, projection.collections);
+    const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
+    await store.write(
+      [{ collection: EMAILS, put: [{ ...email, position: head + 1, subject: 'Order 18' }], remove: [] }],
+      await store.checkpoint(),
+      head + 1,
+    );
+    t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
+      collection: EMAILS,
+      id: EMAIL_ID,
+      live: { subject: 'Order 18' },
+      rebuilt: { subject: 'Order 17' },
+    });
+    await store.write(
+      [{ collection: EMAILS, put: [], remove: [{ id: EMAIL_ID, position: head + 2 }] }],
+      await store.checkpoint(),
+      head + 2,
+    );
+    t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
+      id: EMAIL_ID,
+      live: undefined,
+      rebuilt: { subject: 'Order 17' },
+    });
+  },
+);
 
 void t.test('what a running service changes and removes while it is compared is no difference', async (t) => {
   const { append, recorded, eventLog } = openLogOfTest();
@@ -461,47 +540,53 @@ void t.test('what a running service changes and removes while it is compared is 
   t.ok((await eventLog.head()) > before);
 });
 
-void t.test('what a running service changes at each look is no difference, and what is wrong is one all the same', async (t) => {
-  const { append, recorded, eventLog } = openLogOfTest();
-  await append(stream, [queued]);
-  const readModels = openDocuments(t);
-  await projectIn(readModels, projection, await recorded());
-  let mails = 0;
-  const goesOn = async (): Promise<void> => {
-    const before = await eventLog.head();
-    mails += 1;
-    await append(`email-0198f000-0000-7000-8000-0000000001${String(mails).padStart(2, '0')}`, [queuedFor('to')]);
-    await projectIn(
-      readModels,
-      projection,
-      (await recorded()).filter(({ position }) => position > before),
-    );
-  };
-  const busy = (seen: (document: Document) => Document) => ({
-    ...readModels,
-    inspect: async (...given: Parameters<typeof readModels.inspect>) => {
-      const inspection = (await readModels.inspect(...given))!;
-      return {
-        ...inspection,
-        live: {
-          ...inspection.live,
-          getMany: async (collection: string, ids: readonly string[]) => {
-            await goesOn();
-            return new Map([...(await inspection.live.getMany(collection, ids))].map(([id, document]) => [id, seen(document)]));
+void t.test(
+  'what a running service changes at each look is no difference, and what is wrong is one all the same',
+  async (t) => {
+    const { append, recorded, eventLog } = openLogOfTest();
+    await append(stream, [queued]);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, projection, await recorded());
+    let mails = 0;
+    const goesOn = async (): Promise<void> => {
+      const before = await eventLog.head();
+      mails += 1;
+      await append(`email-0198f000-0000-7000-8000-0000000001${String(mails).padStart(2, '0')}`, [queuedFor('to')]);
+      await projectIn(
+        readModels,
+        projection,
+        (await recorded()).filter(({ position }) => position > before),
+      );
+    };
+    const busy = (seen: (document: Document) => Document) => ({
+      ...readModels,
+      inspect: async (...given: Parameters<typeof readModels.inspect>) => {
+        const inspection = (await readModels.inspect(...given))!;
+        return {
+          ...inspection,
+          live: {
+            ...inspection.live,
+            getMany: async (collection: string, ids: readonly string[]) => {
+              await goesOn();
+              return new Map(
+                [...(await inspection.live.getMany(collection, ids))].map(([id, document]) => [id, seen(document)]),
+              );
+            },
           },
-        },
-        scan: async function* (collection: string, side: 'live' | 'rebuilt') {
-          if (side === 'live') await goesOn();
-          yield* inspection.scan(collection, side);
-        },
-      };
-    },
-  });
-  const compare = (seen: (document: Document) => Document) => compareWithRebuild(projection, { eventLog, readModels: busy(seen) });
-  t.equal((await compare((document) => document)).difference, undefined);
-  t.ok(mails > 3, `it looked ${mails} times`);
-  t.not((await compare((document) => ({ ...document, wrong: true }))).difference, undefined);
-});
+          scan: async function* (collection: string, side: 'live' | 'rebuilt') {
+            if (side === 'live') await goesOn();
+            yield* inspection.scan(collection, side);
+          },
+        };
+      },
+    });
+    const compare = (seen: (document: Document) => Document) =>
+      compareWithRebuild(projection, { eventLog, readModels: busy(seen) });
+    t.equal((await compare((document) => document)).difference, undefined);
+    t.ok(mails > 3, `it looked ${mails} times`);
+    t.not((await compare((document) => ({ ...document, wrong: true }))).difference, undefined);
+  },
+);
 
 void t.test('a checkpoint is held against where the log ends after it was read', async (t) => {
   const { append, recorded, eventLog } = openLogOfTest();
@@ -576,7 +661,10 @@ void t.test(
     const early = {
       inspect: async (...given: Parameters<typeof readModels.inspect>) => {
         const inspection = (await readModels.inspect(...given))!;
-        return { ...inspection, live: { ...inspection.live, checkpoint: async () => ({ position: 0, generation: 1 }) } };
+        return {
+          ...inspection,
+          live: { ...inspection.live, checkpoint: async () => ({ position: 0, generation: 1 }) },
+        };
       },
     };
     await projectIn(readModels, projection, events);
@@ -592,7 +680,10 @@ void t.test('what a stop has left unfolded is told, and is no difference', async
   const readModels = openDocuments(t);
   await projectIn(readModels, projection, await recorded());
   await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
-  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { difference: undefined, missing: { streams: 1, isTail: true } });
+  t.match(await compareWithRebuild(projection, { eventLog, readModels }), {
+    difference: undefined,
+    missing: { streams: 1, isTail: true },
+  });
 });
 
 void t.test('a service that catches up while it is compared is not behind', async (t) => {
@@ -612,7 +703,14 @@ void t.test('a rebuild after the keys are destroyed knows nothing personal, and 
   const before = await documentsOf(readModels, projection);
   await eventLog.destroyKey(stream as Parameters<typeof eventLog.destroyKey>[0]);
   const progress: number[] = [];
-  t.equal(await rebuildProjection(projection, { eventLog, readModels }, { onProgress: (position) => progress.push(position) }), 1);
+  t.equal(
+    await rebuildProjection(
+      projection,
+      { eventLog, readModels },
+      { onProgress: (position) => progress.push(position) },
+    ),
+    1,
+  );
   const after = await documentsOf(readModels, projection);
   t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
   t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);

@@ -1,4 +1,7 @@
-/** What filters and searches of the list of emails find, against a look at each email, whatever the index does to find it. */
+/**
+ * What filters and searches of the list of emails find, against a look at each email, whatever the index does to find
+ * it.
+ */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailContent, EmailEvent } from '../../src/domain/email/events.js';
@@ -10,7 +13,18 @@ import type { EmailFilter } from '../../src/projections/email/emails.js';
 import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import type { Queries } from '../../src/projections/query-types.js';
-import { accepted, at, attempted, bounced, content, PERIODS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';
+import {
+  accepted,
+  at,
+  attempted,
+  bounced,
+  content,
+  PERIODS,
+  sent,
+  T0,
+  TEAM_ID,
+  type Result,
+} from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 import { memoryKeys } from '../support/memory-ports.js';
@@ -41,17 +55,24 @@ const whole = (mail: Mail): typeof given => ({ ...given, ...mail });
 const eventsOf = (mail: Mail, when: string): EmailEvent[] => {
   const { subject, recipients, tags, metadata, results } = whole(mail);
   const data = { ...accepted, at: when, tags: [...tags], roles: recipients.map(() => 'to' as const) };
-  const queued: EmailEvent = { type: 'EmailQueued', data, sealed: { ...content, subject, recipients, metadata: { ...metadata } } };
+  const queued: EmailEvent = {
+    type: 'EmailQueued',
+    data,
+    sealed: { ...content, subject, recipients, metadata: { ...metadata } },
+  };
   if (results.length === 0) return [queued];
   const outcomes = results.map((result, recipient) => [recipient, result] as const);
-  const end = results.every((result) => result === 'bounced') ? bounced(1, when, ...outcomes) : sent(1, when, ...outcomes);
+  const end = results.every((result) => result === 'bounced')
+    ? bounced(1, when, ...outcomes)
+    : sent(1, when, ...outcomes);
   return [queued, attempted(1, when), end];
 };
 
 /** The queries over these mails, whose ids count from 1, the newest last. */
 const listed = async (t: Test, mails: readonly Mail[]): Promise<Queries> => {
   const world = openLogOfTest();
-  for (const [index, mail] of mails.entries()) await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team);
+  for (const [index, mail] of mails.entries())
+    await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team);
   const readModels = openDocuments(t);
   await projectIn(readModels, emailsProjection(PERIODS), await world.recorded());
   return makeQueries({
@@ -100,8 +121,16 @@ void t.test('a search finds what people take for the same', async (t) => {
 
 void t.test('a recipient, a tag and metadata are found whole', async (t) => {
   const queries = await listed(t, [
-    { recipients: [{ email: 'ann@example.org', name: 'bob@example.org' }], tags: ['vip', 'order'], metadata: { id: 4711, shop: 'a' } },
-    { recipients: [{ email: 'Ann@example.org' }, { email: 'joann@example.org' }], tags: ['VIP'], metadata: { id: '4711', shop: null } },
+    {
+      recipients: [{ email: 'ann@example.org', name: 'bob@example.org' }],
+      tags: ['vip', 'order'],
+      metadata: { id: 4711, shop: 'a' },
+    },
+    {
+      recipients: [{ email: 'Ann@example.org' }, { email: 'joann@example.org' }],
+      tags: ['VIP'],
+      metadata: { id: '4711', shop: null },
+    },
     {
       recipients: [{ email: 'bob@example.org' }],
       tags: ['vip2'],
@@ -140,7 +169,11 @@ void t.test('a recipient, a tag and metadata are found whole', async (t) => {
   ];
   for (const [filter, expected] of cases) {
     t.same(await found(queries, filter), expected, JSON.stringify(filter));
-    t.equal((await queries.listEmails(team, filter, { page: 1, limit: 1 })).meta.total, expected.length, JSON.stringify(filter));
+    t.equal(
+      (await queries.listEmails(team, filter, { page: 1, limit: 1 })).meta.total,
+      expected.length,
+      JSON.stringify(filter),
+    );
   }
 });
 
@@ -184,7 +217,10 @@ void t.test('who did not get it is found, whatever became of the email', async (
   t.same(walked, [6, 4, 3].map(idOf));
 });
 
-/** Few characters, so that many searches find something: of several scripts, of two forms, with what an index could take for its own. */
+/**
+ * Few characters, so that many searches find something: of several scripts, of two forms, with what an index could take
+ * for its own.
+ */
 const characters = [
   'a',
   'b',
@@ -226,7 +262,10 @@ const addresses = fc.constantFrom(
 );
 const mails = fc.record({
   subject: words,
-  recipients: fc.array(fc.record({ email: addresses, name: words }, { requiredKeys: ['email'] }), { minLength: 1, maxLength: 3 }),
+  recipients: fc.array(fc.record({ email: addresses, name: words }, { requiredKeys: ['email'] }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
   tags: fc.subarray(['x', 'y', 'X']),
   metadata: fc.dictionary(fc.constantFrom('k', 'l', '__proto__', 'k"'), fc.constantFrom('v', 1, true, null, 'w"'), {
     noNullPrototype: false,
@@ -239,11 +278,20 @@ const mails = fc.record({
 const inUnicode = (email: string): string => email.replace('xn--bcher-kva', 'bücher').replace('xn--r8jz45g', '例え');
 
 const statusesOf = ({ recipients, results }: typeof given): readonly RecipientStatus[] => {
-  const named = { accepted: 'sent', bounced: 'bounced', refused: 'failed', blocked: 'failed', deferred: 'queued' } as const;
+  const named = {
+    accepted: 'sent',
+    bounced: 'bounced',
+    refused: 'failed',
+    blocked: 'failed',
+    deferred: 'queued',
+  } as const;
   return recipients.map((_, index) => (results[index] === undefined ? 'queued' : named[results[index]]));
 };
 
-const matches = (mail: Mail, { search, recipient, tag, metadataKey, metadata = {}, recipientStatus, status }: EmailFilter): boolean => {
+const matches = (
+  mail: Mail,
+  { search, recipient, tag, metadataKey, metadata = {}, recipientStatus, status }: EmailFilter,
+): boolean => {
   const one = whole(mail);
   const recipients = one.recipients.flatMap((recipient) => recipient ?? []);
   const lines = [
@@ -259,7 +307,9 @@ const matches = (mail: Mail, { search, recipient, tag, metadataKey, metadata = {
     (recipient === undefined || recipients.some(({ email }) => email.toLowerCase() === recipient.toLowerCase())) &&
     (tag === undefined || one.tags.includes(tag)) &&
     (metadataKey === undefined || has(metadataKey)) &&
-    Object.entries(metadata).every(([key, value]) => has(key) && one.metadata[key] !== null && String(one.metadata[key]) === value) &&
+    Object.entries(metadata).every(
+      ([key, value]) => has(key) && one.metadata[key] !== null && String(one.metadata[key]) === value,
+    ) &&
     (recipientStatus === undefined || statusesOf(one).includes(recipientStatus)) &&
     (status === undefined || (one.results.length === 0) === (status === 'queued'))
   );
@@ -305,7 +355,10 @@ void t.test('random mails, random filters: what is found is what a look at each 
           expected.slice(3, 6).map(idOf),
           what,
         );
-        t.ok(page.meta.totalIsLowerBound ? page.meta.total <= expected.length : page.meta.total === expected.length, what);
+        t.ok(
+          page.meta.totalIsLowerBound ? page.meta.total <= expected.length : page.meta.total === expected.length,
+          what,
+        );
       },
     ),
     { numRuns: 400 },

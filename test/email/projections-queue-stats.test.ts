@@ -4,7 +4,18 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { waitingSince } from '../../src/projections/bulk/batches.js';
 import { emailsProjection } from '../../src/projections/bulk/emails.js';
 import { queueStats } from '../../src/projections/email/queue.js';
-import { accepted, at, attempted, cancelled, content, deferred, PERIODS, sent, T0, TEAM_ID } from '../support/email-facts.js';
+import {
+  accepted,
+  at,
+  attempted,
+  cancelled,
+  content,
+  deferred,
+  PERIODS,
+  sent,
+  T0,
+  TEAM_ID,
+} from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
@@ -44,7 +55,8 @@ void t.test('each priority by itself, and all together; another team counts for 
   };
   t.same(await stats(0), { asOf: T0, ...nothing, priorities: { high: nothing, normal: nothing, low: nothing } });
   let count = 0;
-  const add = async (events: readonly EmailEvent[], team = TEAM_ID): Promise<void> => append(streamOf((count += 1)), events, team);
+  const add = async (events: readonly EmailEvent[], team = TEAM_ID): Promise<void> =>
+    append(streamOf((count += 1)), events, team);
   await add([queuedAt('high', at(2))]);
   await add([queuedAt('low', at(1))]);
   await add([queuedAt('low', at(0)), attempted(1, at(3))]);
@@ -55,7 +67,15 @@ void t.test('each priority by itself, and all together; another team counts for 
   for (let n = 0; n < 10; n += 1) await add([queuedAt('low'), attempted(1, at(1)), sent(1, at(30), [0, 'accepted'])]);
   await add([queuedAt('high'), cancelled(at(30))]);
   const found = await stats(60);
-  t.match(found, { depth: 4, deferred: 1, held: 0, scheduled: 1, oldestQueuedAt: at(1), oldestAgeSeconds: 59, ratePerMinute: 12 });
+  t.match(found, {
+    depth: 4,
+    deferred: 1,
+    held: 0,
+    scheduled: 1,
+    oldestQueuedAt: at(1),
+    oldestAgeSeconds: 59,
+    ratePerMinute: 12,
+  });
   t.equal(found.estimatedSeconds, 20, '4 at 12 a minute');
   t.match(found.priorities, {
     high: { depth: 1, oldestQueuedAt: at(2), ratePerMinute: 1, estimatedSeconds: 60 },
@@ -81,6 +101,9 @@ void t.test('however many wait, a bounded number of documents is read', async (t
       return found;
     },
   };
-  t.match(await queueStats(counting, TEAM_ID, T0_MS + 600_000, waitingSince(counting)), { depth: 300, oldestQueuedAt: at(1) });
+  t.match(await queueStats(counting, TEAM_ID, T0_MS + 600_000, waitingSince(counting)), {
+    depth: 300,
+    oldestQueuedAt: at(1),
+  });
   t.ok(read <= 3, `${read} documents read`);
 });

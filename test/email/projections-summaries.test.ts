@@ -66,7 +66,9 @@ const toldOf = (documents: readonly Document[]): Summaries =>
     documents.flatMap((document): (readonly [string, unknown])[] => {
       const { team, day, counts, rows } = document as DaySummaryDocument & Partial<DayRowsDocument>;
       const place = `${team === TEAM_ID ? '' : 'other '}${day.slice(5)}`;
-      return rows === undefined ? [[place, counts]] : Object.entries(rows).map(([name, row]) => [`${place} ${name}`, row] as const);
+      return rows === undefined
+        ? [[place, counts]]
+        : Object.entries(rows).map(([name, row]) => [`${place} ${name}`, row] as const);
     }),
   );
 
@@ -83,7 +85,12 @@ const summariesAfter = async (t: Test, ...emails: readonly (readonly EmailEvent[
 };
 
 void t.test('each outcome counts on its own day, and how long it took', async (t) => {
-  const story = [queuedWith(['order', 'order', 'vip']), attempted(1, at(2)), sent(1, at(5), [0, 'accepted']), delivered(at(next + 1))];
+  const story = [
+    queuedWith(['order', 'order', 'vip']),
+    attempted(1, at(2)),
+    sent(1, at(5), [0, 'accepted']),
+    delivered(at(next + 1)),
+  ];
   t.same(await summariesAfter(t, story), {
     '01-01': { accepted: 1, attempted: 1, waitMs: 2_000, sent: 1, sendMs: 5_000 },
     [`01-01 ${TEMPLATE_ID}`]: { accepted: 1, sent: 1 },
@@ -98,7 +105,12 @@ void t.test('each outcome counts on its own day, and how long it took', async (t
 
 void t.test('what is deferred, tried again and retried counts once for each end', async (t) => {
   const one = queuedWith([]);
-  const again = [attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred']), released(at(62)), attempted(2, at(63))];
+  const again = [
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'deferred']),
+    released(at(62)),
+    attempted(2, at(63)),
+  ];
   const fails = (attempt: number, seconds: number) => failed('refused', attempt, at(seconds), [0, 'refused']);
   const bounces = (attempt: number, seconds: number) => bounced(attempt, at(seconds), [0, 'bounced']);
   const cases: readonly (readonly [string, readonly EmailEvent[], Summaries])[] = [
@@ -127,19 +139,31 @@ void t.test('what is deferred, tried again and retried counts once for each end'
     t.same((await summariesAfter(t, [one, ...events]))['01-01'], { accepted: 1, ...counts }, name);
 });
 
-void t.test('an email that begins with a batch and ends on another day adds to what that day has already', async (t) => {
-  const { append, recorded } = openLogOfTest();
-  await append(streamOf(1), [queuedWith(['order'], at(next))]);
-  await append(streamOf(2), [queuedWith(['order'], at(next - 50_000)), attempted(1, at(next)), sent(1, at(next + 1), [0, 'accepted'])]);
-  const readModels = openDocuments(t);
-  await projectIn(readModels, projection, await recorded(), { sizes: [1, 3], forgetful: true });
-  const found = toldOf(await summariesIn(readModels));
-  t.match(found, { '01-02': { accepted: 1, sent: 1 }, '01-02 tag:order': { accepted: 1, sent: 1 } });
-});
+void t.test(
+  'an email that begins with a batch and ends on another day adds to what that day has already',
+  async (t) => {
+    const { append, recorded } = openLogOfTest();
+    await append(streamOf(1), [queuedWith(['order'], at(next))]);
+    await append(streamOf(2), [
+      queuedWith(['order'], at(next - 50_000)),
+      attempted(1, at(next)),
+      sent(1, at(next + 1), [0, 'accepted']),
+    ]);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, projection, await recorded(), { sizes: [1, 3], forgetful: true });
+    const found = toldOf(await summariesIn(readModels));
+    t.match(found, { '01-02': { accepted: 1, sent: 1 }, '01-02 tag:order': { accepted: 1, sent: 1 } });
+  },
+);
 
 void t.test('a tag for each email: so many have a row of their own, the rest is counted together', async (t) => {
   const { summaryRowsMax } = defaultLimits;
-  const names = ['__proto__', 'constructor', 'other', ...Array.from({ length: summaryRowsMax - 3 }, (_, index) => `order-${index}`)];
+  const names = [
+    '__proto__',
+    'constructor',
+    'other',
+    ...Array.from({ length: summaryRowsMax - 3 }, (_, index) => `order-${index}`),
+  ];
   const found = await summariesAfter(
     t,
     ...names.map((tag) => [queuedWith([tag])]),
@@ -155,28 +179,34 @@ void t.test('a tag for each email: so many have a row of their own, the rest is 
   t.match(found['01-01'], { accepted: summaryRowsMax + 2 });
 });
 
-void t.test('deleted and archived emails stay counted, and a rebuild after their keys are destroyed counts them again', async (t) => {
-  const { append, recorded, eventLog } = openLogOfTest();
-  await append(streamOf(1), [queuedWith(['order']), attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
-  await append(streamOf(2), [
-    queuedWith(['news']),
-    { type: 'EmailCancelled', data: { at: at(3) } },
-    { type: 'EmailDeleted', data: { at: at(3) } },
-  ]);
-  const readModels = openDocuments(t);
-  await projectIn(readModels, projection, await recorded());
-  const before = toldOf(await summariesIn(readModels));
-  await append(streamOf(1), [{ type: 'EmailArchived', data: { at: at(30 * next) } }]);
-  await append(streamOf(2), [{ type: 'EmailArchived', data: { at: at(4) } }]);
-  for (const index of [1, 2]) await eventLog.destroyKey(streamOf(index) as Parameters<typeof eventLog.destroyKey>[0]);
-  await projectIn(readModels, projection, await recorded());
-  t.same(toldOf(await summariesIn(readModels)), before);
-  t.match(before, { '01-01': { accepted: 2, sent: 1, cancelled: 1 }, '01-01 tag:news': { accepted: 1, cancelled: 1 } });
-  await rebuildProjection(projection, { eventLog, readModels });
-  const rebuilt = await summariesIn(readModels);
-  t.same(toldOf(rebuilt), before);
-  t.notMatch(JSON.stringify(rebuilt), /ann|Order 17|example/);
-});
+void t.test(
+  'deleted and archived emails stay counted, and a rebuild after their keys are destroyed counts them again',
+  async (t) => {
+    const { append, recorded, eventLog } = openLogOfTest();
+    await append(streamOf(1), [queuedWith(['order']), attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
+    await append(streamOf(2), [
+      queuedWith(['news']),
+      { type: 'EmailCancelled', data: { at: at(3) } },
+      { type: 'EmailDeleted', data: { at: at(3) } },
+    ]);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, projection, await recorded());
+    const before = toldOf(await summariesIn(readModels));
+    await append(streamOf(1), [{ type: 'EmailArchived', data: { at: at(30 * next) } }]);
+    await append(streamOf(2), [{ type: 'EmailArchived', data: { at: at(4) } }]);
+    for (const index of [1, 2]) await eventLog.destroyKey(streamOf(index) as Parameters<typeof eventLog.destroyKey>[0]);
+    await projectIn(readModels, projection, await recorded());
+    t.same(toldOf(await summariesIn(readModels)), before);
+    t.match(before, {
+      '01-01': { accepted: 2, sent: 1, cancelled: 1 },
+      '01-01 tag:news': { accepted: 1, cancelled: 1 },
+    });
+    await rebuildProjection(projection, { eventLog, readModels });
+    const rebuilt = await summariesIn(readModels);
+    t.same(toldOf(rebuilt), before);
+    t.notMatch(JSON.stringify(rebuilt), /ann|Order 17|example/);
+  },
+);
 
 void t.test('a thousand emails of one day are three documents of a write', async (t) => {
   const { append, recorded } = openLogOfTest();
@@ -199,9 +229,22 @@ void t.test('a thousand emails of one day are three documents of a write', async
 
 void t.test('a write that was torn anywhere and is made again gives the same', async (t) => {
   const { append, recorded } = openLogOfTest();
-  await append(streamOf(1), [queuedWith(['order']), attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), delivered(at(next))]);
-  await append(streamOf(2), [queuedWith(['news'], at(next), NEWS), { type: 'EmailCancelled', data: { at: at(next) } }], OTHER_TEAM);
-  await append(streamOf(3), [queuedWith(['order']), attempted(1, at(1)), failed('refused', 1, at(next), [0, 'refused'])]);
+  await append(streamOf(1), [
+    queuedWith(['order']),
+    attempted(1, at(1)),
+    sent(1, at(2), [0, 'accepted']),
+    delivered(at(next)),
+  ]);
+  await append(
+    streamOf(2),
+    [queuedWith(['news'], at(next), NEWS), { type: 'EmailCancelled', data: { at: at(next) } }],
+    OTHER_TEAM,
+  );
+  await append(streamOf(3), [
+    queuedWith(['order']),
+    attempted(1, at(1)),
+    failed('refused', 1, at(next), [0, 'refused']),
+  ]);
   const events = await recorded();
   const whole = openDocuments(t);
   await projectIn(whole, projection, events);
@@ -224,7 +267,11 @@ type Told = typeof told extends fc.Arbitrary<infer Value> ? Value : never;
 
 const TEMPLATES_DRAWN = [TEMPLATE_ID, NEWS];
 const TEAMS_DRAWN = [TEAM_ID, OTHER_TEAM];
-const outcomes: Readonly<Record<string, string>> = { EmailBounced: 'bounced', EmailFailed: 'failed', EmailCancelled: 'cancelled' };
+const outcomes: Readonly<Record<string, string>> = {
+  EmailBounced: 'bounced',
+  EmailFailed: 'failed',
+  EmailCancelled: 'cancelled',
+};
 
 const eventsOf = ({ story: which, template, tags }: Told): EmailEvent[] =>
   play(which).map((event) =>
@@ -235,7 +282,9 @@ const eventsOf = ({ story: which, template, tags }: Told): EmailEvent[] =>
 
 const isReport = (type: EmailEvent['type']): boolean => type === 'EmailBounceReported' || type === 'EmailComplained';
 
-/** What the summaries must be, from the events alone: who has got it is told by the outcomes and reports, one by one. */
+/**
+ * What the summaries must be, from the events alone: who has got it is told by the outcomes and reports, one by one.
+ */
 const recount = (stories: readonly Told[]): Record<string, Record<string, number>> => {
   const counts: Record<string, Record<string, number>> = {};
   for (const one of stories) {
@@ -264,7 +313,8 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
                 : result;
       if (type === 'EmailRetried')
         stand.forEach((each, index) => (stand[index] = each === 'refused' && !erased.has(index) ? 'waiting' : each));
-      if (type === 'EmailCancelled') stand.forEach((each, index) => (stand[index] = each === 'waiting' ? 'cancelled' : each));
+      if (type === 'EmailCancelled')
+        stand.forEach((each, index) => (stand[index] = each === 'waiting' ? 'cancelled' : each));
       const waited = stand.includes('waiting');
       if (type === 'RecipientsErased')
         for (const index of data.recipients) {
@@ -287,10 +337,13 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
         count('accepted', data.at);
         open = data.roles.length;
       }
-      if ('outcomes' in data) for (const { recipient, result } of data.outcomes) if (result === 'accepted') got.set(recipient, 'sent');
+      if ('outcomes' in data)
+        for (const { recipient, result } of data.outcomes) if (result === 'accepted') got.set(recipient, 'sent');
       if (type === 'EmailBounceReported' || type === 'EmailComplained') {
         const [told, to] =
-          type === 'EmailComplained' ? [data.recipients, 'complained'] : [data.bounces.map((one) => one.recipient), 'bounced'];
+          type === 'EmailComplained'
+            ? [data.recipients, 'complained']
+            : [data.bounces.map((one) => one.recipient), 'bounced'];
         for (const index of told) {
           if (stand[index] === 'accepted') stand[index] = to;
           got.set(index, 'ended');
@@ -298,7 +351,8 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
         if (type === 'EmailComplained') count('complained', data.at);
         if (isOut && !stand.includes('accepted')) {
           isOut = false;
-          if (!stand.includes('complained')) count(stand.includes('bounced') && !stand.includes('refused') ? 'bounced' : 'failed', data.at);
+          if (!stand.includes('complained'))
+            count(stand.includes('bounced') && !stand.includes('refused') ? 'bounced' : 'failed', data.at);
         }
       }
       if (type === 'EmailSent') {
@@ -309,7 +363,8 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
       if (type === 'EmailRetried') open = 1;
       if (type === 'EmailRetried' || type === 'EmailCancelled') isOut = false;
       if (type === 'EmailBounced' || type === 'EmailFailed') open = 0;
-      if (type === 'EmailDelivered') for (const index of data.recipients) if (got.get(index) === 'sent') got.set(index, 'delivered');
+      if (type === 'EmailDelivered')
+        for (const index of data.recipients) if (got.get(index) === 'sent') got.set(index, 'delivered');
       const places = [...got.values()];
       if (
         (type === 'EmailSent' ||
@@ -333,36 +388,45 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
 const inOrder = (summaries: Summaries): string =>
   JSON.stringify(
     Object.entries(summaries)
-      .map(([place, row]) => [place, emailMilestones.map((name) => (row as Record<string, number>)[name] ?? 0)] as const)
+      .map(
+        ([place, row]) => [place, emailMilestones.map((name) => (row as Record<string, number>)[name] ?? 0)] as const,
+      )
       .filter(([, row]) => row.some((count) => count > 0))
       .sort(([left], [right]) => (left < right ? -1 : 1)),
   );
 
-void t.test('whatever happens, in whatever batches: the summaries are those of the events, and those of a rebuild', async () => {
-  const scene = fc.record({
-    stories: fc.array(told, { minLength: 1, maxLength: 6 }),
-    turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
-    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }),
-    forgetful: fc.boolean(),
-  });
-  await fc.assert(
-    fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
-      const { append, recorded, eventLog } = openLogOfTest();
-      const open = stories.map((one, index) => ({ name: streamOf(index), team: TEAMS_DRAWN[one.team]!, events: eventsOf(one) }));
-      for (let turn = 0; open.some(({ events }) => events.length > 0); turn += 1) {
-        const waiting = open.filter(({ events }) => events.length > 0);
-        const { name, events, team } = waiting[(turns[turn % turns.length] ?? 0) % waiting.length]!;
-        await append(name, [events.shift()!], team);
-      }
-      const readModels = distantReadModels();
-      await projectIn(readModels, projection, await recorded(), { sizes, forgetful });
-      const found = inOrder(toldOf(await summariesIn(readModels)));
-      const wanted = inOrder(recount(stories));
-      if (found !== wanted) throw new Error(`found ${found}, and the events say ${wanted}`);
-      const { difference } = await compareWithRebuild(projection, { eventLog, readModels });
-      if (difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(difference)}`);
-      await readModels.close();
-    }),
-    { numRuns: 50 },
-  );
-});
+void t.test(
+  'whatever happens, in whatever batches: the summaries are those of the events, and those of a rebuild',
+  async () => {
+    const scene = fc.record({
+      stories: fc.array(told, { minLength: 1, maxLength: 6 }),
+      turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
+      sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }),
+      forgetful: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
+        const { append, recorded, eventLog } = openLogOfTest();
+        const open = stories.map((one, index) => ({
+          name: streamOf(index),
+          team: TEAMS_DRAWN[one.team]!,
+          events: eventsOf(one),
+        }));
+        for (let turn = 0; open.some(({ events }) => events.length > 0); turn += 1) {
+          const waiting = open.filter(({ events }) => events.length > 0);
+          const { name, events, team } = waiting[(turns[turn % turns.length] ?? 0) % waiting.length]!;
+          await append(name, [events.shift()!], team);
+        }
+        const readModels = distantReadModels();
+        await projectIn(readModels, projection, await recorded(), { sizes, forgetful });
+        const found = inOrder(toldOf(await summariesIn(readModels)));
+        const wanted = inOrder(recount(stories));
+        if (found !== wanted) throw new Error(`found ${found}, and the events say ${wanted}`);
+        const { difference } = await compareWithRebuild(projection, { eventLog, readModels });
+        if (difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(difference)}`);
+        await readModels.close();
+      }),
+      { numRuns: 50 },
+    );
+  },
+);

@@ -1,4 +1,7 @@
-/** Events beyond every limit of the API: what was once accepted is read and folded for ever, whatever requests may hold today. */
+/**
+ * Events beyond every limit of the API: what was once accepted is read and folded for ever, whatever requests may hold
+ * today.
+ */
 import { Value } from '@sinclair/typebox/value';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -79,7 +82,10 @@ void t.test('they are beyond what the API takes', async (t) => {
   t.ok(data.tags.length > defaultLimits.tagsMax && data.tags[0]!.length > defaultLimits.tagCharsMax);
   t.ok(Object.keys(headers).length > defaultLimits.customHeadersMax);
   t.ok(headers['X-1']!.length > defaultLimits.headerValueCharsMax);
-  t.ok(attachments.length > defaultLimits.attachmentsMax && attachments[0]!.sizeBytes > defaultLimits.attachmentSizeBytesMax);
+  t.ok(
+    attachments.length > defaultLimits.attachmentsMax &&
+      attachments[0]!.sizeBytes > defaultLimits.attachmentSizeBytesMax,
+  );
   t.ok(JSON.stringify(metadata).length > defaultLimits.metadataSizeBytesMax);
 
   const { draft } = eventOf('TemplateDraftSaved.v1', 'TemplateDraftSaved').data;

@@ -24,13 +24,20 @@ type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?
 /** The golden files, from the compiled test in build/test/event-log. */
 const folder = fileURLToPath(new URL('../../../test/golden/events/', import.meta.url));
 const files = readdirSync(folder).sort();
-const goldens = new Map(files.map((file) => [file.replace(/\.json$/, ''), JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Golden]));
+const goldens = new Map(
+  files.map((file) => [file.replace(/\.json$/, ''), JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Golden]),
+);
 
 /** An array stands for lines of JSON: the envelope and the rest. */
 const sealedText = ({ sealed }: Golden['stored']): string | undefined =>
-  Array.isArray(sealed) ? sealed.map((part) => JSON.stringify(part)).join('\n') : sealed === undefined ? undefined : JSON.stringify(sealed);
+  Array.isArray(sealed)
+    ? sealed.map((part) => JSON.stringify(part)).join('\n')
+    : sealed === undefined
+      ? undefined
+      : JSON.stringify(sealed);
 
-const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSON.stringify(stored.data), sealedText(stored));
+const decode = ({ stored }: Golden): DomainEvent =>
+  decodeEvent(stored.type, JSON.stringify(stored.data), sealedText(stored));
 
 void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
   t.same(Object.keys(current).sort(), Object.keys(eventDefinitions).sort());
@@ -90,37 +97,44 @@ void t.test('the golden events hold every field that the schemas know', async (t
   }
 });
 
-void t.test('of a sealed part in two lines the first alone gives the envelope, and never passes for the whole', async (t) => {
-  let found = 0;
-  for (const [name, { stored, event }] of goldens) {
-    const data = JSON.stringify(stored.data);
-    const whole = sealedText(stored);
-    if (!Array.isArray(stored.sealed)) {
-      t.strictSame(decodeEvent(name, data, whole, 'envelope'), event, `${name} has no envelope`);
-      continue;
+void t.test(
+  'of a sealed part in two lines the first alone gives the envelope, and never passes for the whole',
+  async (t) => {
+    let found = 0;
+    for (const [name, { stored, event }] of goldens) {
+      const data = JSON.stringify(stored.data);
+      const whole = sealedText(stored);
+      if (!Array.isArray(stored.sealed)) {
+        t.strictSame(decodeEvent(name, data, whole, 'envelope'), event, `${name} has no envelope`);
+        continue;
+      }
+      found += 1;
+      const first = JSON.stringify(stored.sealed[0]);
+      t.strictSame(decodeEvent(name, data, first, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+      t.strictSame(decodeEvent(name, data, whole, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+      for (const [text, part] of [
+        [first, 'whole'],
+        ['{}', 'envelope'],
+        ['null\n7', 'whole'],
+        [`${first}\n{`, 'whole'],
+        ['', 'envelope'],
+      ] as const) {
+        t.throws(() => decodeEvent(name, data, text, part), UnreadableEvent, `${name}: ${text.slice(-9)}`);
+      }
     }
-    found += 1;
-    const first = JSON.stringify(stored.sealed[0]);
-    t.strictSame(decodeEvent(name, data, first, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
-    t.strictSame(decodeEvent(name, data, whole, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
-    for (const [text, part] of [
-      [first, 'whole'],
-      ['{}', 'envelope'],
-      ['null\n7', 'whole'],
-      [`${first}\n{`, 'whole'],
-      ['', 'envelope'],
-    ] as const) {
-      t.throws(() => decodeEvent(name, data, text, part), UnreadableEvent, `${name}: ${text.slice(-9)}`);
-    }
-  }
-  t.equal(found, 3);
-});
+    t.equal(found, 3);
+  },
+);
 
 void t.test('with its key destroyed an event is read without its sealed part', async (t) => {
   for (const [name, { stored, event }] of goldens) {
     if (stored.sealed === undefined) continue;
     t.strictSame(decodeEvent(name, JSON.stringify(stored.data), undefined), { ...event, sealed: undefined }, name);
-    t.throws(() => encodeEvent({ ...event, sealed: undefined } as DomainEvent), UnreadableEvent, 'and is never written without it');
+    t.throws(
+      () => encodeEvent({ ...event, sealed: undefined } as DomainEvent),
+      UnreadableEvent,
+      'and is never written without it',
+    );
   }
 });
 
@@ -144,12 +158,21 @@ void t.test('wrong shapes are refused, with the place of the fault', async (t) =
   t.throws(() => decodeEvent('EmailReleased.v1', 'no JSON', undefined), UnreadableEvent);
   t.throws(() => decodeEvent('EmailReleased.v1', '{}', undefined), { message: /^EmailReleased\.v1\/at/ });
   t.throws(() => decodeEvent('EmailReleased.v1', '{"at":5,"priority":"high"}', undefined), { message: /\/at/ });
-  t.throws(() => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{"replies":"all"}'), {
-    message: /\(sealed\)\/replies/,
-  });
-  t.throws(() => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{'), UnreadableEvent);
+  t.throws(
+    () => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{"replies":"all"}'),
+    {
+      message: /\(sealed\)\/replies/,
+    },
+  );
+  t.throws(
+    () => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{'),
+    UnreadableEvent,
+  );
   t.throws(() => encodeEvent({ type: 'EmailDeleted', data: { at: 7 } } as never), UnreadableEvent);
-  t.throws(() => encodeEvent({ type: 'EmailRetried', data: { at: 'now', retryCount: 1.5, priority: 'high' } }), UnreadableEvent);
+  t.throws(
+    () => encodeEvent({ type: 'EmailRetried', data: { at: 'now', retryCount: 1.5, priority: 'high' } }),
+    UnreadableEvent,
+  );
 
   // Taking any one required field away, or giving it another type, never passes.
   for (const [name, { stored, event }] of goldens) {
@@ -202,7 +225,10 @@ void t.test('the newest version is written, and every version is read', async (t
   const versions: EventVersions = {
     current: { ...current, EmailReleased: 'EmailReleased.v3' },
     earlier: {
-      'EmailReleased.v1': { type: 'EmailReleased', upcast: ({ data, sealed }) => ({ data: (data as { was: unknown }).was, sealed }) },
+      'EmailReleased.v1': {
+        type: 'EmailReleased',
+        upcast: ({ data, sealed }) => ({ data: (data as { was: unknown }).was, sealed }),
+      },
       'EmailReleased.v2': { type: 'EmailReleased', upcast: (payload) => payload },
     },
   };

@@ -1,7 +1,14 @@
 /** The log over its ports: sealing, destroyed keys, what is too large, what was written last, conflicts. */
 import fc from 'fast-check';
 import t from 'tap';
-import { openEventLog, startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
+import {
+  openEventLog,
+  startOf,
+  versionOf,
+  type Cause,
+  type EventLog,
+  type StreamVersion,
+} from '../../src/event-log/event-log.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { UnreadableEvent } from '../../src/event-log/codec.js';
 import type { Recorded } from '../../src/domain/events.js';
@@ -17,7 +24,13 @@ import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../suppo
 
 const stream = emailStream(assertDefined(parseEmailId(EMAIL_ID), 'email id'));
 const other = emailStream(assertDefined(parseEmailId(EMAIL_ID.replace('a', 'b')), 'email id'));
-const cause: Cause = { teamId: TEAM_ID, actor: 'apiKey:key_1', correlationId: 'request-1', causationId: 'cause-1', at: T0 };
+const cause: Cause = {
+  teamId: TEAM_ID,
+  actor: 'apiKey:key_1',
+  correlationId: 'request-1',
+  causationId: 'cause-1',
+  at: T0,
+};
 const history: readonly EmailEvent[] = [queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])];
 
 const world = (inlineBytesMax = 1_000) => {
@@ -102,7 +115,11 @@ void t.test('the store sees nothing personal, and a chain that holds', async (t)
     previous = event.hash;
   }
   const bytes = Buffer.concat(
-    store.events.flatMap(({ data, metadata, sealed }) => [Buffer.from(data), Buffer.from(metadata), Buffer.from(sealed ?? [])]),
+    store.events.flatMap(({ data, metadata, sealed }) => [
+      Buffer.from(data),
+      Buffer.from(metadata),
+      Buffer.from(sealed ?? []),
+    ]),
   ).toString('latin1');
   for (const personal of ['ann@example.org', 'Ann', 'Order 17', 'shop@example.com', 'X-Order', '4711'])
     t.notOk(bytes.includes(personal), personal);
@@ -132,19 +149,22 @@ void t.test('with the key destroyed nobody reads the sealed part, the writer wit
   }
 });
 
-void t.test('after its key is destroyed a stream goes on, without anything personal and without a second key', async (t) => {
-  const { eventLog, open, keys, store } = world();
-  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
-  await eventLog.destroyKey(stream);
-  await eventLog.append(stream, tail, [sent(1, at(2), [0, 'accepted'])], cause);
-  t.strictSame(keys.ids(), []);
-  t.equal(store.events[2]!.sealed, undefined);
-  for (const reader of [eventLog, open()])
-    t.strictSame(
-      eventsOf(await reader.load(stream)),
-      history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event)),
-    );
-});
+void t.test(
+  'after its key is destroyed a stream goes on, without anything personal and without a second key',
+  async (t) => {
+    const { eventLog, open, keys, store } = world();
+    const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
+    await eventLog.destroyKey(stream);
+    await eventLog.append(stream, tail, [sent(1, at(2), [0, 'accepted'])], cause);
+    t.strictSame(keys.ids(), []);
+    t.equal(store.events[2]!.sealed, undefined);
+    for (const reader of [eventLog, open()])
+      t.strictSame(
+        eventsOf(await reader.load(stream)),
+        history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event)),
+      );
+  },
+);
 
 void t.test('a key that is destroyed while an append is under way leaves nothing in memory', async (t) => {
   const { eventLog, store } = world();
@@ -157,30 +177,35 @@ void t.test('a key that is destroyed while an append is under way leaves nothing
   t.match(eventsOf(await eventLog.load(stream)), [{ sealed: undefined }, {}, { type: 'EmailSent', sealed: undefined }]);
 });
 
-void t.test('what was written last is known with its place, until another process was faster or its key is destroyed', async (t) => {
-  const { eventLog, open, store, keys } = world();
-  const begun = await eventLog.append(other, startOf(other), [queued], cause);
-  t.equal(eventLog.written(other, begun.position + 1), undefined, 'not up to another place');
-  t.match(eventLog.written(other, begun.position), [{ event: queued, revision: 0, hash: begun.hash, metadata: { keyId: begun.keyId } }]);
-  const gone = await open().append(other, begun, [attempted(1, at(1))], cause);
-  await t.rejects(eventLog.append(other, begun, [attempted(1, at(1))], cause), { name: 'WrongExpectedRevision' });
-  t.equal(eventLog.written(other, begun.position), undefined, 'another was faster');
-  await eventLog.append(other, gone, [sent(1, at(2), [0, 'accepted'])], cause);
-  t.equal(eventLog.written(other, store.events.at(-1)!.position), undefined, 'its beginning is not known');
+void t.test(
+  'what was written last is known with its place, until another process was faster or its key is destroyed',
+  async (t) => {
+    const { eventLog, open, store, keys } = world();
+    const begun = await eventLog.append(other, startOf(other), [queued], cause);
+    t.equal(eventLog.written(other, begun.position + 1), undefined, 'not up to another place');
+    t.match(eventLog.written(other, begun.position), [
+      { event: queued, revision: 0, hash: begun.hash, metadata: { keyId: begun.keyId } },
+    ]);
+    const gone = await open().append(other, begun, [attempted(1, at(1))], cause);
+    await t.rejects(eventLog.append(other, begun, [attempted(1, at(1))], cause), { name: 'WrongExpectedRevision' });
+    t.equal(eventLog.written(other, begun.position), undefined, 'another was faster');
+    await eventLog.append(other, gone, [sent(1, at(2), [0, 'accepted'])], cause);
+    t.equal(eventLog.written(other, store.events.at(-1)!.position), undefined, 'its beginning is not known');
 
-  const { getMany } = keys;
-  let asked = 0;
-  Object.assign(keys, { getMany: (ids: readonly string[]) => ((asked += 1), getMany(ids)) });
-  const alone = { ...content, recipients: content.recipients.slice(0, 1) };
-  const single: EmailEvent = { type: 'EmailQueued', data: { ...accepted, roles: ['to'] }, sealed: alone };
-  const first = await eventLog.append(stream, startOf(stream), [single], cause);
-  const last = await eventLog.append(stream, first, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], cause);
-  t.equal(asked, 0, 'its key is at hand');
-  t.equal(eventLog.written(stream, last.position)?.length, 3);
-  t.strictSame(eventsOf(await open().load(stream)), [single, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
-  await eventLog.destroyKey(stream);
-  t.equal(eventLog.written(stream, last.position), undefined);
-});
+    const { getMany } = keys;
+    let asked = 0;
+    Object.assign(keys, { getMany: (ids: readonly string[]) => ((asked += 1), getMany(ids)) });
+    const alone = { ...content, recipients: content.recipients.slice(0, 1) };
+    const single: EmailEvent = { type: 'EmailQueued', data: { ...accepted, roles: ['to'] }, sealed: alone };
+    const first = await eventLog.append(stream, startOf(stream), [single], cause);
+    const last = await eventLog.append(stream, first, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], cause);
+    t.equal(asked, 0, 'its key is at hand');
+    t.equal(eventLog.written(stream, last.position)?.length, 3);
+    t.strictSame(eventsOf(await open().load(stream)), [single, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
+    await eventLog.destroyKey(stream);
+    t.equal(eventLog.written(stream, last.position), undefined);
+  },
+);
 
 void t.test('a sealed part belongs to its event: moved to another it is not opened', async (t) => {
   const { store, eventLog, open } = world();
@@ -190,7 +215,11 @@ void t.test('a sealed part belongs to its event: moved to another it is not open
   await t.rejects(open().load(stream), /belong to another key or context/);
 });
 
-const large = (chars: number): EmailEvent => ({ type: 'EmailQueued', data: accepted, sealed: { ...content, subject: 'x'.repeat(chars) } });
+const large = (chars: number): EmailEvent => ({
+  type: 'EmailQueued',
+  data: accepted,
+  sealed: { ...content, subject: 'x'.repeat(chars) },
+});
 const wide = (chars: number): EmailEvent => ({
   type: 'EmailQueued',
   data: { ...accepted, templateName: 'y'.repeat(chars) },
@@ -214,22 +243,29 @@ void t.test('what is too large for an event stands in a file, sealed where it is
     t.equal(metadata.dataFile, undefined);
   }
   await eventLog.destroyKey(stream);
-  t.strictSame(eventsOf(await open().load(stream)), [{ ...large(5_000), sealed: undefined }], 'the file is of no use without the key');
+  t.strictSame(
+    eventsOf(await open().load(stream)),
+    [{ ...large(5_000), sealed: undefined }],
+    'the file is of no use without the key',
+  );
 });
 
-void t.test('a sealed file that is lost is a fault, unless the stream is being erased; a lost data file always is one', async (t) => {
-  const { eventLog, open, files } = world();
-  await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
-  const { metadata } = (await eventLog.load(stream))[0]!;
-  await files.delete(metadata.sealedFile!);
-  await t.rejects(open().load(stream), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
-  const last = versionOf((await eventLog.load(stream)).at(-1)!);
-  await eventLog.append(stream, last, [{ type: 'EmailArchived', data: { at: T0 } }], cause);
-  t.strictSame(eventsOf(await open().load(stream))[0], { ...large(5_000), sealed: undefined });
-  await eventLog.append(other, startOf(other), [wide(5_000)], cause);
-  await files.delete((await eventLog.load(other))[0]!.metadata.dataFile!);
-  await t.rejects(open().load(other), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
-});
+void t.test(
+  'a sealed file that is lost is a fault, unless the stream is being erased; a lost data file always is one',
+  async (t) => {
+    const { eventLog, open, files } = world();
+    await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
+    const { metadata } = (await eventLog.load(stream))[0]!;
+    await files.delete(metadata.sealedFile!);
+    await t.rejects(open().load(stream), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
+    const last = versionOf((await eventLog.load(stream)).at(-1)!);
+    await eventLog.append(stream, last, [{ type: 'EmailArchived', data: { at: T0 } }], cause);
+    t.strictSame(eventsOf(await open().load(stream))[0], { ...large(5_000), sealed: undefined });
+    await eventLog.append(other, startOf(other), [wide(5_000)], cause);
+    await files.delete((await eventLog.load(other))[0]!.metadata.dataFile!);
+    await t.rejects(open().load(other), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
+  },
+);
 
 void t.test('the chain covers a payload in a file by its hash', async (t) => {
   const { eventLog, store } = world();
@@ -262,7 +298,9 @@ void t.test('who read an older revision writes nothing', async (t) => {
 
 void t.test('of many who append at once to one place, one wins', async (t) => {
   const { eventLog } = world();
-  const results = await Promise.allSettled(Array.from({ length: 20 }, () => eventLog.append(stream, startOf(stream), [queued], cause)));
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, () => eventLog.append(stream, startOf(stream), [queued], cause)),
+  );
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   t.equal((await eventLog.load(stream)).length, 1);
 });
@@ -278,11 +316,17 @@ void t.test('an event of another writer at a known place is not taken for ours',
 
 void t.test('an event that is not of its schema is not written, one that is unknown not read', async (t) => {
   const { eventLog, open, store } = world();
-  await t.rejects(eventLog.append(stream, startOf(stream), [{ type: 'EmailDeleted', data: { at: 5 } } as never], cause), UnreadableEvent);
+  await t.rejects(
+    eventLog.append(stream, startOf(stream), [{ type: 'EmailDeleted', data: { at: 5 } } as never], cause),
+    UnreadableEvent,
+  );
   t.equal(store.events.length, 0);
   await eventLog.append(stream, startOf(stream), [attempted(1, T0)], cause);
   store.events[0] = { ...store.events[0]!, type: 'EmailTeleported.v1' };
-  await t.rejects(open().load(stream), { code: 'EVENT_UNKNOWN', message: /position 1 .*EmailTeleported\.v1.* newer version/ });
+  await t.rejects(open().load(stream), {
+    code: 'EVENT_UNKNOWN',
+    message: /position 1 .*EmailTeleported\.v1.* newer version/,
+  });
 });
 
 /** What may become of a stored event, each with what is said of it. */
@@ -294,9 +338,17 @@ const damages: readonly Readonly<{
   { name: 'data cut short', change: ({ data }) => ({ data: data.slice(0, -5) }), said: /is not JSON/ },
   { name: 'data of another shape', change: () => ({ data: '{"at":5}' }), said: /EmailQueued\.v1\// },
   { name: 'data that is no object', change: () => ({ data: 'null' }), said: /EmailQueued\.v1/ },
-  { name: 'a time that is none', change: ({ data }) => ({ data: data.replace(/"at":"[^"]*"/, '"at":"soon"') }), said: /at: is no time/ },
+  {
+    name: 'a time that is none',
+    change: ({ data }) => ({ data: data.replace(/"at":"[^"]*"/, '"at":"soon"') }),
+    said: /at: is no time/,
+  },
   { name: 'metadata that is no JSON', change: () => ({ metadata: 'no JSON' }), said: /metadata is no JSON/ },
-  { name: 'metadata cut short', change: ({ metadata }) => ({ metadata: metadata.slice(0, 100) }), said: /metadata is no JSON/ },
+  {
+    name: 'metadata cut short',
+    change: ({ metadata }) => ({ metadata: metadata.slice(0, 100) }),
+    said: /metadata is no JSON/,
+  },
   { name: 'metadata that is no object', change: () => ({ metadata: '7' }), said: /metadata is no object/ },
   {
     name: 'metadata without a team',
@@ -308,10 +360,18 @@ const damages: readonly Readonly<{
     change: ({ metadata }) => ({ metadata: metadata.replace(/"keyId":"\d+"/, '"keyId":7') }),
     said: /keyId/,
   },
-  { name: 'a bit of the sealed part', change: ({ sealed }) => ({ sealed: flipped(sealed!) }), said: /sealed bytes were changed/ },
+  {
+    name: 'a bit of the sealed part',
+    change: ({ sealed }) => ({ sealed: flipped(sealed!) }),
+    said: /sealed bytes were changed/,
+  },
   { name: 'a sealed part cut short', change: ({ sealed }) => ({ sealed: sealed!.subarray(0, 9) }), said: /too short/ },
   { name: 'the sealed part taken away', change: () => ({ sealed: undefined }), said: /sealed part is missing/ },
-  { name: 'the sealed part of another event', change: (_, { sealed }) => ({ sealed }), said: /sealed bytes were changed/ },
+  {
+    name: 'the sealed part of another event',
+    change: (_, { sealed }) => ({ sealed }),
+    said: /sealed bytes were changed/,
+  },
   {
     name: 'the sealed part of another event with the key and the id that belong to it',
     change: (_, { sealed, metadata, eventId }) => ({ sealed, metadata, eventId }),
@@ -329,7 +389,15 @@ void t.test('an event that is damaged stops no reader of the whole log, and is t
   for (const { name, change, said } of damages) {
     const { store, keys, files, ids, clock, limits } = world();
     const told: Unreadable[] = [];
-    const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: (event) => void told.push(event) });
+    const eventLog = openEventLog({
+      store,
+      keys,
+      files,
+      ids,
+      clock,
+      limits,
+      onUnreadable: (event) => void told.push(event),
+    });
     const names = Array.from({ length: 3 }, (_, index) => `email-${index}` as StreamName);
     for (const stream of names) await eventLog.append(stream, startOf(stream), [queued], cause);
     store.events[1] = { ...store.events[1]!, hash: 'another', ...change(store.events[1]!, store.events[0]!) };
@@ -354,7 +422,8 @@ void t.test('an event that is damaged stops no reader of the whole log, and is t
       `${name}: who loads the stream`,
     );
     t.match(await eventLog.inspect(names[1]!), [{ position: 2, unreadable: { message: said } }]);
-    for (const sound of [names[0]!, names[2]!]) t.equal((await eventLog.load(sound)).length, 1, `${name}: the other streams`);
+    for (const sound of [names[0]!, names[2]!])
+      t.equal((await eventLog.load(sound)).length, 1, `${name}: the other streams`);
   }
 });
 
@@ -362,7 +431,8 @@ void t.test('what a reader does not decrypt it looks at all the same', async (t)
   const open = damages.filter(({ name }) => !name.includes('sealed'));
   for (const { name, change, said } of open) {
     const { store, eventLog } = world();
-    for (const stream of ['email-1', 'email-2'] as StreamName[]) await eventLog.append(stream, startOf(stream), [queued], cause);
+    for (const stream of ['email-1', 'email-2'] as StreamName[])
+      await eventLog.append(stream, startOf(stream), [queued], cause);
     store.events[0] = { ...store.events[0]!, hash: 'another', ...change(store.events[0]!, store.events[1]!) };
     for await (const { events, unreadable } of eventLog.readAll(0, { decrypt: [] })) {
       t.match(unreadable, [{ position: 1, unreadable: { message: said } }], name);
@@ -383,17 +453,34 @@ void t.test('a stream that lacks an event in its middle is not decided on', asyn
 void t.test('at an event of a newer program a reader ends, after all that stands before it', async (t) => {
   const { store, keys, files, ids, clock, limits } = world();
   const told: number[] = [];
-  const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: ({ position }) => void told.push(position) });
+  const eventLog = openEventLog({
+    store,
+    keys,
+    files,
+    ids,
+    clock,
+    limits,
+    onUnreadable: ({ position }) => void told.push(position),
+  });
   const names = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);
   for (const stream of names) await eventLog.append(stream, startOf(stream), [queued], cause);
   store.events[1] = { ...store.events[1]!, hash: 'another', data: '{' };
-  store.events[2] = { ...store.events[2]!, hash: 'yet another', type: 'EmailQueued.v2', data: 'whatever', metadata: 'that is' };
+  store.events[2] = {
+    ...store.events[2]!,
+    hash: 'yet another',
+    type: 'EmailQueued.v2',
+    data: 'whatever',
+    metadata: 'that is',
+  };
   const reached: number[] = [];
   const read = async (options: Parameters<typeof eventLog.readAll>[1]): Promise<void> => {
     for await (const { position } of eventLog.readAll(0, options)) reached.push(position);
   };
   for (const options of [{}, { decrypt: [] }])
-    await t.rejects(read(options), { code: 'EVENT_UNKNOWN', place: { position: 3, stream: names[2], storedType: 'EmailQueued.v2' } });
+    await t.rejects(read(options), {
+      code: 'EVENT_UNKNOWN',
+      place: { position: 3, stream: names[2], storedType: 'EmailQueued.v2' },
+    });
   t.same(reached, [2, 2]);
   t.same(told, [2, 3]);
   await t.rejects(read({ batchSize: 1 }), { code: 'EVENT_UNKNOWN' });
@@ -473,20 +560,23 @@ void t.test('an append whose answer is lost is found again, or made again, once'
   }
 });
 
-void t.test('where it cannot be found out what became of an append, that is said, and nothing of it is known to be undone', async (t) => {
-  const { store, clock, eventLog } = world();
-  store.loseAnswers(['written']);
-  store.failReads(Infinity);
-  const appending = eventLog.append(stream, startOf(stream), history, cause).catch((fault: unknown) => fault);
-  let fault: unknown;
-  void appending.then((end) => (fault = end));
-  while (fault === undefined) await clock.advance(10_000);
-  t.ok(fault instanceof AppendUnknown);
-  t.match(fault, { message: /the connection was lost|no connection/ });
-  t.equal(store.events.length, 3);
-  const eventIds = store.events.map(({ eventId }) => eventId);
-  t.strictSame((fault as AppendUnknown).attempt, { after: -1, eventIds }, 'by these it can be found later');
-});
+void t.test(
+  'where it cannot be found out what became of an append, that is said, and nothing of it is known to be undone',
+  async (t) => {
+    const { store, clock, eventLog } = world();
+    store.loseAnswers(['written']);
+    store.failReads(Infinity);
+    const appending = eventLog.append(stream, startOf(stream), history, cause).catch((fault: unknown) => fault);
+    let fault: unknown;
+    void appending.then((end) => (fault = end));
+    while (fault === undefined) await clock.advance(10_000);
+    t.ok(fault instanceof AppendUnknown);
+    t.match(fault, { message: /the connection was lost|no connection/ });
+    t.equal(store.events.length, 3);
+    const eventIds = store.events.map(({ eventId }) => eventId);
+    t.strictSame((fault as AppendUnknown).attempt, { after: -1, eventIds }, 'by these it can be found later');
+  },
+);
 
 void t.test('an answer that is lost while another was faster is a conflict', async (t) => {
   const { store, eventLog, open } = world();
@@ -501,40 +591,45 @@ void t.test('an answer that is lost while another was faster is a conflict', asy
   t.equal(store.events.length, 1);
 });
 
-void t.test('whichever keys are destroyed and whoever reads, the sealed part is there exactly while its key is', async () => {
-  const streams = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);
-  const action = fc.oneof(
-    fc.record({ what: fc.constant('append' as const), which: fc.nat(3), chars: fc.constantFrom(1, 400, 3_000) }),
-    fc.record({ what: fc.constant('destroy' as const), which: fc.nat(3), chars: fc.constant(0) }),
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), async (actions) => {
-      const { eventLog, open } = world();
-      const tails = streams.map((name) => startOf(name));
-      /** For each stream, the subjects in order; undefined once destroyed. */
-      const model: (number | undefined)[][] = streams.map(() => []);
-      for (const { what, which, chars } of actions) {
-        if (what === 'append') {
-          // After the destruction of a key its stream accepts no encrypted data.
-          const open = model[which]!.length === 0 || model[which]!.some((known) => known !== undefined);
-          tails[which] = await eventLog.append(streams[which]!, tails[which]!, [large(chars)], cause);
-          model[which]!.push(open ? chars : undefined);
-        } else {
-          await eventLog.destroyKey(streams[which]!);
-          model[which] = model[which]!.map(() => undefined);
+void t.test(
+  'whichever keys are destroyed and whoever reads, the sealed part is there exactly while its key is',
+  async () => {
+    const streams = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);
+    const action = fc.oneof(
+      fc.record({ what: fc.constant('append' as const), which: fc.nat(3), chars: fc.constantFrom(1, 400, 3_000) }),
+      fc.record({ what: fc.constant('destroy' as const), which: fc.nat(3), chars: fc.constant(0) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), async (actions) => {
+        const { eventLog, open } = world();
+        const tails = streams.map((name) => startOf(name));
+        /** For each stream, the subjects in order; undefined once destroyed. */
+        const model: (number | undefined)[][] = streams.map(() => []);
+        for (const { what, which, chars } of actions) {
+          if (what === 'append') {
+            // After the destruction of a key its stream accepts no encrypted data.
+            const open = model[which]!.length === 0 || model[which]!.some((known) => known !== undefined);
+            tails[which] = await eventLog.append(streams[which]!, tails[which]!, [large(chars)], cause);
+            model[which]!.push(open ? chars : undefined);
+          } else {
+            await eventLog.destroyKey(streams[which]!);
+            model[which] = model[which]!.map(() => undefined);
+          }
         }
-      }
-      for (const reader of [eventLog, open()]) {
-        for (const [index, name] of streams.entries()) {
-          const found = (await reader.load(name)).map(({ event }) => (event.type === 'EmailQueued' ? event.sealed?.subject.length : -1));
-          if (JSON.stringify(found) !== JSON.stringify(model[index]))
-            throw new Error(`${name}: ${JSON.stringify(found)} instead of ${JSON.stringify(model[index])}`);
+        for (const reader of [eventLog, open()]) {
+          for (const [index, name] of streams.entries()) {
+            const found = (await reader.load(name)).map(({ event }) =>
+              event.type === 'EmailQueued' ? event.sealed?.subject.length : -1,
+            );
+            if (JSON.stringify(found) !== JSON.stringify(model[index]))
+              throw new Error(`${name}: ${JSON.stringify(found)} instead of ${JSON.stringify(model[index])}`);
+          }
         }
-      }
-    }),
-    { numRuns: 60 },
-  );
-});
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
 
 void t.test('the fence of a lease stands in the metadata, and only where there is a lease', async (t) => {
   const { eventLog, store } = world();
@@ -555,9 +650,15 @@ void t.test(
     const second = await eventLog.append(stream, first, [attempted(1, at(1))], { ...cause, fence: 8 });
     const [woken, last] = [open(), (await open().load(stream)).at(-1)];
     for (const version of [second, versionOf(last!)])
-      await t.rejects(woken.append(stream, version, [sent(1, at(2), [0, 'accepted'])], { ...cause, fence: 7 }), LeaseSuperseded);
+      await t.rejects(
+        woken.append(stream, version, [sent(1, at(2), [0, 'accepted'])], { ...cause, fence: 7 }),
+        LeaseSuperseded,
+      );
     t.equal((await store.readStream(stream)).length, 2);
-    const after = await woken.append(stream, versionOf(last!), [sent(1, at(2), [0, 'accepted'])], { ...cause, fence: 8 });
+    const after = await woken.append(stream, versionOf(last!), [sent(1, at(2), [0, 'accepted'])], {
+      ...cause,
+      fence: 8,
+    });
     t.match(after, { revision: 2, fence: 8 }, 'the holder of the newest one goes on');
     const unfenced = await woken.append(other, startOf(other), [queued], cause);
     t.notOk('fence' in unfenced);

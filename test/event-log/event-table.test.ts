@@ -1,4 +1,7 @@
-/** What is true of each type of event, as one table: how it is stored and sealed, and what the audit log, webhooks and a team's list make of it. */
+/**
+ * What is true of each type of event, as one table: how it is stored and sealed, and what the audit log, webhooks and a
+ * team's list make of it.
+ */
 import t from 'tap';
 import { recipientPartsOf } from '../../src/domain/email/recipient-parts.js';
 import { auditEntryOf, eventDefinitions, eventTypes, noticesOf, type EventType } from '../../src/domain/events.js';
@@ -46,7 +49,9 @@ const auditOf = (type: EventType): string | undefined => {
   if (entry === undefined) return undefined;
   const { category, action, target, code, count, detail } = entry;
   const ofAll = auditEntryOf({ ...source, metadata: metadata('processor:p') }) === undefined ? ' (of callers)' : '';
-  const facts = [target && `${target.type} ${target.id}`, code, count === 1 ? null : `${count} times`, detail].map((one) => one ?? '–');
+  const facts = [target && `${target.type} ${target.id}`, code, count === 1 ? null : `${count} times`, detail].map(
+    (one) => one ?? '–',
+  );
   const line = eventDefinitions[type].audit!;
   const made = Object.entries(line).flatMap(([name, part]) => (typeof part === 'function' ? [name] : []));
   return `${category} ${action}${ofAll}: ${facts.join(', ')}${made.length === 0 ? '' : ` [from the data: ${made.join(', ')}]`}`;
@@ -55,13 +60,22 @@ const auditOf = (type: EventType): string | undefined => {
 const webhooksOf = (type: EventType): string | undefined => {
   if (eventDefinitions[type].webhooks === undefined) return undefined;
   const notices = noticesOf(goldenEvent(current[type]));
-  return notices.map(({ kind, recipient }) => (recipient === undefined ? kind : `${kind} of recipient ${recipient}`)).join(', ');
+  return notices
+    .map(({ kind, recipient }) => (recipient === undefined ? kind : `${kind} of recipient ${recipient}`))
+    .join(', ');
 };
 
 const activityTold = (type: EventType): string | undefined => {
   const line = eventDefinitions[type].activity;
   if (line === undefined) return undefined;
-  const recorded = { event: goldenEvent(current[type]), stream, revision: 0, position: 0, hash: '', metadata: metadata('cli') };
+  const recorded = {
+    event: goldenEvent(current[type]),
+    stream,
+    revision: 0,
+    position: 0,
+    hash: '',
+    metadata: metadata('cli'),
+  };
   const { kind, id, role } = activityOf(line, recorded);
   return [kind, id, ...(role === undefined ? [] : [role])].join(' ');
 };
@@ -76,7 +90,9 @@ const told = (type: EventType): string => {
     ['webhooks', webhooksOf(type)],
     ['activity', activityTold(type)],
   ] as const;
-  return [current[type], ...facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`  ${name}: ${fact}`]))].join('\n');
+  return [current[type], ...facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`  ${name}: ${fact}`]))].join(
+    '\n',
+  );
 };
 
 void t.test('what is true of each event is what was looked at', async (t) => {

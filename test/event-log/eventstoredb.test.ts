@@ -1,4 +1,7 @@
-/** The log of the program on EventStoreDB: what is appended is read, sealed and verified, and what somebody changed at the server is found. */
+/**
+ * The log of the program on EventStoreDB: what is appended is read, sealed and verified, and what somebody changed at
+ * the server is found.
+ */
 import t, { type Test } from 'tap';
 import { openEventStoreDb } from '../../src/adapters/event-store/eventstoredb.js';
 import { systemClock } from '../../src/adapters/clock/system.js';
@@ -23,14 +26,26 @@ const world = async (t: Test) => {
   const store = await openEventStoreDb({ url: server.url, clock: systemClock(), logger: memoryLog() });
   t.teardown(() => store.close());
   const limits = { ...defaultLimits, ledgerSealEveryEvents: 10 };
-  const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), clock: fakeClock(), limits });
+  const eventLog = openEventLog({
+    store,
+    keys: memoryKeys(),
+    files: memoryFiles(),
+    ids: countingIds(),
+    clock: fakeClock(),
+    limits,
+  });
   for (let index = 0; index < 5; index += 1) {
     const stream = `email-${index}` as StreamName;
     const version = await eventLog.append(stream, startOf(stream), [queued], cause);
     await eventLog.append(stream, version, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], cause);
   }
   await sealOnce({ eventLog, store, limits, clock: fakeClock() }, never);
-  return { log, store, eventLog, ours: () => log.all.filter(({ stream }) => stream.startsWith('sealpost.')) as Written[] };
+  return {
+    log,
+    store,
+    eventLog,
+    ours: () => log.all.filter(({ stream }) => stream.startsWith('sealpost.')) as Written[],
+  };
 };
 
 void t.test('what is appended is read back with its personal part, and the chain and the seals hold', async (t) => {
@@ -52,21 +67,42 @@ void t.test('what is appended is read back with its personal part, and the chain
 
 type Change = Readonly<{ what: string; kind: string; change: (ours: Written[], log: Written[]) => void }>;
 
-const replaced = (bytes: Uint8Array, from: string, to: string): Buffer => Buffer.from(Buffer.from(bytes).toString().replace(from, to));
+const replaced = (bytes: Uint8Array, from: string, to: string): Buffer =>
+  Buffer.from(Buffer.from(bytes).toString().replace(from, to));
 const removed = (all: Written[], event: Written): void => void all.splice(all.indexOf(event), 1);
 
 const changes: readonly Change[] = [
-  { what: 'data', kind: 'changed', change: ([one]) => Object.assign(one!, { data: Buffer.concat([one!.data, Buffer.from(' ')]) }) },
+  {
+    what: 'data',
+    kind: 'changed',
+    change: ([one]) => Object.assign(one!, { data: Buffer.concat([one!.data, Buffer.from(' ')]) }),
+  },
   { what: 'type', kind: 'changed', change: ([one]) => Object.assign(one!, { type: 'EmailScheduled.v1' }) },
-  { what: 'metadata', kind: 'changed', change: ([one]) => Object.assign(one!, { meta: replaced(one!.meta, '"actor":"', '"actor":"x') }) },
-  { what: 'hash', kind: 'changed', change: ([one]) => Object.assign(one!, { meta: replaced(one!.meta, '{"hash":"', '{"hash":"0') }) },
+  {
+    what: 'metadata',
+    kind: 'changed',
+    change: ([one]) => Object.assign(one!, { meta: replaced(one!.meta, '"actor":"', '"actor":"x') }),
+  },
+  {
+    what: 'hash',
+    kind: 'changed',
+    change: ([one]) => Object.assign(one!, { meta: replaced(one!.meta, '{"hash":"', '{"hash":"0') }),
+  },
   {
     what: 'the sealed part',
     kind: 'changed',
     change: ([one]) => Object.assign(one!, { meta: replaced(one!.meta, '"sealed":"', '"sealed":"AAAA') }),
   },
-  { what: 'metadata beyond recognition', kind: 'changed', change: ([one]) => Object.assign(one!, { meta: Buffer.from('nothing') }) },
-  { what: 'the id', kind: 'changed', change: ([one]) => Object.assign(one!, { id: '00000000-0000-4000-8000-0000000000ff' }) },
+  {
+    what: 'metadata beyond recognition',
+    kind: 'changed',
+    change: ([one]) => Object.assign(one!, { meta: Buffer.from('nothing') }),
+  },
+  {
+    what: 'the id',
+    kind: 'changed',
+    change: ([one]) => Object.assign(one!, { id: '00000000-0000-4000-8000-0000000000ff' }),
+  },
   { what: 'an event taken out', kind: 'removed', change: ([, second], log) => removed(log, second!) },
   {
     what: 'a whole stream taken out',

@@ -5,7 +5,12 @@ import t from 'tap';
 import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
 
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
-const event = { type: 'EmailSent.v1', data: '{"at":"now"}', metadata: '{"eventId":"1"}', sealed: Buffer.from([1, 2, 3]) };
+const event = {
+  type: 'EmailSent.v1',
+  data: '{"at":"now"}',
+  metadata: '{"eventId":"1"}',
+  sealed: Buffer.from([1, 2, 3]),
+};
 
 void t.test('the hashes stay what they are for ever', async (t) => {
   t.equal(chainStart('email-1'), sha256('stream:email-1'));
@@ -24,7 +29,12 @@ void t.test('the hashes stay what they are for ever', async (t) => {
 void t.test('a single byte anywhere changes the hash', async () => {
   const json = fc.jsonValue().map((value) => JSON.stringify(value));
   const sealed = fc.option(fc.uint8Array({ minLength: 1, maxLength: 40 }), { nil: undefined });
-  const parts = fc.record({ type: fc.stringMatching(/^[A-Z][a-zA-Z]{1,12}\.v[1-9]$/), data: json, metadata: json, sealed });
+  const parts = fc.record({
+    type: fc.stringMatching(/^[A-Z][a-zA-Z]{1,12}\.v[1-9]$/),
+    data: json,
+    metadata: json,
+    sealed,
+  });
   fc.assert(
     fc.property(parts, fc.nat(), fc.integer({ min: 1, max: 255 }), (stored, where, flip) => {
       const hash = chainHash(chainStart('s-1'), 's-1', 3, stored);
@@ -64,7 +74,12 @@ void t.test('text cannot wander from one part into the next', async () => {
   fc.assert(
     fc.property(text, fc.nat(12), fc.nat(12), (whole, i, j) => {
       const hashAt = (at: number): string =>
-        chainHash('00', 's-1', 0, { type: 'T', data: whole.slice(0, at), metadata: whole.slice(at), sealed: undefined });
+        chainHash('00', 's-1', 0, {
+          type: 'T',
+          data: whole.slice(0, at),
+          metadata: whole.slice(at),
+          sealed: undefined,
+        });
       if ((hashAt(i) === hashAt(j)) !== (whole.slice(0, i) === whole.slice(0, j)))
         throw new Error('data and metadata run into one another');
     }),
@@ -96,7 +111,12 @@ void t.test('a leaf that is changed, removed, doubled or moved changes the root'
       const leaves = Array.from({ length: count }, (_, index) => leaf(index));
       const [i, j] = [a % count, b % count];
       const root = merkleRoot(leaves);
-      const others = [leaves.with(i, leaf(999)), leaves.toSpliced(i, 1), leaves.toSpliced(i, 0, leaves[i]!), [...leaves, leaves.at(-1)!]];
+      const others = [
+        leaves.with(i, leaf(999)),
+        leaves.toSpliced(i, 1),
+        leaves.toSpliced(i, 0, leaves[i]!),
+        [...leaves, leaves.at(-1)!],
+      ];
       if (i !== j) others.push(leaves.with(i, leaves[j]!).with(j, leaves[i]!));
       if (others.some((other) => merkleRoot(other) === root)) throw new Error('another tree has the same root');
     }),

@@ -24,14 +24,26 @@ const never = new AbortController().signal;
 const world = async (emails: number, sealEvery = 10) => {
   const store = memoryEventStore();
   const limits = { ...defaultLimits, ledgerSealEveryEvents: sealEvery };
-  const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), clock: fakeClock(), limits });
+  const eventLog = openEventLog({
+    store,
+    keys: memoryKeys(),
+    files: memoryFiles(),
+    ids: countingIds(),
+    clock: fakeClock(),
+    limits,
+  });
   const streams = Array.from({ length: emails }, (_, index) => `email-${index}` as StreamName);
   const tails = await Promise.all(streams.map((stream) => eventLog.append(stream, startOf(stream), [queued], cause)));
-  for (const [index, stream] of streams.entries()) await eventLog.append(stream, tails[index]!, [attempted(1, at(1))], cause);
+  for (const [index, stream] of streams.entries())
+    await eventLog.append(stream, tails[index]!, [attempted(1, at(1))], cause);
   return { store, eventLog, seal: () => sealOnce({ eventLog, store, limits, clock: fakeClock() }, never) };
 };
 
-const segments = async (store: Parameters<typeof sealSegments>[0], last: Seal | undefined, max: number): Promise<Seal[]> => {
+const segments = async (
+  store: Parameters<typeof sealSegments>[0],
+  last: Seal | undefined,
+  max: number,
+): Promise<Seal[]> => {
   const seals: Seal[] = [];
   for await (const seal of sealSegments(store, last, max, never)) seals.push(seal);
   return seals;
@@ -48,7 +60,11 @@ void t.test('the seals cover every event once, in segments of a bounded size', a
   t.strictSame(second, sealOf(first, hashes.slice(5, 10), 10));
   t.strictSame(third, sealOf(second, hashes.slice(10), 12));
   t.strictSame(await segments(store, second, 5), [third], 'it goes on where the last seal ended');
-  t.strictSame(await segments(store, undefined, 12), [sealOf(undefined, hashes, 12)], 'a segment that is just full leaves nothing behind');
+  t.strictSame(
+    await segments(store, undefined, 12),
+    [sealOf(undefined, hashes, 12)],
+    'a segment that is just full leaves nothing behind',
+  );
 });
 
 void t.test('sealing comes to an end: seals alone are not sealed', async (t) => {
@@ -67,7 +83,14 @@ void t.test('sealing comes to an end: seals alone are not sealed', async (t) => 
 void t.test('an empty log is in order, and is not sealed', async (t) => {
   const { store, seal } = await world(0);
   t.equal(await seal(), 0);
-  t.match(await verifyLog(store, undefined), { events: 0, streams: 0, seals: 0, head: 0, seal: undefined, finding: undefined });
+  t.match(await verifyLog(store, undefined), {
+    events: 0,
+    streams: 0,
+    seals: 0,
+    head: 0,
+    seal: undefined,
+    finding: undefined,
+  });
 });
 
 /** Gives the events from a position on a chain that holds, as a forger would who knows how. */
@@ -119,22 +142,31 @@ void t.test('a changed event is found, whatever was changed of it', async (t) =>
 void t.test('a removed, moved or inserted event is found', async (t) => {
   t.match((await forged((events) => events.toSpliced(4, 1))).finding, { kind: 'removed', position: 6 });
   t.match(
-    (await forged((events) => events.toSpliced(8, 1).map((event, index) => ({ ...event, position: index + 1 })))).finding,
+    (await forged((events) => events.toSpliced(8, 1).map((event, index) => ({ ...event, position: index + 1 }))))
+      .finding,
     { position: 12, stream: 'ledger' },
     'the end of its stream, with positions closed up',
   );
-  t.match((await forged((events) => events.toSpliced(2, 1).map((event, index) => ({ ...event, position: index + 1 })))).finding, {
-    kind: 'removed',
-    stream: 'email-2',
-  });
   t.match(
-    (await forged((events) => events.with(7, { ...events[8]!, position: 8 }).with(8, { ...events[7]!, position: 9 }))).finding,
+    (await forged((events) => events.toSpliced(2, 1).map((event, index) => ({ ...event, position: index + 1 }))))
+      .finding,
+    {
+      kind: 'removed',
+      stream: 'email-2',
+    },
+  );
+  t.match(
+    (await forged((events) => events.with(7, { ...events[8]!, position: 8 }).with(8, { ...events[7]!, position: 9 })))
+      .finding,
     { kind: 'seal-broken' },
     'two streams in another order',
   );
   t.match(
-    (await forged((events) => events.toSpliced(9, 0, { ...events[8]! }).map((event, index) => ({ ...event, position: index + 1 }))))
-      .finding,
+    (
+      await forged((events) =>
+        events.toSpliced(9, 0, { ...events[8]! }).map((event, index) => ({ ...event, position: index + 1 })),
+      )
+    ).finding,
     { kind: 'inserted', position: 10 },
   );
 });
@@ -161,7 +193,14 @@ void t.test('an event that was slipped in below position 1 is read by nobody, an
     const file = join(temporaryDirectory(t), 'events.db');
     const store = openSqliteEventStore({ file });
     t.teardown(() => store.close());
-    const ports = { store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), clock: fakeClock(), limits: defaultLimits };
+    const ports = {
+      store,
+      keys: memoryKeys(),
+      files: memoryFiles(),
+      ids: countingIds(),
+      clock: fakeClock(),
+      limits: defaultLimits,
+    };
     const eventLog = openEventLog(ports);
     await eventLog.append(one, startOf(one), [queued], cause);
     await eventLog.append(two, startOf(two), [queued], cause);
@@ -177,21 +216,33 @@ void t.test('an event that was slipped in below position 1 is read by nobody, an
   }
 });
 
-void t.test('gaps between positions are no finding where the store has them, and what was removed is found still', async (t) => {
-  const { store, gappy } = await sparse();
-  const sound = await verifyLog(gappy, undefined);
-  t.match(sound, { events: 14, seals: 2, finding: undefined });
-  t.equal((await verifyLog(gappy, sound.seal)).finding, undefined);
-  t.equal((await verifyLog(store, undefined)).finding, undefined, 'a copy whose positions are others verifies, too');
-  const all = [...store.events];
-  const without = (index: number): void => void store.events.splice(0, store.events.length, ...all.toSpliced(index, 1));
-  without(2);
-  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'removed', stream: 'email-2' }, 'in the middle of a stream');
-  without(8);
-  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'seal-broken', stream: 'ledger' }, 'at the end of a stream');
-  store.events.splice(0, store.events.length, all[1]!, all[0]!, ...all.slice(2));
-  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'moved' }, 'out of order');
-});
+void t.test(
+  'gaps between positions are no finding where the store has them, and what was removed is found still',
+  async (t) => {
+    const { store, gappy } = await sparse();
+    const sound = await verifyLog(gappy, undefined);
+    t.match(sound, { events: 14, seals: 2, finding: undefined });
+    t.equal((await verifyLog(gappy, sound.seal)).finding, undefined);
+    t.equal((await verifyLog(store, undefined)).finding, undefined, 'a copy whose positions are others verifies, too');
+    const all = [...store.events];
+    const without = (index: number): void =>
+      void store.events.splice(0, store.events.length, ...all.toSpliced(index, 1));
+    without(2);
+    t.match(
+      (await verifyLog(gappy, undefined)).finding,
+      { kind: 'removed', stream: 'email-2' },
+      'in the middle of a stream',
+    );
+    without(8);
+    t.match(
+      (await verifyLog(gappy, undefined)).finding,
+      { kind: 'seal-broken', stream: 'ledger' },
+      'at the end of a stream',
+    );
+    store.events.splice(0, store.events.length, all[1]!, all[0]!, ...all.slice(2));
+    t.match((await verifyLog(gappy, undefined)).finding, { kind: 'moved' }, 'out of order');
+  },
+);
 
 void t.test('a chain that was made anew from the forgery on breaks the seal over it', async (t) => {
   const { finding } = await forged((events) =>
@@ -202,25 +253,28 @@ void t.test('a chain that was made anew from the forgery on breaks the seal over
   t.match(dropped.finding, { kind: 'seal-broken' });
 });
 
-void t.test('a cut end, and a log that was rewritten with all its seals, are found by a root noted elsewhere', async (t) => {
-  const cut = await forged((events) => events.slice(0, -3));
-  t.equal(cut.finding, undefined, 'the log alone cannot tell');
-  t.match(cut.withNoted, { kind: 'cut-off', position: 11 });
+void t.test(
+  'a cut end, and a log that was rewritten with all its seals, are found by a root noted elsewhere',
+  async (t) => {
+    const cut = await forged((events) => events.slice(0, -3));
+    t.equal(cut.finding, undefined, 'the log alone cannot tell');
+    t.match(cut.withNoted, { kind: 'cut-off', position: 11 });
 
-  const { store, seal } = await world(6);
-  await seal();
-  const noted = (await verifyLog(store, undefined)).seal!;
-  t.equal((await verifyLog(store, noted)).finding, undefined);
-  const rewritten = rechained(
-    store.events
-      .filter(({ stream }) => stream !== LEDGER_STREAM)
-      .map((event) => ({ ...event, metadata: event.metadata.replace('system', 'nobody') })),
-  );
-  store.events.splice(0, store.events.length, ...rewritten);
-  await seal();
-  t.equal((await verifyLog(store, undefined)).finding, undefined);
-  t.match((await verifyLog(store, noted)).finding, { kind: 'seal-broken', position: noted.position });
-});
+    const { store, seal } = await world(6);
+    await seal();
+    const noted = (await verifyLog(store, undefined)).seal!;
+    t.equal((await verifyLog(store, noted)).finding, undefined);
+    const rewritten = rechained(
+      store.events
+        .filter(({ stream }) => stream !== LEDGER_STREAM)
+        .map((event) => ({ ...event, metadata: event.metadata.replace('system', 'nobody') })),
+    );
+    store.events.splice(0, store.events.length, ...rewritten);
+    await seal();
+    t.equal((await verifyLog(store, undefined)).finding, undefined);
+    t.match((await verifyLog(store, noted)).finding, { kind: 'seal-broken', position: noted.position });
+  },
+);
 
 /** A log that is written, and sealed after each email, under one key after the other. */
 const keyedWorld = async () => {
@@ -228,7 +282,10 @@ const keyedWorld = async () => {
   const clock = fakeClock();
   const ids = countingIds();
   let emails = 0;
-  const under = async (key: SealKey | undefined, options: Readonly<{ seals?: boolean; tags?: boolean }> = {}): Promise<void> => {
+  const under = async (
+    key: SealKey | undefined,
+    options: Readonly<{ seals?: boolean; tags?: boolean }> = {},
+  ): Promise<void> => {
     const { seals = true, tags = true } = options;
     const sealKey = async () => key;
     const parts = { store, keys: memoryKeys(), files: memoryFiles(), ids, clock, limits: defaultLimits };
@@ -255,7 +312,10 @@ const [old, key, newer, derived] = (await Promise.all(['old', 'key', 'newer', 'd
 void t.test('a log that was written before the seal key is proved from its first seal on', async (t) => {
   const { under, verified, clock } = await keyedWorld();
   await under(undefined);
-  t.match(await verified([derived], [], false), { finding: undefined, proof: { key: undefined, unproved: 2, isAsSet: true } });
+  t.match(await verified([derived], [], false), {
+    finding: undefined,
+    proof: { key: undefined, unproved: 2, isAsSet: true },
+  });
   t.match(
     await verified([key, derived]),
     { finding: undefined, proof: { key: undefined, isAsSet: false } },
@@ -298,10 +358,21 @@ void t.test('a key is replaced by another while both are given', async (t) => {
   const { under, verified } = await keyedWorld();
   await under(old);
   await under(key);
-  t.match(await verified([key, old, derived]), { finding: undefined, proof: { key: key.id, untagged: undefined, isAsSet: true } });
-  t.match(await verified([key, derived]), { finding: undefined, proof: { key: key.id, isAsSet: false } }, 'the one before is not given');
+  t.match(await verified([key, old, derived]), {
+    finding: undefined,
+    proof: { key: key.id, untagged: undefined, isAsSet: true },
+  });
+  t.match(
+    await verified([key, derived]),
+    { finding: undefined, proof: { key: key.id, isAsSet: false } },
+    'the one before is not given',
+  );
   await under(old);
-  t.match((await verified([key, old, derived])).finding, { kind: 'seal-broken', position: 6 }, 'and does not come back');
+  t.match(
+    (await verified([key, old, derived])).finding,
+    { kind: 'seal-broken', position: 6 },
+    'and does not come back',
+  );
 });
 
 void t.test('a lost key ends nothing: what was under it is unproved, and nothing more may be under it', async (t) => {
@@ -321,7 +392,10 @@ void t.test('once a key is set, seals and tags of the one that is derived are no
   await under(key);
   await clock.advance(HOUR_MS);
   await under(key);
-  t.match(await verified([key, derived]), { finding: undefined, proof: { key: key.id, untagged: undefined, isAsSet: true } });
+  t.match(await verified([key, derived]), {
+    finding: undefined,
+    proof: { key: key.id, untagged: undefined, isAsSet: true },
+  });
   await under(derived, { seals: false });
   t.match((await verified([key, derived])).finding, { kind: 'inserted', stream: 'email-4' });
   const other = await keyedWorld();

@@ -1,4 +1,7 @@
-/** An email with several recipients: what belongs to one of them alone is sealed under a key of that recipient, and goes with it. */
+/**
+ * An email with several recipients: what belongs to one of them alone is sealed under a key of that recipient, and goes
+ * with it.
+ */
 import t from 'tap';
 import { openEventLog, startOf, type Cause, type EventLog } from '../../src/event-log/event-log.js';
 import { codec } from '../../src/event-log/codec.js';
@@ -8,14 +11,31 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import { assertDefined, emailStream, parseEmailId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { accepted, at, attempted, content, EMAIL_ID, queued, queuedFor, sent, T0, TEAM_ID } from '../support/email-facts.js';
+import {
+  accepted,
+  at,
+  attempted,
+  content,
+  EMAIL_ID,
+  queued,
+  queuedFor,
+  sent,
+  T0,
+  TEAM_ID,
+} from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { goldenEvent } from '../support/golden-events.js';
 import { matchesGolden } from '../support/golden.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
 
 const stream = emailStream(assertDefined(parseEmailId(EMAIL_ID), 'email id'));
-const cause: Cause = { teamId: TEAM_ID, actor: 'apiKey:key_1', correlationId: 'request-1', causationId: 'cause-1', at: T0 };
+const cause: Cause = {
+  teamId: TEAM_ID,
+  actor: 'apiKey:key_1',
+  correlationId: 'request-1',
+  causationId: 'cause-1',
+  at: T0,
+};
 const outcomes = sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'bounced']);
 const opened: EmailEvent = {
   type: 'EmailOpened',
@@ -44,13 +64,18 @@ const without = (events: readonly EmailEvent[], erased: readonly number[]): read
     if (event.type === 'EmailQueued')
       return {
         ...event,
-        sealed: { ...event.sealed, recipients: event.sealed!.recipients.map((one, place) => (isGone(place) ? null : one)) },
+        sealed: {
+          ...event.sealed,
+          recipients: event.sealed!.recipients.map((one, place) => (isGone(place) ? null : one)),
+        },
       };
     if (event.type === 'EmailSent') {
       const { data, sealed } = event;
       return {
         ...event,
-        sealed: { replies: sealed!.replies.map((reply, index) => (isGone(data.outcomes[index]!.recipient) ? null : reply)) },
+        sealed: {
+          replies: sealed!.replies.map((reply, index) => (isGone(data.outcomes[index]!.recipient) ? null : reply)),
+        },
       };
     }
     return event.type === 'EmailOpened' && isGone(event.data.recipient) ? { ...event, sealed: undefined } : event;
@@ -68,7 +93,10 @@ void t.test('with the key of one recipient destroyed the rest is read as before,
     t.strictSame(eventsOf(await reader.load(stream)), without(history, [1]));
     const [first] = eventsOf(await reader.load(stream, 0, ['EmailQueued']));
     const { from, recipients, subject, metadata } = content;
-    t.strictSame(first, { ...queued, sealed: { from, subject, metadata, recipients: [recipients[0], null, recipients[2]] } });
+    t.strictSame(first, {
+      ...queued,
+      sealed: { from, subject, metadata, recipients: [recipients[0], null, recipients[2]] },
+    });
     t.same(
       (await reader.load(stream, 0, [])).map(({ metadata: { recipientKeys } }) => recipientKeys),
       history.map(() => ['2', '3', '4']),
@@ -92,16 +120,19 @@ void t.test('with the key of the email all of it goes, whatever keys of recipien
   t.strictSame(keys.ids(), [], 'and all keys of the stream go with it');
 });
 
-void t.test('what is appended after a key is destroyed says nothing of its recipient, to the writer neither', async (t) => {
-  const { eventLog, open, keys } = world();
-  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
-  t.strictSame(tail.recipientKeys, ['2', '3', '4']);
-  await eventLog.destroyRecipientKeys(stream, [1]);
-  const end = await eventLog.append(stream, tail, history.slice(2), cause);
-  t.strictSame(end.recipientKeys, ['2', '3', '4']);
-  t.strictSame(keys.ids(), ['1', '2', '4'], 'no second key is made');
-  for (const reader of [eventLog, open()]) t.strictSame(eventsOf(await reader.load(stream)), without(history, [1]));
-});
+void t.test(
+  'what is appended after a key is destroyed says nothing of its recipient, to the writer neither',
+  async (t) => {
+    const { eventLog, open, keys } = world();
+    const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
+    t.strictSame(tail.recipientKeys, ['2', '3', '4']);
+    await eventLog.destroyRecipientKeys(stream, [1]);
+    const end = await eventLog.append(stream, tail, history.slice(2), cause);
+    t.strictSame(end.recipientKeys, ['2', '3', '4']);
+    t.strictSame(keys.ids(), ['1', '2', '4'], 'no second key is made');
+    for (const reader of [eventLog, open()]) t.strictSame(eventsOf(await reader.load(stream)), without(history, [1]));
+  },
+);
 
 void t.test('nothing of a recipient can be opened with any other key of the email', async (t) => {
   const { eventLog, store, keys } = world();
@@ -110,9 +141,16 @@ void t.test('nothing of a recipient can be opened with any other key of the emai
   const [first] = store.events;
   for (const id of ['1', '2', '4']) {
     const key = assertDefined(all.get(id), 'key');
-    const opened = openApart({ shared: assertDefined(all.get('1'), 'key'), own: () => undefined }, first!.sealed!, first!, 'whole');
+    const opened = openApart(
+      { shared: assertDefined(all.get('1'), 'key'), own: () => undefined },
+      first!.sealed!,
+      first!,
+      'whole',
+    );
     t.same([...(typeof opened === 'object' ? opened.own : [])], []);
-    t.throws(() => openApart({ shared: key, own: (place) => (place === 1 ? key : undefined) }, first!.sealed!, first!, 'whole'));
+    t.throws(() =>
+      openApart({ shared: key, own: (place) => (place === 1 ? key : undefined) }, first!.sealed!, first!, 'whole'),
+    );
   }
   const bytes = Buffer.concat(store.events.map(({ sealed }) => Buffer.from(sealed ?? []))).toString('latin1');
   for (const personal of ['ann@', 'bob@', 'Ann', 'Agent of', 'Order 17']) t.notOk(bytes.includes(personal), personal);
@@ -153,7 +191,10 @@ void t.test('a piece that was cut out, exchanged or damaged is a fault, not some
 
 void t.test('an email to one recipient has one key, and stands in the log as ever', async (t) => {
   const { eventLog, store, keys, open } = world();
-  const one: EmailEvent = { ...queuedFor('to'), sealed: { ...content, recipients: content.recipients.slice(0, 1) } } as EmailEvent;
+  const one: EmailEvent = {
+    ...queuedFor('to'),
+    sealed: { ...content, recipients: content.recipients.slice(0, 1) },
+  } as EmailEvent;
   const tail = await eventLog.append(stream, startOf(stream), [one], cause);
   t.strictSame(keys.ids(), ['1']);
   t.notOk('recipientKeys' in tail);
@@ -189,12 +230,21 @@ void t.test('the names of the keys are read without parsing where nothing is odd
     const text = metadata.replace('["2","3","4"]', odd);
     t.notOk(isCertainlyMetadata(text), odd);
   }
-  for (const odd of ['"2"', '[2]', '{}', 'null']) t.throws(() => decodeMetadata(metadata.replace('["2","3","4"]', odd)), odd);
+  for (const odd of ['"2"', '[2]', '{}', 'null'])
+    t.throws(() => decodeMetadata(metadata.replace('["2","3","4"]', odd)), odd);
 });
 
 /** What stands in the log for ever: the texts of the pieces, and how the pieces stand in the sealed bytes. */
 void t.test('what is sealed apart is, byte for byte, what is in the golden file', async (t) => {
-  const types = ['EmailQueued', 'EmailScheduled', 'CopyAnswered', 'EmailSent', 'EmailDeferred', 'EmailBounced', 'EmailFailed'];
+  const types = [
+    'EmailQueued',
+    'EmailScheduled',
+    'CopyAnswered',
+    'EmailSent',
+    'EmailDeferred',
+    'EmailBounced',
+    'EmailFailed',
+  ];
   const names = [...types, 'EmailBounceReported', 'EmailOpened', 'EmailClicked', 'EmailRescheduled'];
   const plainKey = {
     seal: (text: string | Uint8Array, context: string) => Buffer.from(`(${context})${text}`),
@@ -212,7 +262,8 @@ void t.test('what is sealed apart is, byte for byte, what is in the golden file'
     t.equal(sealed, undefined);
     t.strictSame(codec.decode(`${name}.v1`, data, apart), event, name);
     told[name] = { shared: apart.shared, own: Object.fromEntries(apart.own) };
-    if (name === 'EmailSent') told['sealed'] = sealApart({ shared: plainKey, own: () => plainKey }, apart, place).toString('hex');
+    if (name === 'EmailSent')
+      told['sealed'] = sealApart({ shared: plainKey, own: () => plainKey }, apart, place).toString('hex');
   }
   matchesGolden(t, 'events-apart/pieces.json', `${JSON.stringify(told, undefined, 2)}\n`);
 });

@@ -1,6 +1,6 @@
 /**
- * A process that is frozen past its lease with an append on its way: whenever the append arrives, it is refused or does no harm, on each
- * store, and within the stream no fencing number falls.
+ * A process that is frozen past its lease with an append on its way: whenever the append arrives, it is refused or does
+ * no harm, on each store, and within the stream no fencing number falls.
  */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -58,7 +58,13 @@ let idsBegun = 0;
 /** One process: its clock stands still while it is frozen, and `held` is what its lease has given it. */
 const processOn = async (t: Test, keeper: LeaseKeeper, worker: string, store: EventStore) => {
   const clock = fakeClock();
-  const ports = { keys: memoryKeys(), files: memoryFiles(), ids: countingIds((idsBegun += 1_000_000)), clock: systemClock(), limits };
+  const ports = {
+    keys: memoryKeys(),
+    files: memoryFiles(),
+    ids: countingIds((idsBegun += 1_000_000)),
+    clock: systemClock(),
+    limits,
+  };
   const eventLog = openEventLog({ store, ...ports });
   const stop = new AbortController();
   const given = later<Held>();
@@ -74,7 +80,8 @@ const processOn = async (t: Test, keeper: LeaseKeeper, worker: string, store: Ev
   t.teardown(end);
   t.teardown(() => store.close());
   const held = await given.promise;
-  const seal = (): Promise<number> => sealOnce({ eventLog, store, limits, clock }, new AbortController().signal, held.fence);
+  const seal = (): Promise<number> =>
+    sealOnce({ eventLog, store, limits, clock }, new AbortController().signal, held.fence);
   return { eventLog, held, clock, seal };
 };
 
@@ -110,7 +117,14 @@ const world = async (t: Test, open: OpenStore, frozenOn: EventStore) => {
   const plain = await open();
   t.teardown(() => plain.close());
   const writing = openEventLog({
-    ...{ store: plain, keys: memoryKeys(), files: memoryFiles(), ids: countingIds((idsBegun += 1_000_000)), clock: systemClock(), limits },
+    ...{
+      store: plain,
+      keys: memoryKeys(),
+      files: memoryFiles(),
+      ids: countingIds((idsBegun += 1_000_000)),
+      clock: systemClock(),
+      limits,
+    },
   });
   await sendOne(writing);
   const frozen = await processOn(t, keeper, 'frozen', frozenOn);
@@ -146,44 +160,50 @@ for (const [name, openAll] of Object.entries({ 'a SQLite file': onSqlite, EventS
     t.match(await verifyLog(plain, undefined), { seals: 2, finding: undefined });
   });
 
-  void t.test(`${name}: an append that arrives before the next holder's first is kept, and the next goes on behind it`, async (t) => {
-    const open = await openAll(t);
-    const [late, beatenOn] = [holding(await open()), holding(await open())];
-    const { plain, frozen, takeOver, wake, send } = await world(t, open, late.store);
-    const stale = frozen.seal();
-    await late.arrived;
-    const next = await takeOver(beatenOn.store);
-    const beaten = next.seal();
-    await beatenOn.arrived;
-    late.release();
-    t.equal(await stale, 1);
-    beatenOn.release();
-    await t.rejects(beaten, WrongExpectedRevision, 'who loaded before it decides anew');
-    await wake();
-    await send();
-    t.equal(await next.seal(), 1);
-    t.same(await fencesOf(plain), [frozen.held.fence, next.held.fence]);
-    t.match(await verifyLog(plain, undefined), { seals: 2, finding: undefined });
-  });
+  void t.test(
+    `${name}: an append that arrives before the next holder's first is kept, and the next goes on behind it`,
+    async (t) => {
+      const open = await openAll(t);
+      const [late, beatenOn] = [holding(await open()), holding(await open())];
+      const { plain, frozen, takeOver, wake, send } = await world(t, open, late.store);
+      const stale = frozen.seal();
+      await late.arrived;
+      const next = await takeOver(beatenOn.store);
+      const beaten = next.seal();
+      await beatenOn.arrived;
+      late.release();
+      t.equal(await stale, 1);
+      beatenOn.release();
+      await t.rejects(beaten, WrongExpectedRevision, 'who loaded before it decides anew');
+      await wake();
+      await send();
+      t.equal(await next.seal(), 1);
+      t.same(await fencesOf(plain), [frozen.held.fence, next.held.fence]);
+      t.match(await verifyLog(plain, undefined), { seals: 2, finding: undefined });
+    },
+  );
 }
 
-void t.test('EventStoreDB: an append that the network holds back while its lease ends is settled as refused', async (t) => {
-  const { url } = await standIn(t);
-  const [, host = '', port = ''] = /\/\/([^:/]+):(\d+)/.exec(url) ?? [];
-  const relay = await openTcpRelay({ host, port: Number(port) });
-  t.teardown(relay.close);
-  const open = (at: string): Promise<EventStore> =>
-    openEventStoreDb({ url: at, clock: systemClock(), logger: memoryLog(), times: { appendMs: 60_000 } });
-  const late = holding(await open(url.replace(`:${port}`, `:${relay.port}`)));
-  const { plain, frozen, takeOver, wake } = await world(t, () => open(url), late.store);
-  const stale = frozen.seal();
-  await late.arrived;
-  relay.hold('requests');
-  late.release();
-  const next = await takeOver(await open(url));
-  t.equal(await next.seal(), 1);
-  relay.release();
-  await t.rejects(stale, WrongExpectedRevision);
-  await wake();
-  t.same(await fencesOf(plain), [next.held.fence]);
-});
+void t.test(
+  'EventStoreDB: an append that the network holds back while its lease ends is settled as refused',
+  async (t) => {
+    const { url } = await standIn(t);
+    const [, host = '', port = ''] = /\/\/([^:/]+):(\d+)/.exec(url) ?? [];
+    const relay = await openTcpRelay({ host, port: Number(port) });
+    t.teardown(relay.close);
+    const open = (at: string): Promise<EventStore> =>
+      openEventStoreDb({ url: at, clock: systemClock(), logger: memoryLog(), times: { appendMs: 60_000 } });
+    const late = holding(await open(url.replace(`:${port}`, `:${relay.port}`)));
+    const { plain, frozen, takeOver, wake } = await world(t, () => open(url), late.store);
+    const stale = frozen.seal();
+    await late.arrived;
+    relay.hold('requests');
+    late.release();
+    const next = await takeOver(await open(url));
+    t.equal(await next.seal(), 1);
+    relay.release();
+    await t.rejects(stale, WrongExpectedRevision);
+    await wake();
+    t.same(await fencesOf(plain), [next.held.fence]);
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * Attacks that are tests of every run too: databases with damaged pages and read models, edits of the log by who has the data directory, a log
- * that is away, events of a newer program, and readers of the output that go away.
+ * Attacks that are tests of every run too: databases with damaged pages and read models, edits of the log by who has
+ * the data directory, a log that is away, events of a newer program, and readers of the output that go away.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

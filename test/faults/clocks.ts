@@ -1,4 +1,7 @@
-/** Clocks that are set back and forward under a running service: what is accepted is delivered once, and a step back holds nothing up. */
+/**
+ * Clocks that are set back and forward under a running service: what is accepted is delivered once, and a step back
+ * holds nothing up.
+ */
 import { seededRandom } from '../support/random.js';
 import { HOUR_MS } from '../../src/domain/core/time.js';
 import type { FaultReport, ProgramOptions } from './report.js';
@@ -23,7 +26,8 @@ export const clocksTest = async ({ rounds, seed, print }: ProgramOptions): Promi
     clock.shift(isBack ? -stepMs : stepMs);
     counts[isBack ? 'steps back' : 'steps forward'] += 1;
     const before = ids.length;
-    for (let mail = 0; mail < MAILS; mail += 1) ids.push((await service.sendUntilAccepted(`round ${round}, mail ${mail}`)).id);
+    for (let mail = 0; mail < MAILS; mail += 1)
+      ids.push((await service.sendUntilAccepted(`round ${round}, mail ${mail}`)).id);
     let open = ids.slice(before);
     for (let passedMs = 0; open.length > 0 && passedMs < SENT_WITHIN_MS; passedMs += STEP_MS) {
       await clock.advance(STEP_MS);
@@ -32,7 +36,8 @@ export const clocksTest = async ({ rounds, seed, print }: ProgramOptions): Promi
     }
     faults.push(
       ...open.map(
-        (id) => `round ${round}: ${id} is not sent ${SENT_WITHIN_MS / 60_000} minutes after a step of ${isBack ? '-' : ''}${stepMs} ms`,
+        (id) =>
+          `round ${round}: ${id} is not sent ${SENT_WITHIN_MS / 60_000} minutes after a step of ${isBack ? '-' : ''}${stepMs} ms`,
       ),
     );
     if (round % 10 === 0) print(`  round ${round}: ${ids.length} mails, ${faults.length} faults`);

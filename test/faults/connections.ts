@@ -1,6 +1,7 @@
 /**
- * Clients that take and do not give: thousands of connections that say nothing, and pipelined requests whose answers nobody reads. Others
- * are answered meanwhile, the memory of the service stays in its bounds, and those who do not read are ended.
+ * Clients that take and do not give: thousands of connections that say nothing, and pipelined requests whose answers
+ * nobody reads. Others are answered meanwhile, the memory of the service stays in its bounds, and those who do not read
+ * are ended.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -57,22 +58,35 @@ const attack = async (port: number, localAddress: string, count: number, bytes: 
     if (bytes !== '') socket.write(bytes);
     return socket;
   });
-  await Promise.all(sockets.map((socket) => (socket.closed ? undefined : Promise.race([once(socket, 'connect'), once(socket, 'close')]))));
+  await Promise.all(
+    sockets.map((socket) =>
+      socket.closed ? undefined : Promise.race([once(socket, 'connect'), once(socket, 'close')]),
+    ),
+  );
   return sockets;
 };
 
-/** Asks for a sign of life from an address that attacks nobody. Out: the CPU that the service spent until then; undefined where it was not answered. */
+/**
+ * Asks for a sign of life from an address that attacks nobody. Out: the CPU that the service spent until then;
+ * undefined where it was not answered.
+ */
 const signOfLife = ({ port, pid }: Target): Promise<number | undefined> =>
   new Promise((resolve) => {
     const from = cpuMs(pid);
-    const asked = request({ port, host: '127.0.0.1', localAddress: OTHER, path: '/health/live', agent: false }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode === 200 ? cpuMs(pid) - from : undefined));
-    });
+    const asked = request(
+      { port, host: '127.0.0.1', localAddress: OTHER, path: '/health/live', agent: false },
+      (response) => {
+        response.resume().on('end', () => resolve(response.statusCode === 200 ? cpuMs(pid) - from : undefined));
+      },
+    );
     asked.on('error', () => resolve(undefined));
     asked.end();
   });
 
-/** How many connections of these addresses the service has (proc_net_tcp(5)); by it a client that reads nothing knows that it was ended. */
+/**
+ * How many connections of these addresses the service has (proc_net_tcp(5)); by it a client that reads nothing knows
+ * that it was ended.
+ */
 const openAt = (port: number): number =>
   readFileSync('/proc/net/tcp', 'utf8')
     .split('\n')
@@ -95,7 +109,9 @@ const attackOnce = async (target: Target, options: Required<ConnectionsOptions>)
   try {
     sockets.push(...(await attack(port, '127.0.0.11', idle, '')));
     await probe('beside idle connections');
-    const bytes = LARGE_ANSWERS.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(pipelined / LARGE_ANSWERS.length)).join('');
+    const bytes = LARGE_ANSWERS.map((path) =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(pipelined / LARGE_ANSWERS.length),
+    ).join('');
     for (let address = 1; address <= addresses; address += 1) {
       sockets.push(...(await attack(port, `127.0.0.${20 + address}`, unread, bytes)));
       await probe('beside answers that nobody reads');
@@ -115,7 +131,9 @@ const attackOnce = async (target: Target, options: Required<ConnectionsOptions>)
     for (const socket of sockets) socket.destroy();
   }
   if (most.ms > CPU_BEFORE_ANSWER_MAX_MS)
-    faults.push(`the service spent ${most.ms} ms of CPU before it answered another address, ${CPU_BEFORE_ANSWER_MAX_MS} are allowed`);
+    faults.push(
+      `the service spent ${most.ms} ms of CPU before it answered another address, ${CPU_BEFORE_ANSWER_MAX_MS} are allowed`,
+    );
   options.print(`  most CPU before another address was answered: ${most.ms} ms; ${faults.length} faults`);
   return faults;
 };
@@ -133,9 +151,11 @@ export const connectionsTest = async (given: ConnectionsOptions): Promise<FaultR
     const port = Number(new URL(await server.listening).port);
     const restBytes = peakBytes(server.pid, 'VmRSS');
     const faults: string[] = [];
-    for (let round = 1; round <= options.rounds; round += 1) faults.push(...(await attackOnce({ port, pid: server.pid }, options)));
+    for (let round = 1; round <= options.rounds; round += 1)
+      faults.push(...(await attackOnce({ port, pid: server.pid }, options)));
     const growthMb = Math.round((peakBytes(server.pid, 'VmHWM') - restBytes) / MB);
-    if (growthMb > GROWTH_MAX_MB) faults.push(`the memory of the service grew by ${growthMb} MB, ${GROWTH_MAX_MB} are allowed`);
+    if (growthMb > GROWTH_MAX_MB)
+      faults.push(`the memory of the service grew by ${growthMb} MB, ${GROWTH_MAX_MB} are allowed`);
     const { code } = await server.end('SIGTERM');
     if (code !== 0) faults.push(`the stop ended with ${code}`);
     return {

@@ -1,4 +1,7 @@
-/** A disk that is full at times, and one that says so although it has written: what is accepted is delivered once, and the log holds together. */
+/**
+ * A disk that is full at times, and one that says so although it has written: what is accepted is delivered once, and
+ * the log holds together.
+ */
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { seededRandom, type Random } from '../support/random.js';
 import type { FaultReport, ProgramOptions } from './report.js';
@@ -9,7 +12,9 @@ type Disk = { isFaulty: boolean; refused: number; lost: number };
 const full = (): Error => Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
 const failedSync = (): Error => Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
 
-/** Half of the faults come before anything is written, half after all of it is: a sync that failed tells nobody which. */
+/**
+ * Half of the faults come before anything is written, half after all of it is: a sync that failed tells nobody which.
+ */
 const faulty =
   (disk: Disk, random: Random) =>
   (store: EventStore): EventStore => ({
@@ -30,7 +35,10 @@ const faulty =
 const MAILS = 10;
 const STEP_MS = 1_000;
 
-/** Each round: mails are sent while the disk is faulty, time passes with it, and then all that was accepted comes to its end. */
+/**
+ * Each round: mails are sent while the disk is faulty, time passes with it, and then all that was accepted comes to its
+ * end.
+ */
 export const diskTest = async ({ rounds, seed, print }: ProgramOptions): Promise<FaultReport> => {
   const random = seededRandom(seed);
   const disk: Disk = { isFaulty: false, refused: 0, lost: 0 };
@@ -52,7 +60,9 @@ export const diskTest = async ({ rounds, seed, print }: ProgramOptions): Promise
     mails += ids.length;
     faults.push(...records.filter(({ status }) => status !== 'sent').map(({ id, status }) => `${id} is ${status}`));
     faults.push(...judgeDeliveries(records, service.sink));
-    print(`  round ${round}: ${mails} mails, ${disk.refused} appends refused, ${disk.lost} whose answer was lost, ${faults.length} faults`);
+    print(
+      `  round ${round}: ${mails} mails, ${disk.refused} appends refused, ${disk.lost} whose answer was lost, ${faults.length} faults`,
+    );
   }
   const counts = { mails, calls, 'appends refused': disk.refused, 'appends whose answer was lost': disk.lost };
   return { counts, faults: [...faults, ...(await service.end())] };

@@ -5,7 +5,12 @@ import type { Member, RoleName } from './distributed-processes.js';
 import type { Part, PartName, Servers } from './distributed-servers.js';
 
 /** How long each lasts. */
-export type FaultTimes = Readonly<{ serverFrozenMs: number; processFrozenMs: number; networkMs: number; clockMs: number }>;
+export type FaultTimes = Readonly<{
+  serverFrozenMs: number;
+  processFrozenMs: number;
+  networkMs: number;
+  clockMs: number;
+}>;
 
 export type FaultContext = Readonly<{
   members: readonly Member[];
@@ -15,7 +20,10 @@ export type FaultContext = Readonly<{
   count: (what: string, by?: number) => void;
 }>;
 
-/** `delivers`: after it attempts of one worker, or of all, may have been cut off. `lateMs`: how much later than else mails may come. */
+/**
+ * `delivers`: after it attempts of one worker, or of all, may have been cut off. `lateMs`: how much later than else
+ * mails may come.
+ */
 export type Fault = Readonly<{
   name: string;
   cutsOff: 'none' | 'one' | 'all';
@@ -107,7 +115,8 @@ const roughNetwork = (name: PartName): Fault => ({
 const roughNetworks: Fault = {
   name: 'all connections cut and slowed',
   cutsOff: 'all',
-  run: async (context) => void (await Promise.all(Object.values(context.servers.parts).map((part) => trouble(part, context)))),
+  run: async (context) =>
+    void (await Promise.all(Object.values(context.servers.parts).map((part) => trouble(part, context)))),
 };
 
 const freezeProcess = (role: RoleName): Fault => ({

@@ -5,7 +5,12 @@ import { openLogger } from '../../src/adapters/logger/pino.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 
 /** `cutOff`: how many attempts of each worker ended without an outcome, and were followed by another. */
-export type EmailInLog = { readonly messageId: string; worker: string | undefined; isFinished: boolean; readonly cutOff: string[] };
+export type EmailInLog = {
+  readonly messageId: string;
+  worker: string | undefined;
+  isFinished: boolean;
+  readonly cutOff: string[];
+};
 
 export type DistributedLog = Readonly<{
   events: number;
@@ -66,8 +71,8 @@ export type Taken = ReadonlyMap<string, number>;
 export type Verdict = Readonly<{ faults: readonly string[]; doubles: number; cutOff: number; workersCutOff: number }>;
 
 /**
- * Accepted = in the log = delivered; twice only what a worker had under way when it was cut off, and no more workers were than `cutsMax`,
- * none with more attempts than it has `connections`.
+ * Accepted = in the log = delivered; twice only what a worker had under way when it was cut off, and no more workers
+ * were than `cutsMax`, none with more attempts than it has `connections`.
  */
 export const judgeLog = (
   log: DistributedLog,
@@ -95,9 +100,11 @@ export const judgeLog = (
     if (copies > 1 + email.cutOff.length)
       faults.push(`email ${id} arrived ${copies} times, and ${email.cutOff.length} of its attempts were cut off`);
   }
-  for (const messageId of taken.keys()) if (!known.has(messageId)) faults.push(`a mail arrived that is not in the log: ${messageId}`);
+  for (const messageId of taken.keys())
+    if (!known.has(messageId)) faults.push(`a mail arrived that is not in the log: ${messageId}`);
   for (const [worker, count] of ofWorker)
-    if (count > connections) faults.push(`worker ${worker} had ${count} attempts cut off, on ${connections} connections`);
+    if (count > connections)
+      faults.push(`worker ${worker} had ${count} attempts cut off, on ${connections} connections`);
   if (ofWorker.size > cutsMax)
     faults.push(`attempts of ${ofWorker.size} workers were cut off, but only ${cutsMax} could have been by the faults`);
   return { faults, doubles, cutOff, workersCutOff: ofWorker.size };

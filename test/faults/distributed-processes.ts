@@ -1,4 +1,7 @@
-/** The processes of the service on several machines, as it seems: each with a directory of its own, started and ended by hand. */
+/**
+ * The processes of the service on several machines, as it seems: each with a directory of its own, started and ended by
+ * hand.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer, type ServerProcess, type Settings } from '../support/server-process.js';
@@ -48,7 +51,10 @@ export const makeMember = ({ roles, index, directory, settings, fault }: MemberO
   const keepOutput = ({ output }: ServerProcess, stderr: string): void =>
     writeFileSync(join(directory, `${name}.${starts}.log`), `${output()}\n${stderr}`);
 
-  /** Out: whether it runs; a process that finds a server away ends, and is to be started again, as what supervises it would. */
+  /**
+   * Out: whether it runs; a process that finds a server away ends, and is to be started again, as what supervises it
+   * would.
+   */
   const startOnce = async (clockShiftMs?: number): Promise<boolean> => {
     starts += 1;
     const shift = clockShiftMs === undefined ? {} : { CLOCK_SHIFT_MS: String(clockShiftMs) };
@@ -63,7 +69,11 @@ export const makeMember = ({ roles, index, directory, settings, fault }: MemberO
       if (!isRunning && SERVER_AWAY.test(stderr)) return;
       fault(`${name} ended by itself (${code ?? signal}), start ${starts}: ${stderr.slice(-500)}`);
     });
-    const runs = eventually(`${name} runs`, () => begun.output().includes('sealpost is running') || server !== begun, STARTS_WITHIN_MS);
+    const runs = eventually(
+      `${name} runs`,
+      () => begun.output().includes('sealpost is running') || server !== begun,
+      STARTS_WITHIN_MS,
+    );
     await Promise.race([runs, ended]);
     isRunning = server === begun;
     if (isRunning && roles === 'http') base = await begun.listening;

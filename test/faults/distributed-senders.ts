@@ -28,8 +28,12 @@ export type SendersOptions = Readonly<{
 
 const ANSWER_WITHIN_MS = 30_000;
 const REPEAT_AFTER_MS = 200;
-/** A call may be refused while a server is away, and while many are under way; its outcome may be open where a server goes away as it writes. */
-const mayBe = (status: number, text: string): boolean => [429, 503].includes(status) || text.includes('"OUTCOME_UNKNOWN"');
+/**
+ * A call may be refused while a server is away, and while many are under way; its outcome may be open where a server
+ * goes away as it writes.
+ */
+const mayBe = (status: number, text: string): boolean =>
+  [429, 503].includes(status) || text.includes('"OUTCOME_UNKNOWN"');
 
 export const startSenders = ({ senders, pauseMs, seed, apiKey, bases }: SendersOptions): Senders => {
   const accepted = new Map<string, AcceptedSend>();
@@ -60,7 +64,9 @@ export const startSenders = ({ senders, pauseMs, seed, apiKey, bases }: SendersO
   };
 
   const sendOne = async (random: Random, key: string): Promise<void> => {
-    const body = JSON.stringify(sendBody({ to: [{ email: `${key}@example.com` }], priority: random.pick(['high', 'normal', 'low']) }));
+    const body = JSON.stringify(
+      sendBody({ to: [{ email: `${key}@example.com` }], priority: random.pick(['high', 'normal', 'low']) }),
+    );
     for (let tries = 1; ; tries += 1) {
       if (tries > 1) counts.repeated += 1;
       const text = await call(random, key, body);

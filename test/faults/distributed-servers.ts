@@ -1,4 +1,7 @@
-/** The servers of the distributed engine, each behind a relay that can cut and slow its connections. All are real but EventStoreDB, for which the stand-in takes its place. */
+/**
+ * The servers of the distributed engine, each behind a relay that can cut and slow its connections. All are real but
+ * EventStoreDB, for which the stand-in takes its place.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +28,8 @@ export type Servers = Readonly<{
 const PREFIX = 'faults';
 
 /** Those that cannot be started here. */
-export const missingServers = (): readonly PartName[] => names.filter((name) => name !== 'eventstore' && !canStart(name));
+export const missingServers = (): readonly PartName[] =>
+  names.filter((name) => name !== 'eventstore' && !canStart(name));
 
 export const openServers = async (): Promise<Servers> => {
   const closing: (() => void | Promise<void>)[] = [];

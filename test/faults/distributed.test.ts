@@ -15,7 +15,8 @@ await t.test('a killed process and a wiped NATS lose nothing', { timeout: 900_00
     faults: ['kill -9 of process 1', 'the data of nats wiped'].flatMap(faultNamed),
   });
   t.same(faults, []);
-  if (counts['emails answered 201'] === undefined) return void t.pass('needs servers', { skip: 'no NATS, Redis and MongoDB to start' });
+  if (counts['emails answered 201'] === undefined)
+    return void t.pass('needs servers', { skip: 'no NATS, Redis and MongoDB to start' });
   t.match(counts, { 'kills of process': 1, 'wipes of nats': 1 });
   t.ok(counts['emails answered 201'] > 10, 'emails were accepted all along');
 });

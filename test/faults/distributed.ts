@@ -1,6 +1,6 @@
 /**
- * The distributed engine under faults: two processes of each role on servers, a steady load of sends, and after each fault everything that
- * was answered 201 must arrive; at the end the log, the read models and the leases are judged.
+ * The distributed engine under faults: two processes of each role on servers, a steady load of sends, and after each
+ * fault everything that was answered 201 must arrive; at the end the log, the read models and the leases are judged.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -109,7 +109,9 @@ const begin = async (
   const settings = { ...settingsOf(sink), ...servers.throughRelays };
   const fault = (text: string): void => void faults.push(text);
   const indexOf = (at: number): number => roles.slice(0, at + 1).filter((other) => other === roles[at]).length;
-  const members = roles.map((ofOne, at) => makeMember({ roles: ofOne, index: indexOf(at), directory, settings, fault }));
+  const members = roles.map((ofOne, at) =>
+    makeMember({ roles: ofOne, index: indexOf(at), directory, settings, fault }),
+  );
   process.once('exit', () => {
     for (const member of members) void member.end('SIGKILL');
   });
@@ -170,10 +172,17 @@ const runAll = async (options: DistributedOptions, run: Run, random: FaultContex
   return { counts: { ...Object.fromEntries(counts), ...judged, seconds }, faults: [...faults, ...run.senders.faults] };
 };
 
-const doOne = async ({ print, verifiesEach = true }: DistributedOptions, run: Run, context: FaultContext, fault: Fault): Promise<void> => {
-  run.cuts.max += { none: 0, one: 1, all: run.members.filter(({ roles }) => roles !== 'http' && roles !== 'project').length }[
-    fault.cutsOff
-  ];
+const doOne = async (
+  { print, verifiesEach = true }: DistributedOptions,
+  run: Run,
+  context: FaultContext,
+  fault: Fault,
+): Promise<void> => {
+  run.cuts.max += {
+    none: 0,
+    one: 1,
+    all: run.members.filter(({ roles }) => roles !== 'http' && roles !== 'project').length,
+  }[fault.cutsOff];
   const before = run.faults.length;
   const accepted = run.senders.accepted.size;
   await eventually('the load runs before the fault', () => run.senders.accepted.size >= accepted + LOAD_BEFORE_FAULT);
@@ -189,7 +198,8 @@ const doOne = async ({ print, verifiesEach = true }: DistributedOptions, run: Ru
 
 const takenBy = (sink: SmtpScriptServer): Taken => {
   const taken = new Map<string, number>();
-  for (const { accepted, messageId } of sink.received) if (accepted) taken.set(`<${messageId}>`, (taken.get(`<${messageId}>`) ?? 0) + 1);
+  for (const { accepted, messageId } of sink.received)
+    if (accepted) taken.set(`<${messageId}>`, (taken.get(`<${messageId}>`) ?? 0) + 1);
   return taken;
 };
 
@@ -207,11 +217,16 @@ const whenDelivered = async ({ senders, sink, faults }: Run, when: string, withi
   try {
     await eventually('all have come', look, withinMs);
   } catch {
-    faults.push(`${due.size} emails have not come ${Math.round(withinMs / 1_000)} s ${when}: ${[...due.values()].slice(0, 5).join(', ')}`);
+    faults.push(
+      `${due.size} emails have not come ${Math.round(withinMs / 1_000)} s ${when}: ${[...due.values()].slice(0, 5).join(', ')}`,
+    );
   }
 };
 
-/** What the relay has taken is in the log a moment later, on a busy machine many moments; what never comes is found by the judgement. */
+/**
+ * What the relay has taken is in the log a moment later, on a busy machine many moments; what never comes is found by
+ * the judgement.
+ */
 const whenRecorded = async ({ servers }: Run): Promise<void> => {
   const url = servers.direct['SEALPOST_EVENT_STORE_URL']!;
   const isRecorded = async (): Promise<boolean> =>

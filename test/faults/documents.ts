@@ -24,7 +24,13 @@ const SLACK_MS = 50;
 const inputOf = (teamId: TeamId, cacheKey: string, component: unknown, variables: JsonObject = {}): DocumentInput => {
   const definitions = [{ name: 'rows', type: 'array' }];
   const template = attachmentOf([component], { variables: definitions, schema: { outputFormats: ['pdf'] } });
-  return { teamId, cacheKey, content: checkAttachmentTemplate(template, defaultLimits).content, variables, environment };
+  return {
+    teamId,
+    cacheKey,
+    content: checkAttachmentTemplate(template, defaultLimits).content,
+    variables,
+    environment,
+  };
 };
 
 const small = inputOf(teamB, 'small', { id: 'line', type: 'rich-text', content: '<p>One line</p>' });
@@ -33,7 +39,9 @@ const heavy = inputOf(
   teamA,
   'heavy',
   { id: 'table', type: 'table', props: { dataSource: 'rows', columns } },
-  { rows: Array.from({ length: HEAVY_ROWS }, (_, at) => ({ a: `row ${at}`, b: 'text in bold', c: 'some more of it' })) },
+  {
+    rows: Array.from({ length: HEAVY_ROWS }, (_, at) => ({ a: `row ${at}`, b: 'text in bold', c: 'some more of it' })),
+  },
 );
 
 const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };
@@ -55,7 +63,12 @@ const medianMs = async (generator: Generator): Promise<number> => {
 
 /** Each round: a small document alone, then beside the heavy ones. */
 export const documentsTest = async ({ rounds, print }: ProgramOptions): Promise<FaultReport> => {
-  const generator = openGenerator({ limits: defaultLimits, clock: systemClock(), logger: openLogger({ level: 'silent' }), cores: 2 });
+  const generator = openGenerator({
+    limits: defaultLimits,
+    clock: systemClock(),
+    logger: openLogger({ level: 'silent' }),
+    cores: 2,
+  });
   const faults: string[] = [];
   const counts = { 'small documents': 0, 'heavy documents': 0, 'alone at most, ms': 0, 'beside at most, ms': 0 };
   try {
@@ -71,7 +84,9 @@ export const documentsTest = async ({ rounds, print }: ProgramOptions): Promise<
       counts['alone at most, ms'] = Math.max(counts['alone at most, ms'], Math.round(aloneMs));
       counts['beside at most, ms'] = Math.max(counts['beside at most, ms'], Math.round(besideMs));
       if (besideMs > TIMES_MAX * aloneMs + SLACK_MS)
-        faults.push(`round ${round}: a small document takes ${besideMs.toFixed(0)} ms beside heavy ones, ${aloneMs.toFixed(0)} ms alone`);
+        faults.push(
+          `round ${round}: a small document takes ${besideMs.toFixed(0)} ms beside heavy ones, ${aloneMs.toFixed(0)} ms alone`,
+        );
       print(`  round ${round}: ${aloneMs.toFixed(0)} ms alone, ${besideMs.toFixed(0)} ms beside`);
     }
   } finally {

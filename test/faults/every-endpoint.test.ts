@@ -1,6 +1,7 @@
 /**
- * Values of hostile sizes at every endpoint of the API description, in process: each is answered by what the contract knows, within a
- * bounded answer, and never as a fault of ours. What they cost in time and memory is measured by `npm run test:faults`.
+ * Values of hostile sizes at every endpoint of the API description, in process: each is answered by what the contract
+ * knows, within a bounded answer, and never as a fault of ours. What they cost in time and memory is measured by `npm
+ * run test:faults`.
  */
 import t, { type Test } from 'tap';
 import { openApiDocument } from '../../src/http/server/openapi/reference.js';
@@ -35,7 +36,8 @@ const call: Call = async ({ method, path, headers, body }) => {
   return { status: response.statusCode, body: isJson ? response.json() : {}, chars: response.body.length };
 };
 
-const isClear = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500) || status === 503;
+const isClear = (status: number): boolean =>
+  (status >= 200 && status < 300) || (status >= 400 && status < 500) || status === 503;
 
 const judge = async (t: Test, request: HostileRequest): Promise<number> => {
   const answer = await call(request);
@@ -43,7 +45,8 @@ const judge = async (t: Test, request: HostileRequest): Promise<number> => {
   if (!isClear(answer.status)) faults.push(`answered ${answer.status}`);
   if (answer.status >= 400 && typeof answer.body['code'] !== 'string') faults.push('no code');
   if ((answer.chars ?? 0) > ANSWER_CHARS_MAX) faults.push(`an answer of ${answer.chars} characters`);
-  for (const status of await followed(call, request, answer)) if (!isClear(status)) faults.push(`what followed was answered ${status}`);
+  for (const status of await followed(call, request, answer))
+    if (!isClear(status)) faults.push(`what followed was answered ${status}`);
   if (faults.length > 0) t.fail(request.name, { faults });
   return answer.status;
 };

@@ -1,6 +1,6 @@
 /**
- * A real server whose files may not grow, at random bounds, as on a full disk (setrlimit(2), RLIMIT_FSIZE): calls are refused, nothing is
- * half written, and the same calls go through when there is room again.
+ * A real server whose files may not grow, at random bounds, as on a full disk (setrlimit(2), RLIMIT_FSIZE): calls are
+ * refused, nothing is half written, and the same calls go through when there is room again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -27,7 +27,12 @@ type Run = Readonly<{
   random: Random;
   send: (key: string) => Promise<Readonly<{ status: number; messageId: string | undefined }>>;
   faults: string[];
-  counts: { 'bounds of file sizes': number; 'calls refused': number; 'calls accepted while bounded': number; mails: number };
+  counts: {
+    'bounds of file sizes': number;
+    'calls refused': number;
+    'calls accepted while bounded': number;
+    mails: number;
+  };
 }>;
 
 const limitFileSize = (pid: number, sizeBytes: number | 'unlimited'): void =>
@@ -36,7 +41,11 @@ const limitFileSize = (pid: number, sizeBytes: number | 'unlimited'): void =>
 const begin = async (seed: number): Promise<Run> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-full-'));
   const sink = await openSmtpScript();
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent' };
+  const settings = {
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_LOG_LEVEL: 'silent',
+  };
   const server = startServer(settings);
   const base = await server.listening;
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${await server.firstKey()}` };
@@ -67,7 +76,10 @@ const begin = async (seed: number): Promise<Run> => {
 };
 
 /** Sends under a bound, then again without one; what was answered before must be answered the same. */
-const oneRound = async ({ dataDir, server, random, send, faults, counts }: Run, round: number): Promise<readonly string[]> => {
+const oneRound = async (
+  { dataDir, server, random, send, faults, counts }: Run,
+  round: number,
+): Promise<readonly string[]> => {
   const largest = Math.max(
     ...readdirSync(dataDir)
       .filter((file) => /\.db(?:-wal)?$/.test(file))
@@ -88,7 +100,8 @@ const oneRound = async ({ dataDir, server, random, send, faults, counts }: Run, 
   for (const key of keys) {
     const { status, messageId } = await send(key);
     if (status !== 201 || messageId === undefined) faults.push(`${key}: answered ${status} when there was room again`);
-    else if (first.has(key) && first.get(key) !== messageId) faults.push(`${key}: is another mail when it is sent again`);
+    else if (first.has(key) && first.get(key) !== messageId)
+      faults.push(`${key}: is another mail when it is sent again`);
     else accepted.push(messageId);
   }
   counts.mails += accepted.length;
@@ -104,14 +117,21 @@ export const fullDiskTest = async ({ rounds, seed, print }: ProgramOptions): Pro
     const accepted: string[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       accepted.push(...(await oneRound(run, round)));
-      if (round % 10 === 0) print(`  bound ${round}: ${counts['calls refused']} calls refused, ${faults.length} faults`);
+      if (round % 10 === 0)
+        print(`  bound ${round}: ${counts['calls refused']} calls refused, ${faults.length} faults`);
     }
-    const copies = (messageId: string): number => sink.accepted().filter((mail) => `<${mail.messageId}>` === messageId).length;
-    await eventually('every accepted mail has come', () => accepted.every((messageId) => copies(messageId) > 0), DELIVERED_WITHIN_MS);
+    const copies = (messageId: string): number =>
+      sink.accepted().filter((mail) => `<${mail.messageId}>` === messageId).length;
+    await eventually(
+      'every accepted mail has come',
+      () => accepted.every((messageId) => copies(messageId) > 0),
+      DELIVERED_WITHIN_MS,
+    );
     const { code } = await server.end('SIGTERM');
     if (code !== 0) faults.push(`the stop ended with ${code}`);
     // A mail whose outcome could not be recorded is not sent again by the same process.
-    for (const messageId of accepted) if (copies(messageId) > 1) faults.push(`${messageId} came ${copies(messageId)} times`);
+    for (const messageId of accepted)
+      if (copies(messageId) > 1) faults.push(`${messageId} came ${copies(messageId)} times`);
     if (sink.accepted().length > accepted.length)
       faults.push(`${sink.accepted().length - accepted.length} mails came that nobody was promised`);
     const verified = await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir });

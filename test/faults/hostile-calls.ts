@@ -20,7 +20,11 @@ const settled = (call: Call, id: string): Promise<unknown> =>
   });
 
 /** What follows an answer that took the input in: the delivery, or the preview of what was saved. */
-export const followed = async (call: Call, { method, path }: HostileRequest, { status, body }: Answer): Promise<readonly number[]> => {
+export const followed = async (
+  call: Call,
+  { method, path }: HostileRequest,
+  { status, body }: Answer,
+): Promise<readonly number[]> => {
   const { id } = body;
   if (status !== 201 || typeof id !== 'string' || method !== 'POST') return [];
   if (path.startsWith('/api/emails/send') && body['status'] === 'queued') await settled(call, id);
@@ -28,7 +32,11 @@ export const followed = async (call: Call, { method, path }: HostileRequest, { s
   const own = `${path.replace('/import', '')}/${id}`;
   const preview =
     path === '/api/templates'
-      ? { method: 'POST', path: `${own}/preview`, ...bodyOf({ variables: { ...sinkVariables, s: '<'.repeat(20_000) } }) }
+      ? {
+          method: 'POST',
+          path: `${own}/preview`,
+          ...bodyOf({ variables: { ...sinkVariables, s: '<'.repeat(20_000) } }),
+        }
       : { method: 'GET', path: `${own}/preview?version=draft`, headers: {}, body: undefined };
   const { status: shown } = await call(preview);
   await call({ method: 'DELETE', path: own, headers: {}, body: undefined });

@@ -1,6 +1,6 @@
 /**
- * Requests of hostile sizes for every endpoint of an API description: large, deep, wide, repeated and unclosed values at every place of
- * its bodies, queries, paths and headers. An endpoint that is new is among them by itself.
+ * Requests of hostile sizes for every endpoint of an API description: large, deep, wide, repeated and unclosed values
+ * at every place of its bodies, queries, paths and headers. An endpoint that is new is among them by itself.
  */
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { isJsonObject } from '../../src/domain/core/json.js';
@@ -33,7 +33,8 @@ const NAMES_READ_AT_ALL = 98_000;
 
 const wide = (name: string, unit: string, membersMax = READ_AT_ALL): Fragment => ({
   name,
-  text: (sizeBytes) => `[${Array.from({ length: members(sizeBytes, unit.length + 1, membersMax) }, () => unit).join(',')}]`,
+  text: (sizeBytes) =>
+    `[${Array.from({ length: members(sizeBytes, unit.length + 1, membersMax) }, () => unit).join(',')}]`,
 });
 
 const object = (name: string, member: (at: number) => string, membersMax = NAMES_READ_AT_ALL): Fragment => ({
@@ -92,7 +93,10 @@ export const fragments: readonly Fragment[] = [
   wide('an array of objects', '{}', READ_AT_ALL / 2),
   wide('an array of arrays', '[[]]', READ_AT_ALL / 3),
   wide('an array beyond what is read', '1', Infinity),
-  { name: 'what stood there, repeated', text: (sizeBytes, original) => wide('', original, Infinity).text(sizeBytes, original) },
+  {
+    name: 'what stood there, repeated',
+    text: (sizeBytes, original) => wide('', original, Infinity).text(sizeBytes, original),
+  },
   {
     name: 'what stood there, repeated up to what is read',
     text: (sizeBytes, original) => wide('', original, READ_AT_ALL / membersIn(original)).text(sizeBytes, original),
@@ -120,7 +124,9 @@ const MARK = '\u0000place\u0000';
 const MARKED = JSON.stringify(MARK);
 
 /** In: a body. Out: for each place in it the text before, what stands there, and the text behind. */
-const placesOf = (body: Json): readonly Readonly<{ path: string; before: string; original: string; after: string }>[] => {
+const placesOf = (
+  body: Json,
+): readonly Readonly<{ path: string; before: string; original: string; after: string }>[] => {
   const places: { path: string; before: string; original: string; after: string }[] = [];
   const visit = (value: Json, path: string, around: (inner: Json) => Json): void => {
     const [before = '', after = ''] = JSON.stringify(around(MARK)).split(MARKED);
@@ -131,7 +137,8 @@ const placesOf = (body: Json): readonly Readonly<{ path: string; before: string;
       );
     } else if (isJsonObject(value)) {
       for (const [name, member] of Object.entries(value)) {
-        if (member !== undefined) visit(member, path === '' ? name : `${path}.${name}`, (inner) => around({ ...value, [name]: inner }));
+        if (member !== undefined)
+          visit(member, path === '' ? name : `${path}.${name}`, (inner) => around({ ...value, [name]: inner }));
       }
     }
   };
@@ -139,7 +146,13 @@ const placesOf = (body: Json): readonly Readonly<{ path: string; before: string;
   return places;
 };
 
-type Operation = Readonly<{ method: string; path: string; parameters: readonly JsonObject[]; bodies: readonly Json[]; uploads: boolean }>;
+type Operation = Readonly<{
+  method: string;
+  path: string;
+  parameters: readonly JsonObject[];
+  bodies: readonly Json[];
+  uploads: boolean;
+}>;
 
 const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -166,11 +179,16 @@ export const operationsOf = (document: JsonObject): readonly Operation[] => {
   );
 };
 
-/** The largest that a header may be, and that all of a URL may be, is far below that of a body; a little more is tried. */
+/**
+ * The largest that a header may be, and that all of a URL may be, is far below that of a body; a little more is tried.
+ */
 const URL_BYTES_MAX = 20_000;
 
 const short = (fragment: Fragment, sizeBytes: number): string =>
-  encodeURIComponent(fragment.text(Math.min(sizeBytes, URL_BYTES_MAX), '1')).slice(0, Math.min(sizeBytes, URL_BYTES_MAX));
+  encodeURIComponent(fragment.text(Math.min(sizeBytes, URL_BYTES_MAX), '1')).slice(
+    0,
+    Math.min(sizeBytes, URL_BYTES_MAX),
+  );
 
 export type HostileOptions = Readonly<{
   random: Random;
@@ -191,12 +209,19 @@ export const hostileRequest = (operation: Operation, fragment: Fragment, options
     const body = Buffer.from(`${before}${fragment.text(sizeBytes, original)}${after}`);
     return { ...base, name: named(`body ${place}`), headers: { 'content-type': 'application/json' }, body };
   }
-  const others = [...operation.parameters.map((parameter) => [String(parameter['in']), String(parameter['name'])] as const), ...everywhere];
+  const others = [
+    ...operation.parameters.map((parameter) => [String(parameter['in']), String(parameter['name'])] as const),
+    ...everywhere,
+  ];
   const [where, name] = random.pick(others);
   const value = short(fragment, sizeBytes);
   switch (where) {
     case 'path':
-      return { ...base, name: named('path'), path: operation.path.replace(/\{[a-z]+\}/i, value).replace(/\{[a-z]+\}/gi, '0') };
+      return {
+        ...base,
+        name: named('path'),
+        path: operation.path.replace(/\{[a-z]+\}/i, value).replace(/\{[a-z]+\}/gi, '0'),
+      };
     case 'query':
       return { ...base, name: named(`query ${name}`), path: `${path}?${name === '' ? value : `${name}=${value}`}` };
     case 'repeated query':
@@ -208,7 +233,8 @@ export const hostileRequest = (operation: Operation, fragment: Fragment, options
 
 /** Bodies beside those of the description: they reach more of the program. */
 const moreBodies = ({ path, method }: Operation): readonly Json[] => {
-  if (method === 'POST' && path === '/api/templates') return [{ name: 'Everything', ...kitchenSink() } as unknown as Json];
+  if (method === 'POST' && path === '/api/templates')
+    return [{ name: 'Everything', ...kitchenSink() } as unknown as Json];
   return path === '/api/emails/send'
     ? [{ templateId: 'order-confirmation', to: [{ email: 'a@example.com' }], variables: sinkVariables }]
     : [];

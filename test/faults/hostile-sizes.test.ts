@@ -1,4 +1,7 @@
-/** Inputs of hostile sizes over saving, preview, sending and names of attachments: what they cost is told in units of the budget, never in time. */
+/**
+ * Inputs of hostile sizes over saving, preview, sending and names of attachments: what they cost is told in units of
+ * the budget, never in time.
+ */
 import t, { type Test } from 'tap';
 import { escapeHtml } from '../../src/adapters/render/email/escape.js';
 import { writeDocument } from '../../src/adapters/render/email/document.js';
@@ -24,14 +27,24 @@ const never = new AbortController().signal;
 const MEGA = 1_000_000;
 const definitions = ['s', 'list'].map((name) => ({ name, type: name === 's' ? 'string' : 'array' }));
 
-type Template = Readonly<{ content?: string; subject?: string; variables?: readonly unknown[]; props?: Readonly<Record<string, unknown>> }>;
+type Template = Readonly<{
+  content?: string;
+  subject?: string;
+  variables?: readonly unknown[];
+  props?: Readonly<Record<string, unknown>>;
+}>;
 
 const world = async ({ content = 'x', subject = 'Hello', variables = definitions, props }: Template) => {
   const opened = await openWorld();
   const schema = schemaSaying('x');
   const [section] = schema.sections;
   const components = [{ id: 'text', type: 'rich-text', content, ...(props === undefined ? {} : { props }) }];
-  const template = { ...welcome, subject, variables: [...variables], schema: { sections: [{ ...section, components }] } };
+  const template = {
+    ...welcome,
+    subject,
+    variables: [...variables],
+    schema: { sections: [{ ...section, components }] },
+  };
   return { ...opened, save: () => opened.commands.createTemplate(caller, template) };
 };
 
@@ -48,7 +61,11 @@ const codeOf = (work: () => unknown): string => {
 type Work = Parameters<typeof refusedWith>[1];
 
 /** Refused with the unit that was spent, and nothing written. */
-const tooMuch = async (t: Test, unit: 'characters' | 'elements' | 'operations' | 'modules', work: Work): Promise<void> => {
+const tooMuch = async (
+  t: Test,
+  unit: 'characters' | 'elements' | 'operations' | 'modules',
+  work: Work,
+): Promise<void> => {
   const { details } = await refusedWith(t, work, 'WORK_LIMIT_EXCEEDED');
   t.equal(details.relatedInfo?.['unit'], unit);
 };
@@ -59,24 +76,28 @@ void t.test('file names share the characters of the call', async (t) => {
   const before = store.events.length;
   const filename = '{{s}}'.repeat(50);
   const files = Array.from({ length: 10 }, () => ({ filename, content: 'AAAA', contentType: 'text/plain' }));
-  const send = (chars: number) => commands.sendEmail(caller, simple({ variables: { s: 's'.repeat(chars) }, attachments: files }));
+  const send = (chars: number) =>
+    commands.sendEmail(caller, simple({ variables: { s: 's'.repeat(chars) }, attachments: files }));
   await tooMuch(t, 'characters', send(MEGA));
   await tooMuch(t, 'characters', send(Math.ceil(defaultLimits.workCharsMax / 500) + 1));
   t.equal(store.events.length, before, 'nothing is written');
   await send(1_000);
 });
 
-void t.test('a subject of many placeholders, of the call or of the template, is refused while it is filled', async (t) => {
-  const subject = '{{s}}'.repeat(190);
-  const variables = { s: 's'.repeat(MEGA) };
-  const given = await world({});
-  await given.save();
-  await tooMuch(t, 'characters', given.commands.sendEmail(caller, simple({ variables, subject })));
-  const own = await world({ subject });
-  await own.save();
-  await tooMuch(t, 'characters', own.commands.sendEmail(caller, simple({ variables })));
-  await tooMuch(t, 'characters', own.commands.previewTemplate(caller, 'welcome', { variables }, never));
-});
+void t.test(
+  'a subject of many placeholders, of the call or of the template, is refused while it is filled',
+  async (t) => {
+    const subject = '{{s}}'.repeat(190);
+    const variables = { s: 's'.repeat(MEGA) };
+    const given = await world({});
+    await given.save();
+    await tooMuch(t, 'characters', given.commands.sendEmail(caller, simple({ variables, subject })));
+    const own = await world({ subject });
+    await own.save();
+    await tooMuch(t, 'characters', own.commands.sendEmail(caller, simple({ variables })));
+    await tooMuch(t, 'characters', own.commands.previewTemplate(caller, 'welcome', { variables }, never));
+  },
+);
 
 void t.test('one value that is shown fifty times stops the mail before it is larger than a mail may be', async (t) => {
   const { save, commands } = await world({ content: '{{s}}'.repeat(50) });
@@ -86,77 +107,95 @@ void t.test('one value that is shown fifty times stops the mail before it is lar
   await refusedWith(t, commands.previewTemplate(caller, 'welcome', { variables }, never), 'RENDERED_BODY_TOO_LARGE');
 });
 
-void t.test('values that are longer together than a string may be are refused wherever they are put together', async (t) => {
-  const many = '{{s}}'.repeat(200);
-  const item = { title: many, description: many, date: many };
-  const parts: readonly (readonly [place: string, component: Readonly<Record<string, unknown>>])[] = [
-    ['a word', { type: 'rich-text', content: many }],
-    ['a whole address', { type: 'rich-text', content: `<a href="${many}">x</a>` }],
-    ['a host', { type: 'rich-text', content: `<a href="https://${many}">x</a>` }],
-    ['a path', { type: 'rich-text', content: `<a href="https://example.com/${many}">x</a>` }],
-    ['a query', { type: 'rich-text', content: `<a href="https://example.com/?q=${many}">x</a>` }],
-    ['the address of a picture', { type: 'image', props: { src: many, alt: many } }],
-    ['a button', { type: 'button', content: many, props: { href: many } }],
-    ['a list', { type: 'list', content: `<ul><li>${many}</li></ul>` }],
-    ['a cell', { type: 'table', props: { rows: [[many]] } }],
-    ['a header', { type: 'table', props: { dataSource: 'list', columns: [{ header: many, content: '{{item}}' }] } }],
-    ['a timeline', { type: 'timeline', props: { items: [item] } }],
-    ['a code', { type: 'qr-code', props: { value: many } }],
-    ['a colour', { type: 'rich-text', content: 'x', props: { color: many } }],
-  ];
-  const shown = [{}, { fallback: 'none' }, { filters: ['upper'] }];
-  const variables = { s: 's'.repeat(3 * MEGA), list: ['x'] };
-  for (const [place, component] of parts) {
-    for (const definition of shown) {
-      const [s, list] = definitions;
-      const template = templateOf([{ id: 'a', ...component }], { variables: [{ ...s, ...definition }, list] });
-      const render = openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
-      for (const work of [render.check, render]) {
-        const code = codeOf(() => work({ variables, environment, budget: openBudget(defaultLimits) }));
-        t.ok(['RENDERED_BODY_TOO_LARGE', 'WORK_LIMIT_EXCEEDED'].includes(code), `${place} ${JSON.stringify(definition)}: ${code}`);
+void t.test(
+  'values that are longer together than a string may be are refused wherever they are put together',
+  async (t) => {
+    const many = '{{s}}'.repeat(200);
+    const item = { title: many, description: many, date: many };
+    const parts: readonly (readonly [place: string, component: Readonly<Record<string, unknown>>])[] = [
+      ['a word', { type: 'rich-text', content: many }],
+      ['a whole address', { type: 'rich-text', content: `<a href="${many}">x</a>` }],
+      ['a host', { type: 'rich-text', content: `<a href="https://${many}">x</a>` }],
+      ['a path', { type: 'rich-text', content: `<a href="https://example.com/${many}">x</a>` }],
+      ['a query', { type: 'rich-text', content: `<a href="https://example.com/?q=${many}">x</a>` }],
+      ['the address of a picture', { type: 'image', props: { src: many, alt: many } }],
+      ['a button', { type: 'button', content: many, props: { href: many } }],
+      ['a list', { type: 'list', content: `<ul><li>${many}</li></ul>` }],
+      ['a cell', { type: 'table', props: { rows: [[many]] } }],
+      ['a header', { type: 'table', props: { dataSource: 'list', columns: [{ header: many, content: '{{item}}' }] } }],
+      ['a timeline', { type: 'timeline', props: { items: [item] } }],
+      ['a code', { type: 'qr-code', props: { value: many } }],
+      ['a colour', { type: 'rich-text', content: 'x', props: { color: many } }],
+    ];
+    const shown = [{}, { fallback: 'none' }, { filters: ['upper'] }];
+    const variables = { s: 's'.repeat(3 * MEGA), list: ['x'] };
+    for (const [place, component] of parts) {
+      for (const definition of shown) {
+        const [s, list] = definitions;
+        const template = templateOf([{ id: 'a', ...component }], { variables: [{ ...s, ...definition }, list] });
+        const render = openRenderer({ limits: defaultLimits }).compileEmail(
+          checkEmailTemplate(template, defaultLimits).content,
+        );
+        for (const work of [render.check, render]) {
+          const code = codeOf(() => work({ variables, environment, budget: openBudget(defaultLimits) }));
+          t.ok(
+            ['RENDERED_BODY_TOO_LARGE', 'WORK_LIMIT_EXCEEDED'].includes(code),
+            `${place} ${JSON.stringify(definition)}: ${code}`,
+          );
+        }
       }
     }
-  }
-});
+  },
+);
 
 void t.test('several values in one word, or in one address, are shown as they are', async (t) => {
   const content = '<p>{{s}}-{{list[0]}}{{s}}</p><a href="{{list[0]}}{{s}}">x</a>';
-  const { html, text } = renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }], { variables: definitions }), {
-    s: '<b>',
-    list: ['https://example.com/'],
-  });
+  const { html, text } = renderTemplate(
+    templateOf([{ id: 'a', type: 'rich-text', content }], { variables: definitions }),
+    {
+      s: '<b>',
+      list: ['https://example.com/'],
+    },
+  );
   t.match(html, /&lt;b&gt;-https:\/\/example\.com\/&lt;b&gt;/);
   t.match(html, /href="https:\/\/example\.com\/[^"]*b[^"]*"/);
   t.match(text, /<b>-https:\/\/example\.com\/<b>/);
 });
 
-void t.test('a text of a document, and what a condition compares with, is refused before it is put together', async (t) => {
-  const many = '{{s}}'.repeat(200);
-  const variables = { s: 's'.repeat(3 * MEGA), list: [] };
-  const document = attachmentOf([{ id: 'a', type: 'rich-text', content: many }], { variables: definitions });
-  t.equal(
-    codeOf(() => expandTemplate(document, variables)),
-    'RENDERED_BODY_TOO_LARGE',
-  );
-  const compared = {
-    id: 'c',
-    type: 'conditional',
-    props: { condition: 's', operator: '==', value: many },
-    children: [{ id: 'a', type: 'rich-text', content: 'x' }],
-  };
-  const { content } = checkEmailTemplate(templateOf([compared], { variables: definitions }), defaultLimits);
-  const budget = openBudget(defaultLimits);
-  const prepared = compilePreparation(content.variables, { locale: 'en-US', timeZone: 'UTC' }, defaultLimits)(
-    variables,
-    environment,
-    budget,
-  );
-  const find = compileLosses(partsOfEmail(content), { definitions: content.variables, locale: 'en-US', limits: defaultLimits });
-  t.equal(
-    codeOf(() => find(prepared, { budget })),
-    'WORK_LIMIT_EXCEEDED',
-  );
-});
+void t.test(
+  'a text of a document, and what a condition compares with, is refused before it is put together',
+  async (t) => {
+    const many = '{{s}}'.repeat(200);
+    const variables = { s: 's'.repeat(3 * MEGA), list: [] };
+    const document = attachmentOf([{ id: 'a', type: 'rich-text', content: many }], { variables: definitions });
+    t.equal(
+      codeOf(() => expandTemplate(document, variables)),
+      'RENDERED_BODY_TOO_LARGE',
+    );
+    const compared = {
+      id: 'c',
+      type: 'conditional',
+      props: { condition: 's', operator: '==', value: many },
+      children: [{ id: 'a', type: 'rich-text', content: 'x' }],
+    };
+    const { content } = checkEmailTemplate(templateOf([compared], { variables: definitions }), defaultLimits);
+    const budget = openBudget(defaultLimits);
+    const prepared = compilePreparation(content.variables, { locale: 'en-US', timeZone: 'UTC' }, defaultLimits)(
+      variables,
+      environment,
+      budget,
+    );
+    const find = compileLosses(partsOfEmail(content), {
+      definitions: content.variables,
+      locale: 'en-US',
+      limits: defaultLimits,
+    });
+    t.equal(
+      codeOf(() => find(prepared, { budget })),
+      'WORK_LIMIT_EXCEEDED',
+    );
+  },
+);
 
 void t.test('a value that never reaches the mail costs what it is read for', async (t) => {
   const { save, commands } = await world({ props: { color: '{{s}}'.repeat(50) } });
@@ -167,7 +206,10 @@ void t.test('a value that never reaches the mail costs what it is read for', asy
 });
 
 void t.test('what a call spends is what it fills in, and a mail at its largest stays within', async (t) => {
-  const { content } = checkEmailTemplate(templateOf([{ id: 'a', type: 'rich-text', content: '<p>{{s}} {{s}}</p>' }]), defaultLimits);
+  const { content } = checkEmailTemplate(
+    templateOf([{ id: 'a', type: 'rich-text', content: '<p>{{s}} {{s}}</p>' }]),
+    defaultLimits,
+  );
   const render = openRenderer({ limits: defaultLimits }).compileEmail(content);
   const spent = (chars: number): number => {
     const budget = openBudget(defaultLimits);
@@ -177,19 +219,34 @@ void t.test('what a call spends is what it fills in, and a mail at its largest s
   t.equal(spent(1_000), 1_000, 'read once, however often it is shown');
   t.ok(spent(500_000) <= 2 * 500_000, 'measured, then rendered');
   const budget = openBudget({ ...defaultLimits, workCharsMax: 10 });
-  t.throws(() => render.check({ variables: { s: 'eleven char' }, environment, budget }), { code: 'WORK_LIMIT_EXCEEDED' });
-  t.doesNotThrow(() => render({ variables: { s: 'eleven char' }, environment }), 'what was accepted is rendered whatever the limit is');
+  t.throws(() => render.check({ variables: { s: 'eleven char' }, environment, budget }), {
+    code: 'WORK_LIMIT_EXCEEDED',
+  });
+  t.doesNotThrow(
+    () => render({ variables: { s: 'eleven char' }, environment }),
+    'what was accepted is rendered whatever the limit is',
+  );
 });
 
-void t.test('escaping goes piece by piece, stops where too much is written, and keeps every character whole', async (t) => {
-  t.ok(escapeHtml('<'.repeat(100_000), 100_000).length < 100_000 + 4_096 * '&quot;'.length, 'at most one piece too much');
-  t.equal(escapeHtml('<'.repeat(3 * MEGA), 10_000).length, 3 * MEGA, 'what is too long as it stands is not escaped at all');
-  for (const before of [4_094, 4_095, 4_096]) {
-    const long = `${'a'.repeat(before)}😀<é`;
-    t.equal(escapeHtml(long), `${'a'.repeat(before)}&#128512;&lt;&#233;`);
-  }
-  t.equal(escapeHtml(`${'漢'.repeat(5_000)}&`), `${'漢'.repeat(5_000)}&amp;`);
-});
+void t.test(
+  'escaping goes piece by piece, stops where too much is written, and keeps every character whole',
+  async (t) => {
+    t.ok(
+      escapeHtml('<'.repeat(100_000), 100_000).length < 100_000 + 4_096 * '&quot;'.length,
+      'at most one piece too much',
+    );
+    t.equal(
+      escapeHtml('<'.repeat(3 * MEGA), 10_000).length,
+      3 * MEGA,
+      'what is too long as it stands is not escaped at all',
+    );
+    for (const before of [4_094, 4_095, 4_096]) {
+      const long = `${'a'.repeat(before)}😀<é`;
+      t.equal(escapeHtml(long), `${'a'.repeat(before)}&#128512;&lt;&#233;`);
+    }
+    t.equal(escapeHtml(`${'漢'.repeat(5_000)}&`), `${'漢'.repeat(5_000)}&amp;`);
+  },
+);
 
 const hostileHtml: readonly Readonly<{ what: string; html: string }>[] = [
   { what: '25,000 breaks', html: '<br>'.repeat(25_000) },
@@ -218,11 +275,17 @@ void t.test('HTML of many elements is refused at save before it is parsed', asyn
     {
       pageId: 'p',
       pageName: 'x',
-      sections: [{ id: 's', type: 'main', components: [{ id: 'a', type: 'rich-text', content: '<br>'.repeat(25_000) }] }],
+      sections: [
+        { id: 's', type: 'main', components: [{ id: 'a', type: 'rich-text', content: '<br>'.repeat(25_000) }] },
+      ],
     },
   ];
   const document = { variables: [], schema: { outputFormats: ['pdf'], pages } };
-  t.throws(() => checkAttachmentTemplate(document, defaultLimits), { code: 'WORK_LIMIT_EXCEEDED' }, 'documents as well');
+  t.throws(
+    () => checkAttachmentTemplate(document, defaultLimits),
+    { code: 'WORK_LIMIT_EXCEEDED' },
+    'documents as well',
+  );
 });
 
 void t.test('a tag that another stands in costs what is read of it again', async (t) => {
@@ -277,39 +340,58 @@ void t.test('no recursion and no list of arguments depends on how much an author
   }
 });
 
-void t.test('a rich text is taken apart once for both outputs of a template, which are compiled in turns of their own', async (t) => {
-  const richTexts = new Map();
-  const { content } = checkEmailTemplate(templateOf([{ id: 'a', type: 'rich-text', content: '<p>a</p><p>{{s}}</p>' }]), defaultLimits);
-  const language = { locale: 'en-US', timeZone: 'UTC' };
-  writeDocument(content, defaultLimits, language, { outputs: 'html and text', richTexts, checkedCodes: new Set() });
-  t.equal(richTexts.size, 1);
-  const [nodes] = [...richTexts.values()];
-  writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts, checkedCodes: new Set() });
-  t.same([...richTexts.values()], [nodes]);
-  t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
-  const turns = await turnsBeside(() => openRenderer({ limits: defaultLimits }).compileEmailInTurns(content));
-  t.ok(turns >= 2, `${turns} turns`);
-});
+void t.test(
+  'a rich text is taken apart once for both outputs of a template, which are compiled in turns of their own',
+  async (t) => {
+    const richTexts = new Map();
+    const { content } = checkEmailTemplate(
+      templateOf([{ id: 'a', type: 'rich-text', content: '<p>a</p><p>{{s}}</p>' }]),
+      defaultLimits,
+    );
+    const language = { locale: 'en-US', timeZone: 'UTC' };
+    writeDocument(content, defaultLimits, language, { outputs: 'html and text', richTexts, checkedCodes: new Set() });
+    t.equal(richTexts.size, 1);
+    const [nodes] = [...richTexts.values()];
+    writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts, checkedCodes: new Set() });
+    t.same([...richTexts.values()], [nodes]);
+    t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
+    const turns = await turnsBeside(() => openRenderer({ limits: defaultLimits }).compileEmailInTurns(content));
+    t.ok(turns >= 2, `${turns} turns`);
+  },
+);
 
-void t.test('QR codes cost their modules, before they are laid: those of the template at save, all of them in a mail', async (t) => {
-  const code = (at: number, value: string) => ({ id: `q${at}`, type: 'qr-code', props: { value, size: 400 } });
-  const template = (count: number, value: string) => templateOf(Array.from({ length: count }, (_, at) => code(at, `${value}${at}`)));
-  t.throws(() => checkEmailTemplate(template(50, 'x'.repeat(800)), defaultLimits), {
-    code: 'WORK_LIMIT_EXCEEDED',
-    details: { relatedInfo: { unit: 'modules', max: defaultLimits.workModulesMax } },
-  });
-  t.doesNotThrow(() => checkEmailTemplate(template(50, 'https://example.com/tickets/0123456789'), defaultLimits), 'tickets of a family');
-  const { content } = checkEmailTemplate(templateOf(Array.from({ length: 50 }, (_, at) => code(at, `{{s}}${at}`))), defaultLimits);
-  const render = openRenderer({ limits: defaultLimits }).compileEmail(content);
-  const spend = (chars: number): number => {
-    const budget = openBudget(defaultLimits);
-    render.check({ variables: { s: 's'.repeat(chars) }, environment, budget });
-    return defaultLimits.workModulesMax - budget.modulesLeft;
-  };
-  t.ok(spend(100) > 50 * 21 * 21, 'at least those of the smallest code');
-  t.throws(() => spend(500), { code: 'WORK_LIMIT_EXCEEDED' });
-  t.doesNotThrow(() => render({ variables: { s: 's'.repeat(500) }, environment }), 'what was accepted is rendered whatever the limit is');
-});
+void t.test(
+  'QR codes cost their modules, before they are laid: those of the template at save, all of them in a mail',
+  async (t) => {
+    const code = (at: number, value: string) => ({ id: `q${at}`, type: 'qr-code', props: { value, size: 400 } });
+    const template = (count: number, value: string) =>
+      templateOf(Array.from({ length: count }, (_, at) => code(at, `${value}${at}`)));
+    t.throws(() => checkEmailTemplate(template(50, 'x'.repeat(800)), defaultLimits), {
+      code: 'WORK_LIMIT_EXCEEDED',
+      details: { relatedInfo: { unit: 'modules', max: defaultLimits.workModulesMax } },
+    });
+    t.doesNotThrow(
+      () => checkEmailTemplate(template(50, 'https://example.com/tickets/0123456789'), defaultLimits),
+      'tickets of a family',
+    );
+    const { content } = checkEmailTemplate(
+      templateOf(Array.from({ length: 50 }, (_, at) => code(at, `{{s}}${at}`))),
+      defaultLimits,
+    );
+    const render = openRenderer({ limits: defaultLimits }).compileEmail(content);
+    const spend = (chars: number): number => {
+      const budget = openBudget(defaultLimits);
+      render.check({ variables: { s: 's'.repeat(chars) }, environment, budget });
+      return defaultLimits.workModulesMax - budget.modulesLeft;
+    };
+    t.ok(spend(100) > 50 * 21 * 21, 'at least those of the smallest code');
+    t.throws(() => spend(500), { code: 'WORK_LIMIT_EXCEEDED' });
+    t.doesNotThrow(
+      () => render({ variables: { s: 's'.repeat(500) }, environment }),
+      'what was accepted is rendered whatever the limit is',
+    );
+  },
+);
 
 void t.test('cells of a table that are written out cost as tags do', async (t) => {
   const table = (rows: number) =>
@@ -348,7 +430,9 @@ void t.test('calculated variables share the operations of the call', async (t) =
 void t.test('texts that are compared cost their length', async (t) => {
   const compare = (expression: string) => ({ name: 'same', type: 'boolean', isCalculated: true, expression });
   for (const expression of ['s === list[0]', 's == list[0]', 's !== list[0]', 'list.includes(s)']) {
-    const template = templateOf([{ id: 'a', type: 'rich-text', content: 'x' }], { variables: [...definitions, compare(expression)] });
+    const template = templateOf([{ id: 'a', type: 'rich-text', content: 'x' }], {
+      variables: [...definitions, compare(expression)],
+    });
     const text = 's'.repeat(7_000_000);
     t.throws(
       () => renderTemplate(template, { s: text, list: [`${text}`] }),

@@ -1,12 +1,15 @@
 /**
- * Loaded into a server before its own program (`--import`): answers on the socket of LOOP_GAUGE_SOCKET how long its event loop was held at
- * most since the last question, and how much memory the process had at most.
+ * Loaded into a server before its own program (`--import`): answers on the socket of LOOP_GAUGE_SOCKET how long its
+ * event loop was held at most since the last question, and how much memory the process had at most.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { isMainThread } from 'node:worker_threads';
 
-/** `heldMs`: between two turns of the loop; `cpuMs`: what its thread computed in that time, whoever else had the processor. */
+/**
+ * `heldMs`: between two turns of the loop; `cpuMs`: what its thread computed in that time, whoever else had the
+ * processor.
+ */
 export type Gauge = Readonly<{ heldMs: number; cpuMs: number; addedMb: number }>;
 
 const LOOK_EVERY_MS = 2;

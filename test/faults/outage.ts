@@ -1,6 +1,6 @@
 /**
- * A relay is away while mails come, and is back: all that waited leaves at once, at about the rate of always, and what comes meanwhile
- * waits behind none of it.
+ * A relay is away while mails come, and is back: all that waited leaves at once, at about the rate of always, and what
+ * comes meanwhile waits behind none of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
@@ -43,7 +43,10 @@ const openApi = async (base: string, firstKey: string): Promise<Api> => {
   const call = async <Answer>(key: string, method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(base + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -111,7 +114,10 @@ const lastTakenMs = (relay: QuickRelay, mails: readonly string[]): number =>
 const firstTakenMs = (relay: QuickRelay, mails: readonly string[]): number =>
   mails.reduce((first, id) => Math.min(first, relay.taken.get(id)![0]!), Infinity);
 
-/** Sends a mail of each priority and asks for a sign of life, again and again until it is stopped. Times are in milliseconds. */
+/**
+ * Sends a mail of each priority and asks for a sign of life, again and again until it is stopped. Times are in
+ * milliseconds.
+ */
 const openProbe = (api: Api, relay: QuickRelay) => {
   const sent: Readonly<{ messageId: string; priority: Priority; atMs: number }>[] = [];
   const liveMs: number[] = [];
@@ -133,13 +139,16 @@ const openProbe = (api: Api, relay: QuickRelay) => {
       const mails = sent.map(({ messageId }) => messageId);
       await whenTaken(relay, mails);
       const waitedMs = (of: Priority): readonly number[] =>
-        sent.filter(({ priority }) => priority === of).map(({ messageId, atMs }) => Math.max(0, relay.taken.get(messageId)![0]! - atMs));
+        sent
+          .filter(({ priority }) => priority === of)
+          .map(({ messageId, atMs }) => Math.max(0, relay.taken.get(messageId)![0]! - atMs));
       return { mails, liveMs, normalMs: waitedMs('normal'), highMs: waitedMs('high') };
     },
   };
 };
 
-const p99 = (times: readonly number[]): number => [...times].sort((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1] ?? 0;
+const p99 = (times: readonly number[]): number =>
+  [...times].sort((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1] ?? 0;
 
 /** `mails` come while the relay is away; where `judgesTime` is false only what is delivered counts. */
 export const outageTest = async ({
@@ -147,7 +156,8 @@ export const outageTest = async ({
   print,
   mails = MAILS,
   judgesTime = true,
-}: Pick<ProgramOptions, 'rounds' | 'print'> & Readonly<{ mails?: number; judgesTime?: boolean }>): Promise<FaultReport> => {
+}: Pick<ProgramOptions, 'rounds' | 'print'> &
+  Readonly<{ mails?: number; judgesTime?: boolean }>): Promise<FaultReport> => {
   const counts: Record<string, number> = {};
   const faults: string[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -157,7 +167,8 @@ export const outageTest = async ({
         .map(([what, count]) => `${what} ${count}`)
         .join(', ')}`,
     );
-    for (const [what, count] of Object.entries(figures.counts)) counts[`${what} (worst)`] = worse(what, counts[`${what} (worst)`], count);
+    for (const [what, count] of Object.entries(figures.counts))
+      counts[`${what} (worst)`] = worse(what, counts[`${what} (worst)`], count);
     faults.push(...figures.faults, ...(judgesTime ? figures.late : []));
   }
   return { counts: { rounds, ...counts }, faults };
@@ -173,7 +184,10 @@ const oneOutage = async (count: number): Promise<Outage> => {
   const relay = await openQuickRelay();
   const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: relay.url, SEALPOST_LOG_LEVEL: 'warn' };
   const gauge = join(dataDir, 'gauge.sock');
-  const server = startServer({ ...settings, LOOP_GAUGE_SOCKET: gauge }, new URL('./loop-gauge.js', import.meta.url).href);
+  const server = startServer(
+    { ...settings, LOOP_GAUGE_SOCKET: gauge },
+    new URL('./loop-gauge.js', import.meta.url).href,
+  );
   try {
     const api = await openApi(await server.listening, await server.firstKey());
     // The first mails are slow: the program is compiled while it runs.
@@ -205,7 +219,10 @@ const oneOutage = async (count: number): Promise<Outage> => {
       normal: Math.max(...met.normalMs),
       high: p99(met.highMs),
     };
-    const faults = [...copiesOf(relay, [...usual, ...held, ...met.mails]), ...(await attemptsOf(api, held.slice(-LOOKED_AT)))];
+    const faults = [
+      ...copiesOf(relay, [...usual, ...held, ...met.mails]),
+      ...(await attemptsOf(api, held.slice(-LOOKED_AT))),
+    ];
     await server.end('SIGTERM');
     const { code, stdout, stderr } = await runCommand(['verify'], settings, WITHIN_MS);
     return {
@@ -243,7 +260,9 @@ const lateOf = ({ usualRate, rate, live, turn, normal, high }: Figures): readonl
 ];
 
 const copiesOf = ({ taken }: QuickRelay, mails: readonly string[]): readonly string[] =>
-  mails.flatMap((id) => (taken.get(id)?.length === 1 ? [] : [`the relay has ${taken.get(id)?.length ?? 0} copies of ${id}`]));
+  mails.flatMap((id) =>
+    taken.get(id)?.length === 1 ? [] : [`the relay has ${taken.get(id)?.length ?? 0} copies of ${id}`],
+  );
 
 /** A mail that came while the relay was away is attempted once, when it is back. */
 const attemptsOf = async (api: Api, mails: readonly string[]): Promise<readonly string[]> => {

@@ -1,4 +1,7 @@
-/** Relays that misbehave in every way at every step of the dialogue: each mail comes to an end, and the record and the relay agree on who got it. */
+/**
+ * Relays that misbehave in every way at every step of the dialogue: each mail comes to an end, and the record and the
+ * relay agree on who got it.
+ */
 import { sendBody } from '../support/app.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { close, hang, replyThenClose, reply, reset, type SmtpAction, type SmtpStep } from '../support/smtp-script.js';
@@ -21,13 +24,19 @@ const misbehaviours: Readonly<Record<string, SmtpAction>> = {
 const steps: readonly SmtpStep[] = ['connect', 'ehlo', 'mail', 'rcpt', 'data', 'message'];
 
 /** How each relay is wrong. */
-export const faultyRelays = steps.flatMap((step) => Object.entries(misbehaviours).map(([how, action]) => ({ step, how, action })));
+export const faultyRelays = steps.flatMap((step) =>
+  Object.entries(misbehaviours).map(([how, action]) => ({ step, how, action })),
+);
 
 const STEP_MS = 30_000;
 const FAULTY_STEPS = 6;
 
 /** Some moments of the script go wrong, until the relay is well again. */
-const oneRelay = async (service: Service, relay: (typeof faultyRelays)[number], random: Random): Promise<readonly string[]> => {
+const oneRelay = async (
+  service: Service,
+  relay: (typeof faultyRelays)[number],
+  random: Random,
+): Promise<readonly string[]> => {
   const { app, clock, sink } = service;
   sink.setScript(({ step }) => (step === relay.step && random.chance(0.7) ? relay.action : undefined));
   const ids: string[] = [];

@@ -1,7 +1,7 @@
 /**
  * Every program of faults, one after the other: `npm run test:faults -- [--rounds N] [--seed N] [--only kill,disk,…]
- * [--faults SIGSTOP,wiped,…]`. Prints what each has done and what it found wrong; ends with 1 where that is anything. The seed repeats
- * every choice of a run.
+ * [--faults SIGSTOP,wiped,…]`. Prints what each has done and what it found wrong; ends with 1 where that is anything.
+ * The seed repeats every choice of a run.
  */
 import { parseArgs } from 'node:util';
 import { killTest } from '../e2e/kill.js';
@@ -24,14 +24,23 @@ type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promis
 
 /** A round of each takes about a minute or less, one of `sizes` some minutes. */
 const programs: Readonly<Record<string, Program>> = {
-  kill: { what: 'processes killed while mails are sent', run: ({ rounds, ...options }) => killTest({ ...options, rounds: rounds * 20 }) },
+  kill: {
+    what: 'processes killed while mails are sent',
+    run: ({ rounds, ...options }) => killTest({ ...options, rounds: rounds * 20 }),
+  },
   outage: {
     what: 'a relay that is away while 20,000 mails come, and is back',
     run: ({ rounds, print }) => outageTest({ rounds: Math.ceil(rounds / 5), print }),
   },
   relay: { what: 'relays that misbehave', run: relaysTest },
-  disk: { what: 'full disks and failing syncs', run: ({ rounds, ...options }) => diskTest({ ...options, rounds: rounds * 10 }) },
-  clock: { what: 'clocks that are set', run: ({ rounds, ...options }) => clocksTest({ ...options, rounds: rounds * 20 }) },
+  disk: {
+    what: 'full disks and failing syncs',
+    run: ({ rounds, ...options }) => diskTest({ ...options, rounds: rounds * 10 }),
+  },
+  clock: {
+    what: 'clocks that are set',
+    run: ({ rounds, ...options }) => clocksTest({ ...options, rounds: rounds * 20 }),
+  },
   'full-disk': {
     what: 'a real server whose files may not grow',
     run: ({ rounds, ...options }) => fullDiskTest({ ...options, rounds: rounds * 20 }),
@@ -40,7 +49,10 @@ const programs: Readonly<Record<string, Program>> = {
     what: 'the distributed engine, its processes and servers killed, frozen, cut off and out of time',
     run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
-  attacks: { what: 'damaged stores, edits of the log, a log that is away, newer events, output that nobody reads', run: attacksTest },
+  attacks: {
+    what: 'damaged stores, edits of the log, a log that is away, newer events, output that nobody reads',
+    run: attacksTest,
+  },
   connections: { what: 'clients that hold connections and read no answers', run: connectionsTest },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   webhooks: {
@@ -68,14 +80,20 @@ const show = (name: string, { counts, faults }: FaultReport): void => {
 };
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, seed: { type: 'string' }, only: { type: 'string' }, faults: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    faults: { type: 'string' },
+  },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const names = values.only === undefined ? Object.keys(programs) : values.only.split(',');
 const reports = new Map<string, FaultReport>();
 for (const name of names) {
   const program = programs[name];
-  if (program === undefined) throw new Error(`there is no program "${name}"; there are ${Object.keys(programs).join(', ')}`);
+  if (program === undefined)
+    throw new Error(`there is no program "${name}"; there are ${Object.keys(programs).join(', ')}`);
   console.log(`${name}: ${program.what}; ${values.rounds} rounds, seed ${seed}`);
   reports.set(name, await program.run({ rounds: Number(values.rounds), seed, print: (line) => console.log(line) }));
 }

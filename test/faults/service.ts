@@ -1,4 +1,7 @@
-/** The whole service inside a program of faults: with a relay of its script, a clock of its own, and a log that may refuse. */
+/**
+ * The whole service inside a program of faults: with a relay of its script, a clock of its own, and a log that may
+ * refuse.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +17,10 @@ export type Service = Readonly<{
   clock: FakeClock;
   sink: SmtpScriptServer;
   /** Sends until it is accepted, under one Idempotency-Key. Out: the id, and how many calls it took. */
-  sendUntilAccepted: (key: string, more?: Readonly<Record<string, unknown>>) => Promise<Readonly<{ id: string; calls: number }>>;
+  sendUntilAccepted: (
+    key: string,
+    more?: Readonly<Record<string, unknown>>,
+  ) => Promise<Readonly<{ id: string; calls: number }>>;
   /** Lets time pass until each email has come to an end; out: their records. */
   whenEnded: (ids: readonly string[]) => Promise<readonly EmailRecord[]>;
   /** Stops the service, checks its log by `sealpost verify`, and removes everything. Out: what verify found wrong. */
@@ -39,7 +45,9 @@ export const openService = async (wrapStore?: (store: EventStore) => EventStore)
     sink,
     sendUntilAccepted: async (key, more) => {
       for (let calls = 1; calls <= CALLS_MAX; calls += 1) {
-        const { status, body } = await app.call<{ id: string }>('POST', '/api/emails/send', sendBody(more), { 'idempotency-key': key });
+        const { status, body } = await app.call<{ id: string }>('POST', '/api/emails/send', sendBody(more), {
+          'idempotency-key': key,
+        });
         if (status === 201) return { id: body.id, calls };
       }
       throw new Error(`${key} was not accepted by ${CALLS_MAX} calls`);
@@ -51,7 +59,9 @@ export const openService = async (wrapStore?: (store: EventStore) => EventStore)
         await clock.advance(STEP_MS);
       }
       const open = (await Promise.all(ids.map(app.email))).filter((record) => !hasEnded(record));
-      throw new Error(`${open.length} emails never came to an end: ${open.map(({ id, status }) => `${id} ${status}`).join(', ')}`);
+      throw new Error(
+        `${open.length} emails never came to an end: ${open.map(({ id, status }) => `${id} ${status}`).join(', ')}`,
+      );
     },
     end: async () => {
       await app.stop();
@@ -66,8 +76,14 @@ export const openService = async (wrapStore?: (store: EventStore) => EventStore)
 /** The last line of a reply has no hyphen; a reply without one is never over, and nobody can go by it. */
 const WHOLE_REPLY = /^2\d\d(?: [^\n]*)?$/m;
 
-/** Compares what the service says of emails with what the relay has taken: who is `sent` has it once, and nobody else has it. */
-export const judgeDeliveries = (records: readonly EmailRecord[], sink: Pick<SmtpScriptServer, 'accepted'>): readonly string[] => {
+/**
+ * Compares what the service says of emails with what the relay has taken: who is `sent` has it once, and nobody else
+ * has it.
+ */
+export const judgeDeliveries = (
+  records: readonly EmailRecord[],
+  sink: Pick<SmtpScriptServer, 'accepted'>,
+): readonly string[] => {
   const taken = new Map<string, number>();
   for (const { messageId, envelope, reply = '' } of sink.accepted()) {
     if (!WHOLE_REPLY.test(reply)) continue;

@@ -1,6 +1,6 @@
 /**
- * Hostile sizes against a real server: every endpoint of its API description gets values of hostile sizes at random places, and it is
- * measured how long each holds the event loop and how much memory it takes.
+ * Hostile sizes against a real server: every endpoint of its API description gets values of hostile sizes at random
+ * places, and it is measured how long each holds the event loop and how much memory it takes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -50,8 +50,15 @@ const exchange = (
 const callOf =
   (base: URL, key: string): Call =>
   async ({ method, path, headers, body }) => {
-    const all = { authorization: `Bearer ${key}`, ...headers, ...(body === undefined ? {} : { 'content-length': body.length }) };
-    const { status, text } = await exchange({ host: base.hostname, port: base.port, method, path, headers: all } as never, body);
+    const all = {
+      authorization: `Bearer ${key}`,
+      ...headers,
+      ...(body === undefined ? {} : { 'content-length': body.length }),
+    };
+    const { status, text } = await exchange(
+      { host: base.hostname, port: base.port, method, path, headers: all } as never,
+      body,
+    );
     return { status, body: objectIn(text) };
   };
 
@@ -76,7 +83,8 @@ const begin = async (dataDir: string): Promise<Target> => {
   const { body } = await first({ method: 'POST', path: '/api/api-keys', ...bodyOf(request) });
   if (typeof body['key'] !== 'string') throw new Error(`no key was made: ${JSON.stringify(body)}`);
   const call = callOf(base, body['key']);
-  const gauge = async (): Promise<Gauge> => JSON.parse((await exchange({ socketPath, path: '/' } as never, undefined)).text) as Gauge;
+  const gauge = async (): Promise<Gauge> =>
+    JSON.parse((await exchange({ socketPath, path: '/' } as never, undefined)).text) as Gauge;
   const { body: document } = await call({ method: 'GET', path: '/openapi.json', headers: {}, body: undefined });
   return { server, call, gauge, document };
 };
@@ -84,14 +92,18 @@ const begin = async (dataDir: string): Promise<Target> => {
 type Outcome = Readonly<{ statuses: readonly number[]; gauge: Gauge }>;
 
 /** A turn that computed less than the bound was held by whoever else had the processor. */
-const isHeavy = ({ heldMs, cpuMs, addedMb }: Gauge): boolean => Math.min(heldMs, cpuMs) > HELD_MS_MAX || addedMb > ADDED_MB_MAX;
+const isHeavy = ({ heldMs, cpuMs, addedMb }: Gauge): boolean =>
+  Math.min(heldMs, cpuMs) > HELD_MS_MAX || addedMb > ADDED_MB_MAX;
 const isFaulty = (status: number): boolean => status >= 500 && status !== 503;
 
 const attempt = async (target: Target, request: HostileRequest): Promise<Outcome> => {
   await target.gauge();
   try {
     const answer = await target.call(request);
-    return { statuses: [answer.status, ...(await followed(target.call, request, answer))], gauge: await target.gauge() };
+    return {
+      statuses: [answer.status, ...(await followed(target.call, request, answer))],
+      gauge: await target.gauge(),
+    };
   } catch (fault) {
     // The server may close a connection whose headers or body are too large before all of it is sent; it must go on.
     if (!['ECONNRESET', 'EPIPE'].includes(String((fault as NodeJS.ErrnoException).code))) throw fault;
@@ -111,12 +123,23 @@ export const endOf = async ({ ended }: Pick<ServerProcess, 'ended'>, fault: unkn
   return new Error(`the server ended (code ${code}, signal ${signal}); it said:\n${said}`, { cause: fault });
 };
 
-/** Rejects only where it could not be run; what is above a bound, and what is answered by a fault of ours, stands in `faults`. */
+/**
+ * Rejects only where it could not be run; what is above a bound, and what is answered by a fault of ours, stands in
+ * `faults`.
+ */
 export const sizesTest = async ({ rounds, seed, only, print }: SizesOptions): Promise<FaultReport> => {
   const random = seededRandom(seed);
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-sizes-'));
   const faults: string[] = [];
-  const counts = { requests: 0, accepted: 0, refused: 0, closed: 0, 'tried again': 0, 'held at most, ms': 0, 'added at most, MB': 0 };
+  const counts = {
+    requests: 0,
+    accepted: 0,
+    refused: 0,
+    closed: 0,
+    'tried again': 0,
+    'held at most, ms': 0,
+    'added at most, MB': 0,
+  };
   const target = await begin(dataDir);
   const note = ({ statuses, gauge }: Outcome): void => {
     counts.requests += 1;
@@ -156,7 +179,9 @@ export const sizesTest = async ({ rounds, seed, only, print }: SizesOptions): Pr
         for (const fragment of fragments) {
           await tryOut(hostileRequest(operation, fragment, { random, sizesBytes: SIZES_BYTES }));
         }
-        print(`  round ${round}, ${operation.method} ${operation.path}: ${counts.requests} requests, ${faults.length} faults`);
+        print(
+          `  round ${round}, ${operation.method} ${operation.path}: ${counts.requests} requests, ${faults.length} faults`,
+        );
       }
     }
     return { counts, faults };

@@ -1,4 +1,7 @@
-/** What the programs of webhook faults ask of a server: a key without limits, subscriptions, and what it says of their events. */
+/**
+ * What the programs of webhook faults ask of a server: a key without limits, subscriptions, and what it says of their
+ * events.
+ */
 import type { CreatedApiKey } from '../../src/api/keys.js';
 import type { CreatedWebhook, WebhookDelivery, WebhookEvents, WebhookRecord } from '../../src/api/webhooks.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -22,7 +25,10 @@ export const webhookApi = (base: () => string, key: string): WebhookApi => {
   const call: WebhookApi['call'] = async <Answer>(method: string, path: string, body?: unknown) => {
     const response = await fetch(base() + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -38,7 +44,10 @@ export const webhookApi = (base: () => string, key: string): WebhookApi => {
       const all: WebhookEvents['events'][number][] = [];
       for (;;) {
         const after = all.length === 0 ? '' : `&after=${all.at(-1)!.id}`;
-        const { events, hasMore } = await call<WebhookEvents>('GET', `${WEBHOOKS_PATH}/${id}/events?limit=${PAGE}${after}`);
+        const { events, hasMore } = await call<WebhookEvents>(
+          'GET',
+          `${WEBHOOKS_PATH}/${id}/events?limit=${PAGE}${after}`,
+        );
         all.push(...events);
         if (!hasMore) return all;
       }
@@ -47,7 +56,10 @@ export const webhookApi = (base: () => string, key: string): WebhookApi => {
       const all: WebhookDelivery[] = [];
       for (let cursor = ''; ;) {
         const path = `${WEBHOOKS_PATH}/${id}/deliveries?limit=${PAGE}${cursor}`;
-        const { deliveries, nextCursor } = await call<{ deliveries: WebhookDelivery[]; nextCursor: string | null }>('GET', path);
+        const { deliveries, nextCursor } = await call<{ deliveries: WebhookDelivery[]; nextCursor: string | null }>(
+          'GET',
+          path,
+        );
         all.push(...deliveries);
         if (nextCursor === null) return all;
         cursor = `&cursor=${encodeURIComponent(nextCursor)}`;

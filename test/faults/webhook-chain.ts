@@ -1,4 +1,7 @@
-/** What subscriptions must hear by the log alone, and whether what an endpoint was sent is that: signed, the same bytes each time, in one chain. */
+/**
+ * What subscriptions must hear by the log alone, and whether what an endpoint was sent is that: signed, the same bytes
+ * each time, in one chain.
+ */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
@@ -53,7 +56,8 @@ export const toldByLog = async (dataDir: string): Promise<readonly string[]> => 
     const told: string[] = [];
     for await (const { events } of store.readAll(0))
       for (const event of events)
-        if (event.stream.startsWith('email-')) told.push(...toldBy(event).map((kind) => `${event.stream.slice('email-'.length)} ${kind}`));
+        if (event.stream.startsWith('email-'))
+          told.push(...toldBy(event).map((kind) => `${event.stream.slice('email-'.length)} ${kind}`));
     return told;
   } finally {
     await store.close();
@@ -85,9 +89,16 @@ export const faultsOfPosts = (name: string, posts: readonly Posted[], secret: st
   return faults;
 };
 
-/** The library refuses what is older than five minutes, and clocks are set in these programs: it is given the time of now. */
+/**
+ * The library refuses what is older than five minutes, and clocks are set in these programs: it is given the time of
+ * now.
+ */
 const isStandard = ({ headers, body }: Posted, secret: string): boolean => {
-  const sign = new Webhook(secret).sign(String(headers['webhook-id']), new Date(Number(headers['webhook-timestamp']) * 1_000), body);
+  const sign = new Webhook(secret).sign(
+    String(headers['webhook-id']),
+    new Date(Number(headers['webhook-timestamp']) * 1_000),
+    body,
+  );
   return sign === headers['webhook-signature'];
 };
 
@@ -95,7 +106,11 @@ const isStandard = ({ headers, body }: Posted, secret: string): boolean => {
 const chainOf = (posts: readonly Posted[]): readonly Posted[] => {
   const byPrevious = new Map(posts.map((post) => [String(post.headers['x-service-previous-event-id'] ?? ''), post]));
   const chain: Posted[] = [];
-  for (let next = byPrevious.get(''); next !== undefined && chain.length <= posts.length; next = byPrevious.get(idOfPost(next)))
+  for (
+    let next = byPrevious.get('');
+    next !== undefined && chain.length <= posts.length;
+    next = byPrevious.get(idOfPost(next))
+  )
     chain.push(next);
   return chain;
 };
@@ -119,20 +134,31 @@ export const faultsOfChain = (
   if (ids.size !== told.length) faults.push(`${name}: ${ids.size} events came, the log tells of ${told.length}`);
   const other = told.findIndex((one, at) => chain[at] === undefined || toldByPost(chain[at]) !== one);
   if (other >= 0)
-    faults.push(`${name}: event ${other} of the log is "${told[other]}", the chain has "${chain[other] && toldByPost(chain[other])}"`);
-  const differs = listed.findIndex(({ id, body }, at) => chain[at] === undefined || idOfPost(chain[at]) !== id || chain[at].body !== body);
+    faults.push(
+      `${name}: event ${other} of the log is "${told[other]}", the chain has "${chain[other] && toldByPost(chain[other])}"`,
+    );
+  const differs = listed.findIndex(
+    ({ id, body }, at) => chain[at] === undefined || idOfPost(chain[at]) !== id || chain[at].body !== body,
+  );
   if (differs >= 0) faults.push(`${name}: event ${differs} of the list is not what was posted`);
   return [...faults, ...faultsOfList(name, listed, told)];
 };
 
 /** The list alone, where the endpoint was never sent all. */
-export const faultsOfList = (name: string, listed: WebhookEvents['events'], told: readonly string[]): readonly string[] => {
+export const faultsOfList = (
+  name: string,
+  listed: WebhookEvents['events'],
+  told: readonly string[],
+): readonly string[] => {
   const gap = listed.findIndex(({ previousId }, at) => previousId !== (listed[at - 1]?.id ?? null));
   const wrong = listed.findIndex(
-    ({ body, event }, at) => body === null || toldByPost({ headers: {}, body, status: 200 }) !== told[at] || !told[at].endsWith(event),
+    ({ body, event }, at) =>
+      body === null || toldByPost({ headers: {}, body, status: 200 }) !== told[at] || !told[at].endsWith(event),
   );
   return [
-    ...(listed.length === told.length ? [] : [`${name}: ${listed.length} events are listed, the log tells of ${told.length}`]),
+    ...(listed.length === told.length
+      ? []
+      : [`${name}: ${listed.length} events are listed, the log tells of ${told.length}`]),
     ...(gap < 0 ? [] : [`${name}: the list has a gap before event ${gap}`]),
     ...(wrong < 0 ? [] : [`${name}: event ${wrong} of the list is not that of the log`]),
   ];

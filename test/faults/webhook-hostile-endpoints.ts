@@ -26,7 +26,8 @@ const chunk = Buffer.alloc(256 * 1024, 'x');
 
 const folder = new URL('../../../test/support/tls/', import.meta.url);
 /** The certificates of `localhost`: `stranger` is signed by nobody whom the service knows. */
-export const certificate = (name: 'valid' | 'expired' | 'stranger'): Buffer => readFileSync(new URL(`${name}.pem`, folder));
+export const certificate = (name: 'valid' | 'expired' | 'stranger'): Buffer =>
+  readFileSync(new URL(`${name}.pem`, folder));
 const key = (): Buffer => readFileSync(new URL('key.pem', folder));
 
 const opener = () => {
@@ -47,7 +48,9 @@ const opener = () => {
       listening(createServer((request, response) => request.resume().on('end', () => answer(request, response)))),
     tls: (name: Parameters<typeof certificate>[0]) =>
       listening(
-        createTlsServer({ key: key(), cert: certificate(name) }, (request, response) => request.resume().on('end', () => response.end())),
+        createTlsServer({ key: key(), cert: certificate(name) }, (request, response) =>
+          request.resume().on('end', () => response.end()),
+        ),
       ),
     /** `speak` is called once for each connection, when the request has begun to come. */
     raw: (speak: (socket: Socket) => void) =>
@@ -98,10 +101,15 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     url: `http://127.0.0.1:${await raw(speak)}/`,
   });
   /** The status has come, and whatever follows does not matter. */
-  const taken = async (endpoint: Promise<Endpoint>): Promise<Endpoint> => ({ ...(await endpoint), isTaken: () => true });
+  const taken = async (endpoint: Promise<Endpoint>): Promise<Endpoint> => ({
+    ...(await endpoint),
+    isTaken: () => true,
+  });
   const all = await Promise.all([
     { name: 'the one that is well', url: `https://localhost:${well}/`, isTaken: () => true },
-    taken(web('a body byte by byte', (_request, response) => drip((text) => response.write(text), response.writeHead(200)))),
+    taken(
+      web('a body byte by byte', (_request, response) => drip((text) => response.write(text), response.writeHead(200))),
+    ),
     tcp('headers byte by byte', (socket) =>
       drip(
         (text) => socket.write(text),
@@ -110,7 +118,9 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     ),
     web('no answer', () => undefined),
     taken(
-      web('a body of 1 GB', (_request, response) => pour(response.writeHead(200, { 'content-length': GIGABYTE }), chunk, GIGABYTE, noted)),
+      web('a body of 1 GB', (_request, response) =>
+        pour(response.writeHead(200, { 'content-length': GIGABYTE }), chunk, GIGABYTE, noted),
+      ),
     ),
     taken(
       tcp('headers of 1 GB', (socket) => {
@@ -133,7 +143,9 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     tcp('a connection that is reset in the headers', (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-len', () => socket.resetAndDestroy());
     }),
-    web('a redirect to loopback', (_request, response) => response.writeHead(307, { location: `http://127.0.0.1:${inside}/secret` }).end()),
+    web('a redirect to loopback', (_request, response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${inside}/secret` }).end(),
+    ),
     { name: 'a certificate that has expired', url: `https://localhost:${await tls('expired')}/` },
     { name: 'a certificate that nobody knows', url: `https://localhost:${await tls('stranger')}/` },
     { name: 'a certificate of another name', url: `https://other.test:${well}/` },

@@ -1,6 +1,7 @@
 /**
- * Endpoints that mean no good: slow byte by byte, endless, behind wrong certificates, redirecting inside, behind names that change, gone in
- * the midst. Each delivery to them ends as failed, in time and in little memory, and the one beside them that is well gets everything.
+ * Endpoints that mean no good: slow byte by byte, endless, behind wrong certificates, redirecting inside, behind names
+ * that change, gone in the midst. Each delivery to them ends as failed, in time and in little memory, and the one
+ * beside them that is well gets everything.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,18 +32,29 @@ const names = {
   'rebinds.test': ['EAI_AGAIN', ['127.0.0.1']],
 };
 
-type Run = Readonly<{ api: WebhookApi; endpoints: HostileEndpoints; ids: ReadonlyMap<string, string>; faults: string[] }>;
+type Run = Readonly<{
+  api: WebhookApi;
+  endpoints: HostileEndpoints;
+  ids: ReadonlyMap<string, string>;
+  faults: string[];
+}>;
 
 /** One mail, told to every endpoint: each has one attempt more on record, failed but for the one that is well. */
 const tellAll = async ({ api, endpoints, ids, faults }: Run, round: number): Promise<void> => {
   await api.call('POST', '/api/emails/send', sendBody());
   for (const { name, isTaken = () => false } of endpoints.all) {
-    const record = await eventually(`${name} has an attempt on record`, () => firstAttempt(api, ids.get(name)!, round), WITHIN_MS);
+    const record = await eventually(
+      `${name} has an attempt on record`,
+      () => firstAttempt(api, ids.get(name)!, round),
+      WITHIN_MS,
+    );
     const { status, error, responseTime } = record;
     const expected = isTaken(round) ? 'success' : 'failed';
-    if (status !== expected) faults.push(`${name}, mail ${round}: ${status} instead of ${expected} (${JSON.stringify(record)})`);
+    if (status !== expected)
+      faults.push(`${name}, mail ${round}: ${status} instead of ${expected} (${JSON.stringify(record)})`);
     if (status === 'failed' && (error ?? '') === '') faults.push(`${name}, mail ${round}: nothing says why it failed`);
-    if (status === 'failed' && record.nextRetryAt === undefined) faults.push(`${name}, mail ${round}: it is not tried again`);
+    if (status === 'failed' && record.nextRetryAt === undefined)
+      faults.push(`${name}, mail ${round}: it is not tried again`);
     if (responseTime > WITHIN_MS) faults.push(`${name}, mail ${round}: it took ${responseTime} ms`);
   }
 };
@@ -62,7 +74,10 @@ const open = async (server: ServerProcess, endpoints: HostileEndpoints): Promise
 };
 
 /** `rounds`: mails, each told to every endpoint. */
-export const webhookHostileTest = async ({ rounds, print }: Pick<ProgramOptions, 'rounds' | 'print'>): Promise<FaultReport> => {
+export const webhookHostileTest = async ({
+  rounds,
+  print,
+}: Pick<ProgramOptions, 'rounds' | 'print'>): Promise<FaultReport> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-hostile-'));
   const trusted = join(dataDir, 'trusted.pem');
   writeFileSync(trusted, Buffer.concat([certificate('valid'), Buffer.from('\n'), certificate('expired')]));
@@ -85,7 +100,8 @@ export const webhookHostileTest = async ({ rounds, print }: Pick<ProgramOptions,
       print(`  mail ${round}: ${endpoints.all.length} endpoints, ${run.faults.length} faults`);
     }
     const growthMb = Math.round((memoryBytes(server.pid, 'VmHWM') - restBytes) / MB);
-    if (growthMb > GROWTH_MAX_MB) run.faults.push(`the memory of the service grew by ${growthMb} MB, ${GROWTH_MAX_MB} are allowed`);
+    if (growthMb > GROWTH_MAX_MB)
+      run.faults.push(`the memory of the service grew by ${growthMb} MB, ${GROWTH_MAX_MB} are allowed`);
     run.faults.push(...endpoints.trespasses());
     const { code } = await server.end('SIGTERM');
     if (code !== 0) run.faults.push(`the stop ended with ${code}`);

@@ -1,6 +1,7 @@
 /**
- * Kills while mails are sent and told of to three endpoints: one that is well, one that refuses half of the time, one that never answers.
- * Everything that the log tells reaches each of the first two, signed, with the same id and bytes as often as it comes, in one chain.
+ * Kills while mails are sent and told of to three endpoints: one that is well, one that refuses half of the time, one
+ * that never answers. Everything that the log tells reaches each of the first two, signed, with the same id and bytes
+ * as often as it comes, in one chain.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -16,7 +17,15 @@ import { openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-sc
 import { eventually, pause } from '../support/wait.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 import { openWebhookApi, type WebhookApi } from './webhook-api.js';
-import { faultsOfChain, faultsOfList, faultsOfPosts, idOfPost, kindsOfSends, toldByLog, type Posted } from './webhook-chain.js';
+import {
+  faultsOfChain,
+  faultsOfList,
+  faultsOfPosts,
+  idOfPost,
+  kindsOfSends,
+  toldByLog,
+  type Posted,
+} from './webhook-chain.js';
 
 const SENDS = 5_000;
 const SENDERS = 6;
@@ -79,7 +88,10 @@ const stop = async (run: Run, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
   if (signal === 'SIGTERM' && code !== 0) run.faults.push(`a stop ended with ${code}`);
 };
 
-/** Starts the server, and kills it at a moment of the seed's choice, when so many emails are accepted; one in five while it starts. */
+/**
+ * Starts the server, and kills it at a moment of the seed's choice, when so many emails are accepted; one in five while
+ * it starts.
+ */
 const killOnce = async (run: Run, clients: Clients, accepted: number): Promise<void> => {
   const server = await start(run);
   if (run.random.chance(0.2)) {
@@ -135,7 +147,12 @@ const takenOf = (posts: readonly Posted[]) => {
 };
 
 /** Everything has been posted once; then time passes until what was refused has been tried as often as it is. */
-const finish = async (run: Run, { api, well, moody, ids }: World, clients: Clients, sends: number): Promise<readonly string[]> => {
+const finish = async (
+  run: Run,
+  { api, well, moody, ids }: World,
+  clients: Clients,
+  sends: number,
+): Promise<readonly string[]> => {
   run.base = await (await start(run)).listening;
   await eventually(`${sends} emails are accepted`, () => clients.accepted.size >= sends, WITHIN_MS);
   clients.drain();
@@ -171,7 +188,8 @@ const finish = async (run: Run, { api, well, moody, ids }: World, clients: Clien
 
 const hasEnded = async (api: WebhookApi): Promise<boolean> => {
   for (const status of ['queued', 'scheduled', 'processing'])
-    if ((await api.call<{ meta: { total: number } }>('GET', `/api/emails?limit=1&status=${status}`)).meta.total > 0) return false;
+    if ((await api.call<{ meta: { total: number } }>('GET', `/api/emails?limit=1&status=${status}`)).meta.total > 0)
+      return false;
   return true;
 };
 
@@ -185,24 +203,28 @@ const countsOf = (posts: readonly Posted[]): ReadonlyMap<string, number> => {
 const openAt = async (api: WebhookApi, id: string, endpoint: Endpoint): Promise<ReadonlySet<string>> => {
   const { refused } = takenOf(endpoint.posts);
   const last = new Map<string, string | undefined>();
-  for (const { eventId, nextRetryAt } of await api.deliveries(id)) if (!last.has(eventId)) last.set(eventId, nextRetryAt);
+  for (const { eventId, nextRetryAt } of await api.deliveries(id))
+    if (!last.has(eventId)) last.set(eventId, nextRetryAt);
   return new Set([...refused].filter((event) => last.get(event) !== undefined));
 };
 
 /** What was refused to the end is recorded so: four attempts, all failed, and none to come. */
 const faultsOfRefused = async ({ api, ids, moody }: World): Promise<readonly string[]> => {
   const records = new Map<string, WebhookDelivery[]>();
-  for (const record of await api.deliveries(ids.moody)) records.set(record.eventId, [...(records.get(record.eventId) ?? []), record]);
+  for (const record of await api.deliveries(ids.moody))
+    records.set(record.eventId, [...(records.get(record.eventId) ?? []), record]);
   return [...takenOf(moody.posts).refused].flatMap((id) => {
     const own = records.get(id) ?? [];
-    const isFailed = own[0]?.attempt === ATTEMPTS && own.every(({ status, statusCode }) => status === 'failed' && statusCode === 500);
+    const isFailed =
+      own[0]?.attempt === ATTEMPTS && own.every(({ status, statusCode }) => status === 'failed' && statusCode === 500);
     return isFailed ? [] : [`refusing: ${id} was never taken, and ${own.length} attempts are recorded`];
   });
 };
 
 const judge = async (run: Run, world: World, told: readonly string[]): Promise<void> => {
   const { api, ids, secrets } = world;
-  for (const name of ['well', 'moody', 'mute'] as const) run.faults.push(...faultsOfPosts(name, world[name].posts, secrets[name]));
+  for (const name of ['well', 'moody', 'mute'] as const)
+    run.faults.push(...faultsOfPosts(name, world[name].posts, secrets[name]));
   for (const name of ['well', 'moody'] as const)
     run.faults.push(...faultsOfChain(name, world[name].posts, await api.events(ids[name]), told));
   run.faults.push(...faultsOfList('mute', await api.events(ids.mute), told), ...(await faultsOfRefused(world)));
@@ -260,7 +282,9 @@ export const webhookKillsTest = async ({
       allowed = share * round;
       await killOnce(run, clients, allowed - run.random.between(0, share - 1));
       if (round % 5 === 0)
-        print(`  kill ${round}: ${clients.accepted.size} accepted, ${world.well.posts.length} posts to the one that is well`);
+        print(
+          `  kill ${round}: ${clients.accepted.size} accepted, ${world.well.posts.length} posts to the one that is well`,
+        );
     }
     const told = await finish(run, world, clients, sends);
     run.faults.push(...clients.faults);
@@ -274,7 +298,13 @@ export const webhookKillsTest = async ({
   }
 };
 
-const countsOfRun = ({ well, moody, mute }: World, clients: Clients, told: readonly string[], kills: number, durationMs: number) => {
+const countsOfRun = (
+  { well, moody, mute }: World,
+  clients: Clients,
+  told: readonly string[],
+  kills: number,
+  durationMs: number,
+) => {
   const { taken, refused } = takenOf(moody.posts);
   return {
     kills,

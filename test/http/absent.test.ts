@@ -19,7 +19,8 @@ void t.test('every request keeps of nothing but nulls what it requires, and what
     const fields = Object.entries(schema['properties'] as Record<string, TSchema>);
     const kept = fields.filter(
       ([field, { anyOf }]) =>
-        ((schema['required'] ?? []) as string[]).includes(field) || (anyOf as TSchema[] | undefined)?.some(({ type }) => type === 'null'),
+        ((schema['required'] ?? []) as string[]).includes(field) ||
+        (anyOf as TSchema[] | undefined)?.some(({ type }) => type === 'null'),
     );
     const nulls = (among: typeof fields) => Object.fromEntries(among.map(([field]) => [field, null]));
     t.same(withoutNulls(schema, JSON.stringify(nulls(fields))), nulls(kept), name);
@@ -67,11 +68,28 @@ void t.test('a request with nulls is the request without them', async (t) => {
     return [statusCode, calls.at(-1)?.slice(2)];
   };
   const plain = { templateId: 'welcome', to: [{ email: 'jane@example.com' }], variables: { a: null } };
-  const nulls = { from: null, cc: null, bcc: null, replyTo: null, subject: null, attachments: null, tags: null, version: null };
-  const sent = await ask('POST', '/api/emails/send', { ...nulls, ...plain, to: [{ email: 'jane@example.com', name: null }] });
+  const nulls = {
+    from: null,
+    cc: null,
+    bcc: null,
+    replyTo: null,
+    subject: null,
+    attachments: null,
+    tags: null,
+    version: null,
+  };
+  const sent = await ask('POST', '/api/emails/send', {
+    ...nulls,
+    ...plain,
+    to: [{ email: 'jane@example.com', name: null }],
+  });
   t.same(sent, [201, [plain, { key: 'k', body: plain }]], 'the command and the fingerprint see neither');
   t.same(sent, await ask('POST', '/api/emails/send', plain));
-  t.equal((await ask('POST', '/api/emails/send', { ...plain, templateId: null }))[0], 400, 'what is required is not optional');
+  t.equal(
+    (await ask('POST', '/api/emails/send', { ...plain, templateId: null }))[0],
+    400,
+    'what is required is not optional',
+  );
   t.equal((await ask('PATCH', '/api/templates/welcome', { description: null }))[0], 400, 'nothing is left to change');
   t.same(await ask('PATCH', '/api/templates/welcome', { description: null, from: null, variables: null }), [
     200,

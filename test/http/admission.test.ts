@@ -14,7 +14,9 @@ const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ?
 
 /** What is called before anybody is known. */
 const isEntrance = (path: string): boolean =>
-  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(path);
+  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(
+    path,
+  );
 
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);
@@ -22,39 +24,46 @@ const codeOf = async (app: App, options: InjectOptions): Promise<readonly [numbe
   return [response.statusCode, isJson ? response.json<{ code?: string }>().code : undefined];
 };
 
-void t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {
-  const { app, calls } = await fakeServer();
-  const routes = routesOf(app).filter(({ access }) => access !== 'public');
-  t.ok(routes.length >= 18, 'the whole API is in the table');
-  for (const [index, route] of routes.entries()) {
-    const name = `${route.method} ${route.path}`;
-    t.ok(route.path.startsWith('/api/'), name);
-    // Each from an address of its own: those that fail are counted by it.
-    const remoteAddress = `192.0.2.${index}`;
-    t.same(await codeOf(app, { ...requestTo(route), remoteAddress }), [401, 'UNAUTHORIZED'], name);
-    t.same(await codeOf(app, requestTo(route, 'powerless')), [403, 'FORBIDDEN'], name);
-    const forbidden = await app.inject(requestTo(route, 'powerless'));
-    t.match(
-      forbidden.json(),
-      { message: new RegExp(`\`${neededBy(route)}\``), relatedInfo: { requiredPermission: neededBy(route) } },
-      name,
-    );
-    t.equal(calls.length, 0, `${name}: nothing was called`);
-    const fine = await app.inject(requestTo(route, credentialFor(route)));
-    t.ok(fine.statusCode === 200 || fine.statusCode === 201, `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`);
-    calls.length = 0;
-    if (!/:(id|batchId|teamId)/.test(route.path)) continue;
-    const others = await codeOf(app, requestTo(route, credentialFor(route), false));
-    // A person is asked for by their own id alone.
-    if (credentialFor(route) !== 'unlimited') continue;
-    const strangers = await codeOf(app, requestTo(route, 'stranger'));
-    if (!route.path.startsWith('/api/templates')) t.same(others, [404, route.unknownId], `${name}: an id of another team`);
-    // For another team the answer is 404 before its members are read.
-    const unknownId = route.path.includes(':teamId') ? 'TEAM_NOT_FOUND' : route.unknownId;
-    t.same(strangers, [404, unknownId], `${name}: my id, asked for by another team`);
-    calls.length = 0;
-  }
-});
+void t.test(
+  'every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with',
+  async (t) => {
+    const { app, calls } = await fakeServer();
+    const routes = routesOf(app).filter(({ access }) => access !== 'public');
+    t.ok(routes.length >= 18, 'the whole API is in the table');
+    for (const [index, route] of routes.entries()) {
+      const name = `${route.method} ${route.path}`;
+      t.ok(route.path.startsWith('/api/'), name);
+      // Each from an address of its own: those that fail are counted by it.
+      const remoteAddress = `192.0.2.${index}`;
+      t.same(await codeOf(app, { ...requestTo(route), remoteAddress }), [401, 'UNAUTHORIZED'], name);
+      t.same(await codeOf(app, requestTo(route, 'powerless')), [403, 'FORBIDDEN'], name);
+      const forbidden = await app.inject(requestTo(route, 'powerless'));
+      t.match(
+        forbidden.json(),
+        { message: new RegExp(`\`${neededBy(route)}\``), relatedInfo: { requiredPermission: neededBy(route) } },
+        name,
+      );
+      t.equal(calls.length, 0, `${name}: nothing was called`);
+      const fine = await app.inject(requestTo(route, credentialFor(route)));
+      t.ok(
+        fine.statusCode === 200 || fine.statusCode === 201,
+        `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`,
+      );
+      calls.length = 0;
+      if (!/:(id|batchId|teamId)/.test(route.path)) continue;
+      const others = await codeOf(app, requestTo(route, credentialFor(route), false));
+      // A person is asked for by their own id alone.
+      if (credentialFor(route) !== 'unlimited') continue;
+      const strangers = await codeOf(app, requestTo(route, 'stranger'));
+      if (!route.path.startsWith('/api/templates'))
+        t.same(others, [404, route.unknownId], `${name}: an id of another team`);
+      // For another team the answer is 404 before its members are read.
+      const unknownId = route.path.includes(':teamId') ? 'TEAM_NOT_FOUND' : route.unknownId;
+      t.same(strangers, [404, unknownId], `${name}: my id, asked for by another team`);
+      calls.length = 0;
+    }
+  },
+);
 
 void t.test(
   'paths that begin with /api or /mailbox are never public but those by which people come in, pages never need a key',
@@ -71,7 +80,10 @@ void t.test('a route that declares no permission stops the build', async (t) => 
     buildServer(deps, (app) => void app.get('/api/forgotten', async () => ({}))),
     /GET \/api\/forgotten declares neither a permission/,
   );
-  const app = await buildServer(fakes().deps, (scope) => void scope.get('/pages/open', { config: { access: 'public' } }, async () => ({})));
+  const app = await buildServer(
+    fakes().deps,
+    (scope) => void scope.get('/pages/open', { config: { access: 'public' } }, async () => ({})),
+  );
   t.equal((await app.inject('/pages/open')).statusCode, 200);
   await app.close();
 });
@@ -84,7 +96,16 @@ void t.test('keys that are not good', async (t) => {
   t.same(await ask('Bearer unknown'), [401, 'API_KEY_NOT_FOUND']);
   t.same(await ask('Bearer revoked'), [401, 'API_KEY_REVOKED']);
   t.same(await ask('Bearer expired'), [401, 'API_KEY_EXPIRED']);
-  for (const wrong of [undefined, '', 'Basic dXNlcjpwYXNz', 'unlimited', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearer ünlimited'])
+  for (const wrong of [
+    undefined,
+    '',
+    'Basic dXNlcjpwYXNz',
+    'unlimited',
+    'Bearer',
+    'Bearer ',
+    'Bearer a b',
+    'Bearer ünlimited',
+  ])
     t.same(await ask(wrong), [401, 'UNAUTHORIZED'], String(wrong));
   t.same(await ask('bearer  unlimited'), [200, undefined], 'the scheme is case-insensitive');
 });
@@ -98,7 +119,10 @@ void t.test('every answer has a request id and the three rate headers', async (t
       .filter(([name]) => !name.includes('*') && !name.includes('/t/')),
     ['no key', { url: '/api/emails' }],
     ['unknown path', { url: '/nowhere' }],
-    ['unknown path with a body', { method: 'POST', url: '/nowhere', headers: { 'content-type': 'application/json' }, payload: '{' }],
+    [
+      'unknown path with a body',
+      { method: 'POST', url: '/nowhere', headers: { 'content-type': 'application/json' }, payload: '{' },
+    ],
     ['another method', { method: 'PUT', url: '/api/emails/send', headers: bearer('unlimited') }],
     ['a method of WebDAV', { method: 'PROPFIND' as 'GET', url: '/' }],
     ['a broken percent sign', { url: '/api/emails/%zz' }],
@@ -106,7 +130,12 @@ void t.test('every answer has a request id and the three rate headers', async (t
     ['a long URL', { url: `/api/emails?search=${'x'.repeat(9_000)}`, headers: bearer('unlimited') }],
     [
       'a broken body',
-      { method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: '{' },
+      {
+        method: 'POST',
+        url: '/api/emails/send',
+        headers: { ...bearer('unlimited'), 'content-type': 'application/json' },
+        payload: '{',
+      },
     ],
     ['HEAD', { method: 'HEAD', url: '/api/emails', headers: bearer('unlimited') }],
   ];
@@ -129,7 +158,11 @@ void t.test('every answer has a request id and the three rate headers', async (t
     const isAsked = !/ \/(?:u|p|oauth|account)\//.test(name) && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
-      t.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors '(?:none|self)'/, `${name} is a page with a policy`);
+      t.match(
+        headers['content-security-policy'],
+        /default-src 'none'.*frame-ancestors '(?:none|self)'/,
+        `${name} is a page with a policy`,
+      );
   }
   t.same(await codeOf(app, { url: '/nowhere' }), [404, 'NOT_FOUND']);
   t.same(await codeOf(app, { method: 'PUT', url: '/api/emails/send' }), [404, 'NOT_FOUND']);
@@ -142,11 +175,16 @@ void t.test('rates of a key', async (t) => {
   void t.test('the table holds per key and endpoint, and starts anew with its window', async (t) => {
     const { app, clock, calls } = await fakeServer();
     t.teardown(() => app.close());
-    const send = () => app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('full'), payload: sendBody });
+    const send = () =>
+      app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('full'), payload: sendBody });
     for (let n = 1; n <= rateLimits['POST /api/emails/send']; n += 1) {
       const { statusCode, headers } = await send();
       t.equal(statusCode, 201);
-      t.match(headers, { 'x-ratelimit-limit': '30', 'x-ratelimit-remaining': String(30 - n), 'x-ratelimit-reset': '1893499260' });
+      t.match(headers, {
+        'x-ratelimit-limit': '30',
+        'x-ratelimit-remaining': String(30 - n),
+        'x-ratelimit-reset': '1893499260',
+      });
     }
     await clock.advance(17_500);
     const refused = await send();
@@ -161,7 +199,8 @@ void t.test('rates of a key', async (t) => {
     const otherEndpoint = await app.inject({ url: '/api/emails', headers: bearer('full') });
     t.match(otherEndpoint.headers, { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '299' });
     t.equal(
-      (await app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('stranger'), payload: sendBody })).statusCode,
+      (await app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('stranger'), payload: sendBody }))
+        .statusCode,
       201,
       'another key is another matter',
     );
@@ -205,35 +244,41 @@ void t.test('rates of a key', async (t) => {
     t.match((await ask('/api/emails')).headers, { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' });
     t.equal((await ask('/api/api-keys')).statusCode, 200);
     t.equal((await ask('/api/templates')).statusCode, 200);
-    t.match((await ask('/api/templates')).json(), { code: 'RATE_LIMIT_EXCEEDED', message: /may make 3 requests a minute/ });
+    t.match((await ask('/api/templates')).json(), {
+      code: 'RATE_LIMIT_EXCEEDED',
+      message: /may make 3 requests a minute/,
+    });
   });
 
-  void t.test('ten requests under way at once; a place is free again when the answer is out, or the caller gone', async (t) => {
-    const { app, during } = await fakeServer();
-    t.teardown(() => app.close());
-    const gate = gateOf();
-    let waiting = 0;
-    during.run = async () => {
-      waiting += 1;
-      await gate.promise;
-    };
-    const ask = (token: string) => app.inject({ url: '/api/templates/welcome', headers: bearer(token) });
-    const open = Array.from({ length: generalRateLimit.concurrentRequests }, () => ask('full'));
-    while (waiting < generalRateLimit.concurrentRequests) await new Promise(setImmediate);
-    const refused = await ask('full');
-    t.match(refused.json(), {
-      statusCode: 429,
-      code: 'RATE_LIMIT_EXCEEDED',
-      message: /10 requests under way at once.* Try again in 1 second\./,
-      retryAfter: 1,
-    });
-    t.equal(refused.headers['retry-after'], '1');
-    const free = ask('unlimited');
-    while (waiting <= generalRateLimit.concurrentRequests) await new Promise(setImmediate);
-    gate.resolve(undefined);
-    for (const response of await Promise.all([...open, free])) t.equal(response.statusCode, 200);
-    t.equal((await ask('full')).statusCode, 200);
-  });
+  void t.test(
+    'ten requests under way at once; a place is free again when the answer is out, or the caller gone',
+    async (t) => {
+      const { app, during } = await fakeServer();
+      t.teardown(() => app.close());
+      const gate = gateOf();
+      let waiting = 0;
+      during.run = async () => {
+        waiting += 1;
+        await gate.promise;
+      };
+      const ask = (token: string) => app.inject({ url: '/api/templates/welcome', headers: bearer(token) });
+      const open = Array.from({ length: generalRateLimit.concurrentRequests }, () => ask('full'));
+      while (waiting < generalRateLimit.concurrentRequests) await new Promise(setImmediate);
+      const refused = await ask('full');
+      t.match(refused.json(), {
+        statusCode: 429,
+        code: 'RATE_LIMIT_EXCEEDED',
+        message: /10 requests under way at once.* Try again in 1 second\./,
+        retryAfter: 1,
+      });
+      t.equal(refused.headers['retry-after'], '1');
+      const free = ask('unlimited');
+      while (waiting <= generalRateLimit.concurrentRequests) await new Promise(setImmediate);
+      gate.resolve(undefined);
+      for (const response of await Promise.all([...open, free])) t.equal(response.statusCode, 200);
+      t.equal((await ask('full')).statusCode, 200);
+    },
+  );
 });
 
 const gateOf = () => {
@@ -248,7 +293,8 @@ void t.test('without a key, the remote address is bounded', async (t) => {
     app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
   const failures = [() => ask('/api/emails'), () => ask('/api/emails', 'unknown'), () => ask('/nowhere')];
   for (let n = 0; n < addressRateLimits.failedPerMinute; n += 1) t.not((await failures[n % 3]!()).statusCode, 429);
-  for (const fail of failures) t.match((await fail()).json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', retryAfter: 60 });
+  for (const fail of failures)
+    t.match((await fail()).json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', retryAfter: 60 });
   t.equal((await ask('/api/emails', 'unlimited')).statusCode, 200, 'a good key is heard from the same address');
   t.equal((await ask('/health/live')).statusCode, 200, 'and health is answered');
   t.equal((await ask('/api/emails', undefined, '203.0.113.10')).statusCode, 401, 'another address is another matter');
@@ -279,7 +325,11 @@ void t.test('HTTPS, where it is required', async (t) => {
   const behind = await fakeServer({ settings: { requireHttps: true, trustProxy: ['10.0.0.0/8'] } });
   t.same(await codeOf(behind.app, forwarded('https')), [200, undefined]);
   t.same(await codeOf(behind.app, forwarded('http')), [403, 'HTTPS_REQUIRED']);
-  t.same(await codeOf(behind.app, forwarded('https, http')), [403, 'HTTPS_REQUIRED'], 'what the nearest proxy says counts');
+  t.same(
+    await codeOf(behind.app, forwarded('https, http')),
+    [403, 'HTTPS_REQUIRED'],
+    'what the nearest proxy says counts',
+  );
   t.same(await codeOf(behind.app, forwarded('https', '192.0.2.1')), [403, 'HTTPS_REQUIRED'], 'not from that proxy');
   t.same(await codeOf(behind.app, plain), [403, 'HTTPS_REQUIRED']);
 
@@ -291,7 +341,11 @@ void t.test('HTTPS, where it is required', async (t) => {
 
 void t.test('behind a trusted proxy, the address that is bounded is the caller’s', async (t) => {
   const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
-  await app.inject({ url: '/nowhere', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
+  await app.inject({
+    url: '/nowhere',
+    remoteAddress: '10.0.0.1',
+    headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' },
+  });
   const { remaining } = await deps.limiter.hit([{ bucket: 'failed:203.0.113.9', limit: 120, windowMs: 60_000 }]);
   t.equal(remaining, 118);
 });
@@ -300,18 +354,30 @@ void t.test('a key that is bound to networks is good from there alone', async (t
   const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
   const from = (remoteAddress: string, headers: Readonly<Record<string, string>> = {}) =>
     codeOf(app, { url: '/api/emails', remoteAddress, headers: { ...bearer('bound'), ...headers } });
-  for (const address of ['192.0.2.1', '::ffff:192.0.2.255', '2001:db8:ffff::1']) t.same(await from(address), [200, undefined], address);
+  for (const address of ['192.0.2.1', '::ffff:192.0.2.255', '2001:db8:ffff::1'])
+    t.same(await from(address), [200, undefined], address);
   for (const address of ['192.0.3.1', '::ffff:192.0.1.255', '2001:db9::1', '::1', '10.0.0.1'])
     t.same(await from(address), [403, 'API_KEY_NETWORK_NOT_ALLOWED'], address);
-  t.same(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.9' }), [200, undefined], 'behind a proxy that is trusted');
-  t.same(await from('10.0.0.2', { 'x-forwarded-for': '192.0.2.9' }), [403, 'API_KEY_NETWORK_NOT_ALLOWED'], 'not behind another');
+  t.same(
+    await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.9' }),
+    [200, undefined],
+    'behind a proxy that is trusted',
+  );
+  t.same(
+    await from('10.0.0.2', { 'x-forwarded-for': '192.0.2.9' }),
+    [403, 'API_KEY_NETWORK_NOT_ALLOWED'],
+    'not behind another',
+  );
   const { remaining } = await deps.limiter.hit([{ bucket: 'failed:192.0.3.1', limit: 120, windowMs: 60_000 }]);
   t.equal(remaining, 118, 'it counts against the address');
 });
 
 void t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
   const made = fakes();
-  const app = await buildServer({ ...made.deps, limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) } });
+  const app = await buildServer({
+    ...made.deps,
+    limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) },
+  });
   const response = await app.inject({ url: '/api/emails', headers: bearer('full') });
   t.match(response.json(), { statusCode: 500, code: 'INTERNAL_ERROR' });
   t.match(response.headers, { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': /\d/, 'x-ratelimit-reset': /\d/ });
@@ -350,7 +416,10 @@ void t.test('health', async (t) => {
   workers.pop();
   noted.push({ code: 'DISK_LOW', message: 'the disk has 3 MiB left' });
   log.value = { unreadableEvents: 0, unknownEvent: null };
-  t.match(await ready(), [200, { status: 'degraded', reasons: [{ code: 'DISK_LOW', message: 'the disk has 3 MiB left' }] }]);
+  t.match(await ready(), [
+    200,
+    { status: 'degraded', reasons: [{ code: 'DISK_LOW', message: 'the disk has 3 MiB left' }] },
+  ]);
   noted[0] = { code: 'COMMITS_FAIL', message: 'the disk is full' };
   t.match(await ready(), [503, { status: 'unavailable', reasons: [{ code: 'COMMITS_FAIL' }] }]);
   accepting.value = false;
@@ -359,7 +428,8 @@ void t.test('health', async (t) => {
 
 void t.test('a key is used for its own team', async (t) => {
   const { app } = await fakeServer();
-  const ask = (team: Readonly<Record<string, string>>) => codeOf(app, { url: '/api/emails', headers: { ...bearer('unlimited'), ...team } });
+  const ask = (team: Readonly<Record<string, string>>) =>
+    codeOf(app, { url: '/api/emails', headers: { ...bearer('unlimited'), ...team } });
   t.strictSame(await ask({}), [200, undefined]);
   t.strictSame(await ask({ 'x-team-id': TEAM }), [200, undefined]);
   t.strictSame(await ask({ 'x-team-id': TEAM.toUpperCase() }), [200, undefined]);

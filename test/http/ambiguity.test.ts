@@ -76,7 +76,8 @@ void t.test('each double is taken in every spelling', async () => {
         ];
         for (const positive of spellings)
           for (const spelling of [positive, `-${positive}`]) {
-            if (Math.abs(JSON.parse(spelling) as number) !== value) throw new Error(`${spelling} is no spelling of ${value}`);
+            if (Math.abs(JSON.parse(spelling) as number) !== value)
+              throw new Error(`${spelling} is no spelling of ${value}`);
             if (losesDigits(spelling)) throw new Error(`${spelling} is refused`);
           }
       },
@@ -120,11 +121,41 @@ void t.test('a member that is put in twice is found, with its path', async (t) =
 const anyText = (): fc.Arbitrary<string> => {
   const blank = fc.constantFrom('', '', '', '', ' ', '\n', '\t', '\r\n  ');
   const string = fc.constantFrom(
-    ...['a', 'b', ':', ':x', 'a:', ' :', ',', '{', '0', '1', '__proto__', 'constructor', 'ä', '😀', '4111111111111111', '3e4'],
+    ...[
+      'a',
+      'b',
+      ':',
+      ':x',
+      'a:',
+      ' :',
+      ',',
+      '{',
+      '0',
+      '1',
+      '__proto__',
+      'constructor',
+      'ä',
+      '😀',
+      '4111111111111111',
+      '3e4',
+    ],
     ...['\\u0061b', 'ab', '\\"', '\\":', '\\\\', '\\\\\\":1', '\\ud83d\\ude00', '\\ud800x', '\\n:'],
   );
   const number = fc.constantFrom(
-    ...['0', '-0', '1', '-1.50', '1e3', '1E400', '1e-400', '5e-324', '0.1', '0.10000000000000001', '123456789.25', '123456789012345'],
+    ...[
+      '0',
+      '-0',
+      '1',
+      '-1.50',
+      '1e3',
+      '1E400',
+      '1e-400',
+      '5e-324',
+      '0.1',
+      '0.10000000000000001',
+      '123456789.25',
+      '123456789012345',
+    ],
     ...[
       '1234567890123456',
       '9007199254740992',
@@ -136,13 +167,22 @@ const anyText = (): fc.Arbitrary<string> => {
   );
   const quoted = string.map((text) => `"${text}"`);
   const joined = (parts: fc.Arbitrary<readonly string[]>, open: string, close: string) =>
-    fc.tuple(parts, blank, blank).map(([all, before, after]) => `${open}${before}${all.join(`${after},${before}`)}${after}${close}`);
+    fc
+      .tuple(parts, blank, blank)
+      .map(([all, before, after]) => `${open}${before}${all.join(`${after},${before}`)}${after}${close}`);
   return fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, fc.oneof(number, quoted, fc.constantFrom('true', 'null')), tie('object'), tie('array')),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.oneof(number, quoted, fc.constantFrom('true', 'null')),
+      tie('object'),
+      tie('array'),
+    ),
     array: joined(fc.array(tie('value'), { maxLength: 3 }), '[', ']'),
     object: joined(
       fc.array(
-        fc.tuple(quoted, blank, blank, tie('value')).map(([name, before, after, value]) => `${name}${before}:${after}${value}`),
+        fc
+          .tuple(quoted, blank, blank, tie('value'))
+          .map(([name, before, after, value]) => `${name}${before}:${after}${value}`),
         { maxLength: 4 },
       ),
       '{',

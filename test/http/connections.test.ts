@@ -1,4 +1,6 @@
-/** What clients may hold: connections of one network, requests that wait on one connection, answers that nobody reads. */
+/**
+ * What clients may hold: connections of one network, requests that wait on one connection, answers that nobody reads.
+ */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -55,7 +57,9 @@ const statusOver = async (socket: Socket, path = '/health/live'): Promise<number
 };
 
 const connectionsOf = (app: App): Promise<number> =>
-  new Promise((resolve, reject) => app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
+  new Promise((resolve, reject) =>
+    app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
 
 void t.test('the requests of one connection are answered one after the other', async (t) => {
   const { open, state, finish } = await listening(t);
@@ -148,7 +152,10 @@ void t.test('a network has its share of the connections', async (t) => {
 });
 
 void t.test('a proxy that is trusted has no share of its own', async (t) => {
-  const { open } = await listening(t, { limits: { networkConnectionsMax: 1 }, settings: { trustProxy: ['127.0.0.1'] } });
+  const { open } = await listening(t, {
+    limits: { networkConnectionsMax: 1 },
+    settings: { trustProxy: ['127.0.0.1'] },
+  });
   const held = [open(), open()];
   await Promise.all(held.map((socket) => once(socket, 'connect')));
   t.equal(await statusOver(open()), 200);
@@ -157,24 +164,27 @@ void t.test('a proxy that is trusted has no share of its own', async (t) => {
   t.equal(await statusOver(open('127.0.0.2')), 0);
 });
 
-void t.test('when all connections are taken a newcomer takes the place of an idle one of the network that holds most', async (t) => {
-  const { open, app, state, finish } = await listening(t, { limits: { connectionsMax: 3 } });
-  const busy = open();
-  const answer = allOf(busy);
-  busy.write(ask('/slow', 'Connection: close\r\n'));
-  await eventually('the first is being answered', () => state.begun === 1);
-  const idle = open();
-  await eventually('two are there', async () => (await connectionsOf(app)) === 2);
-  const young = open();
-  await eventually('three are there', async () => (await connectionsOf(app)) === 3);
-  t.equal(await statusOver(open()), 0, 'no place for one more of the same network');
-  const ended = once(idle.resume(), 'close');
-  t.equal(await statusOver(open('127.0.0.2')), 200);
-  await ended;
-  t.notOk(young.destroyed);
-  finish[0]!();
-  t.match(await answer, /^HTTP\/1\.1 200 /);
-});
+void t.test(
+  'when all connections are taken a newcomer takes the place of an idle one of the network that holds most',
+  async (t) => {
+    const { open, app, state, finish } = await listening(t, { limits: { connectionsMax: 3 } });
+    const busy = open();
+    const answer = allOf(busy);
+    busy.write(ask('/slow', 'Connection: close\r\n'));
+    await eventually('the first is being answered', () => state.begun === 1);
+    const idle = open();
+    await eventually('two are there', async () => (await connectionsOf(app)) === 2);
+    const young = open();
+    await eventually('three are there', async () => (await connectionsOf(app)) === 3);
+    t.equal(await statusOver(open()), 0, 'no place for one more of the same network');
+    const ended = once(idle.resume(), 'close');
+    t.equal(await statusOver(open('127.0.0.2')), 200);
+    await ended;
+    t.notOk(young.destroyed);
+    finish[0]!();
+    t.match(await answer, /^HTTP\/1\.1 200 /);
+  },
+);
 
 void t.test('it is the same over TLS', async (t) => {
   const pem = (name: string): string => readFileSync(resolvePath('test/support/tls', name), 'utf8');

@@ -36,7 +36,9 @@ void t.test('names of which some characters are written as escapes', (t) => {
     fc.property(fc.dictionary(name, fc.constantFrom(0, 'x\n', '":'), { noNullPrototype: true }), (object) => {
       const plain = JSON.stringify(object);
       // From then on the parser knows objects that have in each place the name that it may mistake another for.
-      JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(object).map(([key, value]) => [mistaken(key), value]))));
+      JSON.parse(
+        JSON.stringify(Object.fromEntries(Object.entries(object).map(([key, value]) => [mistaken(key), value]))),
+      );
       for (const text of [plain, ascii(plain), ascii(plain).replaceAll('/', '\\/')])
         if (JSON.stringify(read(text)) !== plain) throw new Error(`${text} was read as ${JSON.stringify(read(text))}`);
     }),
@@ -53,13 +55,25 @@ void t.test('one character that only an escape can write', async (t) => {
 });
 
 void t.test('a character that only an escape can write, among others', async (t) => {
-  for (const value of [{ 'x"\n': 1 }, { '\\\\': 1 }, { 'a"': '":' }, { '\n\n': 1 }, { b: [{ '\\u': 1 }] }, { a: { ['n\u0000']: 1 } }])
+  for (const value of [
+    { 'x"\n': 1 },
+    { '\\\\': 1 },
+    { 'a"': '":' },
+    { '\n\n': 1 },
+    { b: [{ '\\u': 1 }] },
+    { a: { ['n\u0000']: 1 } },
+  ])
     for (const blank of [undefined, '\t'])
       t.throws(() => read(JSON.stringify(value, undefined, blank)), { message: refused }, JSON.stringify(value));
 });
 
 void t.test('what only looks like it', async (t) => {
-  for (const value of [{ a: '"\n":' }, { a: '\n', b: ['"', '\\', '\\\\":'] }, ['\n":', { a: '\\' }], { a: '\\"', b: '\\":' }]) {
+  for (const value of [
+    { a: '"\n":' },
+    { a: '\n', b: ['"', '\\', '\\\\":'] },
+    ['\n":', { a: '\\' }],
+    { a: '\\"', b: '\\":' },
+  ]) {
     const text = JSON.stringify(value);
     t.same(read(text), value, text);
     t.same(read(JSON.stringify(value, undefined, '\n ')), value, text);

@@ -1,4 +1,7 @@
-/** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
+/**
+ * Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on
+ * demand.
+ */
 import type { DomainRecord } from '../../src/api/domains.js';
 import {
   peoplePermissions,
@@ -109,12 +112,24 @@ export const USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3
 export const OTHERS_SESSION = 'ses_BBBBBBBBBBBBBBBBBBBBBA';
 export const SESSION = assertDefined(parseSessionId('ses_AAAAAAAAAAAAAAAAAAAAAA'), 'session id');
 
-const suppression = { id: SUPPRESSION, email: 'gone@example.com', list: null, reason: 'manual' as const, emailId: null, createdAt: NOW };
+const suppression = {
+  id: SUPPRESSION,
+  email: 'gone@example.com',
+  list: null,
+  reason: 'manual' as const,
+  emailId: null,
+  createdAt: NOW,
+};
 /** Every link is good but one. */
 const subscribed = (token: string, isSubscribed: boolean) =>
   token === 'bad'
     ? undefined
-    : { list: 'news', company: 'Ann & Söhne <AG>', isSubscribed, locale: token.startsWith('french') ? 'fr-CA' : undefined };
+    : {
+        list: 'news',
+        company: 'Ann & Söhne <AG>',
+        isSubscribed,
+        locale: token.startsWith('french') ? 'fr-CA' : undefined,
+      };
 
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
@@ -134,13 +149,18 @@ const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit:
 const everyPermission: readonly AccessPermission[] = [...allPermissions, ...peoplePermissions];
 
 /** What each bearer token stands for. */
-const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY_NOT_FOUND' | 'API_KEY_REVOKED' | 'API_KEY_EXPIRED'>> = {
+const keys: Readonly<
+  Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY_NOT_FOUND' | 'API_KEY_REVOKED' | 'API_KEY_EXPIRED'>
+> = {
   full: key('key_AAAAAAAAAAAAAAAAAAAAAA', everyPermission, null),
   unlimited: key('key_UUUUUUUUUUUUUUUUUUUUUU', everyPermission, 10_000_000),
   three: key('key_TTTTTTTTTTTTTTTTTTTTTT', everyPermission, 3),
   powerless: key('key_PPPPPPPPPPPPPPPPPPPPPP', [], 10_000_000),
   stranger: key('key_BBBBBBBBBBBBBBBBBBBBBB', everyPermission, 10_000_000, OTHER_TEAM),
-  bound: { ...key('key_NNNNNNNNNNNNNNNNNNNNNN', everyPermission, 10_000_000), networks: ['192.0.2.0/24', '2001:db8::/32'] },
+  bound: {
+    ...key('key_NNNNNNNNNNNNNNNNNNNNNN', everyPermission, 10_000_000),
+    networks: ['192.0.2.0/24', '2001:db8::/32'],
+  },
   misshapen: 'INVALID_API_KEY',
   unknown: 'API_KEY_NOT_FOUND',
   revoked: 'API_KEY_REVOKED',
@@ -156,8 +176,14 @@ const personIn = (role: Role | undefined, own: TeamId, { asked, isNeeded }: ForT
   return { ...person, teamId: own, permissions: permissionsOfRole[role] };
 };
 
-/** A credential of exactly what its name says: `role=viewer`, `key=emails:send`, `scope=profile:read`, each also `…@other` for the other team; or `nobody`. */
-const credentialOf = (token: string, team: ForTeam = { asked: undefined, isNeeded: true }): Authenticated | undefined => {
+/**
+ * A credential of exactly what its name says: `role=viewer`, `key=emails:send`, `scope=profile:read`, each also
+ * `…@other` for the other team; or `nobody`.
+ */
+const credentialOf = (
+  token: string,
+  team: ForTeam = { asked: undefined, isNeeded: true },
+): Authenticated | undefined => {
   const [what = '', where] = token.split('@');
   const [kind = '', value = ''] = what.split('=');
   const teamId = where === 'other' ? OTHER_TEAM : TEAM;
@@ -172,7 +198,15 @@ const credentialOf = (token: string, team: ForTeam = { asked: undefined, isNeede
       const clientId = assertDefined(parseOAuthClientId('app_AAAAAAAAAAAAAAAAAAAAAA'), 'app id');
       const grantId = assertDefined(parseOAuthGrantId('grant_AAAAAAAAAAAAAAAAAAAAAA'), 'grant id');
       const permissions = permissionsOfScopes([value as Scope]);
-      return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, clientId, grantId, userId: USER, permissions, rateLimit: 10_000_000 };
+      return {
+        kind: 'app',
+        teamId: team.isNeeded ? teamId : NO_TEAM,
+        clientId,
+        grantId,
+        userId: USER,
+        permissions,
+        rateLimit: 10_000_000,
+      };
     }
     default:
       return undefined;
@@ -427,7 +461,13 @@ const dryRunAnswer = {
     attachmentQuota: { used: 0, limit: null, remaining: null },
   },
   recipientValidation: { totalRecipients: 2, validEmails: 2, invalidEmails: 0, duplicateEmails: 0, failing: [] },
-  templateValidation: { templateFound: true, templateType: 'email', requiredVariables: [], missingVariables: [], emptyPaths: [] },
+  templateValidation: {
+    templateFound: true,
+    templateType: 'email',
+    requiredVariables: [],
+    missingVariables: [],
+    emptyPaths: [],
+  },
   warnings: [],
 };
 export const batchResult: BatchResult = {
@@ -443,7 +483,19 @@ export const batchResult: BatchResult = {
 };
 async function* resultsOf(status: string | undefined): AsyncGenerator<readonly BatchResult[]> {
   yield status === undefined ? [batchResult] : [];
-  yield [{ ...batchResult, place: 1, email: null, status: 'skipped', emailId: null, error: '-none', reply: null, sentAt: null, line: 3 }];
+  yield [
+    {
+      ...batchResult,
+      place: 1,
+      email: null,
+      status: 'skipped',
+      emailId: null,
+      error: '-none',
+      reply: null,
+      sentAt: null,
+      line: 3,
+    },
+  ];
 }
 const batchListing = {
   batchId: BATCH,
@@ -505,14 +557,29 @@ const senderDomain: DomainRecord = {
       found: 'unknown',
       key: { selector: 'sp1-ed25519', algorithm: 'ed25519', use: 'signing' },
     },
-    { purpose: 'dmarc', type: 'TXT', name: '_dmarc.example.com', value: 'v=DMARC1; p=none', required: false, found: 'missing', key: null },
+    {
+      purpose: 'dmarc',
+      type: 'TXT',
+      name: '_dmarc.example.com',
+      value: 'v=DMARC1; p=none',
+      required: false,
+      found: 'missing',
+      key: null,
+    },
   ],
 };
 
 export const WEBHOOK = 'wh_AAAAAAAAAAAAAAAAAAAAAA';
 export const OTHERS_WEBHOOK = 'wh_BBBBBBBBBBBBBBBBBBBBBB';
 export const WEBHOOK_DELIVERY = 'del_0_AAAAAAAAAAAAAAAAAAAAAA';
-const webhook = { id: WEBHOOK, url: 'https://example.com/hooks', events: ['email.sent'], enabled: true, createdAt: NOW, updatedAt: NOW };
+const webhook = {
+  id: WEBHOOK,
+  url: 'https://example.com/hooks',
+  events: ['email.sent'],
+  enabled: true,
+  createdAt: NOW,
+  updatedAt: NOW,
+};
 const webhookDelivery = {
   id: WEBHOOK_DELIVERY,
   eventId: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA',
@@ -531,11 +598,14 @@ type OwnedWebhook = <T>(caller: Readonly<{ teamId: string }>, id: string, answer
 
 const webhookCommands = (did: Did, owned: OwnedWebhook) =>
   ({
-    createWebhook: (caller, request, held) => did('createWebhook', [caller, request, held], { ...webhook, secret: 'whsec_c2VjcmV0' }),
+    createWebhook: (caller, request, held) =>
+      did('createWebhook', [caller, request, held], { ...webhook, secret: 'whsec_c2VjcmV0' }),
     getWebhook: (caller, id) => owned(caller, id, () => did('getWebhook', [caller, id], webhook)),
-    updateWebhook: (caller, id, request) => owned(caller, id, () => did('updateWebhook', [caller, id, request], webhook)),
+    updateWebhook: (caller, id, request) =>
+      owned(caller, id, () => did('updateWebhook', [caller, id, request], webhook)),
     restoreWebhook: (caller, id, held) => owned(caller, id, () => did('restoreWebhook', [caller, id, held], webhook)),
-    deleteWebhook: (caller, id) => owned(caller, id, () => did('deleteWebhook', [caller, id], { id, deleted: true as const })),
+    deleteWebhook: (caller, id) =>
+      owned(caller, id, () => did('deleteWebhook', [caller, id], { id, deleted: true as const })),
     rotateWebhookSecret: (caller, id, request) =>
       owned(caller, id, () =>
         did('rotateWebhookSecret', [caller, id, request], {
@@ -558,8 +628,21 @@ const webhookCommands = (did: Did, owned: OwnedWebhook) =>
       ),
   }) satisfies Partial<Commands>;
 
-const userRecord = { id: USER, email: 'ada@example.com', name: 'Ada', emailVerified: true, secondFactor: false, createdAt: NOW };
-const tokens = { accessToken: 'eyJ', refreshToken: 'sealpost_rt_', expiresIn: 900, tokenType: 'Bearer' as const, sessionId: SESSION };
+const userRecord = {
+  id: USER,
+  email: 'ada@example.com',
+  name: 'Ada',
+  emailVerified: true,
+  secondFactor: false,
+  createdAt: NOW,
+};
+const tokens = {
+  accessToken: 'eyJ',
+  refreshToken: 'sealpost_rt_',
+  expiresIn: 900,
+  tokenType: 'Bearer' as const,
+  sessionId: SESSION,
+};
 
 const sessionRecord: SessionRecord = {
   id: SESSION,
@@ -581,7 +664,11 @@ const personalCommands = (did: Did) =>
     // The attempts of tests are counted apart.
     loginBucketOf: async (email) => `${email} ${attempts++}`,
     register: (request, requestId) =>
-      did('register', [request, requestId], { email: request.email, emailVerified: false, message: 'A mail goes there.' }),
+      did('register', [request, requestId], {
+        email: request.email,
+        emailVerified: false,
+        message: 'A mail goes there.',
+      }),
     login: ({ email, code }) => did('login', [email, code], { ...tokens, user: userRecord }),
     refresh: (token) => did('refresh', [token], tokens),
     verifyAddress: (token, password) => did('verifyAddress', [token, password], undefined),
@@ -602,9 +689,11 @@ const personalCommands = (did: Did) =>
         url: 'otpauth://totp/x',
         qrCode: 'data:image/png;base64,',
       }),
-    confirmSecondFactor: (caller, request) => did('confirmSecondFactor', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
+    confirmSecondFactor: (caller, request) =>
+      did('confirmSecondFactor', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
     removeSecondFactor: (caller, request) => did('removeSecondFactor', [caller, request], undefined),
-    renewRecoveryCodes: (caller, request) => did('renewRecoveryCodes', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
+    renewRecoveryCodes: (caller, request) =>
+      did('renewRecoveryCodes', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
     changePassword: (caller, request) => did('changePassword', [caller, request], undefined),
     readSessions: (caller, ids) => did('readSessions', [caller, ids], [sessionRecord]),
     revokeSession: async (caller, id) => {
@@ -646,7 +735,14 @@ const invitation: InvitationRecord = {
   invitedAt: NOW,
   expiresAt: NOW,
 };
-const member: MemberRecord = { userId: USER, name: 'Ada', email: 'ada@example.com', role: 'owner', since: NOW, secondFactor: false };
+const member: MemberRecord = {
+  userId: USER,
+  name: 'Ada',
+  email: 'ada@example.com',
+  role: 'owner',
+  since: NOW,
+  secondFactor: false,
+};
 
 const openedInvitation = {
   id: INVITATION as InvitationId,
@@ -679,10 +775,12 @@ const teamCommands = (did: Did) => {
     },
     listMembers: (caller) => did('listMembers', [caller], { data: [member] }),
     describeActivity: (page) => did('describeActivity', [page], []),
-    changeMember: (caller, id, role) => ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
+    changeMember: (caller, id, role) =>
+      ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
     removeMember: (caller, id, query) =>
       ofMember(id, () => did('removeMember', [caller, id, query], { userId: id, removed: true as const, keys: [] })),
-    leaveTeam: (caller) => did('leaveTeam', [caller], { userId: caller.user?.id ?? '', removed: true as const, keys: [] }),
+    leaveTeam: (caller) =>
+      did('leaveTeam', [caller], { userId: caller.user?.id ?? '', removed: true as const, keys: [] }),
     transferOwnership: (caller, to) => did('transferOwnership', [caller, to], { data: [member] }),
     listInvitations: (caller) => did('listInvitations', [caller], { data: [invitation] }),
     inviteMember: (caller, request) => did('inviteMember', [caller, request], { ...invitation, ...request }),
@@ -765,16 +863,28 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     addDomain: (caller, request) => did('addDomain', [caller, request], senderDomain),
     listDomains: (caller) => did('listDomains', [caller], { data: [senderDomain] }),
     getDomain: ({ teamId }, id) =>
-      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('getDomain', [teamId, id], senderDomain)),
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () =>
+        did('getDomain', [teamId, id], senderDomain),
+      ),
     verifyDomain: ({ teamId }, id) =>
-      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('verifyDomain', [teamId, id], senderDomain)),
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () =>
+        did('verifyDomain', [teamId, id], senderDomain),
+      ),
     rotateDomainKeys: ({ teamId }, id) =>
-      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('rotateDomainKeys', [teamId, id], senderDomain)),
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () =>
+        did('rotateDomainKeys', [teamId, id], senderDomain),
+      ),
     deleteDomain: ({ teamId }, id) =>
-      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('deleteDomain', [teamId, id], undefined)),
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () =>
+        did('deleteDomain', [teamId, id], undefined),
+      ),
     restoreDomain: ({ teamId }, id) =>
-      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('restoreDomain', [teamId, id], senderDomain)),
-    ...webhookCommands(did, (caller, id, answer) => owned(caller.teamId === TEAM && id === WEBHOOK, 'WEBHOOK_NOT_FOUND', answer)),
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () =>
+        did('restoreDomain', [teamId, id], senderDomain),
+      ),
+    ...webhookCommands(did, (caller, id, answer) =>
+      owned(caller.teamId === TEAM && id === WEBHOOK, 'WEBHOOK_NOT_FOUND', answer),
+    ),
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
     sendBulk: async (caller, request, idempotency) =>
@@ -789,9 +899,16 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         did('cancelBatch', [caller, id, idempotency], { body: cancelAnswer, replayed: idempotency?.key === 'seen' }),
       ),
     batchResults: (caller, id, status) =>
-      owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () => did('batchResults', [caller, id, status], resultsOf(status))),
+      owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () =>
+        did('batchResults', [caller, id, status], resultsOf(status)),
+      ),
     recipientsOfFile: async (_caller, { bytes, ...options }) =>
-      readRecipientFile(bytes, { rowsMax: 1_000, ...options, types: new Map([['seats', 'number']]), limits: defaultLimits }),
+      readRecipientFile(bytes, {
+        rowsMax: 1_000,
+        ...options,
+        types: new Map([['seats', 'number']]),
+        limits: defaultLimits,
+      }),
     getEmail: (caller, id, asOf) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('getEmail', [caller, id, ...(asOf === undefined ? [] : [asOf])], emailRecord),
@@ -813,7 +930,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === SUPPRESSION, 'SUPPRESSION_NOT_FOUND', () =>
         did('removeSuppression', [caller, id], { id, deleted: true as const }),
       ),
-    checkSuppression: (caller, email) => did('checkSuppression', [caller, email], { email, suppressed: true, suppression }),
+    checkSuppression: (caller, email) =>
+      did('checkSuppression', [caller, email], { email, suppressed: true, suppression }),
     readSubscription: async (token) => did('readSubscription', [token], subscribed(token, true)),
     unsubscribe: async (token, requestId) => did('unsubscribe', [token, requestId], subscribed(token, false)),
     subscribeAgain: async (token, requestId) => did('subscribeAgain', [token, requestId], subscribed(token, true)),
@@ -829,10 +947,12 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     eraseAddress: (caller, request) => did('eraseAddress', [caller, request], erasure),
     getErasure: ({ teamId }, id) =>
       owned(teamId === TEAM && id === ERASURE, 'ERASURE_NOT_FOUND', () => did('getErasure', [teamId, id], erasure)),
-    exportAddress: (caller, request) => did('exportAddress', [caller, request], linesOf(JSON.stringify({ type: 'address', ...request }))),
+    exportAddress: (caller, request) =>
+      did('exportAddress', [caller, request], linesOf(JSON.stringify({ type: 'address', ...request }))),
     getTracking: (caller) => did('getTracking', [caller], { opens: false, clicks: false }),
     setTracking: (caller, tracking) => did('setTracking', [caller, tracking], { ...tracking }),
-    retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
+    retryEmails: (caller, found) =>
+      did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
     rescheduleEmail: (caller, id, request) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('rescheduleEmail', [caller, id, request], {
@@ -854,15 +974,24 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('deleteEmail', [caller, id], { id, deleted: true as const }),
       ),
-    deleteEmails: (caller, ids) => did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
+    deleteEmails: (caller, ids) =>
+      did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
     createTemplate: (caller, request) => did('createTemplate', [caller, request], { ...template, warnings: [] }),
     importTemplate: (caller, request) =>
-      did('importTemplate', [caller, request], { template: { ...template, warnings: [] }, created: request.slug !== 'known' }),
+      did('importTemplate', [caller, request], {
+        template: { ...template, warnings: [] },
+        created: request.slug !== 'known',
+      }),
     getTemplate: (caller, reference) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('getTemplate', [caller, reference], template),
+      ),
     updateTemplate: (caller, reference, request, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('updateTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], { ...template, warnings: [] }),
+        did('updateTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], {
+          ...template,
+          warnings: [],
+        }),
       ),
     deleteTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -877,15 +1006,28 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     templateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }]),
+        did(
+          'templateVersions',
+          [caller, reference],
+          [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }],
+        ),
       ),
     templateVersion: (caller, reference, version) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('templateVersion', [caller, reference, version], { ...template, version: 1, publishedAt: NOW, current: true }),
+        did('templateVersion', [caller, reference, version], {
+          ...template,
+          version: 1,
+          publishedAt: NOW,
+          current: true,
+        }),
       ),
     restoreTemplateVersion: (caller, reference, version, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('restoreTemplateVersion', [caller, reference, version, ...(expected === undefined ? [] : [expected])], template),
+        did(
+          'restoreTemplateVersion',
+          [caller, reference, version, ...(expected === undefined ? [] : [expected])],
+          template,
+        ),
       ),
     restoreTemplate: (caller, reference, request) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -937,11 +1079,19 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     publishAttachmentTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('publishAttachmentTemplate', [caller, reference, ...(expected === undefined ? [] : [expected])], attachmentTemplate),
+        did(
+          'publishAttachmentTemplate',
+          [caller, reference, ...(expected === undefined ? [] : [expected])],
+          attachmentTemplate,
+        ),
       ),
     attachmentTemplateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('attachmentTemplateVersions', [caller, reference], [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }]),
+        did(
+          'attachmentTemplateVersions',
+          [caller, reference],
+          [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }],
+        ),
       ),
     attachmentTemplateVersion: (caller, reference, version) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -976,10 +1126,15 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         }),
       ),
     uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),
-    getAsset: (caller, id) => owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('getAsset', [caller, id], asset)),
+    getAsset: (caller, id) =>
+      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('getAsset', [caller, id], asset)),
     assetContent: (caller, id) =>
       owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () =>
-        did('assetContent', [caller, id], { bytes: Buffer.from([0, 255, 1]), contentType: asset.contentType, filename: asset.filename }),
+        did('assetContent', [caller, id], {
+          bytes: Buffer.from([0, 255, 1]),
+          contentType: asset.contentType,
+          filename: asset.filename,
+        }),
       ),
     restoreAsset: (caller, id) =>
       owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('restoreAsset', [caller, id], asset)),
@@ -991,12 +1146,17 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     getApiKey: (caller, id) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
     changeApiKey: (caller, id, changes) =>
-      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('changeApiKey', [caller, id, changes], apiKey)),
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () =>
+        did('changeApiKey', [caller, id, changes], apiKey),
+      ),
     revokeApiKey: (caller, id, withMade) =>
-      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id, withMade], apiKey)),
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () =>
+        did('revokeApiKey', [caller, id, withMade], apiKey),
+      ),
     ...fakeOAuthApps(did, owned, TEAM),
     recordAuditExport: (...args) => did('recordAuditExport', args, undefined),
-    readAudit: (teamId, entries) => readAudit({ origins: { keep: async () => undefined, read: async () => new Map() } }, teamId, entries),
+    readAudit: (teamId, entries) =>
+      readAudit({ origins: { keep: async () => undefined, read: async () => new Map() } }, teamId, entries),
   };
 };
 
@@ -1104,7 +1264,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
   },
   listWebhooks: async (teamId, paging) => {
     calls.push(['listWebhooks', teamId, paging]);
-    return { data: [webhook], meta: { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null } };
+    return {
+      data: [webhook],
+      meta: { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null },
+    };
   },
   restorableWebhooks: async () => [],
   webhookDeliveries: async (id, paging) => {
@@ -1142,8 +1305,14 @@ const noReadModels = { find: async () => [], get: async () => undefined };
 /** The analytics of a team that has sent nothing. */
 const recorded = (calls: Call[], queries: AnalyticsQueries): AnalyticsQueries => ({
   analyticsOverview: (...given) => (calls.push(['analyticsOverview', ...given]), queries.analyticsOverview(...given)),
-  analyticsTimeSeries: (...given) => (calls.push(['analyticsTimeSeries', ...given]), queries.analyticsTimeSeries(...given)),
-  analyticsTemplates: (...given) => (calls.push(['analyticsTemplates', ...given]), queries.analyticsTemplates(...given)),
+  analyticsTimeSeries: (...given) => (
+    calls.push(['analyticsTimeSeries', ...given]),
+    queries.analyticsTimeSeries(...given)
+  ),
+  analyticsTemplates: (...given) => (
+    calls.push(['analyticsTemplates', ...given]),
+    queries.analyticsTemplates(...given)
+  ),
   analyticsTags: (...given) => (calls.push(['analyticsTags', ...given]), queries.analyticsTags(...given)),
   dashboardSummary: (...given) => (calls.push(['dashboardSummary', ...given]), queries.dashboardSummary(...given)),
 });
@@ -1181,7 +1350,10 @@ export const fakeMailbox = (held: readonly MailboxMessage[] = [mailMessage]): Ma
   let messages: MailboxMessage[] = [...held];
   const find = (id: string): MailboxMessage | undefined => messages.find((message) => message.id === id);
   return {
-    list: async ({ page, limit }) => ({ entries: messages.slice((page - 1) * limit, page * limit), total: messages.length }),
+    list: async ({ page, limit }) => ({
+      entries: messages.slice((page - 1) * limit, page * limit),
+      total: messages.length,
+    }),
     get: async (id) => find(id),
     raw: async (id) => (find(id) === undefined ? undefined : RAW),
     attachment: async (id, index) => {
@@ -1203,7 +1375,13 @@ const fakeLog = (logged: Fakes['logged']): Logger => {
     (level: string) =>
     (fields: LogFields, message: string): void =>
       void logged.push({ level, message, ...fields });
-  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => logger };
+  const logger: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => logger,
+  };
   return logger;
 };
 
@@ -1275,7 +1453,8 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     },
     audit: {
       read: ({ calledFrom, ...call }, ...what) => void audited.push(['read', { ...call, ...calledFrom() }, ...what]),
-      denied: ({ calledFrom, ...call }, ...what) => void audited.push(['denied', { ...call, ...calledFrom() }, ...what]),
+      denied: ({ calledFrom, ...call }, ...what) =>
+        void audited.push(['denied', { ...call, ...calledFrom() }, ...what]),
     },
     tracking: { tokens: fakeTrackingTokens, note: (seen) => void calls.push(['noteSeen', seen]) },
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
@@ -1301,7 +1480,10 @@ export const queryOf = (path: string): string => (path.endsWith('/check') ? '?em
 /** What is no JSON is sent as the text that it is. */
 export const asSent = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** The headers and the payload of a request to a route: the body that is given, or a form with a file where it takes nothing else. */
+/**
+ * The headers and the payload of a request to a route: the body that is given, or a form with a file where it takes
+ * nothing else.
+ */
 export const bodyOf = (
   { takesBody, reads, uploads }: Readonly<{ takesBody: boolean; reads?: string | undefined; uploads: unknown }>,
   body: unknown,
@@ -1309,6 +1491,7 @@ export const bodyOf = (
 ): Readonly<{ headers: Record<string, string>; payload?: string }> => {
   if (takesBody) return { headers: { ...headers, 'content-type': reads ?? 'application/json' }, payload: asSent(body) };
   if (uploads === false) return { headers };
-  const payload = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\r\nann@example.org\r\n--x--\r\n';
+  const payload =
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\r\nann@example.org\r\n--x--\r\n';
   return { headers: { ...headers, 'content-type': 'multipart/form-data; boundary=x' }, payload };
 };

@@ -1,4 +1,7 @@
-/** The findings of a body are counted while they are made: what is wrong a hundred thousand times costs what 200 findings cost. */
+/**
+ * The findings of a body are counted while they are made: what is wrong a hundred thousand times costs what 200
+ * findings cost.
+ */
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { ajvOptions, ownFormats } from '../../src/http/server/validation.js';
@@ -38,7 +41,11 @@ void t.test('of wrong elements no more are read than are found', async (t) => {
   const wrong = counted(Array.from({ length: 98_000 }, () => 1));
   t.equal(check({ ids: wrong.array }), FINDINGS_MAX);
   t.equal(wrong.reads(), FINDINGS_MAX);
-  t.equal(check({ ids: Array.from({ length: 98_000 }, () => 'a') }), undefined, 'what is right is right, however much it is');
+  t.equal(
+    check({ ids: Array.from({ length: 98_000 }, () => 'a') }),
+    undefined,
+    'what is right is right, however much it is',
+  );
   t.equal(check({ ids: Array.from({ length: 40 }, () => 1) }), 40, 'few are all found');
 });
 
@@ -48,7 +55,9 @@ void t.test('unknown names and schemas that others refer to end as early', async
   const referring = await checkOf(t, {
     type: 'array',
     items: { $ref: '#/definitions/named' },
-    definitions: { named: { type: 'object', required: ['a', 'b'], properties: { tree: { $ref: '#/definitions/named' } } } },
+    definitions: {
+      named: { type: 'object', required: ['a', 'b'], properties: { tree: { $ref: '#/definitions/named' } } },
+    },
   });
   const wrong = counted(Array.from({ length: 98_000 }, () => ({})));
   t.equal(referring(wrong.array), FINDINGS_MAX);
@@ -80,6 +89,10 @@ void t.test('a time of megabytes is refused without being taken apart', async (t
 
 void t.test('a union of plain values, any number of times', async (t) => {
   const check = await checkOf(t, { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } });
-  t.equal(check(Array.from({ length: 10_000 }, (_, at) => at)), undefined, 'what the second branch takes is no finding');
+  t.equal(
+    check(Array.from({ length: 10_000 }, (_, at) => at)),
+    undefined,
+    'what the second branch takes is no finding',
+  );
   t.equal(check(Array.from({ length: 10_000 }, () => true)), FINDINGS_MAX);
 });

@@ -1,4 +1,6 @@
-/** Large bodies are read in turns of the event loop, those of many members apart from it, and come out as small ones do. */
+/**
+ * Large bodies are read in turns of the event loop, those of many members apart from it, and come out as small ones do.
+ */
 import t, { type Test } from 'tap';
 import fc from 'fast-check';
 import { Type } from '@sinclair/typebox';
@@ -56,7 +58,9 @@ void t.test('inline and apart, every text is read as a small body is: the same v
   );
   await fc.assert(
     fc.asyncProperty(text, async (given) => {
-      const small = JSON.stringify(await outcomeOf(() => parseJsonBody(Buffer.from(given), { ...defaultLimits, jsonMembersMax: 500 })));
+      const small = JSON.stringify(
+        await outcomeOf(() => parseJsonBody(Buffer.from(given), { ...defaultLimits, jsonMembersMax: 500 })),
+      );
       return JSON.stringify(await read(given, 500)) === small && JSON.stringify(await read(given, 0)) === small;
     }),
     { numRuns: 150 },
@@ -86,8 +90,8 @@ void t.test('the parts of the work have turns of their own, between which others
 });
 
 void t.test('in turns, whatever their size, a text is read as JSON.parse reads it', async () => {
-  // Without names that are one escape, which are refused before, and without a backslash in a name: once V8 has seen one, it takes names
-  // that are written with an escape for it where the shapes are the same.
+  // Without names that are one escape, which are refused before, and without a backslash in a name: once V8 has seen
+  // one, it takes names that are written with an escape for it where the shapes are the same.
   const name = fc
     .oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '"a', '\n\n', 'é'))
     .filter((text) => !text.includes('\\') && (text.length !== 1 || JSON.stringify(text).length === 3));
@@ -102,19 +106,30 @@ void t.test('in turns, whatever their size, a text is read as JSON.parse reads i
     ),
   }));
   await fc.assert(
-    fc.asyncProperty(value, fc.nat(6), fc.nat(40), fc.constantFrom('', ' ', '\n  '), async (given, membersMax, bytesMax, blank) => {
-      const text = `${blank}${JSON.stringify(given, undefined, blank)}${blank}`;
-      const read = await parseInTurns(Buffer.from(text), { membersMax, bytesMax });
-      return JSON.stringify(read) === JSON.stringify(JSON.parse(text));
-    }),
+    fc.asyncProperty(
+      value,
+      fc.nat(6),
+      fc.nat(40),
+      fc.constantFrom('', ' ', '\n  '),
+      async (given, membersMax, bytesMax, blank) => {
+        const text = `${blank}${JSON.stringify(given, undefined, blank)}${blank}`;
+        const read = await parseInTurns(Buffer.from(text), { membersMax, bytesMax });
+        return JSON.stringify(read) === JSON.stringify(JSON.parse(text));
+      },
+    ),
     { numRuns: 2_000 },
   );
   const twice = '{"a":1,"b":[1,{"c":2}],"a":3,"10":1,"2":[[],[[]]]}';
-  t.equal(JSON.stringify(await parseInTurns(Buffer.from(twice), { membersMax: 1, bytesMax: 1 })), JSON.stringify(JSON.parse(twice)));
+  t.equal(
+    JSON.stringify(await parseInTurns(Buffer.from(twice), { membersMax: 1, bytesMax: 1 })),
+    JSON.stringify(JSON.parse(twice)),
+  );
 });
 
 void t.test('an object of many long names is read some thousands at a time', async (t) => {
-  const text = JSON.stringify({ big: Object.fromEntries(Array.from({ length: 98_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at])) });
+  const text = JSON.stringify({
+    big: Object.fromEntries(Array.from({ length: 98_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at])),
+  });
   const lengths: number[] = [];
   const { parse } = JSON;
   JSON.parse = (...args) => {
@@ -125,11 +140,16 @@ void t.test('an object of many long names is read some thousands at a time', asy
   const read = (await parseInTurns(Buffer.from(text))) as { big: Record<string, number> };
   JSON.parse = parse;
   t.equal(Object.keys(read.big).length, 98_000);
-  t.ok(lengths.length >= 13 && Math.max(...lengths) < 1_000_000, `${lengths.length} parts of at most ${Math.max(...lengths)} characters`);
+  t.ok(
+    lengths.length >= 13 && Math.max(...lengths) < 1_000_000,
+    `${lengths.length} parts of at most ${Math.max(...lengths)} characters`,
+  );
 });
 
-const send = (variables: unknown): string => JSON.stringify({ templateId: 'welcome', to: [{ email: 'a@example.com' }], variables });
-const members = (count: number): Record<string, number> => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+const send = (variables: unknown): string =>
+  JSON.stringify({ templateId: 'welcome', to: [{ email: 'a@example.com' }], variables });
+const members = (count: number): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 
 const post = async (t: Test, payload: string) => {
   const server = await fakeServer();
@@ -150,7 +170,11 @@ void t.test('only a body of more than 50,000 members, or of long names, is check
   const many = await post(t, send({ data: members(60_000) }));
   t.equal(many.response.statusCode, 201);
   t.match(many.checkedApart, [{ isIdempotent: true }]);
-  t.match(many.calls.at(-1)?.slice(1), [{}, { variables: { data: { k59999: 59_999 } } }, { key: 'one', canonical: Uint8Array }]);
+  t.match(many.calls.at(-1)?.slice(1), [
+    {},
+    { variables: { data: { k59999: 59_999 } } },
+    { key: 'one', canonical: Uint8Array },
+  ]);
   const long = await post(t, send({ text: 'x'.repeat(LARGE_BODY_BYTES * 20) }));
   t.equal(long.checkedApart.length, 0, 'however long its texts are');
   const named = await post(
@@ -189,7 +213,10 @@ void t.test('a call gives a template no more variables than may be copied', asyn
   t.equal(most.response.statusCode, 201);
   for (const count of [defaultLimits.variableNamesMax + 1, 90_000]) {
     const { response, calls } = await post(t, send(members(count)));
-    t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables', message: 'must have at most 10000 fields' }] });
+    t.match(response.json(), {
+      code: 'VALIDATION_ERROR',
+      errors: [{ field: 'variables', message: 'must have at most 10000 fields' }],
+    });
     t.equal(calls.filter(([name]) => name === 'sendEmail').length, 0);
   }
 });

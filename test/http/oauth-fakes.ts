@@ -23,24 +23,36 @@ export const oauthApp: OAuthAppRecord = {
 };
 
 type Did = <T>(name: string, args: readonly unknown[], answer: T) => Promise<T>;
-type Owned = <T>(known: boolean, code: 'OAUTH_APP_NOT_FOUND' | 'OAUTH_GRANT_NOT_FOUND', answer: () => Promise<T>) => Promise<T>;
+type Owned = <T>(
+  known: boolean,
+  code: 'OAUTH_APP_NOT_FOUND' | 'OAUTH_GRANT_NOT_FOUND',
+  answer: () => Promise<T>,
+) => Promise<T>;
 
 export const fakeOAuthApps = (did: Did, owned: Owned, team: TeamId) => {
   const isKnown = (teamId: TeamId, id: string): boolean => teamId === team && id === OAUTH_APP;
   return {
-    createOAuthApp: (caller, request) => did('createOAuthApp', [caller, request], { ...oauthApp, clientSecret: 'secret' }),
-    getOAuthApp: (caller, id) => owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () => did('getOAuthApp', [caller, id], oauthApp)),
+    createOAuthApp: (caller, request) =>
+      did('createOAuthApp', [caller, request], { ...oauthApp, clientSecret: 'secret' }),
+    getOAuthApp: (caller, id) =>
+      owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () => did('getOAuthApp', [caller, id], oauthApp)),
     updateOAuthApp: (caller, id, request) =>
-      owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () => did('updateOAuthApp', [caller, id, request], oauthApp)),
+      owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () =>
+        did('updateOAuthApp', [caller, id, request], oauthApp),
+      ),
     rotateOAuthAppSecret: (caller, id, request) =>
       owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () =>
         did('rotateOAuthAppSecret', [caller, id, request], { ...oauthApp, clientSecret: 'secret', oldSecretUntil: at }),
       ),
     deleteOAuthApp: (caller, id) =>
-      owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () => did('deleteOAuthApp', [caller, id], { id, deleted: true as const })),
+      owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () =>
+        did('deleteOAuthApp', [caller, id], { id, deleted: true as const }),
+      ),
     revokeGrant: (caller, id) =>
-      owned((caller.teamId === NO_TEAM || isKnown(caller.teamId, OAUTH_APP)) && id === OAUTH_GRANT, 'OAUTH_GRANT_NOT_FOUND', () =>
-        did('revokeGrant', [caller, id], { id, deleted: true as const }),
+      owned(
+        (caller.teamId === NO_TEAM || isKnown(caller.teamId, OAUTH_APP)) && id === OAUTH_GRANT,
+        'OAUTH_GRANT_NOT_FOUND',
+        () => did('revokeGrant', [caller, id], { id, deleted: true as const }),
       ),
   } satisfies Partial<Commands>;
 };

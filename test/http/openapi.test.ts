@@ -49,27 +49,30 @@ const resolve = (document: JsonObject, reference: string): Json | undefined =>
     .split('/')
     .reduce<Json | undefined>((found, part) => object(found)[part], document);
 
-void t.test('the document is written once, whoever asks how often, and a network gets it a few times a minute', async (t) => {
-  const { app } = await fakeServer();
-  t.teardown(() => app.close());
-  const document = openApiDocument(app);
-  const { stringify } = JSON;
-  t.teardown(() => (JSON.stringify = stringify));
-  let written = 0;
-  JSON.stringify = ((...given: Parameters<typeof stringify>) => {
-    if ((given[0] as unknown) === document) written += 1;
-    return stringify(...given);
-  }) as typeof stringify;
-  const paths = ['/openapi.json', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui-bundle.js'];
-  for (let index = 0; index < addressRateLimits.largePerMinute; index += 1)
-    t.equal((await app.inject(paths[index % paths.length]!)).statusCode, 200);
-  t.equal(written, 1);
-  const refused = await app.inject('/openapi.json');
-  t.match(refused.headers, { 'x-ratelimit-limit': String(addressRateLimits.largePerMinute) });
-  t.equal(refused.statusCode, 429);
-  t.equal((await app.inject('/docs/yaml')).statusCode, 429);
-  t.equal((await app.inject('/health/live')).statusCode, 200);
-});
+void t.test(
+  'the document is written once, whoever asks how often, and a network gets it a few times a minute',
+  async (t) => {
+    const { app } = await fakeServer();
+    t.teardown(() => app.close());
+    const document = openApiDocument(app);
+    const { stringify } = JSON;
+    t.teardown(() => (JSON.stringify = stringify));
+    let written = 0;
+    JSON.stringify = ((...given: Parameters<typeof stringify>) => {
+      if ((given[0] as unknown) === document) written += 1;
+      return stringify(...given);
+    }) as typeof stringify;
+    const paths = ['/openapi.json', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui-bundle.js'];
+    for (let index = 0; index < addressRateLimits.largePerMinute; index += 1)
+      t.equal((await app.inject(paths[index % paths.length]!)).statusCode, 200);
+    t.equal(written, 1);
+    const refused = await app.inject('/openapi.json');
+    t.match(refused.headers, { 'x-ratelimit-limit': String(addressRateLimits.largePerMinute) });
+    t.equal(refused.statusCode, 429);
+    t.equal((await app.inject('/docs/yaml')).statusCode, 429);
+    t.equal((await app.inject('/health/live')).statusCode, 200);
+  },
+);
 
 void t.test('the reader brings colours with contrast, and names for what Swagger UI leaves without one', async (t) => {
   const { app } = await fakeServer();
@@ -93,7 +96,11 @@ void t.test('the document', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const document = openApiDocument(app);
-  t.match(document, { openapi: '3.1.0', info: { title: 'sealpost', version: '1.2.3' }, servers: [{ url: 'http://127.0.0.1:3000' }] });
+  t.match(document, {
+    openapi: '3.1.0',
+    info: { title: 'sealpost', version: '1.2.3' },
+    servers: [{ url: 'http://127.0.0.1:3000' }],
+  });
   t.same((await app.inject('/openapi.json')).json(), document);
   t.same((await app.inject('/docs/json')).json(), document);
   const yaml = await app.inject('/docs/yaml');
@@ -105,14 +112,19 @@ void t.test('the document', async (t) => {
     async (t) => {
       // What templates consist of is checked by the domain, within a budget of its own.
       const checkedElsewhere = new Set(Object.keys(templateDefinitions((name) => ({ $ref: name }))));
-      const isPlain = (branch: Json): boolean => /^(string|number|integer|boolean|null)$/.test(String(object(branch)['type']));
+      const isPlain = (branch: Json): boolean =>
+        /^(string|number|integer|boolean|null)$/.test(String(object(branch)['type']));
       const unions = [...walk(document)].filter(
-        ([path]) => ['anyOf', 'oneOf'].includes(path.at(-1) ?? '') && !(path[1] === 'schemas' && checkedElsewhere.has(path[2] ?? '')),
+        ([path]) =>
+          ['anyOf', 'oneOf'].includes(path.at(-1) ?? '') &&
+          !(path[1] === 'schemas' && checkedElsewhere.has(path[2] ?? '')),
       );
       t.ok(unions.length > 0);
       // A value is an object or an array, so the members of one branch alone are looked at.
       for (const [path, union] of unions) {
-        const types = (union as readonly Json[]).filter((branch) => !isPlain(branch)).map((branch) => String(object(branch)['type']));
+        const types = (union as readonly Json[])
+          .filter((branch) => !isPlain(branch))
+          .map((branch) => String(object(branch)['type']));
         t.equal(new Set(types).size, types.length, path.join('.'));
       }
     },
@@ -138,7 +150,10 @@ void t.test('the document', async (t) => {
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.
       'GET /.well-known/oauth-authorization-server',
-      ...['', '/verify', '/reset', '/address', '/invitation', '/apps'].flatMap((page) => [`GET /account${page}`, `POST /account${page}`]),
+      ...['', '/verify', '/reset', '/address', '/invitation', '/apps'].flatMap((page) => [
+        `GET /account${page}`,
+        `POST /account${page}`,
+      ]),
       'GET /oauth/authorize',
       'POST /oauth/authorize',
       'POST /oauth/token',
@@ -157,7 +172,10 @@ void t.test('the document', async (t) => {
       const reference = isJsonObject(value) ? value['$ref'] : undefined;
       if (typeof reference !== 'string') continue;
       references.add(reference);
-      t.ok(reference.startsWith('#/') && resolve(document, reference) !== undefined, `${path.join('.')} → ${reference}`);
+      t.ok(
+        reference.startsWith('#/') && resolve(document, reference) !== undefined,
+        `${path.join('.')} → ${reference}`,
+      );
     }
     for (const kind of ['schemas', 'responses', 'headers', 'parameters']) {
       for (const name of Object.keys(object(object(document['components'])[kind])))
@@ -168,16 +186,22 @@ void t.test('the document', async (t) => {
   void t.test('bodies of templates refer to what a template consists of, as the files for editors have it', (t) => {
     const schemas = object(object(document['components'])['schemas']);
     const bodies: readonly (readonly ['email' | 'attachment', string])[] = [
-      ...['CreateTemplateRequest', 'ImportTemplateRequest', 'UpdateTemplateRequest'].map((name) => ['email', name] as const),
+      ...['CreateTemplateRequest', 'ImportTemplateRequest', 'UpdateTemplateRequest'].map(
+        (name) => ['email', name] as const,
+      ),
       ...['CreateAttachmentTemplateRequest', 'ImportAttachmentTemplateRequest', 'UpdateAttachmentTemplateRequest'].map(
         (name) => ['attachment', name] as const,
       ),
     ];
     for (const [kind, name] of bodies) {
-      const file = JSON.parse(JSON.stringify(templateJsonSchema(kind)).replaceAll('#/definitions/', '#/components/schemas/')) as JsonObject;
+      const file = JSON.parse(
+        JSON.stringify(templateJsonSchema(kind)).replaceAll('#/definitions/', '#/components/schemas/'),
+      ) as JsonObject;
       const [shown, expected] = [object(object(schemas[name])['properties']), object(file['properties'])];
-      for (const member of ['variables', 'schema', '$schema']) t.same(shown[member], expected[member], `${name}.${member}`);
-      for (const [definition, schema] of Object.entries(object(file['definitions']))) t.same(schemas[definition], schema, definition);
+      for (const member of ['variables', 'schema', '$schema'])
+        t.same(shown[member], expected[member], `${name}.${member}`);
+      for (const [definition, schema] of Object.entries(object(file['definitions'])))
+        t.same(schemas[definition], schema, definition);
     }
     t.end();
   });
@@ -199,7 +223,14 @@ void t.test('the document', async (t) => {
         name,
       );
       const statuses = Object.keys(object(operation['responses']));
-      for (const status of ['400', '403', '429', '500', ...(keyed ? ['401'] : []), ...(route.unknownId === undefined ? [] : ['404'])])
+      for (const status of [
+        '400',
+        '403',
+        '429',
+        '500',
+        ...(keyed ? ['401'] : []),
+        ...(route.unknownId === undefined ? [] : ['404']),
+      ])
         t.ok(statuses.includes(status), `${name}: ${status}`);
       t.ok(
         statuses.some((status) => status.startsWith('2')),
@@ -225,7 +256,9 @@ const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<st
       const reference = object(response)['$ref'];
       const whole = object(typeof reference === 'string' ? resolve(document, reference) : response);
       const schema = object(object(object(whole['content'])['application/json'])['schema'])['allOf'];
-      const codes = Array.isArray(schema) ? object(object(object(schema[1] as Json)['properties'])['code'])['enum'] : undefined;
+      const codes = Array.isArray(schema)
+        ? object(object(object(schema[1] as Json)['properties'])['code'])['enum']
+        : undefined;
       return Array.isArray(codes) ? [[status, codes as readonly string[]] as const] : [];
     }),
   );
@@ -273,7 +306,9 @@ void t.test('every operation names its codes, each with its status, and every co
   const document = openApiDocument(app);
   const seen = new Set<string>();
   for (const [index, route] of routesOf(app).entries()) {
-    const operation = object(object(object(document['paths'])[route.path.replace(/:([a-zA-Z]+)/g, '{$1}')])[route.method.toLowerCase()]);
+    const operation = object(
+      object(object(document['paths'])[route.path.replace(/:([a-zA-Z]+)/g, '{$1}')])[route.method.toLowerCase()],
+    );
     if (operation['operationId'] === undefined) continue;
     const name = `${route.method} ${route.path}`;
     const named = namedCodes(document, operation);
@@ -302,7 +337,10 @@ void t.test('every operation names its codes, each with its status, and every co
       t.equal(calls.at(-1)?.[0], route.command, `${name} calls ${route.command}`);
       const answered = response.json<{ code: string }>().code;
       t.equal(answered, code);
-      t.ok(named.get(String(response.statusCode))?.includes(answered), `${name} names ${answered} of ${response.statusCode}`);
+      t.ok(
+        named.get(String(response.statusCode))?.includes(answered),
+        `${name} names ${answered} of ${response.statusCode}`,
+      );
     }
   }
   t.same([...seen].sort(), Object.keys(statusOf).sort());
@@ -313,7 +351,8 @@ void t.test('every component is described', async (t) => {
   t.teardown(() => app.close());
   const document = openApiDocument(app);
   for (const [kind, all] of Object.entries(object(document['components'])))
-    for (const [name, component] of Object.entries(object(all))) t.match(object(component)['description'], /\S/, `${kind}/${name}`);
+    for (const [name, component] of Object.entries(object(all)))
+      t.match(object(component)['description'], /\S/, `${kind}/${name}`);
   const tags = (document['tags'] as readonly Json[]).map((tag) => object(tag)['name']);
   for (const item of Object.values(object(document['paths'])))
     for (const operation of Object.values(object(item)))
@@ -350,7 +389,8 @@ void t.test('the examples of a send call fit the sample templates', async (t) =>
       continue;
     }
     for (const variable of sample.variables)
-      if (variable.required === true) t.not(variables[variable.name], undefined, `${name}: ${variable.name} is required`);
+      if (variable.required === true)
+        t.not(variables[variable.name], undefined, `${name}: ${variable.name} is required`);
     for (const given of Object.keys(variables))
       t.ok(
         sample.variables.some((variable) => variable.name === given),

@@ -1,5 +1,6 @@
 /**
- * Permissions: every endpoint with every kind of credential. The expected answers are a table that was written by hand from the contract.
+ * Permissions: every endpoint with every kind of credential. The expected answers are a table that was written by hand
+ * from the contract.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +15,8 @@ import { requestTo } from './request-to.js';
 
 t.setTimeout(900_000);
 
-const read = (file: string): string => readFileSync(fileURLToPath(new URL(`../../../${file}`, import.meta.url)), 'utf8');
+const read = (file: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../../${file}`, import.meta.url)), 'utf8');
 
 const golden = goldenPermissions();
 
@@ -43,7 +45,11 @@ const expectationsOf = (path: string, line: PermissionsLine): readonly Expected[
 void t.test('each endpoint lets in whom the table names, and nobody else', async (t) => {
   const { app, calls } = await fakeServer();
   const routes = routesOf(app).filter(({ access }) => access !== 'public');
-  t.strictSame(routes.map(nameOfRoute).sort(), [...golden.keys()].sort(), 'every endpoint stands in the table, and no other');
+  t.strictSame(
+    routes.map(nameOfRoute).sort(),
+    [...golden.keys()].sort(),
+    'every endpoint stands in the table, and no other',
+  );
   const ask = async (options: InjectOptions): Promise<readonly [number, string?]> => {
     const answer = await app.inject(options);
     if (answer.statusCode < 400) return [answer.statusCode];
@@ -59,7 +65,10 @@ void t.test('each endpoint lets in whom the table names, and nobody else', async
       calls.length = 0;
       const got = await ask({ ...requestTo(route, token), remoteAddress });
       const isRight = ends.some((end) => end[0] === got[0] && end[1] === got[1]);
-      if (!isRight) wrong.push(`${token ?? 'no credential'}: ${got.join(' ')} instead of ${ends.map((end) => end.join(' ')).join(' or ')}`);
+      if (!isRight)
+        wrong.push(
+          `${token ?? 'no credential'}: ${got.join(' ')} instead of ${ends.map((end) => end.join(' ')).join(' or ')}`,
+        );
       if (got[0] >= 400 && calls.length > 0)
         wrong.push(`${token ?? 'no credential'}: refused, and yet ${String(calls[0]?.[0])} was called`);
     }
@@ -69,7 +78,9 @@ void t.test('each endpoint lets in whom the table names, and nobody else', async
 
 void t.test('whoever may call an endpoint gets 404 for a thing of another team', async (t) => {
   const { app } = await fakeServer();
-  const withId = routesOf(app).filter(({ access, path }) => access !== 'public' && /:(?:id|batchId|teamId|userId)/.test(path));
+  const withId = routesOf(app).filter(
+    ({ access, path }) => access !== 'public' && /:(?:id|batchId|teamId|userId)/.test(path),
+  );
   for (const [index, route] of withId.entries()) {
     const line = golden.get(nameOfRoute(route));
     if (line === undefined || nameOfRoute(route) === 'GET /api/users/me') continue;
@@ -104,12 +115,19 @@ void t.test('a team in the path, or in the header, is the caller’s own', async
       t.match((await app.inject({ url, headers: bearer(token) })).json(), { statusCode: 404, code: 'TEAM_NOT_FOUND' });
     }
   const asked = { ...bearer('role=viewer'), 'x-team-id': '22222222-2222-4222-8222-222222222222' };
-  t.match((await app.inject({ url: '/api/emails', headers: asked })).json(), { statusCode: 404, code: 'TEAM_NOT_FOUND' });
+  t.match((await app.inject({ url: '/api/emails', headers: asked })).json(), {
+    statusCode: 404,
+    code: 'TEAM_NOT_FOUND',
+  });
 });
 
 void t.test('the page of permissions is printed from the routes', async (t) => {
   const { app } = await fakeServer();
   const page = permissionsPage(routesOf(app));
   const file = read('docs/permissions.md');
-  t.equal(file, page, 'docs/permissions.md is not what the routes say: run `node build/test/support/print-permissions.js`');
+  t.equal(
+    file,
+    page,
+    'docs/permissions.md is not what the routes say: run `node build/test/support/print-permissions.js`',
+  );
 });

@@ -1,4 +1,7 @@
-/** How many calls people, apps and keys may make: the contract's table, written here by hand, and that none takes from another. */
+/**
+ * How many calls people, apps and keys may make: the contract's table, written here by hand, and that none takes from
+ * another.
+ */
 import t from 'tap';
 import type { Authenticated } from '../../src/commands/core/caller.js';
 import {
@@ -85,8 +88,15 @@ const open = async () => {
   const server = await buildServer({ ...made.deps, commands: { ...made.deps.commands, authenticate } });
   const routes = new Map(routesOf(server).map((route) => [`${route.method} ${route.path}`, route]));
   const ask = async (endpoint: string, token: string) => {
-    const { statusCode, headers, body } = await server.inject(requestTo(assertDefined(routes.get(endpoint), endpoint), token));
-    return { status: statusCode, left: Number(headers['x-ratelimit-remaining']), limit: Number(headers['x-ratelimit-limit']), body };
+    const { statusCode, headers, body } = await server.inject(
+      requestTo(assertDefined(routes.get(endpoint), endpoint), token),
+    );
+    return {
+      status: statusCode,
+      left: Number(headers['x-ratelimit-remaining']),
+      limit: Number(headers['x-ratelimit-limit']),
+      body,
+    };
   };
   /** Out: how many calls were let in before the first that was not, and what that one was told. */
   const exhaust = async (endpoint: string, token: string, atMost: number) => {
@@ -101,23 +111,32 @@ const open = async () => {
 
 const KINDS = { ada: 'A user', granted: 'An app', own: 'An app', key: 'An API key' } as const;
 
-void t.test('the table holds for a person in a team, for what is granted to an app, for an app, and for a key', async (t) => {
-  const { server, clock, ask, exhaust } = await open();
-  for (const [token, subject] of Object.entries(KINDS))
-    for (const [endpoint, limit] of Object.entries(table)) {
-      const name = `${token}: ${endpoint}`;
-      const first = await ask(endpoint, token);
-      t.match(first, { limit, left: limit - 1 }, name);
-      t.ok(first.status < 300, `${name}: ${first.status}`);
-      if (limit > 30 && name !== 'ada: GET /api/emails/:id') continue;
-      const refused = await exhaust(endpoint, token, limit + 1);
-      t.equal(refused.letIn, limit - 1, name);
-      t.ok(refused.message.startsWith(`${subject} may call ${endpoint} ${limit} times a minute. Try again in 60 seconds`), refused.message);
-    }
-  await clock.advance(60_000);
-  for (const token of Object.keys(KINDS)) t.match(await ask('POST /api/emails/send', token), { left: 29 }, `${token}: a minute later`);
-  await server.close();
-});
+void t.test(
+  'the table holds for a person in a team, for what is granted to an app, for an app, and for a key',
+  async (t) => {
+    const { server, clock, ask, exhaust } = await open();
+    for (const [token, subject] of Object.entries(KINDS))
+      for (const [endpoint, limit] of Object.entries(table)) {
+        const name = `${token}: ${endpoint}`;
+        const first = await ask(endpoint, token);
+        t.match(first, { limit, left: limit - 1 }, name);
+        t.ok(first.status < 300, `${name}: ${first.status}`);
+        if (limit > 30 && name !== 'ada: GET /api/emails/:id') continue;
+        const refused = await exhaust(endpoint, token, limit + 1);
+        t.equal(refused.letIn, limit - 1, name);
+        t.ok(
+          refused.message.startsWith(
+            `${subject} may call ${endpoint} ${limit} times a minute. Try again in 60 seconds`,
+          ),
+          refused.message,
+        );
+      }
+    await clock.advance(60_000);
+    for (const token of Object.keys(KINDS))
+      t.match(await ask('POST /api/emails/send', token), { left: 29 }, `${token}: a minute later`);
+    await server.close();
+  },
+);
 
 void t.test('what one uses up is taken from nobody else, of another team least of all', async (t) => {
   const { server, clock, ask, exhaust } = await open();
@@ -130,7 +149,11 @@ void t.test('what one uses up is taken from nobody else, of another team least o
       if (other === who) continue;
       const [token = ''] = Object.keys(theirs);
       const limit = other === 'keyWithItsOwnLimit' ? 3 : 10;
-      t.match(await ask('POST /api/emails/:id/retry', token), { limit, left: limit - 1 }, `${who} takes nothing from ${other}`);
+      t.match(
+        await ask('POST /api/emails/:id/retry', token),
+        { limit, left: limit - 1 },
+        `${who} takes nothing from ${other}`,
+      );
     }
     await clock.advance(60_000);
   }
@@ -182,7 +205,8 @@ void t.test('a key from a network that it may not come from spends nothing of wh
   const { server, deps } = await open();
   const bound = { ...key('D'), networks: ['192.0.2.0/24'] };
   const closed = await buildServer({ ...deps, commands: { ...deps.commands, authenticate: async () => bound } });
-  const from = (remoteAddress: string) => closed.inject({ url: '/api/emails', remoteAddress, headers: { authorization: 'Bearer bound' } });
+  const from = (remoteAddress: string) =>
+    closed.inject({ url: '/api/emails', remoteAddress, headers: { authorization: 'Bearer bound' } });
   for (let n = 0; n < 20; n += 1) t.equal((await from('203.0.113.5')).statusCode, 403);
   t.equal((await from('192.0.2.5')).headers['x-ratelimit-remaining'], '299');
   await Promise.all([server.close(), closed.close()]);

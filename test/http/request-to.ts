@@ -68,4 +68,5 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
 };
 
 /** A token that may call the route: what is about the person who calls needs one. */
-export const credentialFor = ({ access }: RegisteredRoute): string => (access.startsWith('profile:') ? 'role=owner' : 'unlimited');
+export const credentialFor = ({ access }: RegisteredRoute): string =>
+  access.startsWith('profile:') ? 'role=owner' : 'unlimited';

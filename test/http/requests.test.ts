@@ -2,15 +2,38 @@
 import { get } from 'node:http';
 import t from 'tap';
 import fc from 'fast-check';
-import { AppendUnknown, DomainError, StoreAway, WrongExpectedRevision, type ErrorCode } from '../../src/domain/core/errors.js';
+import {
+  AppendUnknown,
+  DomainError,
+  StoreAway,
+  WrongExpectedRevision,
+  type ErrorCode,
+} from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { statusOf } from '../../src/http/server/errors.js';
 import { jsonFaultAt, parseJsonBody } from '../../src/http/server/json/body.js';
 import { scanJson } from '../../src/http/server/json/scan.js';
 import { buildServer } from '../../src/http/index.js';
-import { bearer, EMAIL, emailRecord, fakes, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
+import {
+  bearer,
+  EMAIL,
+  emailRecord,
+  fakes,
+  fakeServer,
+  KEY_ID,
+  NOW,
+  sendBody,
+  sendResponse,
+  TEAM,
+  TEMPLATE_ID,
+} from './fakes.js';
 
-type ErrorBody = { code: string; message: string; errors?: { field: string; message: string }[]; relatedInfo?: Record<string, unknown> };
+type ErrorBody = {
+  code: string;
+  message: string;
+  errors?: { field: string; message: string }[];
+  relatedInfo?: Record<string, unknown>;
+};
 
 const json = { ...bearer('unlimited'), 'content-type': 'application/json' };
 
@@ -92,12 +115,27 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xc3, 0xa9, 0xff, 0x22]), 'MALFORMED_JSON', /offset 4/],
     ['a character cut short', Buffer.from([0x22, 0xe2, 0x82]), 'MALFORMED_JSON', /offset 1/],
     ['depth 10,000', '['.repeat(10_000), 'JSON_TOO_COMPLEX', /deeper than 64/],
-    ['600,000 keys', `{${Array.from({ length: 600_000 }, (_, n) => `"k${n}":1`).join(',')}}`, 'JSON_TOO_COMPLEX', /more than 520000/],
-    ['500,000 elements with 100,001 names', hundredThousandNames, 'JSON_TOO_COMPLEX', /more than 100000 different names/],
+    [
+      '600,000 keys',
+      `{${Array.from({ length: 600_000 }, (_, n) => `"k${n}":1`).join(',')}}`,
+      'JSON_TOO_COMPLEX',
+      /more than 520000/,
+    ],
+    [
+      '500,000 elements with 100,001 names',
+      hundredThousandNames,
+      'JSON_TOO_COMPLEX',
+      /more than 100000 different names/,
+    ],
     ['more than 10 MB', `{"a":"${'x'.repeat(10 * 1024 * 1024)}"}`, 'BODY_TOO_LARGE', /larger than 10485760 bytes/],
     ['__proto__', '{"variables":{"a":[{"__proto__":{"x":1}}]}}', 'VALIDATION_ERROR', /variables\.a\[0\]\.__proto__/],
     ['__proto__ in escapes', '{"variables":{"\\u005f_proto__":1}}', 'VALIDATION_ERROR', /variables\.__proto__/],
-    ['constructor.prototype', '{"variables":{"constructor":{"prototype":{}}}}', 'VALIDATION_ERROR', /variables\.constructor/],
+    [
+      'constructor.prototype',
+      '{"variables":{"constructor":{"prototype":{}}}}',
+      'VALIDATION_ERROR',
+      /variables\.constructor/,
+    ],
     ['half a surrogate pair', '{"variables":{"a b":["\\ud83d"]}}', 'VALIDATION_ERROR', /variables\["a b"\]\[0\]/],
     ['half a surrogate pair in a name', '{"variables":{"\\ude00":1}}', 'VALIDATION_ERROR', /surrogate/],
     [
@@ -106,14 +144,24 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
       'VALIDATION_ERROR',
       /`to\[0\]\.email` is given twice/,
     ],
-    ['a member given twice, once in escapes', '{"a":{"b":[],"c":{}},"\\u0061":1}', 'VALIDATION_ERROR', /`a` is given twice/],
+    [
+      'a member given twice, once in escapes',
+      '{"a":{"b":[],"c":{}},"\\u0061":1}',
+      'VALIDATION_ERROR',
+      /`a` is given twice/,
+    ],
     [
       'an integer beyond 2^53',
       '{"variables":{"ids":[1,9007199254740993]}}',
       'VALIDATION_ERROR',
       /`variables\.ids\[1\]` is 9007199254740993/,
     ],
-    ['a decimal that loses digits', '{"variables":{"x":0.12345678901234567890}}', 'VALIDATION_ERROR', /`variables\.x` is 0\.1234/],
+    [
+      'a decimal that loses digits',
+      '{"variables":{"x":0.12345678901234567890}}',
+      'VALIDATION_ERROR',
+      /`variables\.x` is 0\.1234/,
+    ],
     ['a number beyond a double', '{"variables":{"x":-1e400}}', 'VALIDATION_ERROR', /`variables\.x` is -1e400/],
     ['an array', '[]', 'VALIDATION_ERROR', /must be a JSON object/],
     ['null', 'null', 'VALIDATION_ERROR', /must be a JSON object/],
@@ -134,9 +182,20 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     ['nonsense', '{}'],
   ];
   for (const [type, payload] of types)
-    t.match(await post(payload, { ...json, 'content-type': type }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, type);
-  t.match(await post('{}', { ...json, 'content-encoding': 'gzip' }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
-  t.match(await post('{}', { ...bearer('unlimited') }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, 'no content type');
+    t.match(
+      await post(payload, { ...json, 'content-type': type }),
+      { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } },
+      type,
+    );
+  t.match(await post('{}', { ...json, 'content-encoding': 'gzip' }), {
+    status: 400,
+    body: { code: 'UNSUPPORTED_CONTENT_TYPE' },
+  });
+  t.match(
+    await post('{}', { ...bearer('unlimited') }),
+    { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } },
+    'no content type',
+  );
   t.equal(calls.length, 0);
 
   const fine = await app.inject({
@@ -145,7 +204,11 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     headers: { ...json, 'content-type': 'application/json; charset=UTF-8' },
     payload: JSON.stringify({
       ...sendBody,
-      variables: { constructor: 'Porsche', text: '\u0000 \ud83d\ude00 ü', deep: JSON.parse('['.repeat(60) + ']'.repeat(60)) },
+      variables: {
+        constructor: 'Porsche',
+        text: '\u0000 \ud83d\ude00 ü',
+        deep: JSON.parse('['.repeat(60) + ']'.repeat(60)),
+      },
     }),
   });
   t.equal(fine.statusCode, 201, 'what only looks like it is fine');
@@ -155,7 +218,12 @@ void t.test('every fault of a body is named with its path and what would be righ
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   const faults = async (change: Record<string, unknown>) => {
-    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: json, payload: { ...sendBody, ...change } });
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send',
+      headers: json,
+      payload: { ...sendBody, ...change },
+    });
     t.equal(response.statusCode, 400);
     return Object.fromEntries((response.json<ErrorBody>().errors ?? []).map(({ field, message }) => [field, message]));
   };
@@ -186,7 +254,9 @@ void t.test('every fault of a body is named with its path and what would be righ
   });
   t.same(await faults({ replyTo: 7 }), { replyTo: 'must be a string or a JSON object or an array' });
   t.same(await faults({ replyTo: [] }), { replyTo: 'must have at least 1 element' });
-  t.same(await faults({ replyTo: Array.from({ length: 11 }, () => 'a@example.com') }), { replyTo: 'must have at most 10 elements' });
+  t.same(await faults({ replyTo: Array.from({ length: 11 }, () => 'a@example.com') }), {
+    replyTo: 'must have at most 10 elements',
+  });
   t.same(await faults({ replyTo: ['a@example.com', { name: 'Ann' }] }), { 'replyTo[1].email': 'is required' });
   t.same(
     await faults({
@@ -212,7 +282,11 @@ void t.test('every fault of a body is named with its path and what would be righ
     { field: 'description', message: 'must not hold control characters other than tabs and line breaks' },
   ]);
   t.same(await faults({ headers: { 'X-A': 1 } }), { 'headers.X-A': 'must be a string' });
-  t.same(await faults({ version: 0 }), { version: 'must be at least 1' }, 'of a union, the branch of the right type speaks');
+  t.same(
+    await faults({ version: 0 }),
+    { version: 'must be at least 1' },
+    'of a union, the branch of the right type speaks',
+  );
 
   const one = await app.inject({
     method: 'PATCH',
@@ -257,9 +331,17 @@ void t.test('queries', async (t) => {
     ],
   ]);
   await get('/api/emails?endDate=2030-01-31&cursor=abc');
-  t.same(calls.at(-1), ['listEmails', TEAM, { endDate: '2030-01-31T23:59:59.999Z' }, { page: 1, limit: 20, cursor: 'abc' }]);
+  t.same(calls.at(-1), [
+    'listEmails',
+    TEAM,
+    { endDate: '2030-01-31T23:59:59.999Z' },
+    { page: 1, limit: 20, cursor: 'abc' },
+  ]);
   const filters = 'search=%E6%BC%A2&recipient=Jane@B%C3%BCcher.example&recipientStatus=failed&tag=vip&metadataKey=shop';
-  t.equal((await get(`/api/emails?${filters}&metadata[order%20id]=47%5B11%5D&metadata%5B__proto__%5D=1`)).statusCode, 200);
+  t.equal(
+    (await get(`/api/emails?${filters}&metadata[order%20id]=47%5B11%5D&metadata%5B__proto__%5D=1`)).statusCode,
+    200,
+  );
   t.same(calls.at(-1)?.[2], {
     search: '漢',
     recipient: 'Jane@xn--bcher-kva.example',
@@ -316,7 +398,11 @@ void t.test('queries', async (t) => {
     ['limit=1&limit=2', 'limit'],
     ['metadata[a]=1&metadata[a]=2', 'metadata.a'],
   ] as const)
-    t.match((await get(`/api/emails?${query}`)).json(), { errors: [{ field, message: 'is given more than once; give it once' }] }, query);
+    t.match(
+      (await get(`/api/emails?${query}`)).json(),
+      { errors: [{ field, message: 'is given more than once; give it once' }] },
+      query,
+    );
   for (const query of ['metadata=4711', 'metadata[]=4711', 'metadata%5B%5D=4711']) {
     t.match((await get(`/api/emails?${query}`)).json(), {
       message:
@@ -325,7 +411,9 @@ void t.test('queries', async (t) => {
     });
   }
   const many = Array.from({ length: 11 }, (_, at) => `metadata[k${at}]=1`).join('&');
-  t.match((await get(`/api/emails?${many}`)).json(), { errors: [{ field: 'metadata', message: 'must have at most 10 fields' }] });
+  t.match((await get(`/api/emails?${many}`)).json(), {
+    errors: [{ field: 'metadata', message: 'must have at most 10 fields' }],
+  });
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
 });
 
@@ -352,7 +440,11 @@ void t.test('an email as of: a time, a date or the id of an event, and nothing e
     `${EMAIL}0`,
     '2030-01-31&asOf=2030-01-31',
   ])
-    t.match((await get(`asOf=${given}`)).json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'asOf' }] }, given);
+    t.match(
+      (await get(`asOf=${given}`)).json(),
+      { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'asOf' }] },
+      given,
+    );
   t.match((await get('asof=2030-01-31')).json(), { statusCode: 400, errors: [{ field: 'asof' }] });
   t.equal(calls.length, before);
 });
@@ -361,7 +453,10 @@ void t.test('the timeline of an email: in pages, with an address of its own', as
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   const get = (path: string) => app.inject({ url: `/api/emails/${path}`, headers: bearer('unlimited') });
-  const whole = (await get(`${EMAIL}/timeline`)).json<{ data: { id: string; sinceMs: number | null }[]; meta: unknown }>();
+  const whole = (await get(`${EMAIL}/timeline`)).json<{
+    data: { id: string; sinceMs: number | null }[];
+    meta: unknown;
+  }>();
   t.same(
     whole.data.map(({ id, sinceMs }) => [id, sinceMs]),
     [
@@ -408,7 +503,12 @@ void t.test('an endpoint that takes no query refuses every parameter, before the
     t.match((await ask('%')).json(), { statusCode: 400, code: 'MALFORMED_REQUEST' }, `${method} ${url}`);
   }
   t.same(calls, []);
-  const empty = await app.inject({ method: 'POST', url: '/api/emails/send?', headers: json, payload: JSON.stringify(sendBody) });
+  const empty = await app.inject({
+    method: 'POST',
+    url: '/api/emails/send?',
+    headers: json,
+    payload: JSON.stringify(sendBody),
+  });
   t.equal(empty.statusCode, 201);
 });
 
@@ -416,15 +516,26 @@ void t.test('retry of many: the filter in one form, and a page in each call', as
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const retry = async (payload: unknown) =>
-    (await app.inject({ method: 'POST', url: '/api/emails/retry', headers: json, payload: JSON.stringify(payload) })).json<unknown>();
+    (
+      await app.inject({ method: 'POST', url: '/api/emails/retry', headers: json, payload: JSON.stringify(payload) })
+    ).json<unknown>();
   t.same(await retry({}), { retried: 1, held: 0, nextCursor: 'next' });
   t.same(calls.slice(-2), [
     ['emailsToRetry', TEAM, { status: 'queued' }, undefined],
     ['retryEmails', calls.at(-1)?.[1], { status: 'queued', ids: [EMAIL], held: [] }],
   ]);
-  const filter = { status: 'failed', templateId: TEMPLATE_ID.toUpperCase(), domain: 'example.com', startDate: '2030-01-01T01:00:00+01:00' };
+  const filter = {
+    status: 'failed',
+    templateId: TEMPLATE_ID.toUpperCase(),
+    domain: 'example.com',
+    startDate: '2030-01-01T01:00:00+01:00',
+  };
   t.same(await retry({ ...filter, cursor: 'next' }), { retried: 1, held: 0, nextCursor: null });
-  t.same(calls.at(-2)?.slice(1), [TEAM, { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-01T00:00:00.000Z' }, 'next']);
+  t.same(calls.at(-2)?.slice(1), [
+    TEAM,
+    { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-01T00:00:00.000Z' },
+    'next',
+  ]);
   t.match(calls.at(-1)?.[2], { status: 'failed', domain: 'example.com' });
   const before = calls.length;
   for (const bad of [
@@ -467,7 +578,11 @@ void t.test('bulk delete', async (t) => {
     { ids: Array.from({ length: 1_001 }, () => EMAIL) },
     [],
   ]) {
-    t.match((await remove(wrong)).json(), { statusCode: 400, code: 'VALIDATION_ERROR' }, JSON.stringify(wrong).slice(0, 40));
+    t.match(
+      (await remove(wrong)).json(),
+      { statusCode: 400, code: 'VALIDATION_ERROR' },
+      JSON.stringify(wrong).slice(0, 40),
+    );
   }
 });
 
@@ -512,7 +627,11 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
     { scheduledAt: 1 },
     { at: 'now' },
   ])
-    t.match(await ask('PATCH', `/api/emails/${EMAIL}`, body), [400, { code: 'VALIDATION_ERROR' }], JSON.stringify(body));
+    t.match(
+      await ask('PATCH', `/api/emails/${EMAIL}`, body),
+      [400, { code: 'VALIDATION_ERROR' }],
+      JSON.stringify(body),
+    );
   t.same(await ask('DELETE', `/api/emails/${EMAIL}`), [200, { id: EMAIL, deleted: true }]);
   t.match(await ask('POST', '/api/templates', { name: 'n', subject: 's', schema: {} }), [201, { id: TEMPLATE_ID }]);
   t.match(await ask('GET', '/api/templates/welcome'), [200, { slug: 'welcome', variables: [{ defaultValue: 0.5 }] }]);
@@ -521,12 +640,22 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
   t.match(await ask('POST', '/api/templates/welcome/publish'), [200, { publishedVersion: 1 }]);
   t.match(await ask('GET', '/api/templates/welcome/versions'), [200, { data: [{ version: 1 }] }]);
   t.match(await ask('POST', '/api/templates/welcome/preview', { variables: {} }), [200, { html: '<p>é</p>' }]);
-  const page = await app.inject({ url: '/api/templates/welcome/preview?variables=%7B%22a%22:1%7D', headers: bearer('unlimited') });
+  const page = await app.inject({
+    url: '/api/templates/welcome/preview?variables=%7B%22a%22:1%7D',
+    headers: bearer('unlimited'),
+  });
   t.match(page, { statusCode: 200, body: '<p>é</p>', headers: { 'content-type': 'text/html; charset=utf-8' } });
-  t.match(page.headers['content-security-policy'], /^default-src 'none'; .*sandbox/, 'no script of a template ever runs');
+  t.match(
+    page.headers['content-security-policy'],
+    /^default-src 'none'; .*sandbox/,
+    'no script of a template ever runs',
+  );
   t.match(calls.at(-1)?.[3], { variables: { a: 1 } });
   t.same(await ask('DELETE', '/api/templates/welcome'), [200, { id: TEMPLATE_ID, deleted: true }]);
-  t.match(await ask('POST', '/api/api-keys', { name: 'k', permissions: ['emails:send'] }), [201, { id: KEY_ID, key: 'secret' }]);
+  t.match(await ask('POST', '/api/api-keys', { name: 'k', permissions: ['emails:send'] }), [
+    201,
+    { id: KEY_ID, key: 'secret' },
+  ]);
   t.match(await ask('GET', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID }]);
   t.same(await ask('DELETE', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID, deleted: true }]);
 
@@ -585,11 +714,18 @@ void t.test('attachment templates', async (t) => {
     t.match(await ask('POST', `${base}/import`, exported), [201, { slug: 'welcome' }]);
     t.same(calls.at(-1)?.[2], exported);
     t.match(await ask('POST', `${base}/import`, { slug: 'known', name: 'n', schema: {} }), [200, {}]);
-    t.match(await ask('POST', `${base}/import`, { ...(exported as object), type: 'email' }), [400, { errors: [{ field: 'type' }] }]);
-    t.match(await ask('POST', `${base}/import`, { ...(exported as object), colour: 1 }), [400, { errors: [{ field: 'colour' }] }]);
+    t.match(await ask('POST', `${base}/import`, { ...(exported as object), type: 'email' }), [
+      400,
+      { errors: [{ field: 'type' }] },
+    ]);
+    t.match(await ask('POST', `${base}/import`, { ...(exported as object), colour: 1 }), [
+      400,
+      { errors: [{ field: 'colour' }] },
+    ]);
   });
 
-  const preview = (query: string) => app.inject({ url: `${base}/welcome/preview${query}`, headers: bearer('unlimited') });
+  const preview = (query: string) =>
+    app.inject({ url: `${base}/welcome/preview${query}`, headers: bearer('unlimited') });
 
   void t.test('a preview is the file itself, to be shown', async (t) => {
     const { statusCode, headers, rawPayload } = await preview('');
@@ -602,7 +738,9 @@ void t.test('attachment templates', async (t) => {
       'content-disposition': `inline; filename*=UTF-8''7%E2%80%9D.pdf; filename="7_.pdf"`,
     });
     t.match(calls.at(-1)?.slice(2), ['welcome', { variables: {} }, AbortSignal]);
-    const workbook = await preview(`?format=excel&version=2&variables=${encodeURIComponent('{"number":"ü","items":[1]}')}`);
+    const workbook = await preview(
+      `?format=excel&version=2&variables=${encodeURIComponent('{"number":"ü","items":[1]}')}`,
+    );
     t.match(workbook.headers, {
       'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
       'content-disposition': /^inline; .*\.xlsx"$/,
@@ -613,7 +751,10 @@ void t.test('attachment templates', async (t) => {
   void t.test('a preview tells what stayed empty, and takes its variables in a body too', async (t) => {
     t.equal((await preview('')).headers['x-empty-paths'], 'customer.name,gr%C3%B6%C3%9Fe');
     t.equal((await preview('')).headers['x-replaced-characters'], '%E1%9C%8B,%EF%BF%BD');
-    t.equal((await preview('')).headers['x-warnings'], 'schema.pages%5B0%5D.pageSettings.watermark.text%20has%20121%20characters');
+    t.equal(
+      (await preview('')).headers['x-warnings'],
+      'schema.pages%5B0%5D.pageSettings.watermark.text%20has%20121%20characters',
+    );
     const variables = { items: Array.from({ length: 2_000 }, (_, at) => `item ${at}`) };
     const answer = await app.inject({
       method: 'POST',
@@ -634,7 +775,18 @@ void t.test('attachment templates', async (t) => {
 
   void t.test('the variables of a preview are a JSON object, read with the care that a body gets', async (t) => {
     const before = calls.length;
-    for (const text of ['[]', 'null', '7', '""', '{', '{"a":1', '{"__proto__":{}}', '{"a":"\\ud800"}', '['.repeat(100), ' ']) {
+    for (const text of [
+      '[]',
+      'null',
+      '7',
+      '""',
+      '{',
+      '{"a":1',
+      '{"__proto__":{}}',
+      '{"a":"\\ud800"}',
+      '['.repeat(100),
+      ' ',
+    ]) {
       const { statusCode, body } = await preview(`?variables=${encodeURIComponent(text)}`);
       t.equal(statusCode, 400, text);
       t.match(JSON.parse(body), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables' }] }, text);
@@ -732,7 +884,14 @@ void t.test('each code has its status, and the body of the contract', async (t) 
     t.equal(status, statusOf[code], code);
     t.same(
       body,
-      { statusCode: statusOf[code], code, message: `message of ${code}`, timestamp: NOW, path: '/api/emails/send', requestId: 'r1' },
+      {
+        statusCode: statusOf[code],
+        code,
+        message: `message of ${code}`,
+        timestamp: NOW,
+        path: '/api/emails/send',
+        requestId: 'r1',
+      },
       code,
     );
     t.equal(headers['content-type'], 'application/json; charset=utf-8');
@@ -741,7 +900,11 @@ void t.test('each code has its status, and the body of the contract', async (t) 
   t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500, 503], 'no other status');
 
   const detailed = await throwing(
-    new DomainError('ERR_LIMIT_007', 'm', { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfterS: 7 }),
+    new DomainError('ERR_LIMIT_007', 'm', {
+      errors: [{ field: 'a', message: 'b' }],
+      relatedInfo: { actual: 2, max: 1 },
+      retryAfterS: 7,
+    }),
   );
   t.match(detailed.body, { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfter: 7 });
   t.equal(detailed.headers['retry-after'], '7');
@@ -775,27 +938,35 @@ void t.test('each code has its status, and the body of the contract', async (t) 
   t.match(errors[0], { requestId: 'r1', method: 'POST', route: '/api/emails/send', error: { code: 'SQLITE_FULL' } });
 });
 
-void t.test('a server that goes away in the middle leaves open what became of a call that writes more than once', async (t) => {
-  const { deps, during } = fakes();
-  let written = 0;
-  const app = await buildServer({ ...deps, positions: { ...deps.positions, written: () => written } });
-  t.teardown(() => app.close());
-  const codeAfter = async (method: 'POST' | 'DELETE', url: string, payload: unknown, writesBefore: boolean): Promise<string> => {
-    during.run = () => {
-      if (writesBefore) written += 1;
-      throw new StoreAway('away');
+void t.test(
+  'a server that goes away in the middle leaves open what became of a call that writes more than once',
+  async (t) => {
+    const { deps, during } = fakes();
+    let written = 0;
+    const app = await buildServer({ ...deps, positions: { ...deps.positions, written: () => written } });
+    t.teardown(() => app.close());
+    const codeAfter = async (
+      method: 'POST' | 'DELETE',
+      url: string,
+      payload: unknown,
+      writesBefore: boolean,
+    ): Promise<string> => {
+      during.run = () => {
+        if (writesBefore) written += 1;
+        throw new StoreAway('away');
+      };
+      const response = await app.inject({ method, url, headers: json, payload: JSON.stringify(payload) });
+      return response.json<ErrorBody>().code;
     };
-    const response = await app.inject({ method, url, headers: json, payload: JSON.stringify(payload) });
-    return response.json<ErrorBody>().code;
-  };
-  t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, false), 'STORE_AWAY');
-  t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, true), 'OUTCOME_UNKNOWN');
-  t.equal(
-    await codeAfter('POST', '/api/emails/send', sendBody, true),
-    'STORE_AWAY',
-    'it appends once: what was written is of another call',
-  );
-});
+    t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, false), 'STORE_AWAY');
+    t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, true), 'OUTCOME_UNKNOWN');
+    t.equal(
+      await codeAfter('POST', '/api/emails/send', sendBody, true),
+      'STORE_AWAY',
+      'it appends once: what was written is of another call',
+    );
+  },
+);
 
 void t.test('one line per request, without anything personal', async (t) => {
   const { app, logged } = await fakeServer();
@@ -831,9 +1002,12 @@ void t.test('the scan before JSON.parse agrees with what JSON.parse builds', asy
     ];
   };
   fc.assert(
-    // Those names, names that only an escape can write and whole numbers beyond 2^53 are refused behind the scan, which is not what is looked at here.
+    // Those names, names that only an escape can write and whole numbers beyond 2^53 are refused behind the scan, which
+    // is not what is looked at here.
     fc.property(
-      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor|(?<![.\d])\d{16}|"(?:[^"\\]|\\.)*\\.(?:[^"\\]|\\.)*":/.test(text)),
+      fc
+        .json({ maxDepth: 6 })
+        .filter((text) => !/__proto__|constructor|(?<![.\d])\d{16}|"(?:[^"\\]|\\.)*\\.(?:[^"\\]|\\.)*":/.test(text)),
       (text) => {
         const bytes = Buffer.from(text);
         const [members, depth] = countOf(JSON.parse(text), 0);
@@ -895,7 +1069,11 @@ void t.test('the answer of a write tells its position, and a request that carrie
   t.same(calls.slice(0, 1), [['reached', Number.MAX_SAFE_INTEGER, 250]]);
   for (const position of ['', '-1', '1e3', ' ', '9007199254740992', '99999999999999999', 'x']) {
     const wrong = await app.inject({ url: '/api/emails', headers: { ...headers, 'x-sealpost-position': position } });
-    t.match(wrong.json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'X-Sealpost-Position' }] }, position);
+    t.match(
+      wrong.json(),
+      { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'X-Sealpost-Position' }] },
+      position,
+    );
   }
 });
 

@@ -1,4 +1,7 @@
-/** While a store is away every endpoint that asks it answers 503 with Retry-After, and nobody is taken for a guesser of keys. */
+/**
+ * While a store is away every endpoint that asks it answers 503 with Retry-After, and nobody is taken for a guesser of
+ * keys.
+ */
 import t from 'tap';
 import { AppendUnknown, StoreAway } from '../../src/domain/core/errors.js';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
@@ -25,27 +28,37 @@ const allAway = <Part extends object>(part: Part, kept: readonly string[] = []):
     ]),
   ) as Part;
 
-void t.test('a key that cannot be looked up is answered 503, however often, and works from the same address afterwards', async (t) => {
-  const { deps } = fakes();
-  let fault: Error | undefined = new StoreAway('the log does not answer');
-  const authenticate: HttpDeps['commands']['authenticate'] = async (...given) => {
-    if (fault !== undefined) throw fault;
-    return deps.commands.authenticate(...given);
-  };
-  const app = await buildServer({ ...deps, commands: { ...deps.commands, authenticate } });
-  t.teardown(() => app.close());
-  const call = async () => app.inject({ url: '/api/emails', headers: bearer('unlimited') });
-  for (let calls = 0; calls < 2 * addressRateLimits.failedPerMinute; calls += 1) {
-    const { statusCode, headers, body } = await call();
-    t.match({ statusCode, headers, body }, { statusCode: 503, headers: { 'retry-after': '5' }, body: '"code":"STORE_AWAY"' });
-  }
-  fault = new AppendUnknown('apiKey-x', new Error('the answer was lost'));
-  const open = await call();
-  t.match(open.json(), { statusCode: 503, code: 'STORE_AWAY' }, 'of the request itself nothing has begun');
-  fault = undefined;
-  t.equal((await call()).statusCode, 200);
-  t.equal((await app.inject({ url: '/api/emails', headers: bearer('no key') })).statusCode, 401, 'the window of the address is not full');
-});
+void t.test(
+  'a key that cannot be looked up is answered 503, however often, and works from the same address afterwards',
+  async (t) => {
+    const { deps } = fakes();
+    let fault: Error | undefined = new StoreAway('the log does not answer');
+    const authenticate: HttpDeps['commands']['authenticate'] = async (...given) => {
+      if (fault !== undefined) throw fault;
+      return deps.commands.authenticate(...given);
+    };
+    const app = await buildServer({ ...deps, commands: { ...deps.commands, authenticate } });
+    t.teardown(() => app.close());
+    const call = async () => app.inject({ url: '/api/emails', headers: bearer('unlimited') });
+    for (let calls = 0; calls < 2 * addressRateLimits.failedPerMinute; calls += 1) {
+      const { statusCode, headers, body } = await call();
+      t.match(
+        { statusCode, headers, body },
+        { statusCode: 503, headers: { 'retry-after': '5' }, body: '"code":"STORE_AWAY"' },
+      );
+    }
+    fault = new AppendUnknown('apiKey-x', new Error('the answer was lost'));
+    const open = await call();
+    t.match(open.json(), { statusCode: 503, code: 'STORE_AWAY' }, 'of the request itself nothing has begun');
+    fault = undefined;
+    t.equal((await call()).statusCode, 200);
+    t.equal(
+      (await app.inject({ url: '/api/emails', headers: bearer('no key') })).statusCode,
+      401,
+      'the window of the address is not full',
+    );
+  },
+);
 
 void t.test('every endpoint: 503 with Retry-After, or an answer that needs no store', async (t) => {
   const mailbox = fakeMailbox();

@@ -43,7 +43,12 @@ const speak = async (
 const limited = (t: Pick<Test, 'match'>, headers: Record<string, string>, name: string): void =>
   void t.match(
     headers,
-    { 'x-request-id': /./, 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/ },
+    {
+      'x-request-id': /./,
+      'x-ratelimit-limit': '120',
+      'x-ratelimit-remaining': /^\d+$/,
+      'x-ratelimit-reset': /^\d{10}$/,
+    },
     name,
   );
 
@@ -61,10 +66,25 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
       '/a',
     ],
     ['a URL beyond every bound', `GET /a?${long(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'URL_TOO_LONG', '/a'],
-    ['a URL beyond its own bound', `GET /a?${long(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 'URL_TOO_LONG', '/a'],
-    ['two Host headers', 'GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
+    [
+      'a URL beyond its own bound',
+      `GET /a?${long(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      'URL_TOO_LONG',
+      '/a',
+    ],
+    [
+      'two Host headers',
+      'GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n',
+      'MALFORMED_REQUEST',
+      '/a',
+    ],
     ['no Host header', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
-    ['two lengths', 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
+    [
+      'two lengths',
+      'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'MALFORMED_REQUEST',
+      '/a',
+    ],
     [
       'an expectation that is not met',
       'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n',
@@ -82,7 +102,10 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
     limited(t, headers, name);
     t.equal(headers['connection'], 'close', name);
   }
-  const named = await speak(port, `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`);
+  const named = await speak(
+    port,
+    `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`,
+  );
   t.equal(named.headers['x-request-id'], 'mine', 'the caller’s own id, where it can still be read');
 });
 
@@ -137,7 +160,10 @@ void t.test('a body that is too large is answered, not reset, and the connection
   t.same(await post(large), [401, 'UNAUTHORIZED', 'keep-alive']);
   t.same(await post(JSON.stringify(sendBody), 'unlimited'), [201, undefined, 'keep-alive']);
 
-  const endless = await speak(port, `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n`);
+  const endless = await speak(
+    port,
+    `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n`,
+  );
   t.match(endless, { status: 401, headers: { connection: 'close' } }, 'a body without a length is not waited for');
 });
 
@@ -152,14 +178,17 @@ void t.test('a caller that goes away gives its place back', async (t) => {
     return gate;
   };
   const request = 'GET /api/templates/welcome HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n\r\n';
-  const sockets = Array.from({ length: generalRateLimit.concurrentRequests }, () => connect({ port, host: '127.0.0.1' }));
+  const sockets = Array.from({ length: generalRateLimit.concurrentRequests }, () =>
+    connect({ port, host: '127.0.0.1' }),
+  );
   for (const socket of sockets) socket.write(request);
   while (waiting < sockets.length) await new Promise(setImmediate);
   const ask = () => app.inject({ url: '/api/templates/welcome', headers: bearer('full') });
   t.equal((await ask()).statusCode, 429);
   for (const socket of sockets) socket.destroy();
   during.run = () => undefined;
-  const acquire = () => deps.limiter.acquire(`concurrent:${KEY_ID}`, generalRateLimit.concurrentRequests, generalRateLimit.slotTtlMs);
+  const acquire = () =>
+    deps.limiter.acquire(`concurrent:${KEY_ID}`, generalRateLimit.concurrentRequests, generalRateLimit.slotTtlMs);
   let slot = await acquire();
   while (slot === undefined) {
     await new Promise(setImmediate);
@@ -193,11 +222,16 @@ void t.test('while stopping, a request on an open connection is still answered',
 
 void t.test('TLS', async (t) => {
   const pem = (name: string): string => readFileSync(resolve('test/support/tls', name), 'utf8');
-  const { port, app } = await listening({ settings: { requireHttps: true, tls: { cert: pem('valid.pem'), key: pem('key.pem') } } });
+  const { port, app } = await listening({
+    settings: { requireHttps: true, tls: { cert: pem('valid.pem'), key: pem('key.pem') } },
+  });
   t.teardown(() => app.close());
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   t.teardown(() => agent.close());
-  const response = await undiciFetch(`https://127.0.0.1:${port}/api/emails`, { dispatcher: agent, headers: bearer('unlimited') });
+  const response = await undiciFetch(`https://127.0.0.1:${port}/api/emails`, {
+    dispatcher: agent,
+    headers: bearer('unlimited'),
+  });
   t.equal(response.status, 200);
   t.match(response.headers.get('strict-transport-security'), /max-age=31536000/);
   await response.text();
@@ -238,47 +272,50 @@ void t.test('connections are bounded; one more is refused, and the log says it o
   held[1]!.destroy();
 });
 
-void t.test('the stop waits a second for what is half sent, and as long as it takes for what is being answered', async (t) => {
-  const { app, port, during, clock } = await listening();
-  const halves = [
-    await sendHalf(app, port, ''),
-    await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'),
-    await sendHalf(
-      app,
-      port,
-      `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('full').authorization}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
-    ),
-  ];
-  let finish = (): void => {};
-  const entered = new Promise<void>((resolve) => {
-    during.run = () => {
-      resolve();
-      return new Promise<void>((end) => (finish = end));
-    };
-  });
-  const answered = fetch(`http://127.0.0.1:${port}/api/emails/send`, {
-    method: 'POST',
-    headers: { ...bearer('full'), 'content-type': 'application/json' },
-    body: JSON.stringify(sendBody),
-  });
-  await entered;
-  const ends = halves.map((socket) => once(socket.resume(), 'close'));
-  const closed = app.close();
-  await clock.whenWaiting(1);
-  t.same(
-    halves.map(({ closed: isClosed }) => isClosed),
-    [false, false, false],
-    'not at once',
-  );
-  await clock.advance(1_000);
-  await Promise.all(ends);
-  finish();
-  t.equal((await answered).status, 201);
-  let isClosed = false;
-  void closed.then(() => (isClosed = true));
-  await eventually('the connection that stayed open after the answer is ended too', async () => {
+void t.test(
+  'the stop waits a second for what is half sent, and as long as it takes for what is being answered',
+  async (t) => {
+    const { app, port, during, clock } = await listening();
+    const halves = [
+      await sendHalf(app, port, ''),
+      await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'),
+      await sendHalf(
+        app,
+        port,
+        `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('full').authorization}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+      ),
+    ];
+    let finish = (): void => {};
+    const entered = new Promise<void>((resolve) => {
+      during.run = () => {
+        resolve();
+        return new Promise<void>((end) => (finish = end));
+      };
+    });
+    const answered = fetch(`http://127.0.0.1:${port}/api/emails/send`, {
+      method: 'POST',
+      headers: { ...bearer('full'), 'content-type': 'application/json' },
+      body: JSON.stringify(sendBody),
+    });
+    await entered;
+    const ends = halves.map((socket) => once(socket.resume(), 'close'));
+    const closed = app.close();
+    await clock.whenWaiting(1);
+    t.same(
+      halves.map(({ closed: isClosed }) => isClosed),
+      [false, false, false],
+      'not at once',
+    );
     await clock.advance(1_000);
-    return isClosed;
-  });
-  t.equal(clock.waiting(), 0);
-});
+    await Promise.all(ends);
+    finish();
+    t.equal((await answered).status, 201);
+    let isClosed = false;
+    void closed.then(() => (isClosed = true));
+    await eventually('the connection that stayed open after the answer is ended too', async () => {
+      await clock.advance(1_000);
+      return isClosed;
+    });
+    t.equal(clock.waiting(), 0);
+  },
+);

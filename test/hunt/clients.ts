@@ -7,7 +7,10 @@ import { assertDefined, parseEmailId, type EmailId } from '../../src/domain/core
 import type { Node } from './node.js';
 import { callerOf, type World } from './world.js';
 
-/** `open`: no answer came. `failed`: the answer was a fault of the service, so what was asked for may have been done or not. */
+/**
+ * `open`: no answer came. `failed`: the answer was a fault of the service, so what was asked for may have been done or
+ * not.
+ */
 export type CallEnd = 'open' | 'done' | 'refused' | 'failed';
 
 export type SendCall = {
@@ -61,17 +64,25 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
   /** Calls that wait for their answer, by the process that was asked. */
   const underWay = new Map<object, Node>();
 
-  const endOf = (fault: unknown): CallEnd => (fault instanceof DomainError && fault.code !== 'CONFLICT' ? 'refused' : 'failed');
+  const endOf = (fault: unknown): CallEnd =>
+    fault instanceof DomainError && fault.code !== 'CONFLICT' ? 'refused' : 'failed';
 
   const admitted = async (commands: Commands, { token: text, revokedAtMs }: Token): Promise<void> => {
     const isRevoked = revokedAtMs !== undefined;
     await commands.authenticate(text);
-    if (isRevoked) broken.push(`revoked-key: a key was admitted after its revocation had been answered at ${revokedAtMs}`);
+    if (isRevoked)
+      broken.push(`revoked-key: a key was admitted after its revocation had been answered at ${revokedAtMs}`);
   };
 
   const aRequest = (): SendEmailRequest => {
-    const to = Array.from({ length: random.between(1, 3) }, (_, index) => ({ email: `r${index}.${calls}@example.org` }));
-    const attachment = { filename: 'a.txt', contentType: 'text/plain', content: Buffer.from(`attachment ${calls}`).toString('base64') };
+    const to = Array.from({ length: random.between(1, 3) }, (_, index) => ({
+      email: `r${index}.${calls}@example.org`,
+    }));
+    const attachment = {
+      filename: 'a.txt',
+      contentType: 'text/plain',
+      content: Buffer.from(`attachment ${calls}`).toString('base64'),
+    };
     const scheduledMs = scheduler.now() + random.between(60_000, 600_000);
     return {
       templateId: 'welcome',
@@ -90,7 +101,8 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
       const idempotency = idempotencyKey === undefined ? undefined : { key: idempotencyKey, body: request };
       const { body } = await commands.sendEmail(callerOf(correlationId), request, idempotency);
       const id = assertDefined(parseEmailId(body.id), 'email id');
-      if (call.id !== undefined && call.id !== id) broken.push(`idempotency: ${idempotencyKey} was answered ${call.id} and ${id}`);
+      if (call.id !== undefined && call.id !== id)
+        broken.push(`idempotency: ${idempotencyKey} was answered ${call.id} and ${id}`);
       call.id = id;
       call.end = 'done';
     } catch (fault) {
@@ -102,7 +114,13 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     const known = sends.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
     if (known.length > 0 && random.chance(0.2)) return perform(random.pick(known), commands, random.pick(tokens));
     const idempotencyKey = random.chance(0.4) ? `key-${calls}` : undefined;
-    const call: SendCall = { correlationId: `call-${calls}`, idempotencyKey, request: aRequest(), end: 'open', id: undefined };
+    const call: SendCall = {
+      correlationId: `call-${calls}`,
+      idempotencyKey,
+      request: aRequest(),
+      end: 'open',
+      id: undefined,
+    };
     sends.push(call);
     await perform(call, commands, random.pick(tokens));
   };
@@ -117,7 +135,8 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     if (id === undefined) return send(commands);
     const caller = callerOf(`call-${calls}`);
     const drawn = random.next();
-    if (drawn < 0.3) await commands.retryEmail(caller, id, random.chance(0.5) ? { key: `retry-${id}`, body: null } : undefined);
+    if (drawn < 0.3)
+      await commands.retryEmail(caller, id, random.chance(0.5) ? { key: `retry-${id}`, body: null } : undefined);
     else if (drawn < 0.45) {
       await commands.cancelEmail(caller, id, drawn < 0.4 ? { key: `cancel-${id}`, body: null } : undefined);
       cancelled.add(id);
@@ -151,7 +170,10 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
   const onKeys = async (commands: Commands): Promise<void> => {
     const mine = tokens.slice(1).filter(({ revokedAtMs }) => revokedAtMs === undefined);
     if (mine.length === 0 || random.chance(0.3)) {
-      const { key } = await commands.createApiKey(callerOf(`call-${calls}`), { name: 'More', permissions: ['emails:send'] as never });
+      const { key } = await commands.createApiKey(callerOf(`call-${calls}`), {
+        name: 'More',
+        permissions: ['emails:send'] as never,
+      });
       tokens.push({ token: key, revokedAtMs: undefined });
       return;
     }
@@ -179,7 +201,8 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     if (node === undefined) return;
     calls += 1;
     const drawn = random.next();
-    const chosen = drawn < most ? ofMost : drawn < 0.52 ? send : drawn < 0.75 ? onEmail : drawn < 0.92 ? onKeys : onTemplate;
+    const chosen =
+      drawn < most ? ofMost : drawn < 0.52 ? send : drawn < 0.75 ? onEmail : drawn < 0.92 ? onKeys : onTemplate;
     const waiting = {};
     underWay.set(waiting, node);
     void chosen(node.commands)
@@ -209,7 +232,8 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     cancelled,
     broken,
     plan: (count, withinMs) => {
-      for (let planned = 0; planned < count; planned += 1) scheduler.at(scheduler.now() + random.next() * withinMs, undefined, call);
+      for (let planned = 0; planned < count; planned += 1)
+        scheduler.at(scheduler.now() + random.next() * withinMs, undefined, call);
     },
     finish: () => {
       for (const one of sends) if (one.idempotencyKey !== undefined && one.end !== 'done') repeat(one);

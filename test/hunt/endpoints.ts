@@ -1,11 +1,14 @@
-/** The endpoints that webhooks are posted to: they outlive every process, remember each post, and answer as the seed decides. */
+/**
+ * The endpoints that webhooks are posted to: they outlive every process, remember each post, and answer as the seed
+ * decides.
+ */
 import { OutboundFault, type OutboundPost, type Posted } from '../../src/domain/ports/outbound-http.js';
 import type { Network } from '../support/distant/network.js';
 import type { Machine, Scheduler } from '../support/distant/scheduler.js';
 
 /**
- * `flaky` fails half of the time, `dead` always. `gone` answers 410 from a random post on. `hanging` does not answer until everything is to come
- * to its rest, `later` asks at the first post of each event to wait.
+ * `flaky` fails half of the time, `dead` always. `gone` answers 410 from a random post on. `hanging` does not answer
+ * until everything is to come to its rest, `later` asks at the first post of each event to wait.
  */
 export const manners = ['healthy', 'flaky', 'dead', 'gone', 'hanging', 'later'] as const;
 export type Manner = (typeof manners)[number];
@@ -45,7 +48,10 @@ const LATE_MS = 6_000;
 const answered = (status: number, retryAfter?: string): Posted => ({ status, retryAfter, body: `status ${status}` });
 
 /** `jumps`: how often the time has jumped. */
-export const makeEndpoints = ({ scheduler, jumps }: Readonly<{ scheduler: Scheduler; jumps: () => number }>): Endpoints => {
+export const makeEndpoints = ({
+  scheduler,
+  jumps,
+}: Readonly<{ scheduler: Scheduler; jumps: () => number }>): Endpoints => {
   const { random } = scheduler;
   const posts: HookPost[] = [];
   const gone = new Set<string>();
@@ -96,7 +102,8 @@ export const makeEndpoints = ({ scheduler, jumps }: Readonly<{ scheduler: Schedu
           signal.removeEventListener('abort', stop);
           settle();
         };
-        const fail = (fault: 'timeout' | 'unreachable', why: string) => (): void => end(() => reject(new OutboundFault(fault, why)));
+        const fail = (fault: 'timeout' | 'unreachable', why: string) => (): void =>
+          end(() => reject(new OutboundFault(fault, why)));
         const stop = fail('timeout', 'The work was stopped.');
         const broken = fail('unreachable', 'The connection broke.');
         const cancelTimeout = scheduler.at(
@@ -112,7 +119,9 @@ export const makeEndpoints = ({ scheduler, jumps }: Readonly<{ scheduler: Schedu
         const unheard = (): void => arrive(post, () => {});
         switch (faults.fate('outbound.post')) {
           case 'done':
-            return scheduler.travel(undefined, () => arrive(post, (posted) => scheduler.travel(machine, () => end(() => resolve(posted)))));
+            return scheduler.travel(undefined, () =>
+              arrive(post, (posted) => scheduler.travel(machine, () => end(() => resolve(posted)))),
+            );
           case 'refused':
             return scheduler.travel(machine, broken);
           case 'request-lost':

@@ -7,7 +7,9 @@ const HISTORIES_MAX = 2_000;
 process.on('unhandledRejection', () => {});
 
 const base = await foundingWorld();
-console.log('| Planted fault | Seed | Histories until then | What broke | In the words of the hunt |\n|---|---|---|---|---|');
+console.log(
+  '| Planted fault | Seed | Histories until then | What broke | In the words of the hunt |\n|---|---|---|---|---|',
+);
 const only = process.argv[2];
 for (const [name, plant] of Object.entries(plants)) {
   if (only !== undefined && only !== name) continue;

@@ -37,14 +37,21 @@ const foundTeam = async ({ deps, commands }: Node, team: TeamId, unsubscribeList
   const cause = { teamId: team, actor: 'system', correlationId: 'start', causationId: 'start', at };
   const settings = { name: 'Shop', defaultFrom: { email: 'shop@example.com', name: 'Shop' }, company: emptyCompany };
   const stream = teamStream(team);
-  await deps.eventLog.append(stream, startOf(stream), [{ type: 'TeamCreated', data: { at, billing: 'unmetered', settings } }], cause);
+  await deps.eventLog.append(
+    stream,
+    startOf(stream),
+    [{ type: 'TeamCreated', data: { at, billing: 'unmetered', settings } }],
+    cause,
+  );
   await commands.createTemplate(callerOf('start', team), {
     slug: 'welcome',
     name: 'Welcome',
     subject: 'Hello {{name}}',
     variables: [{ name: 'name', type: 'string', required: true }],
     schema: {
-      sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>Dear {{name}}</p>' }] }],
+      sections: [
+        { id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>Dear {{name}}</p>' }] },
+      ],
     },
     unsubscribeList,
     publish: true,

@@ -1,4 +1,7 @@
-/** One random history: clients call, mail leaves, messages get lost, processes die; then all faults cease and everything runs to its rest. */
+/**
+ * One random history: clients call, mail leaves, messages get lost, processes die; then all faults cease and everything
+ * runs to its rest.
+ */
 import type { FaultRates } from '../support/distant/faults.js';
 import { calm } from '../support/distant/scheduler.js';
 import { rebuildProjection } from '../../src/projections/core/rebuild.js';
@@ -99,17 +102,25 @@ const planTroubles = (cluster: Cluster, activeMs: number): void => {
     sometime(() => {
       const node = anyone();
       if (node !== undefined)
-        void rebuildProjection(random.pick(projections), { eventLog: node.deps.eventLog, readModels: node.readModels }).catch(() => {});
+        void rebuildProjection(random.pick(projections), {
+          eventLog: node.deps.eventLog,
+          readModels: node.readModels,
+        }).catch(() => {});
     });
   }
 };
 
 /** The pauses after which everything must be at rest: longer than every lease and time-out of the service together. */
-const PAUSES_MS = [0, 1_000, 3_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 900_000, 3_600_000];
+const PAUSES_MS = [
+  0, 1_000, 3_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 900_000, 3_600_000,
+];
 const RUN_MS = 150;
 /** A post that hangs ends in that time at the latest; each jump is shorter than a lease, so that it is told of. */
 const HANGING_PAUSES_MS = [8_000, 8_000, 8_000, 8_000];
-/** With webhooks what is done at each moment takes as long as leases are taken anew, and the outcomes of posts are gathered. */
+/**
+ * With webhooks what is done at each moment takes as long as leases are taken anew, and the outcomes of posts are
+ * gathered.
+ */
 const [RUN_WITH_WEBHOOKS_MS, LOOK_EVERY_MS, ROUNDS_MAX] = [2_100, 300, 18];
 
 /** A process that died during a rebuild leaves the rebuild behind; an operator gives it up. */
@@ -178,7 +189,8 @@ export const playHistory = async (base: Base, seed: number, plant: Plant = noPla
   const { random } = scheduler;
   const cluster: Cluster = { world, nodes: [], started: 0, crashes: 0, isQuiet: scale === 0 };
   for (let count = random.between(1, 2); count > 0; count -= 1) startNode(cluster);
-  for (let waitedMs = 0; waitedMs < 2_000 && anyServing(cluster) === undefined; waitedMs += 50) await runUntil(world, scheduler.now() + 50);
+  for (let waitedMs = 0; waitedMs < 2_000 && anyServing(cluster) === undefined; waitedMs += 50)
+    await runUntil(world, scheduler.now() + 50);
   const activeMs = random.between(200, 1_500);
   const clients = makeClients(world, token, () => anyServing(cluster));
   const subscribers = makeSubscribers(world, () => anyServing(cluster));

@@ -35,8 +35,10 @@ void t.test(`${HISTORIES} histories from seed ${FIRST_SEED} on break no promise`
   play(t, await foundingWorld(), HISTORIES),
 );
 
-void t.test(`${OF_COPIES} histories of mails that leave as copies break none either`, { timeout: TIMEOUT_MS }, async (t) =>
-  play(t, await foundingWorld('news'), OF_COPIES),
+void t.test(
+  `${OF_COPIES} histories of mails that leave as copies break none either`,
+  { timeout: TIMEOUT_MS },
+  async (t) => play(t, await foundingWorld('news'), OF_COPIES),
 );
 
 void t.test('a history repeats exactly by its seed', async (t) => {

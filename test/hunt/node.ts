@@ -1,4 +1,6 @@
-/** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
+/**
+ * One process of the service over the distant servers: it is started, crashes or stands still, and is started again.
+ */
 import type { CommandNeeds } from '../../src/commands/needs.js';
 import { makeCommandNeeds } from '../../src/service/engine.js';
 import { makeCommands } from '../../src/commands/index.js';
@@ -54,7 +56,10 @@ export type Node = Readonly<{
   start: () => Promise<void>;
   /** From now on nothing that it still does has an effect. */
   crash: () => void;
-  /** Frees a crashed process after its history is over: Node keeps listeners of a signal that never aborts for as long as it runs. */
+  /**
+   * Frees a crashed process after its history is over: Node keeps listeners of a signal that never aborts for as long
+   * as it runs.
+   */
   release: () => void;
 }>;
 
@@ -179,7 +184,8 @@ export const openNode = (world: World, name: string): Node => {
       stuckWork: openStuckWork(),
       bus,
       // The emails' projection comes first; but for those of webhooks no other timers are waited for.
-      timersCaughtUp: (kind, position, signal) => (kind === 'webhook' ? ofWebhooks() : runners[0]!).caughtUp(position, signal),
+      timersCaughtUp: (kind, position, signal) =>
+        (kind === 'webhook' ? ofWebhooks() : runners[0]!).caughtUp(position, signal),
       inFlightMax: limits.lanes,
       nextTurn: async () => {},
       mayDestroy: () => true,

@@ -36,7 +36,8 @@ export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => 
     for (const event of stored) email = emailDecider.evolve(email, decoded(world, event, opens));
     const metadata = decodeMetadata(stored[0]!.metadata);
     const { correlationId } = metadata;
-    if (email !== undefined) known.push({ id: splitStream(stream).id, email, correlationId, keyIds: allKeyIds(metadata) });
+    if (email !== undefined)
+      known.push({ id: splitStream(stream).id, email, correlationId, keyIds: allKeyIds(metadata) });
   }
   return known;
 };
@@ -55,7 +56,10 @@ const decoded = ({ keys }: World, stored: StoredEvent, opens: boolean): EmailEve
 };
 
 const isDone = ({ status, deletedAt, archivedAt }: Email): boolean =>
-  status !== 'queued' && status !== 'processing' && status !== 'scheduled' && (deletedAt === null || archivedAt !== null);
+  status !== 'queued' &&
+  status !== 'processing' &&
+  status !== 'scheduled' &&
+  (deletedAt === null || archivedAt !== null);
 
 const newestOf = ({ events }: World, kinds: readonly string[]): number =>
   events.events.findLast(({ stream }) => kinds.includes(splitStream(stream).kind))?.position ?? 0;
@@ -63,7 +67,8 @@ const newestOf = ({ events }: World, kinds: readonly string[]): number =>
 /** When the next thing is due that the log speaks of; undefined where nothing is. */
 export const nextDueMs = (world: World): number | undefined => {
   const dues = emailsOf(world).flatMap(({ email }) => {
-    const due = email.status === 'scheduled' ? email.scheduledAt : email.status === 'queued' ? email.nextAttemptAt : null;
+    const due =
+      email.status === 'scheduled' ? email.scheduledAt : email.status === 'queued' ? email.nextAttemptAt : null;
     return due === null ? [] : [Date.parse(due)];
   });
   const attemptMs = world.hasWebhooks ? nextAttemptMs(world) : undefined;
@@ -73,7 +78,9 @@ export const nextDueMs = (world: World): number | undefined => {
 
 /** True if no work is left, and the read models have seen every event. */
 export const isAtRest = (world: World): boolean =>
-  projections.every(({ name, kinds }) => (world.models.projections.get(name)?.live.position ?? -1) >= newestOf(world, kinds)) &&
+  projections.every(
+    ({ name, kinds }) => (world.models.projections.get(name)?.live.position ?? -1) >= newestOf(world, kinds),
+  ) &&
   emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known)) &&
   (!world.hasWebhooks || webhooksAreAtRest(world));
 
@@ -106,7 +113,9 @@ const acceptedFindings = ({ sends }: Clients, emails: readonly KnownEmail[]): Fi
   const ids = new Set(emails.map(({ id }) => id));
   return [
     ...sends.flatMap(({ id }) =>
-      id === undefined || ids.has(id) ? [] : [{ oracle: 'accepted', message: `${id} was accepted and is not in the log` }],
+      id === undefined || ids.has(id)
+        ? []
+        : [{ oracle: 'accepted', message: `${id} was accepted and is not in the log` }],
     ),
     ...emails.flatMap(({ id, correlationId }) => {
       const call = byCall.get(correlationId);
@@ -142,7 +151,9 @@ const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[]
       if (isSent && dialogue === undefined)
         found.push({ oracle: 'sink', message: `${id}: the log says that ${key} was sent, but it never arrived` });
       // After a dialogue that was cut off behind the message, its result is unknown here.
-      const isCutOff = email.replies[index]?.rule === 'aborted' || email.attempts.some(({ ended }) => ended?.outcome === 'interrupted');
+      const isCutOff =
+        email.replies[index]?.rule === 'aborted' ||
+        email.attempts.some(({ ended }) => ended?.outcome === 'interrupted');
       if (!isSent && dialogue !== undefined && !isCutOff)
         found.push({ oracle: 'sink', message: `${id}: ${key} arrived, but the log says ${status}` });
     });
@@ -155,15 +166,20 @@ const emailFindings = (world: World, known: KnownEmail, hasGrown: boolean): Find
   const { id, email, keyIds } = known;
   const found: Finding[] = [];
   if (!isDone(email))
-    found.push({ oracle: 'stuck', message: `${id} is ${email.status}, deleted ${email.deletedAt}, archived ${email.archivedAt}` });
-  if (hasGrown && email.archivedAt === null) found.push({ oracle: 'stuck', message: `${id} is not archived after the time of retention` });
+    found.push({
+      oracle: 'stuck',
+      message: `${id} is ${email.status}, deleted ${email.deletedAt}, archived ${email.archivedAt}`,
+    });
+  if (hasGrown && email.archivedAt === null)
+    found.push({ oracle: 'stuck', message: `${id} is not archived after the time of retention` });
   if (hasLeftover(world, known)) found.push({ oracle: 'key', message: `${id} is archived, but its key is there` });
   if (email.archivedAt === null && !keyIds.every((key) => keys.keys.has(key)))
     found.push({ oracle: 'key', message: `${id} is not archived, but its key is gone` });
   for (const { file } of email.content?.attachments ?? []) {
     if (!files.stored.has(file)) found.push({ oracle: 'attachment', message: `${id}: an attachment is gone` });
   }
-  if (email.failureReason === 'content-lost') found.push({ oracle: 'attachment', message: `${id} failed, for its content was lost` });
+  if (email.failureReason === 'content-lost')
+    found.push({ oracle: 'attachment', message: `${id} failed, for its content was lost` });
   return found;
 };
 
@@ -191,7 +207,8 @@ const readModelFindings = async (world: World): Promise<Finding[]> => {
   const found: Finding[] = [];
   for (const projection of projections) {
     const { difference, checkpoint } = await compareWithRebuild(projection, ports);
-    if (difference !== undefined) found.push({ oracle: 'read-models', message: `${projection.name}: ${JSON.stringify(difference)}` });
+    if (difference !== undefined)
+      found.push({ oracle: 'read-models', message: `${projection.name}: ${JSON.stringify(difference)}` });
     if (checkpoint < newestOf(world, projection.kinds))
       found.push({ oracle: 'read-models', message: `${projection.name} stands at ${checkpoint}` });
   }

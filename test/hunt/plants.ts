@@ -1,4 +1,7 @@
-/** Faults planted by hand: each wraps the ports of a process so that one rule of the service is broken. The hunt must find every one. */
+/**
+ * Faults planted by hand: each wraps the ports of a process so that one rule of the service is broken. The hunt must
+ * find every one.
+ */
 import type { EventStore, EventToStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Bus } from '../../src/domain/ports/bus.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
@@ -48,14 +51,20 @@ const appending = (change: (append: EventStore['append']) => EventStore['append'
 /** Changes the collections of every projection, those of rebuilds too. */
 const projecting = (change: (store: ProjectionStore) => ProjectionStore): Plant =>
   planted({
-    readModels: (models) => ({ ...models, projection: async (name, specs) => change(await models.projection(name, specs)) }),
+    readModels: (models) => ({
+      ...models,
+      projection: async (name, specs) => change(await models.projection(name, specs)),
+    }),
   });
 
 /** A fact of what came of attempts, as if those that were under way then had been told of. */
 const reachedFurther = (event: StoredEvent): StoredEvent => {
   if (!event.type.startsWith('WebhookAttempted')) return event;
   const data = JSON.parse(event.data) as { progress: { reached: number } };
-  return { ...event, data: JSON.stringify({ ...data, progress: { ...data.progress, reached: data.progress.reached + UNDER_WAY } }) };
+  return {
+    ...event,
+    data: JSON.stringify({ ...data, progress: { ...data.progress, reached: data.progress.reached + UNDER_WAY } }),
+  };
 };
 const UNDER_WAY = 2;
 
@@ -108,7 +117,10 @@ export const plants = {
   'the server writes documents without its condition': planted({ unconditionalWrites: true }),
 
   'nobody asks whether the worker of an attempt lives': planted({
-    leases: (leases) => ({ ...leases, read: async (name) => (name.startsWith('worker-') ? undefined : leases.read(name)) }),
+    leases: (leases) => ({
+      ...leases,
+      read: async (name) => (name.startsWith('worker-') ? undefined : leases.read(name)),
+    }),
   }),
 
   'the fence of a lease does not rise': planted({
@@ -147,7 +159,9 @@ export const plants = {
     }),
   }),
 
-  'a key is said to be destroyed and is not': planted({ keys: (keys) => ({ ...keys, destroy: async () => ({ journalMs: 0 }) }) }),
+  'a key is said to be destroyed and is not': planted({
+    keys: (keys) => ({ ...keys, destroy: async () => ({ journalMs: 0 }) }),
+  }),
 
   'an event id is made of the time': planted({
     outbound: (outbound) => ({
@@ -155,7 +169,10 @@ export const plants = {
       post: (url, options) => {
         const { 'webhook-timestamp': at = '0' } = options.headers;
         const id = `evt_${Number(at).toString(36)}_${'A'.repeat(22)}`;
-        return outbound.post(url, { ...options, headers: { ...options.headers, 'x-service-event-id': id, 'webhook-id': id } });
+        return outbound.post(url, {
+          ...options,
+          headers: { ...options.headers, 'x-service-event-id': id, 'webhook-id': id },
+        });
       },
     }),
   }),
@@ -179,7 +196,9 @@ export const plants = {
 
   'what was sent is not written down': appending(
     (append) => async (stream, expectedRevision, events) =>
-      stream.startsWith('webhookOutcome-') ? asIfDone(expectedRevision, events) : append(stream, expectedRevision, events),
+      stream.startsWith('webhookOutcome-')
+        ? asIfDone(expectedRevision, events)
+        : append(stream, expectedRevision, events),
   ),
 
   'what was taken once is said to be taken again': planted({

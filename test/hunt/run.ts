@@ -1,6 +1,7 @@
 /**
- * The hunt as a program: `npm run test:hunt -- --histories 100000 --seed 1`. Prints every history that broke a promise, with its seed; one
- * of them alone is played again by `--histories 1 --seed <seed>`. `--plant <name>` plants a fault of plants.ts.
+ * The hunt as a program: `npm run test:hunt -- --histories 100000 --seed 1`. Prints every history that broke a promise,
+ * with its seed; one of them alone is played again by `--histories 1 --seed <seed>`. `--plant <name>` plants a fault of
+ * plants.ts.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -44,7 +45,10 @@ const count = ({ result, unhandled }: Found): void => {
 
 const play = (share: Share): Promise<void> =>
   new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: share, resourceLimits: { maxYoungGenerationSizeMb: 64 } });
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: share,
+      resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    });
     worker.on('message', count);
     worker.on('error', reject);
     worker.on('exit', () => resolve());
@@ -62,7 +66,9 @@ if (isMainThread) {
   const [histories, seed, jobs] = [Number(values.histories), Number(values.seed), Number(values.jobs)];
   const begunMs = performance.now();
   const plant = values.plant as PlantName | undefined;
-  await Promise.all(Array.from({ length: jobs }, (_, job) => play({ first: seed + job, end: seed + histories, step: jobs, plant })));
+  await Promise.all(
+    Array.from({ length: jobs }, (_, job) => play({ first: seed + job, end: seed + histories, step: jobs, plant })),
+  );
   const seconds = (performance.now() - begunMs) / 1_000;
   const { user, system } = process.cpuUsage();
   console.log(

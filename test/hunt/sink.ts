@@ -34,7 +34,10 @@ const shares: readonly (readonly [RecipientResult, number])[] = [
   ['refused', 0.07],
 ];
 
-/** `hasLost`: whether the process of a dialogue has lost its hold on it since: then its end may be unknown, and a second one is no fault. */
+/**
+ * `hasLost`: whether the process of a dialogue has lost its hold on it since: then its end may be unknown, and a second
+ * one is no fault.
+ */
 export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => boolean): Sink => {
   const dialogues: Dialogue[] = [];
   const byRecipient = new Map<string, Dialogue>();
@@ -47,7 +50,8 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
   };
 
   /** Most hosts answer at once, some take their time. */
-  const durationMs = (): number => (acceptsAll || scheduler.random.chance(0.85) ? 5 : scheduler.random.between(100, 20_000));
+  const durationMs = (): number =>
+    acceptsAll || scheduler.random.chance(0.85) ? 5 : scheduler.random.between(100, 20_000);
 
   const receive = (dialogue: Dialogue, { messageId, envelope }: OutgoingMessage): readonly RecipientOutcome[] =>
     envelope.to.map((recipient) => {
@@ -56,7 +60,9 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
       // The dialogue that began first may be heard last.
       const earlier = before !== undefined && before.startMs > dialogue.startMs ? dialogue : before;
       if (before !== undefined && earlier !== undefined && !earlier.isAbandoned && !hasLost(earlier))
-        doubles.push(`${key}: at ${before.startMs} by ${before.machine.name} and at ${dialogue.startMs} by ${dialogue.machine.name}`);
+        doubles.push(
+          `${key}: at ${before.startMs} by ${before.machine.name} and at ${dialogue.startMs} by ${dialogue.machine.name}`,
+        );
       const result = draw();
       if (result === 'accepted') {
         dialogue.accepted.push(recipient);
@@ -65,7 +71,12 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
       return said(result);
     });
 
-  const send = (network: Network, worker: string, message: OutgoingMessage, signal: AbortSignal): Promise<readonly RecipientOutcome[]> =>
+  const send = (
+    network: Network,
+    worker: string,
+    message: OutgoingMessage,
+    signal: AbortSignal,
+  ): Promise<readonly RecipientOutcome[]> =>
     new Promise((resolve) => {
       const { machine } = network;
       const dialogue: Dialogue = {
@@ -100,6 +111,10 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
       acceptsAll = true;
     },
     mailerOf: (network, worker) =>
-      mailerBy(async (message, signal) => ({ host: HOST, durationMs: 1, recipients: await send(network, worker, message, signal) })),
+      mailerBy(async (message, signal) => ({
+        host: HOST,
+        durationMs: 1,
+        recipients: await send(network, worker, message, signal),
+      })),
   };
 };

@@ -1,4 +1,7 @@
-/** Callers who have webhooks: they subscribe, change, delete and ask again at random moments, some of them of another team. */
+/**
+ * Callers who have webhooks: they subscribe, change, delete and ask again at random moments, some of them of another
+ * team.
+ */
 import type { SendEmailRequest } from '../../src/api/email.js';
 import type { Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';
@@ -14,14 +17,24 @@ type Subscription = Readonly<{ id: WebhookId; team: TeamId; manner: Manner }>;
 export type Subscribers = Readonly<{
   /** Plans that many calls at random moments, the first of them at once. */
   plan: (calls: number, withinMs: number) => void;
-  /** Most subscriptions are enabled again, and some of their owners ask for what they missed: each is asked for until it is answered. */
+  /**
+   * Most subscriptions are enabled again, and some of their owners ask for what they missed: each is asked for until it
+   * is answered.
+   */
   finish: () => void;
   /** No call waits for an answer that can still come. */
   areAnswered: () => boolean;
 }>;
 
 /** Most emails of a history lead to these. */
-const LIVELY: readonly WebhookKind[] = ['email.queued', 'email.sent', 'email.deferred', 'email.bounced', 'email.failed', 'email.cancelled'];
+const LIVELY: readonly WebhookKind[] = [
+  'email.queued',
+  'email.sent',
+  'email.deferred',
+  'email.bounced',
+  'email.failed',
+  'email.cancelled',
+];
 const SUBSCRIPTIONS_MAX = 6;
 /** An answer that does not come in that time will not come. */
 const AGAIN_AFTER_MS = 100;
@@ -53,13 +66,20 @@ export const makeSubscribers = (world: World, anyNode: () => Node | undefined): 
   };
 
   const sendOfOther = async (commands: Commands): Promise<void> => {
-    const request = { templateId: 'welcome', to: [{ email: `other.${calls}@example.net` }], variables: { name: 'Bob' } };
+    const request = {
+      templateId: 'welcome',
+      to: [{ email: `other.${calls}@example.net` }],
+      variables: { name: 'Bob' },
+    };
     await commands.sendEmail(callerFor(OTHER_TEAM), request as SendEmailRequest, undefined);
   };
 
   const replay = async (commands: Commands, { id, team }: Subscription): Promise<void> => {
     const since = new Date(START_MS - 60_000).toISOString();
-    await commands.replayWebhook(callerFor(team), id, { since, ...(random.chance(0.3) ? { events: someKinds() } : {}) });
+    await commands.replayWebhook(callerFor(team), id, {
+      since,
+      ...(random.chance(0.3) ? { events: someKinds() } : {}),
+    });
   };
 
   const onSubscription = async (commands: Commands): Promise<void> => {

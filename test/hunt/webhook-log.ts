@@ -1,4 +1,7 @@
-/** What the log says of webhooks, read without the code that routes and sends: who asked for what, what went to whom, and what came of it. */
+/**
+ * What the log says of webhooks, read without the code that routes and sends: who asked for what, what went to whom,
+ * and what came of it.
+ */
 import { createHmac } from 'node:crypto';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { splitStream, webhookOfStream } from '../../src/domain/core/ids.js';
@@ -27,10 +30,17 @@ export type Notice = Readonly<{
 
 type Named = Readonly<{ stream: string; revision: number; kind: string; recipient?: number | undefined }>;
 
-export const nameOf = ({ stream, revision, kind, recipient }: Named): string => `${stream}@${revision} ${kind} ${recipient ?? 'whole'}`;
+export const nameOf = ({ stream, revision, kind, recipient }: Named): string =>
+  `${stream}@${revision} ${kind} ${recipient ?? 'whole'}`;
 
 type Settings = Readonly<{ enabled: boolean; kinds: readonly string[]; isDeleted: boolean }>;
-type Ask = Readonly<{ id: string; position: number; since: string; until: string | undefined; kinds: readonly string[] }>;
+type Ask = Readonly<{
+  id: string;
+  position: number;
+  since: string;
+  until: string | undefined;
+  kinds: readonly string[];
+}>;
 type RouteFact = WebhookRouteEvent['data'];
 export type Attempt = Readonly<{ outcome: WebhookOutcome; fence: number | undefined }>;
 
@@ -97,11 +107,13 @@ const begun = (id: string, team: string): Subscription => ({
   isReplaying: false,
 });
 
-export const settingsOf = ({ spans }: Subscription): Settings => spans.at(-1)?.settings ?? { enabled: false, kinds: [], isDeleted: true };
+export const settingsOf = ({ spans }: Subscription): Settings =>
+  spans.at(-1)?.settings ?? { enabled: false, kinds: [], isDeleted: true };
 
 const note = (known: Subscription, event: Fact, position: number, fence: number | undefined): void => {
   const before = settingsOf(known);
-  const change = (changed: Partial<Settings>): void => void known.spans.push({ from: position, settings: { ...before, ...changed } });
+  const change = (changed: Partial<Settings>): void =>
+    void known.spans.push({ from: position, settings: { ...before, ...changed } });
   switch (event.type) {
     case 'WebhookCreated':
       known.url = event.sealed?.url;
@@ -175,7 +187,10 @@ const kindsOf = (event: EmailEvent): readonly (readonly [kind: string, recipient
       return event.data.outcomes.map(({ recipient, result }) => {
         if (result === 'accepted') return ['email.sent', recipient] as const;
         if (result === 'bounced') return ['email.bounced', recipient] as const;
-        return [result === 'deferred' && event.type === 'EmailDeferred' ? 'email.deferred' : 'email.failed', recipient] as const;
+        return [
+          result === 'deferred' && event.type === 'EmailDeferred' ? 'email.deferred' : 'email.failed',
+          recipient,
+        ] as const;
       });
     case 'RecipientsSuppressed':
       return event.data.recipients.map((recipient) => ['email.suppressed', recipient] as const);
@@ -222,13 +237,18 @@ export const isMissed = (subscription: Subscription, notice: Notice): boolean =>
   );
 
 /** Whether a signature of either kind is one of those that these secrets make. */
-export const isSignedBy = (secrets: readonly string[], headers: Readonly<Record<string, string>>, body: string): boolean => {
+export const isSignedBy = (
+  secrets: readonly string[],
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): boolean => {
   const { 'webhook-id': id, 'webhook-timestamp': at } = headers;
   const standard = (secret: string): string => {
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
   };
-  const contract = (secret: string): string => `v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`;
+  const contract = (secret: string): string =>
+    `v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`;
   const all = headers['webhook-signature']?.split(' ') ?? [];
   return (
     all.length > 0 &&

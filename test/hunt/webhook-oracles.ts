@@ -27,7 +27,9 @@ const ERASED = 'ERASED';
 /** Every event that it asks for has gone to it. */
 const isRouted = (world: World, subscription: Subscription): boolean => {
   const names = new Set(subscription.routes.flatMap(({ entries }) => entries.map(nameOf)));
-  return noticesOf(world, subscription.team).every((notice) => !isAskedFor(subscription, notice) || names.has(nameOf(notice)));
+  return noticesOf(world, subscription.team).every(
+    (notice) => !isAskedFor(subscription, notice) || names.has(nameOf(notice)),
+  );
 };
 
 const isBackfilled = ({ asks, routes }: Subscription): boolean => {
@@ -53,7 +55,9 @@ export const webhooksAreAtRest = (world: World): boolean =>
 export const nextAttemptMs = (world: World): number | undefined => {
   const dues = [...subscriptionsOf(world).values()].filter(isWorking).flatMap(({ attempts, isOpen }) => {
     const last = new Map(attempts.map(({ outcome }) => [outcome.number, outcome.nextRetryAt]));
-    return [...last].flatMap(([number, at]) => (at === undefined || isOpen.get(number) !== true ? [] : [Date.parse(at)]));
+    return [...last].flatMap(([number, at]) =>
+      at === undefined || isOpen.get(number) !== true ? [] : [Date.parse(at)],
+    );
   });
   return dues.length === 0 ? undefined : Math.min(...dues);
 };
@@ -70,7 +74,10 @@ export const webhookFindings = (
   const byStream = new Map(emails.map((known) => [`email-${known.id}`, known]));
   const strange = world.endpoints.posts.filter(({ sender }) => !subscriptions.has(sender));
   return [
-    ...strange.map(({ url, sender }) => ({ oracle: 'webhook-chain', message: `${url} heard of ${sender}, which is no subscription` })),
+    ...strange.map(({ url, sender }) => ({
+      oracle: 'webhook-chain',
+      message: `${url} heard of ${sender}, which is no subscription`,
+    })),
     ...[...subscriptions.values()].flatMap((subscription) => {
       const sent = sentTo(subscription);
       const posts = world.endpoints.posts.filter(({ sender }) => sender === subscription.id);
@@ -88,7 +95,10 @@ export const webhookFindings = (
   ];
 };
 
-/** What its settings at each position ask for went to it, and what was asked for later; nothing else, nothing twice, each in its order. */
+/**
+ * What its settings at each position ask for went to it, and what was asked for later; nothing else, nothing twice,
+ * each in its order.
+ */
 const routedFindings = (world: World, subscription: Subscription): Finding[] => {
   const { id, team, routes } = subscription;
   const isDeleted = settingsOf(subscription).isDeleted;
@@ -124,11 +134,15 @@ const chainFindings = ({ id, routes }: Subscription, sent: readonly Sent[]): Fin
   return routes.flatMap(({ before, previous, entries }) => {
     const follows = before === count && (previous ?? undefined) === sent[before - 1]?.id;
     count = before + entries.length;
-    return follows ? [] : [{ oracle: 'webhook-chain', message: `${id}: a gap before number ${before}, after ${previous}` }];
+    return follows
+      ? []
+      : [{ oracle: 'webhook-chain', message: `${id}: a gap before number ${before}, after ${previous}` }];
   });
 };
 
-/** Each post says what the log says, under the id that its event has, signed, and a double is the same byte for byte. */
+/**
+ * Each post says what the log says, under the id that its event has, signed, and a double is the same byte for byte.
+ */
 const postFindings = (
   world: World,
   { id, secrets }: Subscription,
@@ -148,20 +162,29 @@ const postFindings = (
     if (known === undefined) found.push(`was posted ${event}, which did not go to it`);
     else {
       if (headers['x-service-previous-event-id'] !== known.previous) found.push(`${event} is posted after a wrong id`);
-      if (!says(body, known.entry, emails.get(known.entry.stream))) found.push(`${event} says ${body}, and is ${nameOf(known.entry)}`);
+      if (!says(body, known.entry, emails.get(known.entry.stream)))
+        found.push(`${event} says ${body}, and is ${nameOf(known.entry)}`);
     }
     if (headers['webhook-id'] !== event) found.push(`${event} has two ids`);
     if (body !== earlier.body) found.push(`${event} was posted with two bodies`);
     // The secrets of one that is gone for good went with it.
-    if (secrets.length > 0 && !isSignedBy(textsOf(secrets), headers, body)) found.push(`${event} is not signed by its secrets`);
-    else if (secrets.length > 0 && !isSignedBy(textsOf(secrets.filter((secret) => !hasEnded(world, secret, post))), headers, body))
+    if (secrets.length > 0 && !isSignedBy(textsOf(secrets), headers, body))
+      found.push(`${event} is not signed by its secrets`);
+    else if (
+      secrets.length > 0 &&
+      !isSignedBy(textsOf(secrets.filter((secret) => !hasEnded(world, secret, post))), headers, body)
+    )
       found.push(`${event} is signed by a secret after its overlap`);
     return found.map((text) => ({ oracle: 'webhook-post', message: `${id}: ${text}` }));
   });
 };
 
 const says = (body: string, { kind, at, stream, recipient }: RoutedEntry, email: KnownEmail | undefined): boolean => {
-  const { event, timestamp, data } = JSON.parse(body) as { event: string; timestamp: string; data: Record<string, unknown> };
+  const { event, timestamp, data } = JSON.parse(body) as {
+    event: string;
+    timestamp: string;
+    data: Record<string, unknown>;
+  };
   const recipients = email?.email.content?.recipients;
   const isRight = event === kind && timestamp === at && data['emailLogId'] === splitStream(stream).id;
   return isRight && (recipients === undefined || data['recipient'] === recipients[recipient ?? 0]?.email);
@@ -189,16 +212,23 @@ const arrivedFindings = (
   const isErased = ({ entry }: Sent): boolean => emails.get(entry.stream)?.email.content === undefined;
   return sent
     .filter((one) => !heard.has(one.id) && !isErased(one))
-    .map(({ id: event, entry }) => ({ oracle: 'webhook-arrived', message: `${id}: ${event}, ${nameOf(entry)}, was not posted to ${url}` }));
+    .map(({ id: event, entry }) => ({
+      oracle: 'webhook-arrived',
+      message: `${id}: ${event}, ${nameOf(entry)}, was not posted to ${url}`,
+    }));
 };
 
-/** No more attempts than there are, each pause as long as it was asked to be; and of a subscription that works all have ended. */
+/**
+ * No more attempts than there are, each pause as long as it was asked to be; and of a subscription that works all have
+ * ended.
+ */
 const endedFindings = (subscription: Subscription, sent: readonly Sent[]): Finding[] => {
   const { id, attempts, isOpen, isReplaying, url } = subscription;
   const found = attempts.flatMap(({ outcome }) => attemptFaults(outcome, url));
   if (isWorking(subscription)) {
     if (isReplaying) found.push('a replay does not end');
-    for (const { number, id: event } of sent) if (isOpen.get(number) !== false) found.push(`${event} has not come to an end`);
+    for (const { number, id: event } of sent)
+      if (isOpen.get(number) !== false) found.push(`${event} has not come to an end`);
   }
   return found.map((text) => ({ oracle: 'webhook-ended', message: `${id}: ${text}` }));
 };
@@ -210,8 +240,12 @@ const attemptFaults = (outcome: WebhookOutcome, url: string | undefined): string
   const pauseMs = nextRetryAt === undefined ? undefined : Date.parse(nextRetryAt) - Date.parse(attemptedAt);
   return [
     ...(attempt > ATTEMPTS_MAX ? [`number ${number} was tried ${attempt} times`] : []),
-    ...(isLast === (pauseMs === undefined) ? [] : [`number ${number} is ${isLast ? '' : 'not '}tried again after attempt ${attempt}`]),
-    ...(isLater && pauseMs !== undefined && pauseMs < RETRY_AFTER_MS ? [`number ${number} is tried again after ${pauseMs} ms`] : []),
+    ...(isLast === (pauseMs === undefined)
+      ? []
+      : [`number ${number} is ${isLast ? '' : 'not '}tried again after attempt ${attempt}`]),
+    ...(isLater && pauseMs !== undefined && pauseMs < RETRY_AFTER_MS
+      ? [`number ${number} is tried again after ${pauseMs} ms`]
+      : []),
   ];
 };
 
@@ -230,7 +264,12 @@ const onceFindings = (world: World, { id, attempts }: Subscription, posts: reado
   const begun = world.leases.rows.get('deliver-webhooks')?.fence ?? 0;
   return [...heard].flatMap(([event, times]) =>
     times > (told.get(event) ?? 0) + begun
-      ? [{ oracle: 'webhook-once', message: `${id}: ${event} was posted ${times} times, and ${told.get(event) ?? 0} are told of` }]
+      ? [
+          {
+            oracle: 'webhook-once',
+            message: `${id}: ${event} was posted ${times} times, and ${told.get(event) ?? 0} are told of`,
+          },
+        ]
       : [],
   );
 };
@@ -244,7 +283,12 @@ const deletedFindings = (world: World, { deleted }: Clients): Finding[] => {
     const moment = byEmail.get(String(data['emailLogId']));
     if (moment === undefined) return [];
     return isLater(world, moment, post)
-      ? [{ oracle: 'webhook-deleted', message: `${url} was told of ${String(data['emailLogId'])} after its deletion had been answered` }]
+      ? [
+          {
+            oracle: 'webhook-deleted',
+            message: `${url} was told of ${String(data['emailLogId'])} after its deletion had been answered`,
+          },
+        ]
       : [];
   });
 };

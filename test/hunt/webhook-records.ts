@@ -5,9 +5,14 @@ import { decodeEvent } from '../../src/event-log/codec.js';
 import type { Finding } from './oracles.js';
 import type { World } from './world.js';
 
-type Attempts = Readonly<{ items: readonly Readonly<{ eventId: string; attempt: number; status: string; nextRetryAt?: string }>[] }>;
+type Attempts = Readonly<{
+  items: readonly Readonly<{ eventId: string; attempt: number; status: string; nextRetryAt?: string }>[];
+}>;
 type Failure = Readonly<{ attempt: number; dueAt?: string }>;
-type Wanted = Readonly<{ attempts: Map<string, string>; failures: Map<string, Readonly<{ text: string; part: string }>> }>;
+type Wanted = Readonly<{
+  attempts: Map<string, string>;
+  failures: Map<string, Readonly<{ text: string; part: string }>>;
+}>;
 
 const said = ({ number, key, attempt, result, nextRetryAt }: WebhookOutcome): string =>
   `evt_${number.toString(36)}_${key} ${attempt} ${result} ${nextRetryAt}`;
@@ -37,12 +42,22 @@ const wantedOf = ({ events }: World): Wanted => {
 };
 
 /** In: the documents of a collection by their id, as the server of the read models has them. */
-const shown = <Shape>(world: World, collection: string, text: (document: Shape) => string): ReadonlyMap<string, string> => {
+const shown = <Shape>(
+  world: World,
+  collection: string,
+  text: (document: Shape) => string,
+): ReadonlyMap<string, string> => {
   const kept = world.models.projections.get('webhooks')?.live.collections.get(collection);
-  return new Map([...(kept ?? [])].flatMap(([id, { document }]) => (document === undefined ? [] : [[id, text(document as Shape)]])));
+  return new Map(
+    [...(kept ?? [])].flatMap(([id, { document }]) => (document === undefined ? [] : [[id, text(document as Shape)]])),
+  );
 };
 
-const differences = (name: string, wanted: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): Finding[] =>
+const differences = (
+  name: string,
+  wanted: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, string>,
+): Finding[] =>
   [...new Set([...wanted.keys(), ...found.keys()])]
     .filter((id) => wanted.get(id) !== found.get(id))
     .map((id) => ({

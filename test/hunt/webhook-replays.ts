@@ -5,7 +5,11 @@ import type { Subscription } from './webhook-log.js';
 import { isWorking, type Sent } from './webhook-sent.js';
 
 /** What a replay asked for was sent again; and what is said to have been taken was posted then, not only before. */
-export const replayedFindings = (subscription: Subscription, sent: readonly Sent[], posts: readonly HookPost[]): Finding[] => {
+export const replayedFindings = (
+  subscription: Subscription,
+  sent: readonly Sent[],
+  posts: readonly HookPost[],
+): Finding[] => {
   const { id, attempts, replays, isReplaying } = subscription;
   const left = new Map<string, number>();
   for (const { headers, leftMs } of posts) {
@@ -15,7 +19,9 @@ export const replayedFindings = (subscription: Subscription, sent: readonly Sent
   const found = attempts.flatMap(({ outcome: { number, key, result, attemptedAt } }) => {
     const event = `evt_${number.toString(36)}_${key}`;
     const isPosted = (left.get(event) ?? 0) >= Date.parse(attemptedAt);
-    return result === 'success' && !isPosted ? [`${event} is said to have been taken at ${attemptedAt}, and was not posted then`] : [];
+    return result === 'success' && !isPosted
+      ? [`${event} is said to have been taken at ${attemptedAt}, and was not posted then`]
+      : [];
   });
   if (isWorking(subscription) && !isReplaying)
     for (const { replay, attempts: before } of replays) {

@@ -23,7 +23,10 @@ export const isWorking = (subscription: Subscription): boolean => {
   return enabled && !isDeleted;
 };
 
-/** How long a body that was made before a deletion may still be on its way to a post, and after how many jumps of the time nothing is left of it. */
+/**
+ * How long a body that was made before a deletion may still be on its way to a post, and after how many jumps of the
+ * time nothing is left of it.
+ */
 export const [UNDER_WAY_MS, JUMPS_MAX] = [6_000, 3];
 
 export type Moment = Readonly<{ ms: number; jumps: number }>;

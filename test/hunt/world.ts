@@ -1,4 +1,7 @@
-/** Everything that outlives a process: the servers, the host that mail goes to, the time, and what was there when a history begins. */
+/**
+ * Everything that outlives a process: the servers, the host that mail goes to, the time, and what was there when a
+ * history begins.
+ */
 import { randomFaults, type FaultPlan, type FaultRates } from '../support/distant/faults.js';
 import { busServer, type BusServer } from '../support/distant/bus.js';
 import { eventServer, type EventServer } from '../support/distant/event-store.js';
@@ -61,7 +64,13 @@ export type World = Readonly<{
   broken: string[];
 }>;
 
-export type WorldOptions = Readonly<{ seed: number; rates: FaultRates; plant?: Plant; from?: World; hasWebhooks?: boolean }>;
+export type WorldOptions = Readonly<{
+  seed: number;
+  rates: FaultRates;
+  plant?: Plant;
+  from?: World;
+  hasWebhooks?: boolean;
+}>;
 
 export const openWorld = ({ seed, rates, plant = noPlant, from, hasWebhooks = false }: WorldOptions): World => {
   const scheduler = makeScheduler({ seed, startMs: START_MS, latency: reordering });

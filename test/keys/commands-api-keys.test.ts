@@ -1,6 +1,12 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
-import { type Authenticated, type Caller, type KeyAuthenticated, firstTeam, causeOf } from '../../src/commands/core/caller.js';
+import {
+  type Authenticated,
+  type Caller,
+  type KeyAuthenticated,
+  firstTeam,
+  causeOf,
+} from '../../src/commands/core/caller.js';
 import { firstStart, showFirstKey } from '../../src/commands/ops/first-start.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams/teams.js';
@@ -116,7 +122,13 @@ const keyOf = (admitted: Authenticated): KeyAuthenticated => {
 /** A caller with that key, as the admission of a request makes it. */
 const callerWith = async (commands: Commands, key: string): Promise<Caller> => {
   const { keyId, teamId, ...bounds } = keyOf(await commands.authenticate(key));
-  return { ...caller, teamId, actor: `apiKey:${keyId}`, permissions: bounds.permissions, key: { id: keyId, ...bounds } };
+  return {
+    ...caller,
+    teamId,
+    actor: `apiKey:${keyId}`,
+    permissions: bounds.permissions,
+    key: { id: keyId, ...bounds },
+  };
 };
 
 const manages = { permissions: ['api-keys:manage', 'emails:send'] as Permission[] };
@@ -142,22 +154,46 @@ void t.test('a key makes none that lasts longer or may call more often than itse
   t.equal(store.events.length, before);
   const made = await commands.createApiKey(withKey, { name: 'x', ...manages });
   t.match(made, { expiresAt, rateLimit: 60, madeBy: maker.id }, 'what is not asked for is its own');
-  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages, expiresAt: '2030-01-02T00:00:00Z', rateLimit: 5 }), {
-    expiresAt: '2030-01-02T00:00:00.000Z',
-    rateLimit: 5,
+  t.match(
+    await commands.createApiKey(withKey, { name: 'x', ...manages, expiresAt: '2030-01-02T00:00:00Z', rateLimit: 5 }),
+    {
+      expiresAt: '2030-01-02T00:00:00.000Z',
+      rateLimit: 5,
+    },
+  );
+  const unbounded = await callerWith(
+    commands,
+    (await commands.createApiKey(caller, { name: 'unbounded', ...manages })).key,
+  );
+  t.match(await commands.createApiKey(unbounded, { name: 'x', ...manages, expiresAt, rateLimit: 600 }), {
+    expiresAt,
+    rateLimit: 600,
   });
-  const unbounded = await callerWith(commands, (await commands.createApiKey(caller, { name: 'unbounded', ...manages })).key);
-  t.match(await commands.createApiKey(unbounded, { name: 'x', ...manages, expiresAt, rateLimit: 600 }), { expiresAt, rateLimit: 600 });
-  const withDefaults = await callerWith(commands, (await commands.createApiKey(unbounded, { name: 'x', ...manages })).key);
-  await refusedWith(t, commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate + 1 }), 'FORBIDDEN');
+  const withDefaults = await callerWith(
+    commands,
+    (await commands.createApiKey(unbounded, { name: 'x', ...manages })).key,
+  );
+  await refusedWith(
+    t,
+    commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate + 1 }),
+    'FORBIDDEN',
+  );
   t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate }), {
     rateLimit: leastDefaultRate,
   });
-  t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages }), { rateLimit: null }, 'the defaults go on with it');
+  t.match(
+    await commands.createApiKey(withDefaults, { name: 'x', ...manages }),
+    { rateLimit: null },
+    'the defaults go on with it',
+  );
   let deepest = made.key;
   for (let depth = 2; depth <= 8; depth += 1)
     deepest = (await commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages })).key;
-  await refusedWith(t, commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages }), 'FORBIDDEN');
+  await refusedWith(
+    t,
+    commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages }),
+    'FORBIDDEN',
+  );
 });
 
 void t.test('a key lets none come from where it may not come from itself', async (t) => {
@@ -168,7 +204,10 @@ void t.test('a key lets none come from where it may not come from itself', async
   t.same(maker.networks, kept, 'in one form');
   t.match(await commands.authenticate(maker.key), { networks: kept });
   const withKey = await callerWith(commands, maker.key);
-  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages }), { networks: kept, createdBy: `apiKey:${maker.id}` });
+  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages }), {
+    networks: kept,
+    createdBy: `apiKey:${maker.id}`,
+  });
   t.match(await commands.createApiKey(withKey, { name: 'x', ...manages, networks: ['192.0.2.128/25', '192.0.2.1'] }), {
     networks: ['192.0.2.128/25', '192.0.2.1/32'],
   });
@@ -203,75 +242,114 @@ void t.test('a test key says so in its form, makes only such, and leaves live ke
   await refusedWith(t, commands.authenticate(made.key.replace('_test_', '_')), 'API_KEY_NOT_FOUND');
   const withKey = await callerWith(commands, made.key);
   for (const test of [undefined, true]) {
-    const child = await commands.createApiKey(withKey, { name: 'x', ...manages, ...(test === undefined ? {} : { test }) });
+    const child = await commands.createApiKey(withKey, {
+      name: 'x',
+      ...manages,
+      ...(test === undefined ? {} : { test }),
+    });
     t.match(child, { test: true, key: /^sealpost_test_sk_/, madeBy: made.id });
   }
   const live = await commands.createApiKey(caller, { name: 'live', permissions: ['emails:send'] });
   t.equal(live.test, false);
   const before = store.events.length;
-  const { details } = await refusedWith(t, commands.createApiKey(withKey, { name: 'x', ...manages, test: false }), 'FORBIDDEN');
+  const { details } = await refusedWith(
+    t,
+    commands.createApiKey(withKey, { name: 'x', ...manages, test: false }),
+    'FORBIDDEN',
+  );
   t.match(details.errors, [{ field: 'test' }]);
   await refusedWith(t, commands.revokeApiKey(withKey, idOf(live.id)), 'TEST_KEY_NOT_ALLOWED');
   await refusedWith(t, commands.changeApiKey(withKey, idOf(live.id), { name: 'x' }), 'TEST_KEY_NOT_ALLOWED');
   t.equal(store.events.length, before);
   t.match(await commands.getApiKey(withKey, idOf(live.id)), { name: 'live' });
-  t.match(await commands.changeApiKey(withKey, idOf(made.id), { name: 'called so' }), { name: 'called so', test: true });
+  t.match(await commands.changeApiKey(withKey, idOf(made.id), { name: 'called so' }), {
+    name: 'called so',
+    test: true,
+  });
   const withLive = await callerWith(commands, (await commands.createApiKey(caller, { name: 'live', ...manages })).key);
-  t.match(await commands.createApiKey(withLive, { name: 'x', permissions: ['emails:send'], test: true }), { test: true });
+  t.match(await commands.createApiKey(withLive, { name: 'x', permissions: ['emails:send'], test: true }), {
+    test: true,
+  });
   t.match(await commands.revokeApiKey(withKey, idOf(made.id)), { status: 'revoked' });
 });
 
-void t.test('a key is changed in the parts given, in every process, and never beyond what made or changes it', async (t) => {
-  const { commands, elsewhere, events } = await openWorld();
-  const made = await commands.createApiKey(caller, { name: 'made', description: 'before', permissions: ['emails:send'], rateLimit: 9 });
-  const id = idOf(made.id);
-  const { key: _key, ...record } = made;
-  t.same(await commands.changeApiKey(caller, id, { name: 'after' }), { ...record, name: 'after' });
-  t.match(await commands.changeApiKey(caller, id, { description: null, networks: ['10.0.0.0/8'], rateLimit: 50 }), {
-    name: 'after',
-    description: null,
-    networks: ['10.0.0.0/8'],
-    rateLimit: 50,
-  });
-  const length = (await events(apiKeyStream(id))).length;
-  await commands.changeApiKey(caller, id, { name: 'after', networks: ['10.0.0.0/8'], rateLimit: 50, description: null });
-  t.equal((await events(apiKeyStream(id))).length, length, 'what is so already is no event');
-  t.match(await makeCommands(elsewhere()).authenticate(made.key), { networks: ['10.0.0.0/8'], rateLimit: 50 });
-  t.match(await commands.changeApiKey(caller, id, { networks: null, rateLimit: null }), { networks: null, rateLimit: null });
-  await refusedWith(t, commands.changeApiKey(stranger, id, { name: 'x' }), 'API_KEY_UNKNOWN');
-  await refusedWith(t, commands.changeApiKey(caller, id, { networks: ['10.0.0.1/8'] }), 'VALIDATION_ERROR');
+void t.test(
+  'a key is changed in the parts given, in every process, and never beyond what made or changes it',
+  async (t) => {
+    const { commands, elsewhere, events } = await openWorld();
+    const made = await commands.createApiKey(caller, {
+      name: 'made',
+      description: 'before',
+      permissions: ['emails:send'],
+      rateLimit: 9,
+    });
+    const id = idOf(made.id);
+    const { key: _key, ...record } = made;
+    t.same(await commands.changeApiKey(caller, id, { name: 'after' }), { ...record, name: 'after' });
+    t.match(await commands.changeApiKey(caller, id, { description: null, networks: ['10.0.0.0/8'], rateLimit: 50 }), {
+      name: 'after',
+      description: null,
+      networks: ['10.0.0.0/8'],
+      rateLimit: 50,
+    });
+    const length = (await events(apiKeyStream(id))).length;
+    await commands.changeApiKey(caller, id, {
+      name: 'after',
+      networks: ['10.0.0.0/8'],
+      rateLimit: 50,
+      description: null,
+    });
+    t.equal((await events(apiKeyStream(id))).length, length, 'what is so already is no event');
+    t.match(await makeCommands(elsewhere()).authenticate(made.key), { networks: ['10.0.0.0/8'], rateLimit: 50 });
+    t.match(await commands.changeApiKey(caller, id, { networks: null, rateLimit: null }), {
+      networks: null,
+      rateLimit: null,
+    });
+    await refusedWith(t, commands.changeApiKey(stranger, id, { name: 'x' }), 'API_KEY_UNKNOWN');
+    await refusedWith(t, commands.changeApiKey(caller, id, { networks: ['10.0.0.1/8'] }), 'VALIDATION_ERROR');
 
-  const bounds = { networks: ['10.0.0.0/8'], rateLimit: 60 };
-  const manager = await commands.createApiKey(caller, { name: 'manager', ...manages, ...bounds });
-  const withKey = await callerWith(commands, manager.key);
-  const child = await commands.createApiKey(withKey, { name: 'child', ...manages, networks: ['10.1.0.0/16'], rateLimit: 5 });
-  t.match(await commands.changeApiKey(withKey, idOf(child.id), bounds), bounds, 'up to its own');
-  for (const target of [child.id, manager.id, made.id]) {
-    for (const wider of [
-      { rateLimit: 61 },
-      { rateLimit: null },
-      { networks: null },
-      { networks: ['11.0.0.0/8'] },
-      { networks: ['10.0.0.0/7'] },
-    ])
-      await refusedWith(t, commands.changeApiKey(withKey, idOf(target), wider), 'FORBIDDEN');
-  }
-  const withChild = await callerWith(commands, child.key);
-  await commands.changeApiKey(caller, idOf(manager.id), { rateLimit: 10, networks: ['10.2.0.0/16'] });
-  await refusedWith(t, commands.changeApiKey(withChild, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
-  await refusedWith(t, commands.changeApiKey(caller, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
-  t.match(await commands.changeApiKey(caller, idOf(child.id), { rateLimit: 10, networks: ['10.2.3.0/24'] }), { rateLimit: 10 });
-  const able = await commands.createApiKey(caller, { name: 'able', permissions: ['emails:read', 'api-keys:manage'] });
-  await refusedWith(t, commands.changeApiKey(withKey, idOf(able.id), { rateLimit: 1 }), 'FORBIDDEN');
-  t.match(await commands.changeApiKey(withKey, idOf(able.id), { name: 'called so' }), { name: 'called so' });
-});
+    const bounds = { networks: ['10.0.0.0/8'], rateLimit: 60 };
+    const manager = await commands.createApiKey(caller, { name: 'manager', ...manages, ...bounds });
+    const withKey = await callerWith(commands, manager.key);
+    const child = await commands.createApiKey(withKey, {
+      name: 'child',
+      ...manages,
+      networks: ['10.1.0.0/16'],
+      rateLimit: 5,
+    });
+    t.match(await commands.changeApiKey(withKey, idOf(child.id), bounds), bounds, 'up to its own');
+    for (const target of [child.id, manager.id, made.id]) {
+      for (const wider of [
+        { rateLimit: 61 },
+        { rateLimit: null },
+        { networks: null },
+        { networks: ['11.0.0.0/8'] },
+        { networks: ['10.0.0.0/7'] },
+      ])
+        await refusedWith(t, commands.changeApiKey(withKey, idOf(target), wider), 'FORBIDDEN');
+    }
+    const withChild = await callerWith(commands, child.key);
+    await commands.changeApiKey(caller, idOf(manager.id), { rateLimit: 10, networks: ['10.2.0.0/16'] });
+    await refusedWith(t, commands.changeApiKey(withChild, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
+    await refusedWith(t, commands.changeApiKey(caller, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
+    t.match(await commands.changeApiKey(caller, idOf(child.id), { rateLimit: 10, networks: ['10.2.3.0/24'] }), {
+      rateLimit: 10,
+    });
+    const able = await commands.createApiKey(caller, { name: 'able', permissions: ['emails:read', 'api-keys:manage'] });
+    await refusedWith(t, commands.changeApiKey(withKey, idOf(able.id), { rateLimit: 1 }), 'FORBIDDEN');
+    t.match(await commands.changeApiKey(withKey, idOf(able.id), { name: 'called so' }), { name: 'called so' });
+  },
+);
 
 void t.test('a key revokes itself and what may do no more than it', async (t) => {
   const { commands, events } = await openWorld();
   const weak = await commands.createApiKey(caller, { name: 'weak', permissions: ['api-keys:manage'] });
   const withWeak = await callerWith(commands, weak.key);
   const own = await commands.createApiKey(withWeak, { name: 'own', permissions: ['api-keys:manage'] });
-  const strong = await commands.createApiKey(caller, { name: 'strong', permissions: ['api-keys:manage', 'emails:send'] });
+  const strong = await commands.createApiKey(caller, {
+    name: 'strong',
+    permissions: ['api-keys:manage', 'emails:send'],
+  });
   for (const withMade of [false, true]) {
     const { message } = await refusedWith(t, commands.revokeApiKey(withWeak, idOf(strong.id), withMade), 'FORBIDDEN');
     t.match(message, /emails:send/);
@@ -284,32 +362,41 @@ void t.test('a key revokes itself and what may do no more than it', async (t) =>
   t.match(await commands.revokeApiKey(caller, idOf(strong.id)), { status: 'revoked' }, 'the operator');
 });
 
-void t.test('revoked with what it made: every key below it is refused, one that is made at the same time too', async (t) => {
-  const { commands, elsewhere } = await openWorld();
-  const make = async (key: string) => commands.createApiKey(await callerWith(commands, key), { name: 'x', ...manages });
-  const root = await commands.createApiKey(caller, { name: 'root', ...manages });
-  const [child, other] = [await make(root.key), await commands.createApiKey(caller, { name: 'other', ...manages })];
-  const grandchild = await make(child.key);
-  const lateMaker = await callerWith(commands, child.key);
-  await commands.revokeApiKey(caller, idOf(root.id));
-  await t.resolves(commands.authenticate(child.key), 'what a revoked key made goes on');
-  await makeCommands(elsewhere()).revokeApiKey(caller, idOf(root.id), true);
-  const late = await commands.createApiKey(lateMaker, { name: 'late', ...manages });
-  for (const { key, id } of [child, grandchild, late]) {
-    const { message } = await refusedWith(t, commands.authenticate(key), 'API_KEY_REVOKED');
-    t.match(message, /together with the key that made it/);
-    t.match(await commands.getApiKey(caller, idOf(id)), { status: 'revoked', revokedAt: T0 });
-  }
-  await t.resolves(commands.authenticate(other.key));
-  const below = await make(other.key);
-  await commands.revokeApiKey(caller, idOf(below.id), true);
-  await t.resolves(commands.authenticate(other.key), 'a key is not revoked with what it made');
-});
+void t.test(
+  'revoked with what it made: every key below it is refused, one that is made at the same time too',
+  async (t) => {
+    const { commands, elsewhere } = await openWorld();
+    const make = async (key: string) =>
+      commands.createApiKey(await callerWith(commands, key), { name: 'x', ...manages });
+    const root = await commands.createApiKey(caller, { name: 'root', ...manages });
+    const [child, other] = [await make(root.key), await commands.createApiKey(caller, { name: 'other', ...manages })];
+    const grandchild = await make(child.key);
+    const lateMaker = await callerWith(commands, child.key);
+    await commands.revokeApiKey(caller, idOf(root.id));
+    await t.resolves(commands.authenticate(child.key), 'what a revoked key made goes on');
+    await makeCommands(elsewhere()).revokeApiKey(caller, idOf(root.id), true);
+    const late = await commands.createApiKey(lateMaker, { name: 'late', ...manages });
+    for (const { key, id } of [child, grandchild, late]) {
+      const { message } = await refusedWith(t, commands.authenticate(key), 'API_KEY_REVOKED');
+      t.match(message, /together with the key that made it/);
+      t.match(await commands.getApiKey(caller, idOf(id)), { status: 'revoked', revokedAt: T0 });
+    }
+    await t.resolves(commands.authenticate(other.key));
+    const below = await make(other.key);
+    await commands.revokeApiKey(caller, idOf(below.id), true);
+    await t.resolves(commands.authenticate(other.key), 'a key is not revoked with what it made');
+  },
+);
 
 void t.test('every reason not to admit has its code', async (t) => {
   const { commands, clock } = await openWorld();
-  const { key, id } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'], expiresAt: '2030-01-01T13:00:00Z' });
-  for (const wrong of ['', 'nothing', key.slice(0, -1), `${key} `]) await refusedWith(t, commands.authenticate(wrong), 'INVALID_API_KEY');
+  const { key, id } = await commands.createApiKey(caller, {
+    name: 'x',
+    permissions: ['emails:send'],
+    expiresAt: '2030-01-01T13:00:00Z',
+  });
+  for (const wrong of ['', 'nothing', key.slice(0, -1), `${key} `])
+    await refusedWith(t, commands.authenticate(wrong), 'INVALID_API_KEY');
   await refusedWith(t, commands.authenticate(formatApiKey(Buffer.alloc(32, 9))), 'API_KEY_NOT_FOUND');
   await clock.advance(3_600_000 - 1);
   await t.resolves(commands.authenticate(key));
@@ -333,7 +420,8 @@ void t.test('revoked by another process, a key is refused from that moment on', 
 void t.test('its use is noted once in five minutes, however many use it at once', async (t) => {
   const { commands, clock, events } = await openWorld();
   const { key, id } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'] });
-  const uses = async (): Promise<number> => (await events(apiKeyStream(idOf(id)))).filter(({ type }) => type === 'ApiKeyUsed').length;
+  const uses = async (): Promise<number> =>
+    (await events(apiKeyStream(idOf(id)))).filter(({ type }) => type === 'ApiKeyUsed').length;
   await Promise.all(Array.from({ length: 30 }, () => commands.authenticate(key)));
   t.equal(await uses(), 1);
   await clock.advance(299_999);
@@ -384,8 +472,10 @@ void t.test('the first start makes the team, the samples and a key, once', async
   const authenticated = await makeCommands(deps).authenticate(first!);
   t.equal(authenticated.teamId, team);
   const owner = { ...caller, teamId: authenticated.teamId };
-  for (const { slug } of sampleTemplates) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
-  for (const { slug } of sampleAttachments) t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
+  for (const { slug } of sampleTemplates)
+    t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
+  for (const { slug } of sampleAttachments)
+    t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
   await firstStart(elsewhere(), samples, pending);
   t.same(await shownBy(elsewhere(), pending), []);
 });
@@ -410,9 +500,14 @@ void t.test('a first start that dies at any step is finished by the next, with n
     const after = elsewhere();
     await firstStart(after, samples, pending);
     const [key] = await shownBy(after, pending);
-    t.equal((await makeCommands(after).authenticate(key!)).teamId, await firstTeam(after), `died after ${appends} appends`);
+    t.equal(
+      (await makeCommands(after).authenticate(key!)).teamId,
+      await firstTeam(after),
+      `died after ${appends} appends`,
+    );
     const owner = { ...caller, teamId: (await firstTeam(after))! };
-    for (const { slug } of sampleTemplates) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
+    for (const { slug } of sampleTemplates)
+      t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
     for (const { slug } of sampleAttachments)
       t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }

@@ -1,7 +1,14 @@
 /** API keys: their form, creation, use noted now and then, revocation, expiry. */
 import t from 'tap';
 import { createHash } from 'node:crypto';
-import { admitApiKey, apiKeyDecider, formatApiKey, readApiKey, type ApiKeyCommand, apiKeyListing } from '../../src/domain/keys/decider.js';
+import {
+  admitApiKey,
+  apiKeyDecider,
+  formatApiKey,
+  readApiKey,
+  type ApiKeyCommand,
+  apiKeyListing,
+} from '../../src/domain/keys/decider.js';
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';
@@ -28,26 +35,29 @@ const used = (seconds: number): ApiKeyEvent => ({ type: 'ApiKeyUsed', data: { at
 const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: { at: at(9) } };
 const use = (seconds: number): ApiKeyCommand => ({ type: 'UseApiKey', at: at(seconds) });
 
-void t.test('a key is a prefix and 256 random bits; its id follows from its hash and tells nothing of it', async (t) => {
-  t.match(key, /^sealpost_sk_[A-Za-z0-9_-]{43}$/);
-  t.equal(hash, createHash('sha256').update(key).digest('hex'));
-  t.match(id, /^key_[A-Za-z0-9_-]{22}$/);
-  t.not(readApiKey(formatApiKey(Buffer.alloc(32, 8)))!.id, id);
-  t.strictSame(readApiKey(key), { id, hash });
-  for (const wrong of [
-    '',
-    'x',
-    key.slice(0, -1),
-    `${key}A`,
-    key.replace('sealpost_sk_', 'sealpost_pk_'),
-    ` ${key}`,
-    `${key}\n`,
-    key.toUpperCase(),
-    `${key.slice(0, -1)}=`,
-  ]) {
-    t.equal(readApiKey(wrong), undefined, JSON.stringify(wrong));
-  }
-});
+void t.test(
+  'a key is a prefix and 256 random bits; its id follows from its hash and tells nothing of it',
+  async (t) => {
+    t.match(key, /^sealpost_sk_[A-Za-z0-9_-]{43}$/);
+    t.equal(hash, createHash('sha256').update(key).digest('hex'));
+    t.match(id, /^key_[A-Za-z0-9_-]{22}$/);
+    t.not(readApiKey(formatApiKey(Buffer.alloc(32, 8)))!.id, id);
+    t.strictSame(readApiKey(key), { id, hash });
+    for (const wrong of [
+      '',
+      'x',
+      key.slice(0, -1),
+      `${key}A`,
+      key.replace('sealpost_sk_', 'sealpost_pk_'),
+      ` ${key}`,
+      `${key}\n`,
+      key.toUpperCase(),
+      `${key.slice(0, -1)}=`,
+    ]) {
+      t.equal(readApiKey(wrong), undefined, JSON.stringify(wrong));
+    }
+  },
+);
 
 void t.test('created once', async (t) => {
   const { given } = apiKey(t);
@@ -97,7 +107,13 @@ void t.test('changed in what is another than it was', async (t) => {
   const state = given(created)
     .when(change({ name: 'Other', description: null, rateLimit: null, networks: ['192.0.2.0/24'] }))
     .then(changed({ name: 'Other', rateLimit: null, networks: ['192.0.2.0/24'] }));
-  t.match(state, { name: 'Other', description: null, rateLimit: null, networks: ['192.0.2.0/24'], permissions: ['emails:send'] });
+  t.match(state, {
+    name: 'Other',
+    description: null,
+    rateLimit: null,
+    networks: ['192.0.2.0/24'],
+    permissions: ['emails:send'],
+  });
   given(created, changed({ networks: ['192.0.2.0/24'] }))
     .when(change({ networks: ['192.0.2.0/24'] }))
     .nothing();
@@ -139,7 +155,11 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
   t.equal(admission([created], hash, at(86_399.999)), 'admitted');
   t.equal(admission([created], hash, at(86_400)), 'API_KEY_EXPIRED');
   t.equal(admission([created, revoked], hash, T0), 'API_KEY_REVOKED');
-  t.equal(admission([created, revoked], hash, at(90_000)), 'API_KEY_REVOKED', 'who revoked it is told so after its end too');
+  t.equal(
+    admission([created, revoked], hash, at(90_000)),
+    'API_KEY_REVOKED',
+    'who revoked it is told so after its end too',
+  );
   t.equal(admission([{ ...created, data: { ...data, expiresAt: null } } as ApiKeyEvent], hash, at(1e9)), 'admitted');
   for (let bit = 0; bit < 256; bit += 1) {
     const other = Buffer.from(hash, 'hex');
@@ -151,7 +171,12 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
 
 void t.test('the record shows its state and never its hash', async (t) => {
   const recordOf = (events: readonly ApiKeyEvent[], now: string) =>
-    apiKeyListing(id, { key: events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, createdBy: 'cli' }, [], now);
+    apiKeyListing(
+      id,
+      { key: events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, createdBy: 'cli' },
+      [],
+      now,
+    );
   t.strictSame(recordOf([created, used(1)], at(2)), {
     id,
     name: 'Shop',
@@ -180,7 +205,9 @@ void t.test('a key of before with emails:send may delete; a key of today may whe
   t.same(permissionsOf(created), ['emails:send']);
   t.same(permissionsOf({ type: 'ApiKeyCreated', data: before }), ['emails:send', 'emails:delete']);
   t.same(permissionsOf({ type: 'ApiKeyCreated', data: { ...before, permissions: ['emails:read'] } }), ['emails:read']);
-  t.same(permissionsOf({ type: 'ApiKeyCreated', data: { ...data, permissions: ['emails:delete'] } }), ['emails:delete']);
+  t.same(permissionsOf({ type: 'ApiKeyCreated', data: { ...data, permissions: ['emails:delete'] } }), [
+    'emails:delete',
+  ]);
 });
 
 void t.test('what it made is revoked with it, once, before or after it is revoked itself', async (t) => {

@@ -88,23 +88,28 @@ void t.test('a network lies in another with all its addresses', async (t) => {
   t.same(outside(['10.0.0.1/32'], []), ['10.0.0.1/32']);
 });
 
-void t.test('for any address and prefix: its network holds it, and every narrower network of it lies inside', async () => {
-  const bits = (text: string): string =>
-    text
-      .split('.')
-      .map((part) => Number(part).toString(2).padStart(8, '0'))
-      .join('');
-  fc.assert(
-    fc.property(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 }), (one, other, prefix) => {
-      const number = Number.parseInt(bits(one).slice(0, prefix).padEnd(32, '0'), 2);
-      const network = `${[24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join('.')}/${prefix}`;
-      return (
-        formOf(network) === network &&
-        isFrom([network], one) &&
-        isFrom([network], other) === (bits(other).slice(0, prefix) === bits(one).slice(0, prefix)) &&
-        outside([`${one}/32`], [network]).length === 0
-      );
-    }),
-  );
-  fc.assert(fc.property(fc.ipV6(), (address) => formOf(address) !== undefined && isFrom([formOf(address)!], address)));
-});
+void t.test(
+  'for any address and prefix: its network holds it, and every narrower network of it lies inside',
+  async () => {
+    const bits = (text: string): string =>
+      text
+        .split('.')
+        .map((part) => Number(part).toString(2).padStart(8, '0'))
+        .join('');
+    fc.assert(
+      fc.property(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 }), (one, other, prefix) => {
+        const number = Number.parseInt(bits(one).slice(0, prefix).padEnd(32, '0'), 2);
+        const network = `${[24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join('.')}/${prefix}`;
+        return (
+          formOf(network) === network &&
+          isFrom([network], one) &&
+          isFrom([network], other) === (bits(other).slice(0, prefix) === bits(one).slice(0, prefix)) &&
+          outside([`${one}/32`], [network]).length === 0
+        );
+      }),
+    );
+    fc.assert(
+      fc.property(fc.ipV6(), (address) => formOf(address) !== undefined && isFrom([formOf(address)!], address)),
+    );
+  },
+);

@@ -5,7 +5,17 @@ import type { AddressInfo } from 'node:net';
 import type { InjectOptions } from 'fastify';
 import type { App } from '../../src/http/server/context.js';
 import { buildServer } from '../../src/http/index.js';
-import { bearer, CONFIDENTIAL_MESSAGE_ID, fakeMailbox, fakes, fakeServer, MAILBOX_TOKEN, mailMessage, opened, RAW } from '../http/fakes.js';
+import {
+  bearer,
+  CONFIDENTIAL_MESSAGE_ID,
+  fakeMailbox,
+  fakes,
+  fakeServer,
+  MAILBOX_TOKEN,
+  mailMessage,
+  opened,
+  RAW,
+} from '../http/fakes.js';
 
 /** Asks as a browser that has opened the link. */
 const asking = (app: App) => async (request: string | InjectOptions) => {
@@ -29,7 +39,16 @@ void t.test('as JSON and as files', async (t) => {
   t.teardown(() => app.close());
   const ask = asking(app);
   t.same((await ask('/mailbox/messages?limit=1')).json(), {
-    data: [{ id: 'm1', from: mailMessage.from, to: mailMessage.to, subject: 'Ordér', receivedAt: mailMessage.receivedAt, sizeBytes: 42 }],
+    data: [
+      {
+        id: 'm1',
+        from: mailMessage.from,
+        to: mailMessage.to,
+        subject: 'Ordér',
+        receivedAt: mailMessage.receivedAt,
+        sizeBytes: 42,
+      },
+    ],
     meta: { page: 1, limit: 1, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null },
   });
   t.same((await ask('/mailbox/messages?page=2')).json<{ data: unknown[] }>().data, []);
@@ -48,7 +67,11 @@ void t.test('as JSON and as files', async (t) => {
     'x-content-type-options': 'nosniff',
     'content-disposition': `attachment; filename*=UTF-8''l%C3%B6schen%22%0D%0A.svg; filename="loschen___.svg"`,
   });
-  t.equal((await ask('/mailbox/messages/m1/attachments/2')).headers['content-type'], 'application/octet-stream', 'a type that is none');
+  t.equal(
+    (await ask('/mailbox/messages/m1/attachments/2')).headers['content-type'],
+    'application/octet-stream',
+    'a type that is none',
+  );
   for (const url of [
     '/mailbox/messages/m2',
     '/mailbox/messages/m2/raw',
@@ -98,13 +121,15 @@ void t.test('the page brings all it needs, and its policy allows nothing else', 
   t.doesNotThrow(() => new Function(script.body), 'the script is a script');
   t.notMatch(script.body, /innerHTML|insertAdjacentHTML|document\.write/);
   const page = (await ask('/mailbox')).body;
-  for (const [, id = ''] of script.body.matchAll(/\$\('([a-z]+)'\)/g)) t.ok(page.includes(`id="${id}"`), `#${id} is in the page`);
+  for (const [, id = ''] of script.body.matchAll(/\$\('([a-z]+)'\)/g))
+    t.ok(page.includes(`id="${id}"`), `#${id} is in the page`);
 });
 
 void t.test('the link sets a cookie that scripts and other sites do not have, and leaves the address', async (t) => {
   const { app, logged } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
   t.teardown(() => app.close());
-  const open = (query: string, headers: Record<string, string> = {}) => app.inject({ url: `/mailbox?${query}`, headers });
+  const open = (query: string, headers: Record<string, string> = {}) =>
+    app.inject({ url: `/mailbox?${query}`, headers });
   const answer = await open(`token=${MAILBOX_TOKEN}`);
   t.equal(answer.statusCode, 303);
   t.equal(answer.headers.location, '/mailbox');
@@ -117,11 +142,24 @@ void t.test('the link sets a cookie that scripts and other sites do not have, an
   const again = await open('token=wrong', { cookie });
   t.equal(again.statusCode, 303, 'who is in already stays in');
   t.equal(again.headers['set-cookie'], undefined);
-  for (const query of ['token=', 'token=wrong', `token=${MAILBOX_TOKEN}0`, `token=${MAILBOX_TOKEN}&token=${MAILBOX_TOKEN}`])
+  for (const query of [
+    'token=',
+    'token=wrong',
+    `token=${MAILBOX_TOKEN}0`,
+    `token=${MAILBOX_TOKEN}&token=${MAILBOX_TOKEN}`,
+  ])
     t.match((await open(query)).json(), { statusCode: 401, code: 'UNAUTHORIZED', path: '/mailbox' }, query);
-  t.match((await app.inject(`/mailbox/messages?token=${MAILBOX_TOKEN}`)).json(), { statusCode: 401 }, 'only the page is opened so');
+  t.match(
+    (await app.inject(`/mailbox/messages?token=${MAILBOX_TOKEN}`)).json(),
+    { statusCode: 401 },
+    'only the page is opened so',
+  );
   t.match((await app.inject(`/api/emails?token=${MAILBOX_TOKEN}`)).json(), { statusCode: 401 });
-  t.match((await app.inject({ url: '/api/emails', headers: opened })).json(), { statusCode: 401 }, 'the cookie opens nothing else');
+  t.match(
+    (await app.inject({ url: '/api/emails', headers: opened })).json(),
+    { statusCode: 401 },
+    'the cookie opens nothing else',
+  );
   t.ok(logged.length > 0);
   t.notMatch(JSON.stringify(logged), MAILBOX_TOKEN, 'no token in the log');
 });
@@ -130,36 +168,62 @@ void t.test('without the link or a key nothing of it is shown, wherever the requ
   const { app } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
   t.teardown(() => app.close());
   for (const url of urls) {
-    for (const cookie of ['', 'sealpost_mailbox_3000=', 'sealpost_mailbox_3000=wrong', `sealpost_mailbox_3001=${MAILBOX_TOKEN}`])
+    for (const cookie of [
+      '',
+      'sealpost_mailbox_3000=',
+      'sealpost_mailbox_3000=wrong',
+      `sealpost_mailbox_3001=${MAILBOX_TOKEN}`,
+    ])
       t.match(
         (await app.inject({ url, headers: { cookie } })).json(),
         { statusCode: 401, code: 'UNAUTHORIZED', message: /sealpost mailbox/ },
         url,
       );
-    t.match((await app.inject({ url, headers: bearer('unknown') })).json(), { statusCode: 401, code: 'API_KEY_NOT_FOUND' }, url);
+    t.match(
+      (await app.inject({ url, headers: bearer('unknown') })).json(),
+      { statusCode: 401, code: 'API_KEY_NOT_FOUND' },
+      url,
+    );
     const powerless = await app.inject({ url, headers: bearer('powerless') });
     t.match(powerless.json(), { statusCode: 403, relatedInfo: { requiredPermission: 'emails:read' } }, url);
     t.equal((await app.inject({ url, headers: bearer('unlimited') })).statusCode, 200, `${url} with a key`);
     t.equal((await asking(app)(url)).statusCode, 200, `${url} with the cookie`);
     const far = { host: 'mail.example.com', 'x-forwarded-for': '203.0.113.9' };
-    t.equal((await app.inject({ url, headers: { ...opened, ...far } })).statusCode, 200, `${url} from afar, through a proxy`);
+    t.equal(
+      (await app.inject({ url, headers: { ...opened, ...far } })).statusCode,
+      200,
+      `${url} from afar, through a proxy`,
+    );
   }
   const powerless = await app.inject({ method: 'DELETE', url: '/mailbox/messages', headers: bearer('powerless') });
   t.match(powerless.json(), { statusCode: 403, relatedInfo: { requiredPermission: 'emails:delete' } });
 
   const person = await app.inject({ url: '/mailbox?token=old', headers: { accept: 'text/html,*/*;q=0.8' } });
   t.equal(person.statusCode, 401);
-  t.match(person.headers, { 'content-type': /^text\/html/, 'content-security-policy': /default-src 'none'/, 'www-authenticate': /Bearer/ });
+  t.match(person.headers, {
+    'content-type': /^text\/html/,
+    'content-security-policy': /default-src 'none'/,
+    'www-authenticate': /Bearer/,
+  });
   t.match(person.body, 'npx sealpost mailbox');
   t.match((await app.inject('/')).body, /href="\/mailbox"/);
 });
 
 void t.test('what lets somebody in is shown to whoever has the link, and to no key', async (t) => {
-  const confidential = { ...mailMessage, headers: [...mailMessage.headers, { name: 'Message-Id', value: CONFIDENTIAL_MESSAGE_ID }] };
+  const confidential = {
+    ...mailMessage,
+    headers: [...mailMessage.headers, { name: 'Message-Id', value: CONFIDENTIAL_MESSAGE_ID }],
+  };
   const { app } = await fakeServer({ mailbox: fakeMailbox([confidential]) });
   t.teardown(() => app.close());
   const byKey = (url: string) => app.inject({ url, headers: bearer('unlimited') });
-  t.match((await byKey('/mailbox/messages/m1')).json(), { id: 'm1', subject: 'Ordér', html: null, text: null, attachments: [] });
+  t.match((await byKey('/mailbox/messages/m1')).json(), {
+    id: 'm1',
+    subject: 'Ordér',
+    html: null,
+    text: null,
+    attachments: [],
+  });
   for (const part of ['raw', 'html', 'attachments/0']) {
     const answer = await byKey(`/mailbox/messages/m1/${part}`);
     t.match(answer.json(), { statusCode: 404, code: 'NOT_FOUND', message: /by its link/ }, part);
@@ -194,7 +258,10 @@ void t.test('only the page itself, or no page, empties it', async (t) => {
 void t.test('without a mailbox there is none', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
-  t.match((await app.inject({ url: '/mailbox', headers: bearer('full') })).json(), { statusCode: 404, code: 'NOT_FOUND' });
+  t.match((await app.inject({ url: '/mailbox', headers: bearer('full') })).json(), {
+    statusCode: 404,
+    code: 'NOT_FOUND',
+  });
   t.notMatch((await app.inject('/')).body, /mailbox/);
 });
 
@@ -208,10 +275,13 @@ const prefixProxy = async (t: Test) => {
       missed.push(`${method} ${url}`);
       return void reply.writeHead(404).end();
     }
-    const onward = httpRequest({ port: target, host: '127.0.0.1', method, headers, path: url.slice('/mail'.length) }, (answer) => {
-      reply.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(reply);
-    });
+    const onward = httpRequest(
+      { port: target, host: '127.0.0.1', method, headers, path: url.slice('/mail'.length) },
+      (answer) => {
+        reply.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(reply);
+      },
+    );
     request.pipe(onward);
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -229,53 +299,79 @@ const AUTHORIZE = new URLSearchParams({
   code_challenge_method: 'S256',
 }).toString();
 
-void t.test('behind a path of a proxy every page, its files, links, forms and cookies are below that path', async (t) => {
-  const { publicUrl, missed, leadTo } = await prefixProxy(t);
-  const made = fakes({ mailbox: fakeMailbox(), settings: { publicUrl } });
-  const openOAuthApp = async () =>
-    ({ id: 'app', name: 'Shop', redirectUris: ['https://shop.example/back'], scopes: ['emails:read'] }) as never;
-  const app = await buildServer({ ...made.deps, oauth: { ...made.deps.oauth, openOAuthApp } });
-  t.teardown(() => app.close());
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  leadTo((app.server.address() as AddressInfo).port);
-  const link = await fetch(`${publicUrl}/mailbox?token=${MAILBOX_TOKEN}`, { redirect: 'manual' });
-  t.match(link.headers.get('set-cookie'), 'Path=/mail/mailbox;');
-  t.equal(link.headers.get('location'), '/mail/mailbox');
+void t.test(
+  'behind a path of a proxy every page, its files, links, forms and cookies are below that path',
+  async (t) => {
+    const { publicUrl, missed, leadTo } = await prefixProxy(t);
+    const made = fakes({ mailbox: fakeMailbox(), settings: { publicUrl } });
+    const openOAuthApp = async () =>
+      ({ id: 'app', name: 'Shop', redirectUris: ['https://shop.example/back'], scopes: ['emails:read'] }) as never;
+    const app = await buildServer({ ...made.deps, oauth: { ...made.deps.oauth, openOAuthApp } });
+    t.teardown(() => app.close());
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    leadTo((app.server.address() as AddressInfo).port);
+    const link = await fetch(`${publicUrl}/mailbox?token=${MAILBOX_TOKEN}`, { redirect: 'manual' });
+    t.match(link.headers.get('set-cookie'), 'Path=/mail/mailbox;');
+    t.equal(link.headers.get('location'), '/mail/mailbox');
 
-  const pages: [string, RequestInit?][] = ['/', '/docs', '/mailbox', '/account', '/account/apps', `/oauth/authorize?${AUTHORIZE}`].map(
-    (path) => [path],
-  );
-  for (const name of ['verify', 'reset', 'address', 'invitation']) pages.push([`/account/${name}?token=x`]);
-  const form = new URLSearchParams(`${AUTHORIZE}&email=ada@example.com&password=x`);
-  pages.push(['/oauth/authorize', { method: 'POST', body: form }], ['/account/apps', { method: 'POST', body: form }]);
-  pages.push(
-    ['/account/reset', { method: 'POST', body: new URLSearchParams({ token: 'x' }) }],
-    ['/u/unknown'],
-    ['/mailbox', { headers: { accept: 'text/html', cookie: '' } }],
-  );
-  const met = new Set<string>();
-  for (const [path, init] of pages) {
-    const at = `${publicUrl}${path}`;
-    const page = await fetch(at, { ...init, headers: { ...opened, ...init?.headers } });
-    t.match(page.headers.get('content-type'), 'text/html', path);
-    for (const [, kind, address = ''] of (await page.text()).matchAll(/ (href|src|action)="([^"]*)"/g)) {
-      const url = new URL(address.replaceAll('&amp;', '&'), at);
-      if (url.protocol === 'data:' || met.has(`${kind} ${url.href}`)) continue;
-      met.add(`${kind} ${url.href}`);
-      t.ok(url.href.startsWith(`${publicUrl}/`), `${path}: ${kind} ${address}`);
-      const answer = await fetch(url, kind === 'action' ? { method: 'POST', body: new URLSearchParams() } : { headers: opened });
-      if (kind === 'action') t.ok(answer.headers.get('content-type')?.startsWith('text/html'), `${address}: ${answer.status}`);
-      else t.equal(answer.status, 200, address);
-    }
-  }
-  for (const path of ['/docs/static/swagger-ui-bundle.js', '/mailbox/app.js', '/mailbox/app.css', '/account', '/account/apps', '/docs'])
-    t.ok(
-      [...met].some((one) => one.endsWith(`/mail${path}`)),
-      `${path} is met`,
+    const pages: [string, RequestInit?][] = [
+      '/',
+      '/docs',
+      '/mailbox',
+      '/account',
+      '/account/apps',
+      `/oauth/authorize?${AUTHORIZE}`,
+    ].map((path) => [path]);
+    for (const name of ['verify', 'reset', 'address', 'invitation']) pages.push([`/account/${name}?token=x`]);
+    const form = new URLSearchParams(`${AUTHORIZE}&email=ada@example.com&password=x`);
+    pages.push(['/oauth/authorize', { method: 'POST', body: form }], ['/account/apps', { method: 'POST', body: form }]);
+    pages.push(
+      ['/account/reset', { method: 'POST', body: new URLSearchParams({ token: 'x' }) }],
+      ['/u/unknown'],
+      ['/mailbox', { headers: { accept: 'text/html', cookie: '' } }],
     );
-  for (const path of ['/account/verify', '/account/reset', '/account/address', '/account/invitation', '/account/apps', '/oauth/authorize'])
-    t.ok(met.has(`action ${publicUrl}${path}`), `a form of ${path} is met`);
-  t.same(missed, []);
-  const source = await (await fetch(`${publicUrl}/mailbox/app.js`, { headers: opened })).text();
-  t.notMatch(source, /['"`]\/mailbox/, 'the script names no path of its own');
-});
+    const met = new Set<string>();
+    for (const [path, init] of pages) {
+      const at = `${publicUrl}${path}`;
+      const page = await fetch(at, { ...init, headers: { ...opened, ...init?.headers } });
+      t.match(page.headers.get('content-type'), 'text/html', path);
+      for (const [, kind, address = ''] of (await page.text()).matchAll(/ (href|src|action)="([^"]*)"/g)) {
+        const url = new URL(address.replaceAll('&amp;', '&'), at);
+        if (url.protocol === 'data:' || met.has(`${kind} ${url.href}`)) continue;
+        met.add(`${kind} ${url.href}`);
+        t.ok(url.href.startsWith(`${publicUrl}/`), `${path}: ${kind} ${address}`);
+        const answer = await fetch(
+          url,
+          kind === 'action' ? { method: 'POST', body: new URLSearchParams() } : { headers: opened },
+        );
+        if (kind === 'action')
+          t.ok(answer.headers.get('content-type')?.startsWith('text/html'), `${address}: ${answer.status}`);
+        else t.equal(answer.status, 200, address);
+      }
+    }
+    for (const path of [
+      '/docs/static/swagger-ui-bundle.js',
+      '/mailbox/app.js',
+      '/mailbox/app.css',
+      '/account',
+      '/account/apps',
+      '/docs',
+    ])
+      t.ok(
+        [...met].some((one) => one.endsWith(`/mail${path}`)),
+        `${path} is met`,
+      );
+    for (const path of [
+      '/account/verify',
+      '/account/reset',
+      '/account/address',
+      '/account/invitation',
+      '/account/apps',
+      '/oauth/authorize',
+    ])
+      t.ok(met.has(`action ${publicUrl}${path}`), `a form of ${path} is met`);
+    t.same(missed, []);
+    const source = await (await fetch(`${publicUrl}/mailbox/app.js`, { headers: opened })).text();
+    t.notMatch(source, /['"`]\/mailbox/, 'the script names no path of its own');
+  },
+);

@@ -38,7 +38,10 @@ const taken: readonly (readonly [typed: string, normal: string])[] = [
   ['" "@example.com', '" "@example.com'],
   [`${local64}@example.com`, `${local64}@example.com`],
   [`a@${label63}.com`, `a@${label63}.com`],
-  [`a@${label63}.${label63}.${label63}.${'b'.repeat(56)}.com`, `a@${label63}.${label63}.${label63}.${'b'.repeat(56)}.com`],
+  [
+    `a@${label63}.${label63}.${label63}.${'b'.repeat(56)}.com`,
+    `a@${label63}.${label63}.${label63}.${'b'.repeat(56)}.com`,
+  ],
 ];
 
 const refused: readonly (readonly [typed: string, reason: RegExp])[] = [

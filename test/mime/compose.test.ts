@@ -35,7 +35,8 @@ const faultOf = (raw: Buffer): string | undefined => {
       .some((line) => /=\?utf-8\?/.test(line) && line.length > 76)
   )
     return 'an encoded word on a line longer than 76';
-  if ((text.match(/=\?utf-8\?[BQ]\?[^?]*\?=/g) ?? []).some((word) => word.length > 75)) return 'an encoded word longer than 75';
+  if ((text.match(/=\?utf-8\?[BQ]\?[^?]*\?=/g) ?? []).some((word) => word.length > 75))
+    return 'an encoded word longer than 75';
   return undefined;
 };
 
@@ -123,7 +124,9 @@ void t.test('quoted-printable keeps its lines at 76 and no white space at their 
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       const text = quotedPrintable(Buffer.from(bytes));
-      return text.split('\r\n').every((one) => one.length <= 76 && !/[ \t]$/.test(one)) && /^[\x20-\x7e\t\r\n]*$/.test(text);
+      return (
+        text.split('\r\n').every((one) => one.length <= 76 && !/[ \t]$/.test(one)) && /^[\x20-\x7e\t\r\n]*$/.test(text)
+      );
     }),
     { numRuns: 2_000 },
   );
@@ -134,7 +137,8 @@ void t.test('quoted-printable keeps its lines at 76 and no white space at their 
 });
 
 void t.test('the encoding of a part follows what it holds', async (t) => {
-  const encodingOf = (html: string): string => /Content-Transfer-Encoding: (\S+)/.exec(headOf(composeMessage({ ...base, html })))![1]!;
+  const encodingOf = (html: string): string =>
+    /Content-Transfer-Encoding: (\S+)/.exec(headOf(composeMessage({ ...base, html })))![1]!;
   t.equal(encodingOf('<p>plain</p>\n'.repeat(1_000)), '7bit');
   t.equal(encodingOf('a'.repeat(998)), '7bit');
   t.equal(encodingOf('a'.repeat(999)), 'quoted-printable');
@@ -147,57 +151,78 @@ void t.test('the encoding of a part follows what it holds', async (t) => {
   t.equal(encodingOf('a From b\nFrome'), '7bit');
 });
 
-void t.test('structure: alternative inside related where pictures are shown, inside mixed where files are attached', async (t) => {
-  const picture = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo@shop', content: Buffer.from([1, 2, 3]) };
-  const file = { filename: 'invoice.pdf', contentType: 'application/pdf', content: Buffer.alloc(200, 7) };
-  const typesOf = (message: Partial<MessageToCompose>): readonly string[] =>
-    composeMessage({ ...base, ...message })
-      .toString('latin1')
-      .match(/(?<=Content-Type: )[^;\r]+/g) ?? [];
-  t.same(typesOf({}), ['text/plain']);
-  t.same(typesOf({ html: 'h' }), ['text/html']);
-  t.same(typesOf({ html: 'h', text: 't' }), ['multipart/alternative', 'text/plain', 'text/html']);
-  t.same(typesOf({ text: 't', attachments: [file, picture] }), ['multipart/mixed', 'text/plain', 'application/pdf', 'image/png']);
-  t.same(typesOf({ html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }), [
-    'multipart/mixed',
-    'multipart/alternative',
-    'text/plain',
-    'multipart/related',
-    'text/html',
-    'image/png',
-    'application/pdf',
-  ]);
-  t.same(
-    typesOf({
-      text: 't',
-      attachments: ['multipart/mixed', 'message/rfc822', 'message/partial', 'no type', 'a/b; x="\r\ny"'].map((contentType) => ({
-        ...file,
-        contentType,
+void t.test(
+  'structure: alternative inside related where pictures are shown, inside mixed where files are attached',
+  async (t) => {
+    const picture = {
+      filename: 'logo.png',
+      contentType: 'image/png',
+      contentId: 'logo@shop',
+      content: Buffer.from([1, 2, 3]),
+    };
+    const file = { filename: 'invoice.pdf', contentType: 'application/pdf', content: Buffer.alloc(200, 7) };
+    const typesOf = (message: Partial<MessageToCompose>): readonly string[] =>
+      composeMessage({ ...base, ...message })
+        .toString('latin1')
+        .match(/(?<=Content-Type: )[^;\r]+/g) ?? [];
+    t.same(typesOf({}), ['text/plain']);
+    t.same(typesOf({ html: 'h' }), ['text/html']);
+    t.same(typesOf({ html: 'h', text: 't' }), ['multipart/alternative', 'text/plain', 'text/html']);
+    t.same(typesOf({ text: 't', attachments: [file, picture] }), [
+      'multipart/mixed',
+      'text/plain',
+      'application/pdf',
+      'image/png',
+    ]);
+    t.same(typesOf({ html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }), [
+      'multipart/mixed',
+      'multipart/alternative',
+      'text/plain',
+      'multipart/related',
+      'text/html',
+      'image/png',
+      'application/pdf',
+    ]);
+    t.same(
+      typesOf({
+        text: 't',
+        attachments: ['multipart/mixed', 'message/rfc822', 'message/partial', 'no type', 'a/b; x="\r\ny"'].map(
+          (contentType) => ({
+            ...file,
+            contentType,
+          }),
+        ),
+      }).slice(2),
+      Array.from({ length: 5 }, () => 'application/octet-stream'),
+      'types that would break the structure',
+    );
+
+    const unnamed = composeMessage({ ...base, html: 'cid:logo@shop2 and cid:logo', text: 't', attachments: [picture] });
+    t.match(
+      unnamed.toString(),
+      /multipart\/mixed;[^]*Content-Disposition: attachment; filename="logo.png"/,
+      'nothing shows it',
+    );
+    t.notMatch(unnamed.toString(), 'Content-ID');
+
+    const mail = await parse(
+      composeMessage({ ...base, html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }),
+    );
+    t.same(
+      mail.attachments.map((one) => ({
+        filename: one.filename,
+        type: one.mimeType,
+        disposition: one.disposition,
+        id: one.contentId,
+        bytes: [...new Uint8Array(one.content as ArrayBuffer)].length,
       })),
-    }).slice(2),
-    Array.from({ length: 5 }, () => 'application/octet-stream'),
-    'types that would break the structure',
-  );
-
-  const unnamed = composeMessage({ ...base, html: 'cid:logo@shop2 and cid:logo', text: 't', attachments: [picture] });
-  t.match(unnamed.toString(), /multipart\/mixed;[^]*Content-Disposition: attachment; filename="logo.png"/, 'nothing shows it');
-  t.notMatch(unnamed.toString(), 'Content-ID');
-
-  const mail = await parse(composeMessage({ ...base, html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }));
-  t.same(
-    mail.attachments.map((one) => ({
-      filename: one.filename,
-      type: one.mimeType,
-      disposition: one.disposition,
-      id: one.contentId,
-      bytes: [...new Uint8Array(one.content as ArrayBuffer)].length,
-    })),
-    [
-      { filename: 'logo.png', type: 'image/png', disposition: 'inline', id: '<logo@shop>', bytes: 3 },
-      { filename: 'invoice.pdf', type: 'application/pdf', disposition: 'attachment', id: undefined, bytes: 200 },
-    ],
-  );
-});
+      [
+        { filename: 'logo.png', type: 'image/png', disposition: 'inline', id: '<logo@shop>', bytes: 3 },
+        { filename: 'invoice.pdf', type: 'application/pdf', disposition: 'attachment', id: undefined, bytes: 200 },
+      ],
+    );
+  },
+);
 
 void t.test('attachments come back byte for byte', async (t) => {
   for (const length of [0, 1, 2, 3, 56, 57, 58, 114, 115, 70_000]) {
@@ -215,7 +240,12 @@ void t.test('attachments come back byte for byte', async (t) => {
 
 void t.test('a file of a type that no part may have is kept byte for byte', async (t) => {
   const content = Buffer.from('one\ntwo\r\nthree\r');
-  for (const contentType of ['message/partial; id="a"; number=1', 'message/external-body', 'multipart/mixed', 'no type']) {
+  for (const contentType of [
+    'message/partial; id="a"; number=1',
+    'message/external-body',
+    'multipart/mixed',
+    'no type',
+  ]) {
     const raw = composeMessage({ ...base, text: 't', attachments: [{ filename: 'x', contentType, content }] });
     const [read] = (await parse(raw)).attachments;
     t.equal(read!.mimeType, 'application/octet-stream', contentType);
@@ -238,14 +268,18 @@ void t.test('an attached message stays a message, whatever its parts hold', asyn
     t.same(more, []);
     t.equal(file!.mimeType, 'message/rfc822');
     t.equal(file!.filename, 'forwarded.eml');
-    return { source: Buffer.from(file!.content as ArrayBuffer).toString(), mail: await parse(Buffer.from(file!.content as ArrayBuffer)) };
+    return {
+      source: Buffer.from(file!.content as ArrayBuffer).toString(),
+      mail: await parse(Buffer.from(file!.content as ArrayBuffer)),
+    };
   };
 
   const plain = 'From: a@example.org\r\nSubject: Hi\r\n\r\nAs it was.\r\n';
   t.equal((await within(plain)).source.trimEnd(), plain.replaceAll('\r\n', '\n').trimEnd());
   t.match(attached(plain).toString(), /Content-Type: message\/rfc822;[^]*Content-Transfer-Encoding: 7bit/);
 
-  const eight = 'From: a@example.org\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nGrüße\nFrom me\n';
+  const eight =
+    'From: a@example.org\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nGrüße\nFrom me\n';
   t.equal((await within(eight)).mail.text?.trim(), 'Grüße\nFrom me');
 
   const parts = [
@@ -286,7 +320,9 @@ void t.test('an attached message stays a message, whatever its parts hold', asyn
 
 void t.test('an invitation stands beside text and HTML, and is attached as well', async (t) => {
   const ics = (method: string): Buffer =>
-    Buffer.from(['BEGIN:VCALENDAR', 'VERSION:2.0', `METHOD:${method}`, 'SUMMARY:Prüfung', 'END:VCALENDAR', ''].join('\r\n'));
+    Buffer.from(
+      ['BEGIN:VCALENDAR', 'VERSION:2.0', `METHOD:${method}`, 'SUMMARY:Prüfung', 'END:VCALENDAR', ''].join('\r\n'),
+    );
   const file = (contentType: string, content = ics('REQUEST')) => ({ filename: 'invite.ics', contentType, content });
   const typesOf = (message: Partial<MessageToCompose>): readonly string[] =>
     composeMessage({ ...base, ...message })
@@ -294,7 +330,11 @@ void t.test('an invitation stands beside text and HTML, and is attached as well'
       .match(/(?<=Content-Type: )[^\r]+/g)!
       .map((type) => type.replace(/;$/, ''));
   const both = { text: 't', html: 'h' };
-  for (const contentType of ['text/calendar; method=REQUEST; charset=utf-8', 'text/calendar; charset=utf-8', 'Text/Calendar'])
+  for (const contentType of [
+    'text/calendar; method=REQUEST; charset=utf-8',
+    'text/calendar; charset=utf-8',
+    'Text/Calendar',
+  ])
     t.same(
       typesOf({ ...both, attachments: [file(contentType)] }),
       [
@@ -302,7 +342,9 @@ void t.test('an invitation stands beside text and HTML, and is attached as well'
         'multipart/alternative',
         'text/plain; charset=utf-8',
         'text/html; charset=utf-8',
-        contentType.includes('method') ? 'text/calendar; method=REQUEST; charset=utf-8' : 'text/calendar; charset=utf-8; method=REQUEST',
+        contentType.includes('method')
+          ? 'text/calendar; method=REQUEST; charset=utf-8'
+          : 'text/calendar; charset=utf-8; method=REQUEST',
         'application/ics; name="invite.ics"',
       ],
       contentType,
@@ -362,7 +404,11 @@ void t.test('a file name has one parameter, which foreign readers show whole', a
     composeMessage({
       ...base,
       text: 't',
-      attachments: list.map((filename) => ({ filename, contentType: 'application/pdf', content: Buffer.from('%PDF-') })),
+      attachments: list.map((filename) => ({
+        filename,
+        contentType: 'application/pdf',
+        content: Buffer.from('%PDF-'),
+      })),
     });
   const raw = withNames(names);
   t.equal(faultOf(raw), undefined);
@@ -419,7 +465,9 @@ void t.test('header lines are folded below 78 characters wherever there is a pla
       name: `Recipient number ${at}, of the list`,
     })),
     cc: [{ address: `${'l'.repeat(64)}@${'d'.repeat(63)}.${'d'.repeat(63)}.example.org` }],
-    headers: [{ name: 'List-Unsubscribe', value: `<https://example.com/u?${'x'.repeat(300)}>, <mailto:u@example.com>` }],
+    headers: [
+      { name: 'List-Unsubscribe', value: `<https://example.com/u?${'x'.repeat(300)}>, <mailto:u@example.com>` },
+    ],
     text: 't',
   });
   const long = headOf(raw)
@@ -428,7 +476,10 @@ void t.test('header lines are folded below 78 characters wherever there is a pla
   t.equal(long.length, 2, 'only the long address and the long URL');
   const mail = await parse(raw);
   t.equal(mail.to?.length, 50);
-  t.same(mailbox(mail.to?.[49]), { name: 'Recipient number 49, of the list', address: 'recipient.number.49@mail.example.org' });
+  t.same(mailbox(mail.to?.[49]), {
+    name: 'Recipient number 49, of the list',
+    address: 'recipient.number.49@mail.example.org',
+  });
   t.equal(mail.subject, 'word '.repeat(60).trim());
   t.match(
     mail.headers.find((one) => one.key === 'list-unsubscribe')?.value,
@@ -451,7 +502,10 @@ void t.test('a structured field has encoded words in its names and comments only
           );
     return field!
       .replaceAll('\r\n', '')
-      .replace(/=\?utf-8\?([BQ])\?([^?]*)\?=/g, (_, encoding: string, word: string) => `«${bytesOf(encoding, word).toString()}»`)
+      .replace(
+        /=\?utf-8\?([BQ])\?([^?]*)\?=/g,
+        (_, encoding: string, word: string) => `«${bytesOf(encoding, word).toString()}»`,
+      )
       .replaceAll('» «', '');
   };
   for (const [name, value, is] of [
@@ -473,12 +527,20 @@ void t.test('a structured field has encoded words in its names and comments only
   ] as const)
     t.equal(written(name, value), is);
   const mail = await parse(
-    composeMessage({ ...base, text: 't', headers: [{ name: 'Mail-Followup-To', value: `${'Größe '.repeat(40)}<a@example.com>` }] }),
+    composeMessage({
+      ...base,
+      text: 't',
+      headers: [{ name: 'Mail-Followup-To', value: `${'Größe '.repeat(40)}<a@example.com>` }],
+    }),
   );
   t.match(mail.headers.find(({ key }) => key === 'mail-followup-to')!.value, /^=\?.*\?= <a@example\.com>$/s);
 
   for (const [name, value, reason] of [
-    ['List-Unsubscribe', '<https://example.com/u?n=Müller>, <mailto:unsub@example.com>', /outside ASCII in an id, a URL or a token/],
+    [
+      'List-Unsubscribe',
+      '<https://example.com/u?n=Müller>, <mailto:unsub@example.com>',
+      /outside ASCII in an id, a URL or a token/,
+    ],
     ['List-Post', '<mailto:müller@example.com>', /percent-encoded/],
     ['Archived-At', '<https://example.com/ü>', /percent-encoded/],
     ['In-Reply-To', '<ü@example.com>', /outside ASCII/],
@@ -508,7 +570,8 @@ void t.test('References is folded between its ids, and a long one loses ids in t
     return new RegExp(`^${name}:((?: .*|\\r\\n .*)*)\\r\\n`, 'm').exec(raw.toString())![1]!.trim().split(/\s+/);
   };
   const ids = Array.from({ length: 200 }, (_, at) => `<message-${at}@mail.example.com>`);
-  for (const between of ['', ' ', '\t', ', ']) t.same(written('References', ids.slice(0, 10).join(between)), ids.slice(0, 10));
+  for (const between of ['', ' ', '\t', ', '])
+    t.same(written('References', ids.slice(0, 10).join(between)), ids.slice(0, 10));
   t.same(written('In-Reply-To', '<a@b><c@d>'), ['<a@b>', '<c@d>']);
   const kept = written('References', ids.join(' '));
   t.equal(kept[0], ids[0]);
@@ -540,7 +603,11 @@ void t.test('checkHeader', async (t) => {
   ];
   for (const [name, value] of ok) {
     t.equal(checkHeader(name, value), undefined, name);
-    t.equal(faultOf(composeMessage({ ...base, text: 't', headers: [{ name, value }] })), undefined, `${name} in a message`);
+    t.equal(
+      faultOf(composeMessage({ ...base, text: 't', headers: [{ name, value }] })),
+      undefined,
+      `${name} in a message`,
+    );
   }
   const bad: readonly (readonly [string, string, RegExp])[] = [
     ['', 'x', /name is empty/],
@@ -603,8 +670,10 @@ void t.test('checkHeader', async (t) => {
   for (const [name, value, reason] of bad)
     t.match(checkHeader(name, value), reason, `${JSON.stringify(name)}: ${JSON.stringify(value.slice(0, 20))}`);
   const allows = matcherOf(['x-pm-message-stream', 'x-mc-*', 'from']);
-  for (const name of ['X-PM-Message-Stream', 'X-MC-Tags']) t.equal(checkHeader(name, 'x', allows), undefined, `${name} is allowed`);
-  for (const name of ['X-PM-Tag', 'X-PM-Message-Stream-2', 'X-SES-Tag']) t.match(checkHeader(name, 'x', allows), /instruction to a relay/);
+  for (const name of ['X-PM-Message-Stream', 'X-MC-Tags'])
+    t.equal(checkHeader(name, 'x', allows), undefined, `${name} is allowed`);
+  for (const name of ['X-PM-Tag', 'X-PM-Message-Stream-2', 'X-SES-Tag'])
+    t.match(checkHeader(name, 'x', allows), /instruction to a relay/);
   t.match(checkHeader('From', 'x', allows), /set by the service/, 'what the service sets is never allowed');
   t.match(checkHeader('X-MC-Tags', 'a\r\nb', allows), /line break/);
 });

@@ -15,14 +15,26 @@ const OTHER = 'seven otters at the weir';
 
 void t.test('an address is verified once, by the newest link, within a day', async (t) => {
   const world = await openAccountWorld();
-  const userId = await makeUser(world.deps, { email, password: PASSWORD, name: 'Ada' }, { isVerified: false, from: 'r' });
+  const userId = await makeUser(
+    world.deps,
+    { email, password: PASSWORD, name: 'Ada' },
+    { isVerified: false, from: 'r' },
+  );
   const logIn = () => codeOf(world.commands.login({ email, password: PASSWORD }, from));
   t.equal(await logIn(), 'ADDRESS_NOT_VERIFIED');
   const old = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));
   const newest = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));
   const guessed = makeLink(userId, Buffer.alloc(32, 7)).token;
   const long = 'A'.repeat(100_000);
-  for (const wrong of ['', 'x', old, guessed, long, `${newest}A`, newest.replace(/.$/, newest.endsWith('A') ? 'B' : 'A')])
+  for (const wrong of [
+    '',
+    'x',
+    old,
+    guessed,
+    long,
+    `${newest}A`,
+    newest.replace(/.$/, newest.endsWith('A') ? 'B' : 'A'),
+  ])
     t.equal(await codeOf(world.commands.verifyAddress(wrong, PASSWORD, 'r')), 'LINK_INVALID', wrong.slice(0, 80));
   t.equal(await codeOf(world.commands.resetPassword(newest, OTHER, 'r')), 'LINK_INVALID', 'it is for nothing else');
   t.equal(await codeOf(world.commands.changeAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'for nothing else');
@@ -39,7 +51,10 @@ void t.test('an address is verified once, by the newest link, within a day', asy
   t.equal(await logIn(), 'fine');
   t.strictSame(
     await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r')).then((more) =>
-      Promise.all([codeOf(world.commands.checkLink(more, 'verify')), codeOf(world.commands.verifyAddress(more, OTHER, 'r'))]),
+      Promise.all([
+        codeOf(world.commands.checkLink(more, 'verify')),
+        codeOf(world.commands.verifyAddress(more, OTHER, 'r')),
+      ]),
     ),
     ['LINK_INVALID', 'LINK_INVALID'],
     'a verified address has no such link',
@@ -58,11 +73,20 @@ void t.test('another password by a link ends every session', async (t) => {
   const link = await world.tokenTo('reset');
   t.equal(await codeOf(world.commands.resetPassword(link, 'password2026', 'r')), 'VALIDATION_ERROR');
   const ofAda = assertDefined(parseSessionId(ada.sessionId), 'session id');
-  const both = await Promise.all([1, 2].map(() => codeOf(world.commands.resetPassword(link, OTHER, 'r', async () => [ofAda]))));
+  const both = await Promise.all(
+    [1, 2].map(() => codeOf(world.commands.resetPassword(link, OTHER, 'r', async () => [ofAda]))),
+  );
   t.match((await world.events(sessionStream(ofAda))).at(-1), { type: 'SessionEnded', data: { reason: 'password' } });
-  t.equal(await world.deps.eventLog.existingKey(sessionStream(ofAda)), undefined, 'from where it was used is destroyed');
+  t.equal(
+    await world.deps.eventLog.existingKey(sessionStream(ofAda)),
+    undefined,
+    'from where it was used is destroyed',
+  );
   t.strictSame(both.sort(), ['LINK_INVALID', 'fine'], 'of two at once one');
-  t.equal(await codeOf(world.commands.authenticate(ada.accessToken, { asked: undefined, isNeeded: false })), 'SESSION_ENDED');
+  t.equal(
+    await codeOf(world.commands.authenticate(ada.accessToken, { asked: undefined, isNeeded: false })),
+    'SESSION_ENDED',
+  );
   t.equal(await codeOf(world.commands.refresh(ada.refreshToken, 'r')), 'SESSION_ENDED');
   t.equal(await codeOf(world.commands.login({ email, password: PASSWORD }, from)), 'INVALID_CREDENTIALS');
   t.equal(await codeOf(world.commands.login({ email, password: OTHER }, from)), 'fine');
@@ -76,39 +100,48 @@ void t.test('of 200 who use one link at once, in two processes, one wins', async
   const verifying = await makeVerifyLink(one!, userId, personalCause(one!, userId, 'r'));
   const race = (use: (deps: (typeof processes)[number], index: number) => Promise<unknown>) =>
     Promise.all(Array.from({ length: 200 }, (_, index) => codeOf(use(processes[index % 2]!, index))));
-  t.strictSame(tally(await race((deps) => verifyAddress(deps, verifying, PASSWORD, 'r'))), { fine: 1, LINK_INVALID: 199 });
+  t.strictSame(tally(await race((deps) => verifyAddress(deps, verifying, PASSWORD, 'r'))), {
+    fine: 1,
+    LINK_INVALID: 199,
+  });
   await sendResetLink(one!, email, 'r');
   const resetting = await world.tokenTo('reset');
   const ends = await race((deps, index) => resetPassword(deps, resetting, `otter number ${index} of two hundred`, 'r'));
   t.strictSame(tally(ends), { fine: 1, LINK_INVALID: 199 });
 });
 
-void t.test('a link of another instance is none, and letter case and spelling of a domain make no difference', async (t) => {
-  const [world, other] = [await openAccountWorld(), await openAccountWorld()];
-  for (const { deps } of [world, other]) await signedIn(deps, { email: 'Zoë@Bücher.example'.replace('ë', 'e') });
-  await other.commands.sendResetLink('zoe@bücher.example', 'r');
-  t.equal(await codeOf(world.commands.resetPassword(await other.tokenTo('reset'), OTHER, 'r')), 'LINK_INVALID');
-  await world.commands.sendResetLink(' ZOE@XN--BCHER-KVA.example ', 'r');
-  t.not(await world.tokenTo('reset'), '');
-  await world.commands.sendResetLink('zoe+shop@bücher.example', 'r');
-  t.equal((await world.mails()).length, 1, 'a label is part of the address');
-});
+void t.test(
+  'a link of another instance is none, and letter case and spelling of a domain make no difference',
+  async (t) => {
+    const [world, other] = [await openAccountWorld(), await openAccountWorld()];
+    for (const { deps } of [world, other]) await signedIn(deps, { email: 'Zoë@Bücher.example'.replace('ë', 'e') });
+    await other.commands.sendResetLink('zoe@bücher.example', 'r');
+    t.equal(await codeOf(world.commands.resetPassword(await other.tokenTo('reset'), OTHER, 'r')), 'LINK_INVALID');
+    await world.commands.sendResetLink(' ZOE@XN--BCHER-KVA.example ', 'r');
+    t.not(await world.tokenTo('reset'), '');
+    await world.commands.sendResetLink('zoe+shop@bücher.example', 'r');
+    t.equal((await world.mails()).length, 1, 'a label is part of the address');
+  },
+);
 
-void t.test('a link that is asked for while the person takes another address does not go to the one of before', async (t) => {
-  const world = await openAccountWorld();
-  const ada = await signedIn(world.deps, { email });
-  await world.commands.askAddressChange(callerOf(ada), { email: 'ada@new.example', password: PASSWORD });
-  const change = await world.tokenTo('address');
-  let looks = 0;
-  const { eventLog } = world.deps;
-  const load: typeof eventLog.load = async (stream, ...more) => {
-    if (stream === userStream(ada.userId)) looks += 1;
-    if (stream === userStream(ada.userId) && looks === 2) await world.commands.changeAddress(change, PASSWORD, 'r');
-    return eventLog.load(stream, ...more);
-  };
-  await sendResetLink({ ...world.deps, eventLog: { ...eventLog, load } }, email, 'r');
-  t.match((await world.commands.getOwnUser(callerOf(ada))).email, 'ada@new.example', 'it was taken meanwhile');
-  t.equal(await world.tokenTo('reset'), '', 'no link went out');
-  await world.commands.sendResetLink('ada@new.example', 'r');
-  t.not(await world.tokenTo('reset'), '');
-});
+void t.test(
+  'a link that is asked for while the person takes another address does not go to the one of before',
+  async (t) => {
+    const world = await openAccountWorld();
+    const ada = await signedIn(world.deps, { email });
+    await world.commands.askAddressChange(callerOf(ada), { email: 'ada@new.example', password: PASSWORD });
+    const change = await world.tokenTo('address');
+    let looks = 0;
+    const { eventLog } = world.deps;
+    const load: typeof eventLog.load = async (stream, ...more) => {
+      if (stream === userStream(ada.userId)) looks += 1;
+      if (stream === userStream(ada.userId) && looks === 2) await world.commands.changeAddress(change, PASSWORD, 'r');
+      return eventLog.load(stream, ...more);
+    };
+    await sendResetLink({ ...world.deps, eventLog: { ...eventLog, load } }, email, 'r');
+    t.match((await world.commands.getOwnUser(callerOf(ada))).email, 'ada@new.example', 'it was taken meanwhile');
+    t.equal(await world.tokenTo('reset'), '', 'no link went out');
+    await world.commands.sendResetLink('ada@new.example', 'r');
+    t.not(await world.tokenTo('reset'), '');
+  },
+);

@@ -20,38 +20,43 @@ const callerOf = (id: UserId): Caller => ({
   user: { id },
 });
 const ask = (email: string, password = PASSWORD) => ({ email, password });
-const logIn = ({ commands }: AccountWorld, email: string) => codeOf(commands.login({ email, password: PASSWORD }, from));
+const logIn = ({ commands }: AccountWorld, email: string) =>
+  codeOf(commands.login({ email, password: PASSWORD }, from));
 
-void t.test('it is taken when the link is followed; the session stays, the address of before signs nobody in', async (t) => {
-  const world = await openAccountWorld();
-  const ada = await signedIn(world.deps, { email: 'ada@example.com' });
-  const { commands } = world;
-  await commands.askAddressChange(callerOf(ada.userId), ask('Ada@New.example'));
-  t.strictSame(
-    (await world.mails()).map(({ to, page }) => [to, page]),
-    [
-      ['ada@example.com', ''],
-      ['ada@new.example', 'address'],
-    ],
-  );
-  t.equal(await logIn(world, 'ada@new.example'), 'INVALID_CREDENTIALS', 'not before');
-  const token = await world.tokenTo('address');
-  t.strictSame(await commands.changeAddress(token, PASSWORD, 'r'), { email: 'ada@new.example' });
-  t.equal(await codeOf(commands.changeAddress(token, PASSWORD, 'r')), 'LINK_INVALID', 'once');
-  t.equal((await world.mails()).at(-1)?.to, 'ada@example.com', 'the address of before is told');
-  t.equal(await logIn(world, 'ada@new.example'), 'fine');
-  t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS');
-  t.equal(await codeOf(commands.refresh(ada.refreshToken, 'r')), 'fine', 'the session goes on');
-  t.match(await commands.getOwnUser(callerOf(ada.userId)), { email: 'ada@new.example', emailVerified: true });
-  await signedIn(world.deps, { email: 'ada@example.com', name: 'Another Ada' });
-  t.equal(await logIn(world, 'ada@new.example'), 'fine', 'the address that is free is not hers any more');
-});
+void t.test(
+  'it is taken when the link is followed; the session stays, the address of before signs nobody in',
+  async (t) => {
+    const world = await openAccountWorld();
+    const ada = await signedIn(world.deps, { email: 'ada@example.com' });
+    const { commands } = world;
+    await commands.askAddressChange(callerOf(ada.userId), ask('Ada@New.example'));
+    t.strictSame(
+      (await world.mails()).map(({ to, page }) => [to, page]),
+      [
+        ['ada@example.com', ''],
+        ['ada@new.example', 'address'],
+      ],
+    );
+    t.equal(await logIn(world, 'ada@new.example'), 'INVALID_CREDENTIALS', 'not before');
+    const token = await world.tokenTo('address');
+    t.strictSame(await commands.changeAddress(token, PASSWORD, 'r'), { email: 'ada@new.example' });
+    t.equal(await codeOf(commands.changeAddress(token, PASSWORD, 'r')), 'LINK_INVALID', 'once');
+    t.equal((await world.mails()).at(-1)?.to, 'ada@example.com', 'the address of before is told');
+    t.equal(await logIn(world, 'ada@new.example'), 'fine');
+    t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS');
+    t.equal(await codeOf(commands.refresh(ada.refreshToken, 'r')), 'fine', 'the session goes on');
+    t.match(await commands.getOwnUser(callerOf(ada.userId)), { email: 'ada@new.example', emailVerified: true });
+    await signedIn(world.deps, { email: 'ada@example.com', name: 'Another Ada' });
+    t.equal(await logIn(world, 'ada@new.example'), 'fine', 'the address that is free is not hers any more');
+  },
+);
 
 void t.test('it needs the password, and links lapse: by time, by the next one, by another password', async (t) => {
   const world = await openAccountWorld();
   const { userId } = await signedIn(world.deps, { email: 'ada@example.com' });
   const { commands, clock, deps } = world;
-  const asking = (email: string, password?: string) => codeOf(commands.askAddressChange(callerOf(userId), ask(email, password)));
+  const asking = (email: string, password?: string) =>
+    codeOf(commands.askAddressChange(callerOf(userId), ask(email, password)));
   t.equal(await asking('ada@new.example', 'a wrong one for sure'), 'INVALID_CREDENTIALS');
   t.equal(await asking('nobody'), 'ERR_EMAIL_001');
   t.equal(await asking('ADA@example.com'), 'VALIDATION_ERROR', 'it is hers');
@@ -71,22 +76,25 @@ void t.test('it needs the password, and links lapse: by time, by the next one, b
   t.equal(await logIn(world, 'ada@example.com'), 'fine');
 });
 
-void t.test('who reads the mails of an address that somebody else asked for gains nothing and loses nothing by the link', async (t) => {
-  const world = await openAccountWorld();
-  const eve = await signedIn(world.deps, { email: 'eve@example.com', name: 'Eve' });
-  await world.commands.askAddressChange(callerOf(eve.userId), ask('ada@example.com'));
-  const token = await world.tokenTo('address');
-  for (const password of ['', 'a pelican in the snow'])
-    t.equal(await codeOf(world.commands.changeAddress(token, password, 'r')), 'INVALID_CREDENTIALS');
-  t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS', 'Eve signs in by no address but hers');
-  t.equal(await logIn(world, 'eve@example.com'), 'fine');
-  t.strictSame(
-    await world.events(userAddressStream(signInAddress(world.deps, 'ada@example.com').addressId)),
-    [],
-    'and nobody has the other',
-  );
-  t.equal(await codeOf(world.commands.changeAddress(token, PASSWORD, 'r')), 'fine', 'a slip ends no link');
-});
+void t.test(
+  'who reads the mails of an address that somebody else asked for gains nothing and loses nothing by the link',
+  async (t) => {
+    const world = await openAccountWorld();
+    const eve = await signedIn(world.deps, { email: 'eve@example.com', name: 'Eve' });
+    await world.commands.askAddressChange(callerOf(eve.userId), ask('ada@example.com'));
+    const token = await world.tokenTo('address');
+    for (const password of ['', 'a pelican in the snow'])
+      t.equal(await codeOf(world.commands.changeAddress(token, password, 'r')), 'INVALID_CREDENTIALS');
+    t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS', 'Eve signs in by no address but hers');
+    t.equal(await logIn(world, 'eve@example.com'), 'fine');
+    t.strictSame(
+      await world.events(userAddressStream(signInAddress(world.deps, 'ada@example.com').addressId)),
+      [],
+      'and nobody has the other',
+    );
+    t.equal(await codeOf(world.commands.changeAddress(token, PASSWORD, 'r')), 'fine', 'a slip ends no link');
+  },
+);
 
 void t.test('an address that is taken is answered as one that is not, and never taken', async (t) => {
   const world = await openAccountWorld();
@@ -108,7 +116,8 @@ void t.test('of those who take one address at once, by changing and by registeri
     const world = await openAccountWorld();
     const processes = Array.from({ length: 3 }, () => quickly(world.elsewhere()));
     const [one, two, three] = processes as [(typeof processes)[0], (typeof processes)[0], (typeof processes)[0]];
-    const person = (email: string) => makeUser(one, { email, password: PASSWORD, name: email }, { isVerified: true, from: 'r' });
+    const person = (email: string) =>
+      makeUser(one, { email, password: PASSWORD, name: email }, { isVerified: true, from: 'r' });
     const [ada, bea] = [await person('ada@example.com'), await person('bea@example.com')];
     await askAddressChange(one, callerOf(ada), ask('new@example.com'));
     const ofAda = await world.tokenTo('address');
@@ -117,7 +126,8 @@ void t.test('of those who take one address at once, by changing and by registeri
     const racing = [
       () => changeAddress(one, ofAda, PASSWORD, 'r'),
       () => changeAddress(two, ofBea, PASSWORD, 'r'),
-      () => makeUser(three, { email: 'new@example.com', password: PASSWORD, name: 'Cy' }, { isVerified: true, from: 'r' }),
+      () =>
+        makeUser(three, { email: 'new@example.com', password: PASSWORD, name: 'Cy' }, { isVerified: true, from: 'r' }),
     ];
     const turned = [...racing.slice(round % 3), ...racing.slice(0, round % 3)];
     const codes = await Promise.all(turned.map((work) => codeOf(work())));
@@ -138,7 +148,11 @@ void t.test('whatever breaks off while the link is followed, it does it again, a
     for (let failCall = 1; ; failCall += 1) {
       const world = await openAccountWorld();
       const deps = quickly(world.elsewhere());
-      const ada = await makeUser(deps, { email: 'ada@example.com', password: PASSWORD, name: 'Ada' }, { isVerified: true, from: 'r' });
+      const ada = await makeUser(
+        deps,
+        { email: 'ada@example.com', password: PASSWORD, name: 'Ada' },
+        { isVerified: true, from: 'r' },
+      );
       await askAddressChange(deps, callerOf(ada), ask('new@example.com'));
       const token = await world.tokenTo('address');
       const error = new Error('the program died');

@@ -44,10 +44,12 @@ const tracesOf =
     for await (const { events } of deps.eventLog.readAll(0))
       for (const { event, stream } of events) {
         const { id } = splitStream(stream);
-        if (event.type === 'MemberAdded' && event.data.userId === userId) traces.teams.push(assertDefined(parseTeamId(id), 'team'));
+        if (event.type === 'MemberAdded' && event.data.userId === userId)
+          traces.teams.push(assertDefined(parseTeamId(id), 'team'));
         if (event.type === 'SessionStarted' && event.data.userId === userId)
           traces.sessions.push(assertDefined(parseSessionId(id), 'session'));
-        if (event.type === 'OAuthGrantGiven' && event.data.userId === userId) grants.push(assertDefined(parseOAuthGrantId(id), 'grant'));
+        if (event.type === 'OAuthGrantGiven' && event.data.userId === userId)
+          grants.push(assertDefined(parseOAuthGrantId(id), 'grant'));
       }
     return { ...traces, grants, mails: [] };
   };
@@ -63,10 +65,14 @@ const mailsTo = async ({ deps }: Pick<World, 'deps'>, { addresses }: MailedTo): 
 };
 
 const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
-const erase = (world: World, { userId }: Pick<Person, 'userId'>) => eraseUser(world.deps, userId, tracesOf(world), cause);
+const erase = (world: World, { userId }: Pick<Person, 'userId'>) =>
+  eraseUser(world.deps, userId, tracesOf(world), cause);
 
 const membersOf = async ({ deps }: World, team = TEAM): Promise<readonly (readonly [string, string])[]> => {
-  const { state } = await loadState(deps.eventLog, teamStream(team), { evolve: evolveTeam, initialState: undefined as TeamState });
+  const { state } = await loadState(deps.eventLog, teamStream(team), {
+    evolve: evolveTeam,
+    initialState: undefined as TeamState,
+  });
   return [...(state?.members ?? [])].map(([id, { role }]) => [id, role]);
 };
 
@@ -84,7 +90,9 @@ const open = async () => {
 const assertGone = async (t: Test, { world, ada, other }: Awaited<ReturnType<typeof open>>): Promise<void> => {
   for (const team of [TEAM, OTHER_TEAM]) t.notOk((await membersOf(world, team)).some(([id]) => id === ada.userId));
   for (const { sessionId } of [ada, other]) {
-    const [started, ended] = await world.deps.eventLog.load(sessionStream(assertDefined(parseSessionId(sessionId), 'id')));
+    const [started, ended] = await world.deps.eventLog.load(
+      sessionStream(assertDefined(parseSessionId(sessionId), 'id')),
+    );
     t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined);
     t.match(ended?.event, { type: 'SessionEnded', data: { reason: 'erased' } });
   }
@@ -95,37 +103,43 @@ const assertGone = async (t: Test, { world, ada, other }: Awaited<ReturnType<typ
   t.equal(await codeOf(signedIn(world.deps, { email })), 'fine', 'the address is free');
 };
 
-void t.test('mails of the service to any of their addresses go at once, wherever it is broken off; those to others stay', async (t) => {
-  for (let at = 1; ; at += 1) {
-    const world = await openAccountWorld();
-    const [ada, bea] = [await signedIn(world.deps, { email }), await signedIn(world.deps, { email: 'bea@example.com' })];
-    await world.commands.sendResetLink(email, 'r');
-    await world.commands.sendResetLink('bea@example.com', 'r');
-    await world.commands.askAddressChange(callerOf(ada), { email: 'next@example.com', password: PASSWORD });
-    await world.commands.changeAddress(await world.tokenTo('address'), PASSWORD, 'r');
-    t.equal((await world.mails()).length, 5);
-    const asked: MailedTo[] = [];
-    const traces = async (userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
-      asked.push(mailed);
-      return { ...(await tracesOf(world)(userId)), mails: await mailsTo(world, mailed) };
-    };
-    let left = at;
-    world.store.beforeAppend(() => {
-      left -= 1;
-      if (left === 0) throw new Error('killed');
-    });
-    const erasing = () => codeOf(eraseUser(world.deps, ada.userId, traces, cause));
-    if ((await erasing()) !== 'fine') t.equal(await erasing(), 'fine');
-    t.same(asked[0], { teamId: OTHER_TEAM, addresses: [email, 'next@example.com'] });
-    t.same(
-      (await world.mails()).map(({ to }) => to),
-      ['bea@example.com'],
-      `broken off at ${at}`,
-    );
-    t.ok((await world.events(userStream(bea.userId))).length > 0);
-    if (left > 0) break;
-  }
-});
+void t.test(
+  'mails of the service to any of their addresses go at once, wherever it is broken off; those to others stay',
+  async (t) => {
+    for (let at = 1; ; at += 1) {
+      const world = await openAccountWorld();
+      const [ada, bea] = [
+        await signedIn(world.deps, { email }),
+        await signedIn(world.deps, { email: 'bea@example.com' }),
+      ];
+      await world.commands.sendResetLink(email, 'r');
+      await world.commands.sendResetLink('bea@example.com', 'r');
+      await world.commands.askAddressChange(callerOf(ada), { email: 'next@example.com', password: PASSWORD });
+      await world.commands.changeAddress(await world.tokenTo('address'), PASSWORD, 'r');
+      t.equal((await world.mails()).length, 5);
+      const asked: MailedTo[] = [];
+      const traces = async (userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
+        asked.push(mailed);
+        return { ...(await tracesOf(world)(userId)), mails: await mailsTo(world, mailed) };
+      };
+      let left = at;
+      world.store.beforeAppend(() => {
+        left -= 1;
+        if (left === 0) throw new Error('killed');
+      });
+      const erasing = () => codeOf(eraseUser(world.deps, ada.userId, traces, cause));
+      if ((await erasing()) !== 'fine') t.equal(await erasing(), 'fine');
+      t.same(asked[0], { teamId: OTHER_TEAM, addresses: [email, 'next@example.com'] });
+      t.same(
+        (await world.mails()).map(({ to }) => to),
+        ['bea@example.com'],
+        `broken off at ${at}`,
+      );
+      t.ok((await world.events(userStream(bea.userId))).length > 0);
+      if (left > 0) break;
+    }
+  },
+);
 
 void t.test('wherever it is broken off, it is done when it is done again', async (t) => {
   for (let at = 1; ; at += 1) {
@@ -178,12 +192,23 @@ void t.test('a sign-in at the same moment begins nothing that goes on', async (t
       return isRight;
     },
   };
-  const late = await login({ ...elsewhere, people: { ...elsewhere.people, passwords } }, { email, password: PASSWORD }, from);
-  t.equal(await codeOf(world.commands.authenticate(late.accessToken, { asked: undefined, isNeeded: false })), 'SESSION_ENDED');
+  const late = await login(
+    { ...elsewhere, people: { ...elsewhere.people, passwords } },
+    { email, password: PASSWORD },
+    from,
+  );
+  t.equal(
+    await codeOf(world.commands.authenticate(late.accessToken, { asked: undefined, isNeeded: false })),
+    'SESSION_ENDED',
+  );
   t.equal(await codeOf(world.commands.refresh(late.refreshToken, 'r')), 'SESSION_ENDED');
   const id = assertDefined(parseSessionId(late.sessionId), 'id');
   const [started] = await world.deps.eventLog.load(sessionStream(id));
-  t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined, 'the first use destroys from where it was');
+  t.equal(
+    started?.event.type === 'SessionStarted' && started.event.sealed,
+    undefined,
+    'the first use destroys from where it was',
+  );
 });
 
 void t.test('who is erased is nobody to every command', async (t) => {
@@ -208,7 +233,11 @@ void t.test('an address that is taken at the same moment is free again, as is th
     if (isFirst) {
       isFirst = false;
       await claimAddress(world.deps, addressId, userId, cause);
-      const changed = { type: 'UserAddressChanged' as const, data: { at: T0, addressId }, sealed: { email: 'ada@new.example.com' } };
+      const changed = {
+        type: 'UserAddressChanged' as const,
+        data: { at: T0, addressId },
+        sealed: { email: 'ada@new.example.com' },
+      };
       await handle(world.deps.eventLog, userStream(userId), { ...userDecider, decide: () => [changed] }, null, cause);
     }
     return tracesOf(world)(userId);

@@ -45,7 +45,10 @@ void t.test('the session that goes on does so through several changes', async (t
     current = newPassword;
   }
   const later = await world.commands.login({ email, password: current }, from);
-  await world.commands.changePassword(callerOf({ ...later, userId: ada.userId }), { currentPassword: current, newPassword: NEXT });
+  await world.commands.changePassword(callerOf({ ...later, userId: ada.userId }), {
+    currentPassword: current,
+    newPassword: NEXT,
+  });
   t.equal(await admitted(world, ada.accessToken), 'SESSION_ENDED');
   t.equal(await admitted(world, later.accessToken), 'fine');
 });
@@ -56,7 +59,12 @@ void t.test('of two sessions that change the password at the same moment one goe
   const other = await world.commands.login({ email, password: PASSWORD }, from);
   const codes = await Promise.all(
     [callerOf(ada), callerOf({ ...other, userId: ada.userId })].map((caller, at) =>
-      codeOf(world.commands.changePassword(caller, { currentPassword: PASSWORD, newPassword: [NEXT, 'three geese by the gate'][at]! })),
+      codeOf(
+        world.commands.changePassword(caller, {
+          currentPassword: PASSWORD,
+          newPassword: [NEXT, 'three geese by the gate'][at]!,
+        }),
+      ),
     ),
   );
   t.strictSame(codes.toSorted(), ['SESSION_ENDED', 'fine'].toSorted());

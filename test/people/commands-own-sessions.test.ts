@@ -19,7 +19,8 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (fault: unknown) => (fault instanceof DomainError ? fault.code : String(fault)),
   );
 
-const idOf = ({ sessionId }: Readonly<{ sessionId: string }>): SessionId => assertDefined(parseSessionId(sessionId), 'session id');
+const idOf = ({ sessionId }: Readonly<{ sessionId: string }>): SessionId =>
+  assertDefined(parseSessionId(sessionId), 'session id');
 const admitted = (world: World, token: string): Promise<string> =>
   codeOf(world.commands.authenticate(token, { asked: undefined, isNeeded: false }));
 
@@ -28,7 +29,10 @@ void t.test('a person sees their sessions, the one that calls marked, and nobody
   const ada = await signedIn(world.deps);
   const eve = await signedIn(world.deps, { email: 'eve@example.com' });
   await world.clock.advance(60_000);
-  const other = await world.commands.login({ email, password: PASSWORD }, { ...from, ipAddress: '198.51.100.1', userAgent: 'curl/8' });
+  const other = await world.commands.login(
+    { email, password: PASSWORD },
+    { ...from, ipAddress: '198.51.100.1', userAgent: 'curl/8' },
+  );
   await world.clock.advance(60_000);
   await world.commands.refresh(ada.refreshToken, 'r');
   const ids = [idOf(other), idOf(eve), idOf(ada)];
@@ -53,35 +57,43 @@ void t.test('a person sees their sessions, the one that calls marked, and nobody
   t.equal((await world.commands.readSessions(callerOf(ada), ids)).length, 1);
 });
 
-void t.test('all others end at once, those too that nobody has listed, and from where they were used is destroyed', async (t) => {
-  const world = await openWorld();
-  const ada = await signedIn(world.deps);
-  const others = [];
-  for (let n = 0; n < 3; n += 1) others.push(await world.commands.login({ email, password: PASSWORD }, from));
-  const listed = others.slice(0, 2).map(idOf);
-  await world.commands.revokeOtherSessions(callerOf(ada), async () => [idOf(ada), ...listed]);
-  t.equal(await admitted(world, ada.accessToken), 'fine');
-  for (const { accessToken } of others) t.equal(await admitted(world, accessToken), 'SESSION_ENDED');
-  for (const id of listed) {
-    const [started, ended] = await world.deps.eventLog.load(sessionStream(id));
-    t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined);
-    t.match(ended?.event, { type: 'SessionEnded', data: { reason: 'revoked' } });
-  }
-  t.strictSame(
-    (await world.commands.readSessions(callerOf(ada), [idOf(ada), ...others.map(idOf)])).map(({ id }) => id),
-    [ada.sessionId],
-    'one that is not recorded as ended is not shown as open',
-  );
-});
+void t.test(
+  'all others end at once, those too that nobody has listed, and from where they were used is destroyed',
+  async (t) => {
+    const world = await openWorld();
+    const ada = await signedIn(world.deps);
+    const others = [];
+    for (let n = 0; n < 3; n += 1) others.push(await world.commands.login({ email, password: PASSWORD }, from));
+    const listed = others.slice(0, 2).map(idOf);
+    await world.commands.revokeOtherSessions(callerOf(ada), async () => [idOf(ada), ...listed]);
+    t.equal(await admitted(world, ada.accessToken), 'fine');
+    for (const { accessToken } of others) t.equal(await admitted(world, accessToken), 'SESSION_ENDED');
+    for (const id of listed) {
+      const [started, ended] = await world.deps.eventLog.load(sessionStream(id));
+      t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined);
+      t.match(ended?.event, { type: 'SessionEnded', data: { reason: 'revoked' } });
+    }
+    t.strictSame(
+      (await world.commands.readSessions(callerOf(ada), [idOf(ada), ...others.map(idOf)])).map(({ id }) => id),
+      [ada.sessionId],
+      'one that is not recorded as ended is not shown as open',
+    );
+  },
+);
 
 void t.test('of two sessions that end all others at the same moment one goes on', async (t) => {
   const world = await openWorld();
   const ada = await signedIn(world.deps);
   const other = { ...(await world.commands.login({ email, password: PASSWORD }, from)), userId: ada.userId };
   const both = [ada, other];
-  const ends = await Promise.all(both.map((one) => codeOf(world.commands.revokeOtherSessions(callerOf(one), async () => both.map(idOf)))));
+  const ends = await Promise.all(
+    both.map((one) => codeOf(world.commands.revokeOtherSessions(callerOf(one), async () => both.map(idOf)))),
+  );
   t.strictSame(ends.toSorted(), ['SESSION_ENDED', 'fine']);
-  t.strictSame((await Promise.all(both.map(({ accessToken }) => admitted(world, accessToken)))).toSorted(), ['SESSION_ENDED', 'fine']);
+  t.strictSame((await Promise.all(both.map(({ accessToken }) => admitted(world, accessToken)))).toSorted(), [
+    'SESSION_ENDED',
+    'fine',
+  ]);
 });
 
 void t.test('another process refuses an ended session within the bound of its memory', async (t) => {
@@ -119,7 +131,9 @@ void t.test('where requests are served the session of a sign-in elsewhere is rea
     const checked: string[] = [];
     for (const { accessTokens } of new Set([world.deps.people, elsewhere.people])) {
       const { read } = accessTokens;
-      Object.assign(accessTokens, { read: (...asked: Parameters<typeof read>) => (checked.push(asked[0]), read(...asked)) });
+      Object.assign(accessTokens, {
+        read: (...asked: Parameters<typeof read>) => (checked.push(asked[0]), read(...asked)),
+      });
     }
     const login = await world.commands.login({ email, password: PASSWORD }, from);
     t.equal(await admitted(world, login.accessToken), 'fine');
@@ -129,7 +143,8 @@ void t.test('where requests are served the session of a sign-in elsewhere is rea
     await elsewhere.statesCaughtUp(await world.store.head(), stop.signal);
     if (serving === undefined) byLogin.push(...reads());
     else await eventually('both are read once more', () => reads().every((count, index) => count > byLogin[index]!));
-    if (serving !== undefined) await eventually('the token is foreseen', () => elsewhere.knownTokens.get(login.accessToken) !== undefined);
+    if (serving !== undefined)
+      await eventually('the token is foreseen', () => elsewhere.knownTokens.get(login.accessToken) !== undefined);
     asked.length = 0;
     t.ok(await authenticate(elsewhere, login.accessToken, { asked: undefined, isNeeded: false }));
     t.strictSame(reads(), serving === undefined ? [1, 1] : [0, 0]);
@@ -146,41 +161,54 @@ void t.test('where requests are served the session of a sign-in elsewhere is rea
   }
 });
 
-void t.test('a session that nobody refreshes ends after a month, and what was refreshed meanwhile goes on', async (t) => {
-  const world = await openWorld();
-  const [unused, used] = [await signedIn(world.deps), await world.commands.login({ email, password: PASSWORD }, from)];
-  await world.clock.advance(world.deps.limits.sessionUnusedMs - 1_000);
-  await world.commands.refresh(used.refreshToken, 'r');
-  await world.clock.advance(120_000);
-  const { clock } = world;
-  const workerClock = fakeClock(clock.now());
-  const logged: unknown[] = [];
-  const log = (...given: readonly unknown[]): void => void logged.push(given);
-  const logger = { debug: log, info: log, warn: log, error: log };
-  let mayDestroy = false;
-  const worker = endSessionsWorker({
-    eventLog: world.deps.eventLog,
-    leases: leaseKeeper(workerClock).open(),
-    clock: workerClock,
-    logger,
-    worker: 'w1',
-    mayDestroy: () => mayDestroy,
-    unused: async () => [idOf(used), idOf(unused)],
-  } as unknown as Parameters<typeof endSessionsWorker>[0]);
-  const stop = new AbortController();
-  const done = worker.run(stop.signal);
-  await workerClock.whenWaiting(2);
-  t.equal((await world.events(sessionStream(idOf(unused)))).length, 1, 'nothing is ended by a clock that is not believed');
-  mayDestroy = true;
-  await workerClock.advance(60_000);
-  await until(async () => (await world.events(sessionStream(idOf(unused)))).length === 2, 'it is ended');
-  t.match((await world.events(sessionStream(idOf(unused)))).at(-1), { type: 'SessionEnded', data: { reason: 'expired' } });
-  const [started] = await world.deps.eventLog.load(sessionStream(idOf(unused)));
-  t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined);
-  t.equal((await world.events(sessionStream(idOf(used)))).at(-1)?.type, 'SessionRefreshed');
-  const [kept] = await world.deps.eventLog.load(sessionStream(idOf(used)));
-  t.match(kept?.event, { sealed: { ipAddress: '192.0.2.7' } }, 'what goes on keeps its key');
-  stop.abort();
-  await done;
-  t.strictSame(logged, []);
-});
+void t.test(
+  'a session that nobody refreshes ends after a month, and what was refreshed meanwhile goes on',
+  async (t) => {
+    const world = await openWorld();
+    const [unused, used] = [
+      await signedIn(world.deps),
+      await world.commands.login({ email, password: PASSWORD }, from),
+    ];
+    await world.clock.advance(world.deps.limits.sessionUnusedMs - 1_000);
+    await world.commands.refresh(used.refreshToken, 'r');
+    await world.clock.advance(120_000);
+    const { clock } = world;
+    const workerClock = fakeClock(clock.now());
+    const logged: unknown[] = [];
+    const log = (...given: readonly unknown[]): void => void logged.push(given);
+    const logger = { debug: log, info: log, warn: log, error: log };
+    let mayDestroy = false;
+    const worker = endSessionsWorker({
+      eventLog: world.deps.eventLog,
+      leases: leaseKeeper(workerClock).open(),
+      clock: workerClock,
+      logger,
+      worker: 'w1',
+      mayDestroy: () => mayDestroy,
+      unused: async () => [idOf(used), idOf(unused)],
+    } as unknown as Parameters<typeof endSessionsWorker>[0]);
+    const stop = new AbortController();
+    const done = worker.run(stop.signal);
+    await workerClock.whenWaiting(2);
+    t.equal(
+      (await world.events(sessionStream(idOf(unused)))).length,
+      1,
+      'nothing is ended by a clock that is not believed',
+    );
+    mayDestroy = true;
+    await workerClock.advance(60_000);
+    await until(async () => (await world.events(sessionStream(idOf(unused)))).length === 2, 'it is ended');
+    t.match((await world.events(sessionStream(idOf(unused)))).at(-1), {
+      type: 'SessionEnded',
+      data: { reason: 'expired' },
+    });
+    const [started] = await world.deps.eventLog.load(sessionStream(idOf(unused)));
+    t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined);
+    t.equal((await world.events(sessionStream(idOf(used)))).at(-1)?.type, 'SessionRefreshed');
+    const [kept] = await world.deps.eventLog.load(sessionStream(idOf(used)));
+    t.match(kept?.event, { sealed: { ipAddress: '192.0.2.7' } }, 'what goes on keeps its key');
+    stop.abort();
+    await done;
+    t.strictSame(logged, []);
+  },
+);

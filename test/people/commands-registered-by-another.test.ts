@@ -1,6 +1,6 @@
 /**
- * A stranger registers an address of another person and waits: the person who proves the address chooses the password, and all sessions and
- * links from before are void.
+ * A stranger registers an address of another person and waits: the person who proves the address chooses the password,
+ * and all sessions and links from before are void.
  */
 import t from 'tap';
 import { codeOf, openAccountWorld, type AccountWorld } from '../support/account-world.js';
@@ -20,7 +20,8 @@ const open = async (): Promise<AccountWorld> => {
   await signedIn(world.deps, { email: 'owner@example.com', role: 'owner', teamId: OTHER_TEAM });
   return world;
 };
-const register = (world: AccountWorld, password: string, name: string) => codeOf(world.commands.register({ email, password, name }, 'r'));
+const register = (world: AccountWorld, password: string, name: string) =>
+  codeOf(world.commands.register({ email, password, name }, 'r'));
 const signIn = (world: AccountWorld, password: string) => codeOf(world.commands.login({ email, password }, from));
 
 void t.test(
@@ -30,7 +31,11 @@ void t.test(
     await register(world, THEIRS, 'Eve');
     const token = await world.tokenTo('verify');
     for (const none of ['', 'short', 'password2026'])
-      t.equal(await codeOf(world.commands.verifyAddress(token, none, 'r')), 'VALIDATION_ERROR', 'without a password the link does nothing');
+      t.equal(
+        await codeOf(world.commands.verifyAddress(token, none, 'r')),
+        'VALIDATION_ERROR',
+        'without a password the link does nothing',
+      );
     t.equal(await signIn(world, THEIRS), 'ADDRESS_NOT_VERIFIED');
     t.equal(await codeOf(world.commands.verifyAddress(token, PASSWORD, 'r')), 'fine');
     t.equal(await signIn(world, THEIRS), 'INVALID_CREDENTIALS');
@@ -40,14 +45,17 @@ void t.test(
   },
 );
 
-void t.test('who gives the password of the registration has it still, and nothing is told of another one', async (t) => {
-  const world = await open();
-  await register(world, PASSWORD, 'Ada');
-  const token = await world.tokenTo('verify');
-  t.equal(await codeOf(world.commands.verifyAddress(token, PASSWORD, 'r')), 'fine');
-  t.equal(await signIn(world, PASSWORD), 'fine');
-  t.notOk(world.store.events.some(({ type }) => type.startsWith('UserPasswordChanged')));
-});
+void t.test(
+  'who gives the password of the registration has it still, and nothing is told of another one',
+  async (t) => {
+    const world = await open();
+    await register(world, PASSWORD, 'Ada');
+    const token = await world.tokenTo('verify');
+    t.equal(await codeOf(world.commands.verifyAddress(token, PASSWORD, 'r')), 'fine');
+    t.equal(await signIn(world, PASSWORD), 'fine');
+    t.notOk(world.store.events.some(({ type }) => type.startsWith('UserPasswordChanged')));
+  },
+);
 
 void t.test('a registration between the look at the link and its use ends the link', async (t) => {
   const world = await open();
@@ -63,7 +71,9 @@ void t.test('a registration between the look at the link and its use ends the li
     },
   };
   t.equal(
-    await codeOf(verifyAddress({ ...world.deps, people: { ...world.deps.people, passwords: slow } }, token, PASSWORD, 'r')),
+    await codeOf(
+      verifyAddress({ ...world.deps, people: { ...world.deps.people, passwords: slow } }, token, PASSWORD, 'r'),
+    ),
     'LINK_INVALID',
   );
   t.equal(await codeOf(world.commands.verifyAddress(await world.tokenTo('verify'), PASSWORD, 'r')), 'fine');
@@ -96,7 +106,8 @@ void t.test(
     await register(world, THEIRS, 'Eve');
     const links = (await world.mails()).filter(({ page }) => page === 'verify');
     t.equal(links.length, 3);
-    for (const { token } of links.slice(0, -1)) t.equal(await codeOf(world.commands.verifyAddress(token, PASSWORD, 'r')), 'LINK_INVALID');
+    for (const { token } of links.slice(0, -1))
+      t.equal(await codeOf(world.commands.verifyAddress(token, PASSWORD, 'r')), 'LINK_INVALID');
     t.equal(await signIn(world, THEIRS), 'ADDRESS_NOT_VERIFIED');
     await world.commands.verifyAddress(links.at(-1)!.token, PASSWORD, 'r');
     t.equal(await signIn(world, THEIRS), 'INVALID_CREDENTIALS');
@@ -116,7 +127,11 @@ void t.test('who asks for another link, or for another password, chooses it, who
     else await world.commands.resetPassword(await world.tokenTo('reset'), chosen, 'r');
     for (const password of [THEIRS, PASSWORD]) t.equal(await signIn(world, password), 'INVALID_CREDENTIALS');
     t.equal(await signIn(world, chosen), 'fine');
-    t.equal(await codeOf(world.commands.verifyAddress(before, PASSWORD, 'r')), 'LINK_INVALID', 'a link of before opens nothing');
+    t.equal(
+      await codeOf(world.commands.verifyAddress(before, PASSWORD, 'r')),
+      'LINK_INVALID',
+      'a link of before opens nothing',
+    );
   }
 });
 
@@ -133,7 +148,10 @@ void t.test('who is invited is not kept out by them, and gives the password', as
   };
   await world.commands.inviteMember(caller, { email, role: 'member' });
   const token = await world.tokenTo('invitation');
-  t.match(await world.commands.register({ email, password: PASSWORD, name: 'Ada', token }, 'r'), { teamId: TEAM, emailVerified: true });
+  t.match(await world.commands.register({ email, password: PASSWORD, name: 'Ada', token }, 'r'), {
+    teamId: TEAM,
+    emailVerified: true,
+  });
   t.equal(await signIn(world, THEIRS), 'INVALID_CREDENTIALS');
   t.match(await world.commands.login({ email, password: PASSWORD }, from), { user: { name: 'Ada' } });
 });

@@ -25,25 +25,40 @@ const signIn = (world: World, code?: string) =>
 const requireFactor = async (world: World): Promise<void> => {
   const decide = () => [{ type: 'TeamSecurityChanged' as const, data: { at: T0, requiresSecondFactor: true } }];
   const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
-  await handle(world.deps.eventLog, teamStream(TEAM), { decide, evolve: evolveTeam, initialState: undefined }, null, cause);
+  await handle(
+    world.deps.eventLog,
+    teamStream(TEAM),
+    { decide, evolve: evolveTeam, initialState: undefined },
+    null,
+    cause,
+  );
 };
 
-const inTeam = (world: World, token: string) => codeOf(world.commands.authenticate(token, { asked: TEAM, isNeeded: true }));
+const inTeam = (world: World, token: string) =>
+  codeOf(world.commands.authenticate(token, { asked: TEAM, isNeeded: true }));
 
 void t.test('a second factor is prepared with the password and confirmed by a code', async (t) => {
   const world = await openWorld();
   const ada = await signedIn(world.deps);
   const me = callerOf(ada);
-  t.equal(await codeOf(world.commands.prepareSecondFactor(me, { password: 'a wrong one for sure' })), 'INVALID_CREDENTIALS');
+  t.equal(
+    await codeOf(world.commands.prepareSecondFactor(me, { password: 'a wrong one for sure' })),
+    'INVALID_CREDENTIALS',
+  );
   t.equal(await codeOf(world.commands.confirmSecondFactor(me, { code: '000000' })), 'SECOND_FACTOR_NOT_SET');
   const { secret, url, qrCode } = await world.commands.prepareSecondFactor(me, { password: PASSWORD });
   t.match(url, /^otpauth:\/\/totp\/sealpost:ada%40example\.com\?/);
   t.ok(url.includes(secret));
   t.equal(Buffer.from(qrCode.slice('data:image/png;base64,'.length), 'base64').subarray(1, 4).toString(), 'PNG');
   t.equal(await codeOf(signIn(world)), 'fine', 'nothing is asked for yet');
-  t.equal(await codeOf(world.commands.confirmSecondFactor(me, { code: codeAt(secret, world.clock.now() + 10 * STEP_MS) })), 'INVALID_CODE');
+  t.equal(
+    await codeOf(world.commands.confirmSecondFactor(me, { code: codeAt(secret, world.clock.now() + 10 * STEP_MS) })),
+    'INVALID_CODE',
+  );
   const now = codeAt(secret, world.clock.now());
-  const { recoveryCodes } = await world.commands.confirmSecondFactor(me, { code: `${now.slice(0, 3)} ${now.slice(3)}` });
+  const { recoveryCodes } = await world.commands.confirmSecondFactor(me, {
+    code: `${now.slice(0, 3)} ${now.slice(3)}`,
+  });
   t.equal(new Set(recoveryCodes).size, 10);
   for (const code of recoveryCodes) t.match(code, /^[0-9a-z]{4}(?:-[0-9a-z]{4}){3}$/);
   const stored = JSON.stringify(await world.events(userStream(ada.userId)));
@@ -79,14 +94,26 @@ void t.test('a code is good once: again, before its time, by many at once and in
   const code = codeAt(secret, world.clock.now());
   const processes = [world.deps, world.elsewhere()];
   const raced = (given: string) =>
-    Promise.all(Array.from({ length: 20 }, (_, at) => codeOf(login(processes[at % 2]!, { email, password: PASSWORD, code: given }, from))));
+    Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        codeOf(login(processes[at % 2]!, { email, password: PASSWORD, code: given }, from)),
+      ),
+    );
   const codes = await raced(code);
   t.equal(codes.filter((each) => each === 'fine').length, 1);
   // A request that loses a conflict too often is told to try again.
   t.ok(codes.every((each) => ['fine', 'INVALID_CODE', 'CONFLICT'].includes(each)));
   t.equal(await codeOf(signIn(world, code)), 'INVALID_CODE');
-  t.equal(await codeOf(signIn(world, codeAt(secret, world.clock.now() - STEP_MS))), 'INVALID_CODE', 'one of before that which was used');
-  t.equal(await codeOf(signIn(world, codeAt(secret, world.clock.now() + STEP_MS))), 'fine', 'a clock that is half a minute ahead');
+  t.equal(
+    await codeOf(signIn(world, codeAt(secret, world.clock.now() - STEP_MS))),
+    'INVALID_CODE',
+    'one of before that which was used',
+  );
+  t.equal(
+    await codeOf(signIn(world, codeAt(secret, world.clock.now() + STEP_MS))),
+    'fine',
+    'a clock that is half a minute ahead',
+  );
   const recovered = await raced(recoveryCodes[3]!.toUpperCase().replaceAll('-', ' '));
   t.equal(recovered.filter((each) => each === 'fine').length, 1);
   t.equal(await codeOf(signIn(world, recoveryCodes[3])), 'INVALID_CODE');
@@ -98,12 +125,22 @@ void t.test('recovery codes are taken anew, and the second factor is given up, w
   const world = await openWorld();
   const ada = await signedIn(world.deps);
   const me = callerOf(ada);
-  t.equal(await codeOf(world.commands.removeSecondFactor(me, { password: PASSWORD, code: '000000' })), 'SECOND_FACTOR_NOT_SET');
+  t.equal(
+    await codeOf(world.commands.removeSecondFactor(me, { password: PASSWORD, code: '000000' })),
+    'SECOND_FACTOR_NOT_SET',
+  );
   const { secret, recoveryCodes } = await withSecondFactor(world.deps, ada);
-  t.equal(await codeOf(world.commands.renewRecoveryCodes(me, { password: 'another one', code: recoveryCodes[0]! })), 'INVALID_CREDENTIALS');
+  t.equal(
+    await codeOf(world.commands.renewRecoveryCodes(me, { password: 'another one', code: recoveryCodes[0]! })),
+    'INVALID_CREDENTIALS',
+  );
   const renewed = await world.commands.renewRecoveryCodes(me, { password: PASSWORD, code: recoveryCodes[0]! });
   for (const old of recoveryCodes) t.equal(await codeOf(signIn(world, old)), 'INVALID_CODE');
-  t.equal(await codeOf(signIn(world, renewed.recoveryCodes[0])), 'fine', 'the first of the new ones is not taken for the first of the old');
+  t.equal(
+    await codeOf(signIn(world, renewed.recoveryCodes[0])),
+    'fine',
+    'the first of the new ones is not taken for the first of the old',
+  );
   await world.clock.advance(2 * STEP_MS);
   const code = codeAt(secret, world.clock.now());
   t.equal(await codeOf(world.commands.removeSecondFactor(me, { password: PASSWORD, code: '000000' })), 'INVALID_CODE');
@@ -142,7 +179,11 @@ void t.test('a team that asks for a second factor lets in who gave one, in this 
   const other = await signIn(world);
   await requireFactor(world);
   t.equal(await inTeam(world, ada.accessToken), 'SECOND_FACTOR_REQUIRED');
-  t.equal(await codeOf(world.commands.authenticate(ada.accessToken, { asked: undefined, isNeeded: false })), 'fine', 'setting one up');
+  t.equal(
+    await codeOf(world.commands.authenticate(ada.accessToken, { asked: undefined, isNeeded: false })),
+    'fine',
+    'setting one up',
+  );
   const { secret, recoveryCodes } = await withSecondFactor(world.deps, ada);
   t.equal(await inTeam(world, ada.accessToken), 'fine', 'the session that set it up');
   t.equal(await inTeam(world, other.accessToken), 'SECOND_FACTOR_REQUIRED', 'a session of before gave none');

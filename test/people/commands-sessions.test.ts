@@ -98,15 +98,24 @@ void t.test('a refresh token that is used again ends the family', async (t) => {
   t.equal(await codeOf(world.commands.refresh(ada.refreshToken, 'r')), 'SESSION_ENDED');
   t.equal(await codeOf(world.commands.refresh(next.refreshToken, 'r')), 'SESSION_ENDED');
   t.equal(await admitted(world, next.accessToken), 'SESSION_ENDED');
-  t.same((await world.events(sessionOf(ada.sessionId))).at(-1)?.data, { at: '2030-01-01T12:00:00.000Z', reason: 'reuse' });
+  t.same((await world.events(sessionOf(ada.sessionId))).at(-1)?.data, {
+    at: '2030-01-01T12:00:00.000Z',
+    reason: 'reuse',
+  });
   const [started] = await world.deps.eventLog.load(sessionOf(ada.sessionId));
-  t.equal(started?.event.type === 'SessionStarted' && started.event.sealed, undefined, 'nothing personal of it is left');
+  t.equal(
+    started?.event.type === 'SessionStarted' && started.event.sealed,
+    undefined,
+    'nothing personal of it is left',
+  );
 });
 
 void t.test('200 refreshes with one token: one gets tokens, and the session ends by the others', async (t) => {
   const world = await openWorld();
   const ada = await signedIn(world.deps);
-  const codes = await Promise.all(Array.from({ length: 200 }, () => codeOf(world.commands.refresh(ada.refreshToken, 'r'))));
+  const codes = await Promise.all(
+    Array.from({ length: 200 }, () => codeOf(world.commands.refresh(ada.refreshToken, 'r'))),
+  );
   t.equal(codes.filter((code) => code === 'fine').length, 1);
   t.equal(codes.filter((code) => code === 'SESSION_ENDED').length, 199);
   t.equal(await admitted(world, ada.accessToken), 'SESSION_ENDED');
@@ -117,9 +126,20 @@ void t.test('refresh tokens that were never given end nothing', async (t) => {
   const ada = await signedIn(world.deps);
   const body = ada.refreshToken.slice('sealpost_rt_'.length);
   const guessed = `sealpost_rt_${body.slice(0, 22)}${'A'.repeat(43)}${body.slice(65)}`;
-  for (const token of ['', 'sealpost_rt_', guessed, `${ada.refreshToken}A`, ada.accessToken, ada.refreshToken.replace('rt', 'sk')])
+  for (const token of [
+    '',
+    'sealpost_rt_',
+    guessed,
+    `${ada.refreshToken}A`,
+    ada.accessToken,
+    ada.refreshToken.replace('rt', 'sk'),
+  ])
     t.equal(await codeOf(world.commands.refresh(token, 'r')), 'INVALID_TOKEN', token);
-  const unknown = makeRefreshToken(world.keys, assertDefined(parseSessionId(`ses_${'A'.repeat(22)}`), 'id'), Buffer.alloc(32));
+  const unknown = makeRefreshToken(
+    world.keys,
+    assertDefined(parseSessionId(`ses_${'A'.repeat(22)}`), 'id'),
+    Buffer.alloc(32),
+  );
   t.equal(await codeOf(world.commands.refresh(unknown.token, 'r')), 'INVALID_TOKEN');
   t.equal(await admitted(world, ada.accessToken), 'fine');
 });
@@ -201,7 +221,9 @@ void t.test('tokens of other makers', async (t) => {
     'a session that is none': await signed({ sid: 'ses_x' }),
     'a session that never began': await signed({ sid: `ses_${'A'.repeat(22)}` }),
     'the session of another': await signed({ sub: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' }),
-    'a changed payload': [parts[0], encoded({ ...good, sub: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' }), parts[2]].join('.'),
+    'a changed payload': [parts[0], encoded({ ...good, sub: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' }), parts[2]].join(
+      '.',
+    ),
     'a part of it': parts.slice(0, 2).join('.'),
     'a fourth part': `${ada.accessToken}.${parts[2]}`,
     'its signature written otherwise': `${ada.accessToken.slice(0, -1)}${otherLetter(ada.accessToken.at(-1)!)}`,
@@ -215,7 +237,10 @@ void t.test('tokens of other makers', async (t) => {
     'fine',
     'a clock that is a minute ahead',
   );
-  t.equal(await admitted(world, await signed({ iat: nowS - 1_000, nbf: nowS - 1_000, exp: nowS - 61 })), 'TOKEN_EXPIRED');
+  t.equal(
+    await admitted(world, await signed({ iat: nowS - 1_000, nbf: nowS - 1_000, exp: nowS - 61 })),
+    'TOKEN_EXPIRED',
+  );
 });
 
 void t.test('the key changes every 30 days, and the one before serves as long as its tokens', async (t) => {
@@ -249,7 +274,9 @@ void t.test('processes that need the first key at once sign by one', async (t) =
   const ada = await signedIn(world.deps);
   await world.clock.advance(TOKEN_KEY_PERIOD_MS);
   const { login } = await import('../../src/commands/people/sessions.js');
-  const tokens = await Promise.all(others.map((deps) => login(deps, { email: 'ada@example.com', password: PASSWORD }, from)));
+  const tokens = await Promise.all(
+    others.map((deps) => login(deps, { email: 'ada@example.com', password: PASSWORD }, from)),
+  );
   t.equal(new Set(tokens.map(({ accessToken }) => decodeProtectedHeader(accessToken).kid)).size, 1);
   for (const { accessToken } of tokens) t.equal(await admitted(world, accessToken), 'fine');
   t.notOk((await world.events(userStream(ada.userId))).some(({ type }) => type === 'UserPasswordChanged'));
@@ -279,7 +306,11 @@ void t.test('a login counts as use of the account, and that of an owner lets its
   t.equal(await codeOf(world.commands.authenticate(key)), 'API_KEY_DISABLED');
   await login('admin@example.com', [TEAM]);
   await login('owner@example.com', [OTHER_TEAM]);
-  t.equal(await codeOf(world.commands.authenticate(key)), 'API_KEY_DISABLED', 'neither an admin nor the owner of another team');
+  t.equal(
+    await codeOf(world.commands.authenticate(key)),
+    'API_KEY_DISABLED',
+    'neither an admin nor the owner of another team',
+  );
   await login('owner@example.com', [OTHER_TEAM, TEAM]);
   t.equal(await codeOf(world.commands.authenticate(key)), 'fine');
 });

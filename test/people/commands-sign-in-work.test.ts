@@ -1,4 +1,7 @@
-/** How long a sign-in takes tells nothing of whether the address has an account: what is done is counted, for time says little in a test. */
+/**
+ * How long a sign-in takes tells nothing of whether the address has an account: what is done is counted, for time says
+ * little in a test.
+ */
 import t from 'tap';
 import { eraseUser } from '../../src/commands/people/erasure.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
@@ -40,7 +43,11 @@ const counting = (deps: CommandNeeds): Readonly<{ work: Work; counted: CommandNe
 void t.test('an address that nobody has costs a sign-in the work of a wrong password', async (t) => {
   const world = await openWorld();
   await signedIn(world.deps, { email: 'ada@example.com' });
-  await makeUser(world.deps, { email: 'bea@example.com', password: PASSWORD, name: 'Bea' }, { isVerified: false, from: 'r' });
+  await makeUser(
+    world.deps,
+    { email: 'bea@example.com', password: PASSWORD, name: 'Bea' },
+    { isVerified: false, from: 'r' },
+  );
   const { userId } = await signedIn(world.deps, { email: 'cid@example.com' });
   const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
   await eraseUser(world.deps, userId, async () => ({ teams: [], sessions: [], grants: [], mails: [] }), cause);

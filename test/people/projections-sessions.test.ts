@@ -1,6 +1,13 @@
 /** The sessions of each person, and where a person is known: however the events are cut, torn or made again. */
 import t from 'tap';
-import { assertDefined, parseSessionId, parseUserId, sessionStream, type SessionId, type UserId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  parseSessionId,
+  parseUserId,
+  sessionStream,
+  type SessionId,
+  type UserId,
+} from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import type { SessionEvent } from '../../src/domain/people/events.js';
@@ -11,16 +18,21 @@ import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { memoryKeys } from '../support/memory-ports.js';
 
-const user = (n: number): UserId => assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
+const user = (n: number): UserId =>
+  assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
 const [ann, bea] = [user(1), user(2)];
-const session = (n: number): SessionId => assertDefined(parseSessionId(`ses_${String(n).padStart(22, 'A')}`), 'session');
+const session = (n: number): SessionId =>
+  assertDefined(parseSessionId(`ses_${String(n).padStart(22, 'A')}`), 'session');
 
 const started = (userId: UserId, expires: number): SessionEvent => ({
   type: 'SessionStarted',
   data: { at: T0, userId, epoch: 0, hash: 'h', expiresAt: at(expires), secondFactor: false },
   sealed: { ipAddress: '192.0.2.99', userAgent: 'A browser of Ann' },
 });
-const refreshed = (expires: number): SessionEvent => ({ type: 'SessionRefreshed', data: { at: T0, hash: 'i', expiresAt: at(expires) } });
+const refreshed = (expires: number): SessionEvent => ({
+  type: 'SessionRefreshed',
+  data: { at: T0, hash: 'i', expiresAt: at(expires) },
+});
 
 /** Ann has three sessions, of which one is refreshed and one ends; Bea has one. */
 const story = async () => {
@@ -28,19 +40,31 @@ const story = async () => {
   await test.append(sessionStream(session(1)), [started(ann, 10), refreshed(40)]);
   await test.append(sessionStream(session(2)), [started(ann, 20)]);
   await test.append(sessionStream(session(3)), [started(bea, 30)]);
-  await test.append(sessionStream(session(4)), [started(ann, 5), { type: 'SessionSecondFactorGiven', data: { at: at(1) } }]);
+  await test.append(sessionStream(session(4)), [
+    started(ann, 5),
+    { type: 'SessionSecondFactorGiven', data: { at: at(1) } },
+  ]);
   await test.append(sessionStream(session(2)), [{ type: 'SessionEnded', data: { at: at(2), reason: 'logout' } }]);
   return test;
 };
 
 const queriesOf = (readModels: ReadModels) =>
-  makeQueries({ keys: memoryKeys(), readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: fakeClock(Date.parse(T0)),
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
 
 void t.test('a person finds those that are open, and nobody finds none', async (t) => {
   const readModels = openDocuments(t);
   await projectIn(readModels, sessionsProjection, await (await story()).recorded());
   const queries = queriesOf(readModels);
-  t.match(await queries.listSessions(ann, { page: 1, limit: 1 }), { data: [session(4)], meta: { total: 2, totalPages: 2 } });
+  t.match(await queries.listSessions(ann, { page: 1, limit: 1 }), {
+    data: [session(4)],
+    meta: { total: 2, totalPages: 2 },
+  });
   const { nextCursor: cursor } = (await queries.listSessions(ann, { page: 1, limit: 1 })).meta;
   t.strictSame((await queries.listSessions(ann, { page: 1, limit: 1, cursor: cursor! })).data, [session(1)]);
   t.strictSame((await queries.listSessions(user(9), { page: 1, limit: 10 })).data, []);

@@ -54,10 +54,15 @@ const completed = (world: ProcessorWorld, pending: ErasureReceipt): Promise<void
 
 const typesOf = (events: ErasureReceipt['events']) => events.map(({ type }) => type);
 
-const exported = async (world: ProcessorWorld, email = gone, who = caller): Promise<readonly Record<string, unknown>[]> => {
+const exported = async (
+  world: ProcessorWorld,
+  email = gone,
+  who = caller,
+): Promise<readonly Record<string, unknown>[]> => {
   await world.settled();
   let text = '';
-  for await (const piece of await world.commands.exportAddress(who, { email }, addressIndex(world.readModels))) text += piece;
+  for await (const piece of await world.commands.exportAddress(who, { email }, addressIndex(world.readModels)))
+    text += piece;
   return text
     .trim()
     .split('\n')
@@ -74,43 +79,50 @@ const toldBy = async (world: ProcessorWorld, email: string): Promise<readonly st
   return told;
 };
 
-void t.test('what was sent and what still waits is destroyed, nothing leaves, and the receipt names all of it', async (t) => {
-  const world = await openProcessorWorld(t);
-  all(world);
-  const sent = await world.send(to(gone));
-  await world.reaches(sent, 'sent');
-  const later = await world.send({ ...to('GONE@example.org'), scheduledAt: at(3_600) });
-  const both = await world.send(to(ann, gone));
-  await world.reaches(both, 'sent');
-  const other = await world.send(to(ann));
-  await world.reaches(other, 'sent');
-  const { id: templateId } = await world.commands.createTemplate(stranger, { ...welcome, slug: 'theirs' });
-  const foreign = (await world.commands.sendEmail(stranger, { ...simple(to(gone)), templateId })).body.id;
-  const done = await erase(world);
-  t.match(done, { status: 'completed', emails: 3, suppressed: false, bulkSends: [], waiting: null });
-  t.same(new Set(done.emailIds), new Set([sent, later, both]));
-  const goesOn = await world.commands.getEmail(caller, both);
-  t.match(goesOn, { archived: false, subject: String, recipients: [{ email: ann }, { email: null, name: null, erased: true }] });
-  t.notMatch(JSON.stringify(goesOn), /gone/i);
-  t.same(typesOf(done.events), ['ErasureRequested', 'ErasureFound', 'ErasureCompleted']);
-  t.notMatch(JSON.stringify(done), /gone/i);
-  for (const id of [sent, later]) {
-    const record = await world.commands.getEmail(caller, id);
-    t.match(record, { archived: true, subject: null });
-    t.notMatch(JSON.stringify(record), /gone|ann@/i);
-  }
-  t.match(await world.commands.getEmail(caller, later), { status: 'cancelled' });
-  t.match(await world.commands.getEmail(caller, other), { archived: false, recipients: [{ email: ann }] });
-  t.same(await toldBy(world, gone), [`email-${foreign}`], 'nothing but the email of another team tells it');
-  await world.settled();
-  t.same(await world.readModels.find(ERASURE_TIMERS, { where: {}, limit: 10 }), []);
-  const before = world.mailer.sent.length;
-  await world.clock.advance(3_700_000);
-  await world.settled();
-  t.equal(world.mailer.sent.length, before, 'the scheduled one does not leave');
-  t.match(await exported(world), [{ type: 'address', email: gone }]);
-  t.equal((await exported(world)).length, 1);
-});
+void t.test(
+  'what was sent and what still waits is destroyed, nothing leaves, and the receipt names all of it',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    all(world);
+    const sent = await world.send(to(gone));
+    await world.reaches(sent, 'sent');
+    const later = await world.send({ ...to('GONE@example.org'), scheduledAt: at(3_600) });
+    const both = await world.send(to(ann, gone));
+    await world.reaches(both, 'sent');
+    const other = await world.send(to(ann));
+    await world.reaches(other, 'sent');
+    const { id: templateId } = await world.commands.createTemplate(stranger, { ...welcome, slug: 'theirs' });
+    const foreign = (await world.commands.sendEmail(stranger, { ...simple(to(gone)), templateId })).body.id;
+    const done = await erase(world);
+    t.match(done, { status: 'completed', emails: 3, suppressed: false, bulkSends: [], waiting: null });
+    t.same(new Set(done.emailIds), new Set([sent, later, both]));
+    const goesOn = await world.commands.getEmail(caller, both);
+    t.match(goesOn, {
+      archived: false,
+      subject: String,
+      recipients: [{ email: ann }, { email: null, name: null, erased: true }],
+    });
+    t.notMatch(JSON.stringify(goesOn), /gone/i);
+    t.same(typesOf(done.events), ['ErasureRequested', 'ErasureFound', 'ErasureCompleted']);
+    t.notMatch(JSON.stringify(done), /gone/i);
+    for (const id of [sent, later]) {
+      const record = await world.commands.getEmail(caller, id);
+      t.match(record, { archived: true, subject: null });
+      t.notMatch(JSON.stringify(record), /gone|ann@/i);
+    }
+    t.match(await world.commands.getEmail(caller, later), { status: 'cancelled' });
+    t.match(await world.commands.getEmail(caller, other), { archived: false, recipients: [{ email: ann }] });
+    t.same(await toldBy(world, gone), [`email-${foreign}`], 'nothing but the email of another team tells it');
+    await world.settled();
+    t.same(await world.readModels.find(ERASURE_TIMERS, { where: {}, limit: 10 }), []);
+    const before = world.mailer.sent.length;
+    await world.clock.advance(3_700_000);
+    await world.settled();
+    t.equal(world.mailer.sent.length, before, 'the scheduled one does not leave');
+    t.match(await exported(world), [{ type: 'address', email: gone }]);
+    t.equal((await exported(world)).length, 1);
+  },
+);
 
 void t.test('an unknown address is answered the same, with nothing in it', async (t) => {
   const world = await openProcessorWorld(t);
@@ -185,7 +197,12 @@ void t.test('an email in a dialogue is waited for', async (t) => {
   const id = await world.send(to(gone));
   await until(() => end !== undefined, 'the dialogue is under way');
   const pending = await erase(world);
-  t.match(pending, { status: 'pending', completedAt: null, suppressed: null, waiting: { emailIds: [id], bulkSends: [] } });
+  t.match(pending, {
+    status: 'pending',
+    completedAt: null,
+    suppressed: null,
+    waiting: { emailIds: [id], bulkSends: [] },
+  });
   t.match(await world.commands.getEmail(caller, id), { archived: false });
   end!();
   await world.reaches(id, 'sent');
@@ -248,7 +265,8 @@ const inTens = ({ processing: { addressIndex: index } }: ProcessorWorld): Addres
   ...index,
   emailsOfAddress: async function* (teamId, address) {
     for await (const { ids } of index.emailsOfAddress(teamId, address))
-      for (let from = 0; from <= ids.length; from += 10) yield { ids: ids.slice(from, from + 10), isLast: from + 10 > ids.length };
+      for (let from = 0; from <= ids.length; from += 10)
+        yield { ids: ids.slice(from, from + 10), isLast: from + 10 > ids.length };
   },
 });
 
@@ -259,9 +277,12 @@ void t.test('cut off anywhere, it is gone on with, and all that is destroyed was
   await world.settled();
   void world.commands.eraseAddress(caller, { email: gone }).catch(() => {});
   await until(() => world.store.events.some(({ stream }) => stream.startsWith('erasure-')), 'it is asked for');
-  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<typeof erasureStream>;
+  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<
+    typeof erasureStream
+  >;
   const id = assertDefined(parseErasureId(stream.slice('erasure-'.length)), 'erasure id');
-  const cause = () => causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
+  const cause = () =>
+    causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
   const foundBy = async () =>
     new Set((await world.events(stream)).flatMap((event) => (event.type === 'ErasureFound' ? event.data.emails : [])));
   const destroyedNow = async () => {
@@ -309,7 +330,12 @@ void t.test('cut off anywhere, it is gone on with, and all that is destroyed was
 void t.test("the export has all that is the address's own, and nothing of others", async (t) => {
   const world = await openProcessorWorld(t);
   all(world);
-  const own = await world.send({ ...to(gone), variables: { name: 'Secretname' }, metadata: { order: 7 }, tags: ['may'] });
+  const own = await world.send({
+    ...to(gone),
+    variables: { name: 'Secretname' },
+    metadata: { order: 7 },
+    tags: ['may'],
+  });
   await world.reaches(own, 'sent');
   const both = await world.send({ ...to(ann, gone), variables: { name: 'Hername' } });
   await world.reaches(both, 'sent');
@@ -320,12 +346,19 @@ void t.test("the export has all that is the address's own, and nothing of others
     { type: 'address', email: 'gone@example.org' },
     { type: 'suppression', email: gone, reason: 'manual' },
     { type: 'email', id: both, status: 'sent', recipients: [{ email: gone }], content: null },
-    { type: 'email', id: own, tags: ['may'], content: { variables: { name: 'Secretname' }, metadata: { order: 7 }, attachments: [] } },
+    {
+      type: 'email',
+      id: own,
+      tags: ['may'],
+      content: { variables: { name: 'Secretname' }, metadata: { order: 7 }, attachments: [] },
+    },
   ]);
   t.equal(lines.length, 4);
   t.notMatch(JSON.stringify(lines), /ann@/);
   t.same((await exported(world, gone, stranger)).length, 1);
-  await t.rejects(world.commands.exportAddress(caller, { email: 'x' }, addressIndex(world.readModels)), { code: 'ERR_EMAIL_001' });
+  await t.rejects(world.commands.exportAddress(caller, { email: 'x' }, addressIndex(world.readModels)), {
+    code: 'ERR_EMAIL_001',
+  });
 });
 
 void t.test('of an email to several the export tells where its own reader was, and no other', async (t) => {
@@ -336,8 +369,13 @@ void t.test('of an email to several the export tells where its own reader was, a
   await world.clock.advance(60_000);
   const recorder = openEngagementRecorder({ ...world.deps, logger: world.logger });
   world.run(recorder.worker);
-  const seen = { emailId: id, userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0', requestId: 'request-2' };
-  for (const [recipient, ipAddress] of ['192.0.2.7', '192.0.2.8'].entries()) recorder.note({ ...seen, recipient, ipAddress });
+  const seen = {
+    emailId: id,
+    userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0',
+    requestId: 'request-2',
+  };
+  for (const [recipient, ipAddress] of ['192.0.2.7', '192.0.2.8'].entries())
+    recorder.note({ ...seen, recipient, ipAddress });
   await until(
     async () => (await world.events(emailStream(id))).filter(({ type }) => type === 'EmailOpened').length === 2,
     'both are recorded',
@@ -356,7 +394,9 @@ void t.test('of an email to several the export tells where its own reader was, a
 
 const several = (...others: readonly string[]) => to(ann, gone, ...others);
 const recipientsOf = async (world: ProcessorWorld, id: EmailId) =>
-  (await world.commands.getEmail(caller, id)).recipients.map(({ email, status, erased }) => `${email} ${status}${erased ? ' erased' : ''}`);
+  (await world.commands.getEmail(caller, id)).recipients.map(
+    ({ email, status, erased }) => `${email} ${status}${erased ? ' erased' : ''}`,
+  );
 
 void t.test('of an email to several that waits the others get it, and nothing names whoever is erased', async (t) => {
   const world = await openProcessorWorld(t);
@@ -381,7 +421,11 @@ void t.test('of an email to several that waits the others get it, and nothing na
   t.same(await recipientsOf(world, id), ['null sent erased', 'null cancelled erased', 'bob@example.org sent']);
   t.match(await world.commands.getEmail(caller, id), { archived: false, subject: String });
   t.match(await erase(world, 'bob@example.org'), { status: 'completed', emails: 1 });
-  t.match(await world.commands.getEmail(caller, id), { archived: true, subject: null, status: 'sent' }, 'with the last it goes whole');
+  t.match(
+    await world.commands.getEmail(caller, id),
+    { archived: true, subject: null, status: 'sent' },
+    'with the last it goes whole',
+  );
   t.same(
     world.keys.ids().filter((key) => !keysBefore.includes(key)),
     [],
@@ -459,9 +503,12 @@ void t.test('with several recipients too, what is cut off anywhere is gone on wi
   await world.settled();
   void world.commands.eraseAddress(caller, { email: gone }).catch(() => {});
   await until(() => world.store.events.some(({ stream }) => stream.startsWith('erasure-')), 'it is asked for');
-  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<typeof erasureStream>;
+  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<
+    typeof erasureStream
+  >;
   const id = assertDefined(parseErasureId(stream.slice('erasure-'.length)), 'erasure id');
-  const cause = () => causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
+  const cause = () =>
+    causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
   for (let left = 3, runs = 1; ; left += 5, runs += 1) {
     let calls = 0;
     const counted = async <Done>(act: () => Promise<Done>): Promise<Done> => {
@@ -480,12 +527,15 @@ void t.test('with several recipients too, what is cut off anywhere is gone on wi
       () => true,
       () => false,
     );
-    const recorded = (await world.events(stream)).flatMap((event) => (event.type === 'ErasureFound' ? event.data.emails : []));
+    const recorded = (await world.events(stream)).flatMap((event) =>
+      event.type === 'ErasureFound' ? event.data.emails : [],
+    );
     for (const email of ids) {
       const [first, ...later] = await world.events(emailStream(email));
       const isDestroyed = first?.type === 'EmailQueued' && first.sealed?.recipients[1] === null;
       const isSaid = later.filter(({ type }) => type === 'RecipientsErased').length;
-      if (isDestroyed && (isSaid !== 1 || !recorded.includes(email))) t.fail(`${email} was destroyed and not recorded, or twice`);
+      if (isDestroyed && (isSaid !== 1 || !recorded.includes(email)))
+        t.fail(`${email} was destroyed and not recorded, or twice`);
     }
     await world.settled();
     if (!ended) continue;

@@ -43,7 +43,9 @@ for (const fate of fates)
       if (fate === 'written') await write();
       if (fate === 'later') late.push(write);
       if (fate === 'overtaken')
-        late.push(() => append(stream, version, [{ type: 'EmailReleased', data: { at: data.at, priority: 'normal' } }], cause));
+        late.push(() =>
+          append(stream, version, [{ type: 'EmailReleased', data: { at: data.at, priority: 'normal' } }], cause),
+        );
       throw new AppendUnknown(stream, new Error('lost'), { after: version.revision, eventIds });
     };
     const recorder = openEngagementRecorder({
@@ -54,8 +56,10 @@ for (const fate of fates)
     });
     const stop = new AbortController();
     const running = recorder.worker.run(stop.signal);
-    const open = () => recorder.note({ emailId, recipient: 0, userAgent: 'Mozilla/5.0', ipAddress: '192.0.2.7', requestId: 'r' });
-    const opened = async () => (await load(stream)).flatMap(({ event }) => (event.type === 'EmailOpened' ? [event.data.times ?? 1] : []));
+    const open = () =>
+      recorder.note({ emailId, recipient: 0, userAgent: 'Mozilla/5.0', ipAddress: '192.0.2.7', requestId: 'r' });
+    const opened = async () =>
+      (await load(stream)).flatMap(({ event }) => (event.type === 'EmailOpened' ? [event.data.times ?? 1] : []));
     open();
     await world.clock.whenWaiting(1);
     open();

@@ -2,10 +2,26 @@
 import t from 'tap';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
 import { noteRefusal, suppressionLines, suppressAddress } from '../../src/commands/recipients/suppressions.js';
-import { emailStream, parseEmailId, teamStream, type EmailId, type StreamName, type SuppressionId } from '../../src/domain/core/ids.js';
+import {
+  emailStream,
+  parseEmailId,
+  teamStream,
+  type EmailId,
+  type StreamName,
+  type SuppressionId,
+} from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
-import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World, nothingUsed } from '../support/command-world.js';
+import {
+  caller,
+  OTHER_TEAM,
+  simple,
+  stranger,
+  TEAM,
+  withTemplate,
+  type World,
+  nothingUsed,
+} from '../support/command-world.js';
 
 const gone = 'Gone@example.org';
 
@@ -29,7 +45,11 @@ void t.test('an address is added, found whatever its letter case, and removed', 
   const { commands } = world;
   const record = await commands.addSuppression(caller, { email: gone });
   t.match(record, { email: gone, reason: 'manual', emailId: null });
-  t.same(await commands.checkSuppression(caller, 'gone@EXAMPLE.org'), { email: 'gone@example.org', suppressed: true, suppression: record });
+  t.same(await commands.checkSuppression(caller, 'gone@EXAMPLE.org'), {
+    email: 'gone@example.org',
+    suppressed: true,
+    suppression: record,
+  });
   t.same(await commands.addSuppression(caller, { email: 'GONE@example.org' }), record, 'once more changes nothing');
   const id = record.id as SuppressionId;
   t.same(await commands.readSuppressions(caller, [id]), [record]);
@@ -80,8 +100,14 @@ void t.test('an email to suppressed addresses alone is accepted and has failed, 
   const id = await sent(world, gone);
   t.match(await world.commands.getEmail(caller, id), { status: 'failed', failureReason: 'suppressed', attempts: [] });
   await t.rejects(world.commands.retryEmail(caller, id), { code: 'EMAIL_NOT_RETRYABLE' });
-  const later = await world.commands.sendEmail(caller, simple({ to: [{ email: gone }], scheduledAt: '2030-01-05T00:00:00.000Z' }));
-  t.match(await world.commands.getEmail(caller, parseEmailId(later.body.id)!), { status: 'failed', failureReason: 'suppressed' });
+  const later = await world.commands.sendEmail(
+    caller,
+    simple({ to: [{ email: gone }], scheduledAt: '2030-01-05T00:00:00.000Z' }),
+  );
+  t.match(await world.commands.getEmail(caller, parseEmailId(later.body.id)!), {
+    status: 'failed',
+    failureReason: 'suppressed',
+  });
 });
 
 void t.test('such an email takes no credit; one with another recipient takes one', async (t) => {
@@ -103,28 +129,38 @@ void t.test('the same call under its key is answered the same when the address i
   t.same(again, { body: first.body, replayed: true });
 });
 
-void t.test('a team that has never suppressed an address asks nothing; one that has asks for each recipient', async (t) => {
-  const world = await withTemplate();
-  let asked = 0;
-  const deps = {
-    ...world.deps,
-    eventLog: { ...world.deps.eventLog, last: async (stream: StreamName) => ((asked += 1), world.deps.eventLog.last(stream)) },
-  };
-  const { makeCommands } = await import('../../src/commands/index.js');
-  const commands = makeCommands(deps);
-  await commands.sendEmail(caller, simple());
-  t.equal(asked, 0);
-  await commands.addSuppression(caller, { email: gone });
-  await commands.sendEmail(caller, simple({ to: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] }));
-  t.equal(asked, 2);
-});
+void t.test(
+  'a team that has never suppressed an address asks nothing; one that has asks for each recipient',
+  async (t) => {
+    const world = await withTemplate();
+    let asked = 0;
+    const deps = {
+      ...world.deps,
+      eventLog: {
+        ...world.deps.eventLog,
+        last: async (stream: StreamName) => ((asked += 1), world.deps.eventLog.last(stream)),
+      },
+    };
+    const { makeCommands } = await import('../../src/commands/index.js');
+    const commands = makeCommands(deps);
+    await commands.sendEmail(caller, simple());
+    t.equal(asked, 0);
+    await commands.addSuppression(caller, { email: gone });
+    await commands.sendEmail(caller, simple({ to: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] }));
+    t.equal(asked, 2);
+  },
+);
 
 void t.test('what was known before an address was removed does not suppress it again', async (t) => {
   const world = await withTemplate();
   const { deps, clock } = world;
   const bounce = { teamId: TEAM, email: gone, reason: 'hard-bounce' as const, learnedAt: isoTime(clock.now()) };
   t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: true, isFirst: true });
-  t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: false, isFirst: false }, 'told again');
+  t.match(
+    await suppressAddress(deps, { ...bounce, cause: causeAt(world) }),
+    { isNew: false, isFirst: false },
+    'told again',
+  );
   await clock.advance(1_000);
   await world.commands.removeSuppression(caller, suppressionIdOf(deps, TEAM, gone));
   t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: false }, 'told once more');
@@ -166,7 +202,9 @@ void t.test('a file is imported, and once more changes nothing', async (t) => {
   t.match(await imported(world, csv), { added: 0, existing: 3, invalid: 1 });
   t.match(await world.commands.checkSuppression(caller, 'ann@example.org'), { suppression: { reason: 'hard-bounce' } });
   t.match(await world.commands.checkSuppression(caller, 'bob@example.org'), { suppression: { reason: 'complaint' } });
-  t.match(await imported(world, '{"email":"cem@example.org"}\n{"email":"dan@example.org","reason":"unsubscribe"}\n'), { added: 2 });
+  t.match(await imported(world, '{"email":"cem@example.org"}\n{"email":"dan@example.org","reason":"unsubscribe"}\n'), {
+    added: 2,
+  });
   t.match(await world.commands.checkSuppression(caller, 'dan@example.org'), { suppression: { reason: 'unsubscribe' } });
 });
 
@@ -178,16 +216,28 @@ void t.test('the exports of other services are imported with their reasons', asy
       'EmailAddress,SuppressionReason,Origin,CreatedAt\n%,HardBounce,Recipient,2026-11-01\n%,SpamComplaint,Recipient,\n%,ManualSuppression,Customer,',
       ['hard-bounce', 'complaint', 'manual'],
     ],
-    ['Postmark, bounces', 'Type,EmailAddress,BouncedAt\nHardBounce,%,2026-11-01\nSoftBounce,%,2026-11-01', ['hard-bounce', 'import']],
+    [
+      'Postmark, bounces',
+      'Type,EmailAddress,BouncedAt\nHardBounce,%,2026-11-01\nSoftBounce,%,2026-11-01',
+      ['hard-bounce', 'import'],
+    ],
     ['Mailgun, bounces', 'address,code,error,created_at\n%,550,unknown,x', ['hard-bounce']],
     ['Mailgun, unsubscribes', 'address,tags,created_at\n%,*,x', ['unsubscribe']],
     ['Amazon SES', 'EmailAddress,Reason,LastUpdateTime\n%,BOUNCE,x\n%,COMPLAINT,x', ['hard-bounce', 'complaint']],
     ['Amazon SES, without a head', '%,BOUNCE\n%,COMPLAINT', ['hard-bounce', 'complaint']],
     ['Amazon SES, JSON', '{"EmailAddress":"%","Reason":"COMPLAINT"}', ['complaint']],
-    ['SendGrid, bounces', 'status,reason,email,created\n5.1.1,550 5.1.1 <"gone@example.com"> no such user,%,1', ['hard-bounce']],
+    [
+      'SendGrid, bounces',
+      'status,reason,email,created\n5.1.1,550 5.1.1 <"gone@example.com"> no such user,%,1',
+      ['hard-bounce'],
+    ],
     ['SendGrid, spam reports', 'email,ip,created\n%,192.0.2.1,1', ['complaint']],
     ['SendGrid, unsubscribes', 'email,created\n%,1', ['import']],
-    ['Mailchimp, unsubscribed', '"Email Address","First Name",UNSUB_TIME\n%,Cem,"2026-11-01 10:00:00"', ['unsubscribe']],
+    [
+      'Mailchimp, unsubscribed',
+      '"Email Address","First Name",UNSUB_TIME\n%,Cem,"2026-11-01 10:00:00"',
+      ['unsubscribe'],
+    ],
     ['Mailchimp, cleaned', 'Email Address,First Name,CLEAN_TIME\n%,Cem,2026-11-01', ['hard-bounce']],
     ['addresses alone', '%\n%', ['import', 'import']],
   ] as const) {
@@ -196,16 +246,26 @@ void t.test('the exports of other services are imported with their reasons', asy
     const text = file.replaceAll('%', () => addresses[at++]!);
     t.match(await imported(world, text), { rows: reasons.length, added: reasons.length, invalid: 0 }, service);
     for (const [place, reason] of reasons.entries())
-      t.match(await world.commands.checkSuppression(caller, addresses[place]!), { suppression: { reason } }, `${service} ${place}`);
+      t.match(
+        await world.commands.checkSuppression(caller, addresses[place]!),
+        { suppression: { reason } },
+        `${service} ${place}`,
+      );
   }
-  t.match(await imported(world, '{"email":1}\n'), { invalid: 1, errors: [{ line: 1, message: 'the address is empty' }] });
+  t.match(await imported(world, '{"email":1}\n'), {
+    invalid: 1,
+    errors: [{ line: 1, message: 'the address is empty' }],
+  });
   await t.rejects(imported(world, 'name,phone\nAda,1'), {
     message: /has no column of addresses, such as "email" or "Email Address"; it has "name", "phone"/,
   });
-  t.match(await imported(world, 'email\r\nx1@example.org\r\nx2@example.org\nx3@example.org\r\n\u200b x4@example.org\u200e\r'), {
-    rows: 4,
-    added: 4,
-  });
+  t.match(
+    await imported(world, 'email\r\nx1@example.org\r\nx2@example.org\nx3@example.org\r\n\u200b x4@example.org\u200e\r'),
+    {
+      rows: 4,
+      added: 4,
+    },
+  );
 });
 
 void t.test('a file of another form, or of too many rows, is refused with nothing written', async (t) => {
@@ -223,7 +283,9 @@ void t.test('a file of another form, or of too many rows, is refused with nothin
 void t.test('what is exported is imported by another team as it was', async (t) => {
   const world = await withTemplate();
   const addresses = ['+plus@example.org', '=is@example.org', '"a,b"@example.org', 'ann@example.org'];
-  const jsonl = addresses.map((email, index) => `${JSON.stringify({ email, reason: ['manual', 'complaint'][index % 2] })}\n`).join('');
+  const jsonl = addresses
+    .map((email, index) => `${JSON.stringify({ email, reason: ['manual', 'complaint'][index % 2] })}\n`)
+    .join('');
   t.match(await imported(world, jsonl), { added: 4, invalid: 0 });
   const ids = addresses.map((address) => suppressionIdOf(world.deps, TEAM, address));
   const pages = async function* () {
@@ -231,7 +293,8 @@ void t.test('what is exported is imported by another team as it was', async (t) 
     yield ids.slice(3);
   };
   let csv = '';
-  for await (const text of suppressionLines(pages(), (some) => world.commands.readSuppressions(caller, some))) csv += text;
+  for await (const text of suppressionLines(pages(), (some) => world.commands.readSuppressions(caller, some)))
+    csv += text;
   t.match(csv, /^email,list,reason,createdAt,emailId,id\r\n/);
   t.match(csv, /\r\n'=is@example.org,,complaint,/, 'no cell is a formula');
   t.match(await imported(world, csv, stranger), { rows: 4, added: 4, invalid: 0 });
@@ -248,7 +311,14 @@ void t.test(
     const { commands, deps, clock } = world;
     const [first, second, third] = ['email-a', 'email-b', 'email-c'];
     const note = async (emailId: string, learnedAt = isoTime(clock.now())) => {
-      await noteRefusal(deps, { teamId: TEAM, email: gone, reason: 'hard-bounce', cause: causeAt(world), learnedAt, emailId });
+      await noteRefusal(deps, {
+        teamId: TEAM,
+        email: gone,
+        reason: 'hard-bounce',
+        cause: causeAt(world),
+        learnedAt,
+        emailId,
+      });
       return (await commands.checkSuppression(caller, gone)).suppressed;
     };
     t.equal(await note(first), false);

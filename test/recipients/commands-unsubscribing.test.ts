@@ -1,8 +1,17 @@
-/** Recipients that unsubscribe from a list by the link of a mail: what stops, what goes on, and what is known when the mail is archived. */
+/**
+ * Recipients that unsubscribe from a list by the link of a mail: what stops, what goes on, and what is known when the
+ * mail is archived.
+ */
 import t from 'tap';
 import { suppressionIdOf, suppressedPlaces } from '../../src/commands/recipients/suppression-check.js';
 import { readUnsubscribeToken, unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
-import { assertDefined, emailStream, parseEmailId, suppressionStream, type EmailId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  emailStream,
+  parseEmailId,
+  suppressionStream,
+  type EmailId,
+} from '../../src/domain/core/ids.js';
 import { openReaderTokens } from '../../src/domain/recipients/tracking.js';
 import {
   caller,
@@ -32,8 +41,11 @@ const openNews = async () => {
     return { id: assertDefined(parseEmailId(body.id), 'email id'), status: body.status };
   };
   const tokenOf = (emailId: EmailId): string =>
-    unsubscribeUrl(world.deps, '', { teamId: TEAM, emailId, recipient: 0, address: ann, list: LIST }).slice('/u/'.length);
-  const statusOf = async (templateId: string) => (await world.commands.getEmail(caller, (await send(templateId)).id)).status;
+    unsubscribeUrl(world.deps, '', { teamId: TEAM, emailId, recipient: 0, address: ann, list: LIST }).slice(
+      '/u/'.length,
+    );
+  const statusOf = async (templateId: string) =>
+    (await world.commands.getEmail(caller, (await send(templateId)).id)).status;
   return { ...world, send, tokenOf, statusOf };
 };
 
@@ -51,7 +63,11 @@ void t.test('who unsubscribes gets no more mail of that list, and every other', 
     { type: 'AddressSuppressed', data: { reason: 'unsubscribe', list: LIST, emailId: id }, sealed: { address: ann } },
   ]);
   t.equal((await events(stream)).length, 1, 'once');
-  t.match((await deps.eventLog.load(stream))[0]!.metadata, { actor: 'recipient', teamId: TEAM, correlationId: 'request-9' });
+  t.match((await deps.eventLog.load(stream))[0]!.metadata, {
+    actor: 'recipient',
+    teamId: TEAM,
+    correlationId: 'request-9',
+  });
   t.match(await commands.readSubscription(token), { isSubscribed: false });
   t.equal(await statusOf('news'), 'failed');
   for (const other of ['offers', 'welcome']) t.equal(await statusOf(other), 'queued', other);
@@ -73,8 +89,13 @@ void t.test('the link of an archived mail unsubscribes still, and brings no addr
   await commands.unsubscribe(token, 'request-9');
   const suppressionId = suppressionIdOf(deps, TEAM, ann, LIST);
   const [told, ...more] = await events(suppressionStream(suppressionId));
-  t.same([told, more], [{ type: 'AddressSuppressed', data: { at: T0, reason: 'unsubscribe', emailId: id, list: LIST }, sealed: {} }, []]);
-  t.match(await commands.readSuppressions(caller, [suppressionId]), [{ email: null, list: LIST, reason: 'unsubscribe' }]);
+  t.same(
+    [told, more],
+    [{ type: 'AddressSuppressed', data: { at: T0, reason: 'unsubscribe', emailId: id, list: LIST }, sealed: {} }, []],
+  );
+  t.match(await commands.readSuppressions(caller, [suppressionId]), [
+    { email: null, list: LIST, reason: 'unsubscribe' },
+  ]);
   t.equal(await statusOf('news'), 'failed');
 });
 
@@ -87,19 +108,28 @@ void t.test('a suppression of the list is added, found, listed and removed by it
   t.match(await commands.checkSuppression(caller, ann, 'offers'), { suppressed: false });
   t.same(await suppressedPlaces(deps, OTHER_TEAM, [{ email: ann }], LIST), []);
   await commands.addSuppression(caller, { email: ann });
-  t.match(await commands.checkSuppression(caller, ann, LIST), { suppression: { list: null } }, 'kept from all comes first');
+  t.match(
+    await commands.checkSuppression(caller, ann, LIST),
+    { suppression: { list: null } },
+    'kept from all comes first',
+  );
   await commands.removeSuppression(caller, suppressionIdOf(deps, TEAM, ann, LIST));
   t.same(await suppressedPlaces(deps, TEAM, [{ email: ann }], LIST), [0], 'still kept from all');
 });
 
 void t.test('an import keeps addresses from the lists that it names', async (t) => {
   const { commands } = await openNews();
-  const bytes = Buffer.from(`email,list,reason\r\n${ann},${LIST},unsubscribe\r\n${ann},,\r\nx@example.org,No List,\r\n`);
-  t.match(await commands.importSuppressions(caller, { bytes, parseLine: (line) => JSON.parse(line.toString()) as unknown }), {
-    added: 2,
-    invalid: 1,
-    errors: [{ line: 4, message: /the list is no name/ }],
-  });
+  const bytes = Buffer.from(
+    `email,list,reason\r\n${ann},${LIST},unsubscribe\r\n${ann},,\r\nx@example.org,No List,\r\n`,
+  );
+  t.match(
+    await commands.importSuppressions(caller, { bytes, parseLine: (line) => JSON.parse(line.toString()) as unknown }),
+    {
+      added: 2,
+      invalid: 1,
+      errors: [{ line: 4, message: /the list is no name/ }],
+    },
+  );
   t.match(await commands.checkSuppression(caller, ann), { suppression: { list: null, reason: 'import' } });
 });
 
@@ -107,7 +137,9 @@ void t.test('a token is good as it is, for its purpose, at the service that made
   const { commands, deps, send, tokenOf } = await openNews();
   const token = tokenOf((await send('news')).id);
   t.ok(readUnsubscribeToken(deps, token));
-  const changed = [...token].map((letter, index) => token.slice(0, index) + (letter === 'A' ? 'B' : 'A') + token.slice(index + 1));
+  const changed = [...token].map(
+    (letter, index) => token.slice(0, index) + (letter === 'A' ? 'B' : 'A') + token.slice(index + 1),
+  );
   const elsewhere = await openWorld();
   const payload = openReaderTokens(deps.keys, 'unsubscribe').open(token)!;
   const bad = [
@@ -123,42 +155,49 @@ void t.test('a token is good as it is, for its purpose, at the service that made
   ];
   for (const one of bad) t.equal(readUnsubscribeToken(deps, one), undefined, one);
   t.equal(
-    readUnsubscribeToken({ keys: { fingerprint: (purpose, text) => elsewhere.keys.fingerprint(`${purpose}!`, text) } }, token),
+    readUnsubscribeToken(
+      { keys: { fingerprint: (purpose, text) => elsewhere.keys.fingerprint(`${purpose}!`, text) } },
+      token,
+    ),
     undefined,
   );
   for (const command of [commands.readSubscription, commands.unsubscribe, commands.subscribeAgain])
     t.equal(await command(bad[0]!, 'request-1'), undefined);
 });
 
-void t.test('a template that names a list needs an address for its links; one that shows the link needs a list', async (t) => {
-  const { deps, commands, send } = await openNews();
-  const { linkBase: _unset, ...without } = deps;
-  const unset = commandsOfTest(without);
-  await refusedWith(t, unset.createTemplate(caller, { ...news, slug: 'other' }), 'PUBLIC_URL_REQUIRED');
-  await refusedWith(t, unset.sendEmail(caller, simple({ templateId: 'news' })), 'PUBLIC_URL_REQUIRED');
-  await refusedWith(
-    t,
-    unset.sendBulk(caller, { templateId: 'news', recipients: [{ email: ann, variables: { name: 'Ann' } }] }),
-    'PUBLIC_URL_REQUIRED',
-  );
-  await unset.sendEmail(caller, simple());
-  const headers = { 'list-UNSUBSCRIBE': '<https://elsewhere.example/u>' };
-  await refusedWith(t, commands.sendEmail(caller, simple({ templateId: 'news', headers })), 'VALIDATION_ERROR');
-  await commands.sendEmail(caller, simple({ headers }));
-  t.equal((await send('news')).status, 'queued');
-  const showing = { ...news, slug: 'shown', schema: schemaSaying('{{__UNSUBSCRIBE_URL__}}') };
-  await refusedWith(t, commands.createTemplate(caller, { ...showing, unsubscribeList: null }), 'VALIDATION_ERROR');
-  const made = await commands.createTemplate(caller, showing);
-  t.equal(made.unsubscribeList, LIST);
-  t.match(await commands.templateVersion(caller, 'shown', '1'), { unsubscribeList: LIST });
-  t.match(
-    (await commands.previewTemplate(caller, 'shown', { variables: { name: 'Ann' } }, new AbortController().signal)).text,
-    'https://mail.example.com/u/example',
-  );
-  await refusedWith(t, commands.updateTemplate(caller, 'shown', { unsubscribeList: null }), 'VALIDATION_ERROR');
-  const changed = await commands.updateTemplate(caller, 'news', { unsubscribeList: null });
-  t.equal(changed.unsubscribeList, null);
-  t.match(await commands.getTemplate(caller, 'news'), { unsubscribeList: null, status: 'draft' });
-  const copied = await commands.importTemplate(stranger, await commands.getTemplate(caller, 'shown'));
-  t.equal(copied.template.unsubscribeList, LIST);
-});
+void t.test(
+  'a template that names a list needs an address for its links; one that shows the link needs a list',
+  async (t) => {
+    const { deps, commands, send } = await openNews();
+    const { linkBase: _unset, ...without } = deps;
+    const unset = commandsOfTest(without);
+    await refusedWith(t, unset.createTemplate(caller, { ...news, slug: 'other' }), 'PUBLIC_URL_REQUIRED');
+    await refusedWith(t, unset.sendEmail(caller, simple({ templateId: 'news' })), 'PUBLIC_URL_REQUIRED');
+    await refusedWith(
+      t,
+      unset.sendBulk(caller, { templateId: 'news', recipients: [{ email: ann, variables: { name: 'Ann' } }] }),
+      'PUBLIC_URL_REQUIRED',
+    );
+    await unset.sendEmail(caller, simple());
+    const headers = { 'list-UNSUBSCRIBE': '<https://elsewhere.example/u>' };
+    await refusedWith(t, commands.sendEmail(caller, simple({ templateId: 'news', headers })), 'VALIDATION_ERROR');
+    await commands.sendEmail(caller, simple({ headers }));
+    t.equal((await send('news')).status, 'queued');
+    const showing = { ...news, slug: 'shown', schema: schemaSaying('{{__UNSUBSCRIBE_URL__}}') };
+    await refusedWith(t, commands.createTemplate(caller, { ...showing, unsubscribeList: null }), 'VALIDATION_ERROR');
+    const made = await commands.createTemplate(caller, showing);
+    t.equal(made.unsubscribeList, LIST);
+    t.match(await commands.templateVersion(caller, 'shown', '1'), { unsubscribeList: LIST });
+    t.match(
+      (await commands.previewTemplate(caller, 'shown', { variables: { name: 'Ann' } }, new AbortController().signal))
+        .text,
+      'https://mail.example.com/u/example',
+    );
+    await refusedWith(t, commands.updateTemplate(caller, 'shown', { unsubscribeList: null }), 'VALIDATION_ERROR');
+    const changed = await commands.updateTemplate(caller, 'news', { unsubscribeList: null });
+    t.equal(changed.unsubscribeList, null);
+    t.match(await commands.getTemplate(caller, 'news'), { unsubscribeList: null, status: 'draft' });
+    const copied = await commands.importTemplate(stranger, await commands.getTemplate(caller, 'shown'));
+    t.equal(copied.template.unsubscribeList, LIST);
+  },
+);

@@ -15,7 +15,8 @@ import {
 } from '../../src/domain/recipients/tracking.js';
 
 const keysOf = (secret: string) => ({
-  fingerprint: (purpose: string, text: string | Uint8Array) => createHmac('sha256', `${secret} ${purpose}`).update(text).digest('hex'),
+  fingerprint: (purpose: string, text: string | Uint8Array) =>
+    createHmac('sha256', `${secret} ${purpose}`).update(text).digest('hex'),
 });
 const keys = keysOf('one');
 const tokens = openTrackingTokens(keys);
@@ -26,7 +27,9 @@ const track = (html: string, more: Partial<Tracked> = {}): string =>
   trackHtml(html, { tokens, tracking: both, emailId, recipient: 1, sizeBytesMax: 1_000_000, ...more });
 
 const linksOf = (html: string) =>
-  [...html.matchAll(/href="https:\/\/mail\.example\.com\/t\/c\/([^"]+)"/g)].map(([, token]) => tokens.openClick(token!));
+  [...html.matchAll(/href="https:\/\/mail\.example\.com\/t\/c\/([^"]+)"/g)].map(([, token]) =>
+    tokens.openClick(token!),
+  );
 
 void t.test('a token is opened to what was sealed, and says nothing to others', async (t) => {
   const target = { emailId, recipient: 49, link: 65_535, url: 'https://shop.example/?email=ann@example.org' };
@@ -103,7 +106,8 @@ void t.test('links to the web lead through the service, others stay', async (t) 
 
 void t.test('the pixel is the last of the body, and only what is asked for is there', async (t) => {
   const html = '<body><a href="https://shop.example/">x</a></body></html>';
-  const pixel = /<img src="https:\/\/mail\.example\.com\/t\/o\/[\w-]+" alt="" width="1" height="1" style="[^"]*"><\/body><\/html>$/;
+  const pixel =
+    /<img src="https:\/\/mail\.example\.com\/t\/o\/[\w-]+" alt="" width="1" height="1" style="[^"]*"><\/body><\/html>$/;
   t.match(track(html), pixel);
   t.equal(track(html, { tracking: { ...both, opens: false, clicks: false } }), html);
   t.same(linksOf(track(html, { tracking: { ...both, clicks: false } })), []);
@@ -128,11 +132,16 @@ void t.test('no mail passes its bound by it, and none is cut off by Gmail for it
 });
 
 void t.test('an address that is too long, or means what is not known here, stays', async (t) => {
-  for (const href of [`https://shop.example/${'a'.repeat(1_400)}`, 'https://shop.example/?a&nbsp;b', 'https://shop.example/?a=1&b=2'])
+  for (const href of [
+    `https://shop.example/${'a'.repeat(1_400)}`,
+    'https://shop.example/?a&nbsp;b',
+    'https://shop.example/?a=1&b=2',
+  ])
     t.match(track(`<a href="${href}">x</a>`, { tracking: { ...both, opens: false } }), `<a href="${href}">`);
 });
 
-const machineOf = (agent: string, address: string): string | undefined => machineOfAgent(agent) ?? machineOfAddress(address);
+const machineOf = (agent: string, address: string): string | undefined =>
+  machineOfAgent(agent) ?? machineOfAddress(address);
 
 const agents: Readonly<Record<string, string | undefined>> = {
   'Mozilla/5.0': 'apple-mail-privacy',
@@ -143,12 +152,14 @@ const agents: Readonly<Record<string, string | undefined>> = {
   'Mozilla/5.0 (compatible; Proofpoint URL Defense)': 'proofpoint',
   'Mimecast/1.0': 'mimecast',
   'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)': 'link-preview',
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36': 'headless-browser',
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36':
+    'headless-browser',
   'curl/8.5.0': 'program',
   'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)': 'crawler',
   '': 'no-user-agent',
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)': undefined,
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148': undefined,
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148':
+    undefined,
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0': undefined,
   'Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; WOW64; Trident/7.0; Microsoft Outlook 16.0)': undefined,
   'Mozilla/4.0 (compatible; ms-office; MSOffice 16)': undefined,
@@ -159,7 +170,8 @@ const agents: Readonly<Record<string, string | undefined>> = {
 
 void t.test('machines are told by what they say of themselves, and by where they are', async (t) => {
   for (const [agent, rule] of Object.entries(agents)) t.equal(machineOf(agent, '192.0.2.1'), rule, agent);
-  const person = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
+  const person =
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
   t.equal(machineOf(person, '17.58.1.2'), 'apple-mail-privacy');
   t.equal(machineOf(person, '::ffff:40.94.87.12'), 'microsoft-safe-links');
   t.equal(machineOf(person, '209.222.82.3'), 'barracuda');

@@ -23,7 +23,9 @@ void t.test('a link leads where its token says, and nowhere else', async (t) => 
     'x-content-type-options': 'nosniff',
   });
   t.equal(answer.body, '');
-  t.match(noted(), [['noteSeen', { emailId: EMAIL, recipient: 0, link: 2, userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' }]]);
+  t.match(noted(), [
+    ['noteSeen', { emailId: EMAIL, recipient: 0, link: 2, userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' }],
+  ]);
   for (const query of ['?url=https://evil.example', '?to=//evil.example', '?redirect=https%3A%2F%2Fevil.example'])
     t.not((await ask(`/t/c/good-link${query}`)).headers.location?.includes('evil'), true, query);
 });
@@ -88,8 +90,16 @@ void t.test('readers are answered however many come from one address; who tries 
 void t.test('the setting of the team', async (t) => {
   const { app, calls } = await served(t);
   const headers = { ...bearer('unlimited'), 'content-type': 'application/json' };
-  t.same((await app.inject({ url: '/api/tracking', headers: bearer('unlimited') })).json(), { opens: false, clicks: false });
-  const set = await app.inject({ method: 'PUT', url: '/api/tracking', headers, payload: { opens: true, clicks: false } });
+  t.same((await app.inject({ url: '/api/tracking', headers: bearer('unlimited') })).json(), {
+    opens: false,
+    clicks: false,
+  });
+  const set = await app.inject({
+    method: 'PUT',
+    url: '/api/tracking',
+    headers,
+    payload: { opens: true, clicks: false },
+  });
   t.same([set.statusCode, set.json()], [200, { opens: true, clicks: false }]);
   t.same(calls.at(-1)?.[2], { opens: true, clicks: false });
   for (const payload of [{}, { opens: true }, { opens: 'yes', clicks: false }, { opens: true, clicks: true, more: 1 }])

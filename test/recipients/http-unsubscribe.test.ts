@@ -1,4 +1,7 @@
-/** The page behind the links of mails: it changes nothing by itself, its buttons and mail programs do (RFC 8058), and a bad link tells nothing. */
+/**
+ * The page behind the links of mails: it changes nothing by itself, its buttons and mail programs do (RFC 8058), and a
+ * bad link tells nothing.
+ */
 import { HtmlValidate } from 'html-validate';
 import t, { type Test } from 'tap';
 import { fakeServer } from '../http/fakes.js';
@@ -25,7 +28,11 @@ void t.test('GET shows a page with a button and changes nothing', async (t) => {
     page.headers['content-security-policy'],
     /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/,
   );
-  t.match(page.headers, { 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex, nofollow', 'cache-control': 'no-store' });
+  t.match(page.headers, {
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex, nofollow',
+    'cache-control': 'no-store',
+  });
   for (const name of ['set-cookie', 'location']) t.equal(page.headers[name], undefined, name);
   t.match(page.body, '<form method="post">');
   t.match(page.body, '<input type="hidden" name="List-Unsubscribe" value="One-Click">');
@@ -43,7 +50,14 @@ void t.test('POST unsubscribes by the form of RFC 8058, of either type; the page
   t.match(done.body, 'Subscribe again');
   t.same(calls.at(-1)?.slice(0, 2), ['unsubscribe', 'a-token_1']);
   for (const name of ['set-cookie', 'location']) t.equal(done.headers[name], undefined, name);
-  const multipart = ['--b', 'Content-Disposition: form-data; name="List-Unsubscribe"', '', 'One-Click', '--b--', ''].join('\r\n');
+  const multipart = [
+    '--b',
+    'Content-Disposition: form-data; name="List-Unsubscribe"',
+    '',
+    'One-Click',
+    '--b--',
+    '',
+  ].join('\r\n');
   t.equal((await post(multipart, 'multipart/form-data; boundary=b')).statusCode, 200);
   t.equal((await post(`${ONE_CLICK}&utm=1`, `${FORM}; charset=UTF-8`)).statusCode, 200);
   t.same(commands(), ['unsubscribe', 'unsubscribe', 'unsubscribe']);
@@ -51,31 +65,35 @@ void t.test('POST unsubscribes by the form of RFC 8058, of either type; the page
   t.same(commands().at(-1), 'subscribeAgain');
 });
 
-void t.test('POST unsubscribes as mail programs write it: line ends, plain text, no type, no body, a slash at the end', async (t) => {
-  const { app, post, calls, commands } = await open(t);
-  const part = '--b\nContent-Disposition: form-data; name="List-Unsubscribe"\n\nOne-Click\n--b--\n';
-  const url = '/u/a-token_1';
-  const answers = [
-    await post(`${ONE_CLICK}\r\n`),
-    await post(`${ONE_CLICK}\n`),
-    await post(ONE_CLICK, 'text/plain;charset=UTF-8'),
-    await post(part, 'multipart/form-data; boundary=b'),
-    await post('', FORM),
-    await app.inject({ method: 'POST', url, payload: ONE_CLICK, headers: {} }),
-    await app.inject({ method: 'POST', url }),
-    await app.inject({ method: 'POST', url: `${url}/`, payload: ONE_CLICK, headers: { 'content-type': FORM } }),
-  ];
-  t.same(
-    answers.map(({ statusCode }) => statusCode),
-    answers.map(() => 200),
-  );
-  t.same(new Set(commands()), new Set(['unsubscribe']));
-  t.same(new Set(calls.map(([, token]) => token)), new Set(['a-token_1']));
-  t.equal(calls.length, answers.length);
-  calls.length = 0;
-  for (const method of ['GET', 'HEAD'] as const) t.equal((await app.inject({ method, url: `${url}/` })).statusCode, 200);
-  t.same(new Set(commands()), new Set(['readSubscription']), 'looking changes nothing');
-});
+void t.test(
+  'POST unsubscribes as mail programs write it: line ends, plain text, no type, no body, a slash at the end',
+  async (t) => {
+    const { app, post, calls, commands } = await open(t);
+    const part = '--b\nContent-Disposition: form-data; name="List-Unsubscribe"\n\nOne-Click\n--b--\n';
+    const url = '/u/a-token_1';
+    const answers = [
+      await post(`${ONE_CLICK}\r\n`),
+      await post(`${ONE_CLICK}\n`),
+      await post(ONE_CLICK, 'text/plain;charset=UTF-8'),
+      await post(part, 'multipart/form-data; boundary=b'),
+      await post('', FORM),
+      await app.inject({ method: 'POST', url, payload: ONE_CLICK, headers: {} }),
+      await app.inject({ method: 'POST', url }),
+      await app.inject({ method: 'POST', url: `${url}/`, payload: ONE_CLICK, headers: { 'content-type': FORM } }),
+    ];
+    t.same(
+      answers.map(({ statusCode }) => statusCode),
+      answers.map(() => 200),
+    );
+    t.same(new Set(commands()), new Set(['unsubscribe']));
+    t.same(new Set(calls.map(([, token]) => token)), new Set(['a-token_1']));
+    t.equal(calls.length, answers.length);
+    calls.length = 0;
+    for (const method of ['GET', 'HEAD'] as const)
+      t.equal((await app.inject({ method, url: `${url}/` })).statusCode, 200);
+    t.same(new Set(commands()), new Set(['readSubscription']), 'looking changes nothing');
+  },
+);
 
 void t.test('a form that says something else changes nothing', async (t) => {
   const { app, post, commands } = await open(t);
@@ -83,7 +101,10 @@ void t.test('a form that says something else changes nothing', async (t) => {
     ['List-Unsubscribe=Two-Clicks', FORM],
     ['unsubscribe=One-Click', FORM],
     ['{"List-Unsubscribe":"One-Click"}', 'application/json'],
-    ['--b\r\nContent-Disposition: form-data; name="x"\r\n\r\nOne-Click\r\n--b--\r\n', 'multipart/form-data; boundary=b'],
+    [
+      '--b\r\nContent-Disposition: form-data; name="x"\r\n\r\nOne-Click\r\n--b--\r\n',
+      'multipart/form-data; boundary=b',
+    ],
   ] as const)
     t.equal((await post(payload, type)).statusCode, 400, payload);
   t.match((await post(`${ONE_CLICK}&${'x'.repeat(5_000)}`)).json(), { code: 'BODY_TOO_LARGE' });

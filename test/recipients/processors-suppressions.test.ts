@@ -1,4 +1,7 @@
-/** The suppression list where mail is delivered: hard bounces put addresses on it, and nothing leaves for an address that is there. */
+/**
+ * The suppression list where mail is delivered: hard bounces put addresses on it, and nothing leaves for an address
+ * that is there.
+ */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
@@ -22,7 +25,11 @@ import { PERIODS } from '../support/email-facts.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 /** Without its moment. */
-type ReportOf = ReportCommand extends infer Command ? (Command extends ReportCommand ? Omit<Command, 'at'> : never) : never;
+type ReportOf = ReportCommand extends infer Command
+  ? Command extends ReportCommand
+    ? Omit<Command, 'at'>
+    : never
+  : never;
 
 const gone = 'gone@example.org';
 const ann = 'ann@example.org';
@@ -30,32 +37,46 @@ const to = (...addresses: readonly string[]) => ({ to: addresses.map((email) => 
 
 const all = (world: ProcessorWorld) => world.run(workersOf(world.processing, makeProcessors(world.processing)));
 
-const typesOf = async (world: ProcessorWorld, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
+const typesOf = async (world: ProcessorWorld, id: EmailId) =>
+  (await world.events(emailStream(id))).map(({ type }) => type);
 
-const isSuppressed = async ({ commands }: ProcessorWorld, email: string) => (await commands.checkSuppression(caller, email)).suppressed;
+const isSuppressed = async ({ commands }: ProcessorWorld, email: string) =>
+  (await commands.checkSuppression(caller, email)).suppressed;
 
 const inCredits = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
-  const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
+  const cause = {
+    teamId: TEAM,
+    actor: 'test',
+    correlationId: 'test',
+    causationId: 'test',
+    at: isoTime(world.clock.now()),
+  };
   await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   return world;
 };
 
-const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
+const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> =>
+  (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
-void t.test('an address that its host refuses for good is suppressed, and the second send to it does not leave', async (t) => {
-  const world = await openProcessorWorld(t);
-  all(world);
-  world.mailer.next.push(answers('bounced'));
-  const first = await world.send(to(gone));
-  await world.reaches(first, 'bounced');
-  await until(() => isSuppressed(world, gone), 'it is on the list');
-  t.match(await world.commands.checkSuppression(caller, gone), { suppression: { reason: 'hard-bounce', emailId: first } });
-  await until(async () => (await typesOf(world, first)).includes('EmailBouncesNoted'), 'the email says so');
-  const second = await world.send(to(gone));
-  t.match(await world.commands.getEmail(caller, second), { status: 'failed', failureReason: 'suppressed' });
-  t.equal(world.mailer.sent.length, 1);
-});
+void t.test(
+  'an address that its host refuses for good is suppressed, and the second send to it does not leave',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    all(world);
+    world.mailer.next.push(answers('bounced'));
+    const first = await world.send(to(gone));
+    await world.reaches(first, 'bounced');
+    await until(() => isSuppressed(world, gone), 'it is on the list');
+    t.match(await world.commands.checkSuppression(caller, gone), {
+      suppression: { reason: 'hard-bounce', emailId: first },
+    });
+    await until(async () => (await typesOf(world, first)).includes('EmailBouncesNoted'), 'the email says so');
+    const second = await world.send(to(gone));
+    t.match(await world.commands.getEmail(caller, second), { status: 'failed', failureReason: 'suppressed' });
+    t.equal(world.mailer.sent.length, 1);
+  },
+);
 
 /** The answer of a host to every recipient. */
 const reply = (result: 'bounced' | 'blocked', rule: string, text: string) => (message: OutgoingMessage) => ({
@@ -82,7 +103,9 @@ void t.test('an address that its host refuses without a reason is suppressed aft
   const second = await world.send(to(gone));
   await world.reaches(second, 'bounced');
   await until(() => isSuppressed(world, gone), 'it is on the list');
-  t.match(await world.commands.checkSuppression(caller, gone), { suppression: { reason: 'hard-bounce', emailId: second } });
+  t.match(await world.commands.checkSuppression(caller, gone), {
+    suppression: { reason: 'hard-bounce', emailId: second },
+  });
 });
 
 void t.test('what blames the sender fails the email and suppresses nobody', async (t) => {
@@ -133,91 +156,102 @@ const hear = async (world: ProcessorWorld, id: EmailId, command: ReportOf) => {
   await handle(world.deps.eventLog, emailStream(id), emailDecider, { ...command, at }, cause);
 };
 
-void t.test('late bounces for good and complaints suppress, and those that say nothing against the address do not', async (t) => {
-  const world = await openProcessorWorld(t);
-  all(world);
-  const [soft, ours, who] = ['soft@example.org', 'ours@example.org', 'complains@example.org'];
-  const id = await world.send(to(gone, soft, ours, who, ann));
-  await world.reaches(id, 'sent');
-  const recipients = [
-    reported(gone, 'hard', 'no-such-mailbox'),
-    reported(soft, 'soft', 'mailbox-full'),
-    reported(ours, 'blocked', 'reputation'),
-  ];
-  await hear(world, id, { type: 'RecordReport', recipients });
-  await until(() => isSuppressed(world, gone), 'it is on the list');
-  t.match(await world.commands.checkSuppression(caller, gone), { suppression: { reason: 'hard-bounce', emailId: id } });
-  await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
-  await hear(world, id, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [who] });
-  await until(() => isSuppressed(world, who), 'it is on the list');
-  t.match(await world.commands.checkSuppression(caller, who), { suppression: { reason: 'complaint', emailId: id } });
-  await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
-  for (const other of [soft, ours, ann]) t.notOk(await isSuppressed(world, other), other);
-  t.same(await typesOf(world, id), [
-    'EmailQueued',
-    'DeliveryAttempted',
-    'EmailSent',
-    'EmailBounceReported',
-    'EmailBouncesNoted',
-    'EmailComplained',
-    'EmailBouncesNoted',
-  ]);
-});
+void t.test(
+  'late bounces for good and complaints suppress, and those that say nothing against the address do not',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    all(world);
+    const [soft, ours, who] = ['soft@example.org', 'ours@example.org', 'complains@example.org'];
+    const id = await world.send(to(gone, soft, ours, who, ann));
+    await world.reaches(id, 'sent');
+    const recipients = [
+      reported(gone, 'hard', 'no-such-mailbox'),
+      reported(soft, 'soft', 'mailbox-full'),
+      reported(ours, 'blocked', 'reputation'),
+    ];
+    await hear(world, id, { type: 'RecordReport', recipients });
+    await until(() => isSuppressed(world, gone), 'it is on the list');
+    t.match(await world.commands.checkSuppression(caller, gone), {
+      suppression: { reason: 'hard-bounce', emailId: id },
+    });
+    await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
+    await hear(world, id, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [who] });
+    await until(() => isSuppressed(world, who), 'it is on the list');
+    t.match(await world.commands.checkSuppression(caller, who), { suppression: { reason: 'complaint', emailId: id } });
+    await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
+    for (const other of [soft, ours, ann]) t.notOk(await isSuppressed(world, other), other);
+    t.same(await typesOf(world, id), [
+      'EmailQueued',
+      'DeliveryAttempted',
+      'EmailSent',
+      'EmailBounceReported',
+      'EmailBouncesNoted',
+      'EmailComplained',
+      'EmailBouncesNoted',
+    ]);
+  },
+);
 
-void t.test('a report that the bus has lost is found by its timer, and one that came before a removal suppresses no more', async (t) => {
-  const world = await openProcessorWorld(t);
-  const workers = all(world);
-  const id = await world.send(to(gone));
-  const second = await world.send(to(ann));
-  await world.reaches(id, 'sent');
-  await world.reaches(second, 'sent');
-  await workers.stop();
-  await hear(world, id, { type: 'RecordReport', recipients: [reported(gone, 'hard', 'mailbox-disabled')] });
-  await hear(world, second, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [] });
-  await world.clock.advance(1_000);
-  await world.commands.addSuppression(caller, { email: ann });
-  await world.commands.removeSuppression(caller, suppressionIdOf(world.deps, TEAM, ann));
-  await world.settled();
-  all(world);
-  await until(async () => {
+void t.test(
+  'a report that the bus has lost is found by its timer, and one that came before a removal suppresses no more',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const workers = all(world);
+    const id = await world.send(to(gone));
+    const second = await world.send(to(ann));
+    await world.reaches(id, 'sent');
+    await world.reaches(second, 'sent');
+    await workers.stop();
+    await hear(world, id, { type: 'RecordReport', recipients: [reported(gone, 'hard', 'mailbox-disabled')] });
+    await hear(world, second, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [] });
     await world.clock.advance(1_000);
-    return isSuppressed(world, gone);
-  }, 'it is on the list');
-  await until(async () => {
-    await world.clock.advance(1_000);
-    return (await typesOf(world, second)).includes('EmailBouncesNoted');
-  }, 'the complaint is noted');
-  t.notOk(await isSuppressed(world, ann));
-});
+    await world.commands.addSuppression(caller, { email: ann });
+    await world.commands.removeSuppression(caller, suppressionIdOf(world.deps, TEAM, ann));
+    await world.settled();
+    all(world);
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return isSuppressed(world, gone);
+    }, 'it is on the list');
+    await until(async () => {
+      await world.clock.advance(1_000);
+      return (await typesOf(world, second)).includes('EmailBouncesNoted');
+    }, 'the complaint is noted');
+    t.notOk(await isSuppressed(world, ann));
+  },
+);
 
-void t.test('an address that is suppressed between acceptance and delivery is not written to, and its credit comes back', async (t) => {
-  const world = await inCredits(t);
-  const id = await world.send(to(gone));
-  const both = await world.send(to(ann, gone));
-  t.equal(await left(world), 998);
-  await world.commands.addSuppression(caller, { email: gone });
-  await world.clock.advance(2_000);
-  all(world);
-  await world.settled();
-  await world.publish(id, both);
-  await world.reaches(id, 'failed');
-  await world.reaches(both, 'sent');
-  t.same(await typesOf(world, id), ['EmailQueued', 'RecipientsSuppressed']);
-  t.same(await typesOf(world, both), ['EmailQueued', 'RecipientsSuppressed', 'DeliveryAttempted', 'EmailSent']);
-  t.same(
-    world.mailer.sent.map(({ envelope }) => envelope.to),
-    [[ann]],
-  );
-  await world.settled();
-  world.run(returnCreditsWorker({ ...world.processing, returnedUpTo }));
-  await until(async () => {
+void t.test(
+  'an address that is suppressed between acceptance and delivery is not written to, and its credit comes back',
+  async (t) => {
+    const world = await inCredits(t);
+    const id = await world.send(to(gone));
+    const both = await world.send(to(ann, gone));
+    t.equal(await left(world), 998);
+    await world.commands.addSuppression(caller, { email: gone });
     await world.clock.advance(2_000);
-    return (await left(world)) === 999;
-  }, 'the credit of the first is back');
-  await world.clock.advance(10_000);
-  await world.settled();
-  t.equal(await left(world), 999, 'and no other');
-});
+    all(world);
+    await world.settled();
+    await world.publish(id, both);
+    await world.reaches(id, 'failed');
+    await world.reaches(both, 'sent');
+    t.same(await typesOf(world, id), ['EmailQueued', 'RecipientsSuppressed']);
+    t.same(await typesOf(world, both), ['EmailQueued', 'RecipientsSuppressed', 'DeliveryAttempted', 'EmailSent']);
+    t.same(
+      world.mailer.sent.map(({ envelope }) => envelope.to),
+      [[ann]],
+    );
+    await world.settled();
+    world.run(returnCreditsWorker({ ...world.processing, returnedUpTo }));
+    await until(async () => {
+      await world.clock.advance(2_000);
+      return (await left(world)) === 999;
+    }, 'the credit of the first is back');
+    await world.clock.advance(10_000);
+    await world.settled();
+    t.equal(await left(world), 999, 'and no other');
+  },
+);
 
 void t.test('a retry goes to nobody who is suppressed by then', async (t) => {
   const world = await openProcessorWorld(t);
@@ -246,7 +280,11 @@ void t.test('a batch counts its suppressed recipients as failed, completes, and 
     return (await world.commands.getBatch(caller, id)).status === 'completed';
   }, 'it is completed');
   t.match(await world.commands.getBatch(caller, id), { sent: 2, failed: 1, cancelled: 0, queued: 0 });
-  t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), { status: 'failed', failureReason: 'suppressed', attempts: [] });
+  t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), {
+    status: 'failed',
+    failureReason: 'suppressed',
+    attempts: [],
+  });
   await until(async () => {
     await world.clock.advance(2_000);
     return (await left(world)) === 998;
@@ -278,7 +316,13 @@ void t.test('read models made anew are those that followed', async (t) => {
   const { eventLog, limits } = world.deps;
   const suppressions = makeProjections(limits).find(({ name }) => name === SUPPRESSIONS)!;
   const store = await readModels.projection(suppressions.name, suppressions.collections);
-  const runner = makeRunner(suppressions, { eventLog, clock: world.clock, makeAnew: async () => {}, store, pause: async () => {} });
+  const runner = makeRunner(suppressions, {
+    eventLog,
+    clock: world.clock,
+    makeAnew: async () => {},
+    store,
+    pause: async () => {},
+  });
   world.run(runner.worker);
   await runner.caughtUp(await eventLog.head(), new AbortController().signal);
   for (const projection of [emailsProjection(PERIODS), suppressions])

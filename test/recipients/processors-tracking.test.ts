@@ -15,7 +15,8 @@ import { caller, TEAM } from '../support/command-world.js';
 import { PERIODS } from '../support/email-facts.js';
 import { openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
-const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
+const CHROME =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
 const both = { opens: true, clicks: true };
 
 const body = `<p><a href="https://shop.example/orders/{{name}}">order</a> <a href="https://shop.example/help" data-sealpost-track="off">help</a></p>`;
@@ -44,10 +45,18 @@ const opened = async (t: Test) => {
   /** Beyond the moments in which only machines are so quick. */
   const later = () => world.clock.advance(60_000);
   const see = (seen: Partial<ReaderRequest>): void =>
-    recorder.note({ emailId: seen.emailId!, recipient: 0, userAgent: CHROME, ipAddress: '192.0.2.7', requestId: 'request-2', ...seen });
+    recorder.note({
+      emailId: seen.emailId!,
+      recipient: 0,
+      userAgent: CHROME,
+      ipAddress: '192.0.2.7',
+      requestId: 'request-2',
+      ...seen,
+    });
   const engaged = async (id: EmailId) =>
     (await world.events(emailStream(id))).filter(({ type }) => type === 'EmailOpened' || type === 'EmailClicked');
-  const reaches = (id: EmailId, count: number) => until(async () => (await engaged(id)).length === count, `${count} events`);
+  const reaches = (id: EmailId, count: number) =>
+    until(async () => (await engaged(id)).length === count, `${count} events`);
   return { ...world, recorder, recording, tokens, send, later, see, engaged, reachesEvents: reaches };
 };
 
@@ -56,7 +65,9 @@ const mailOf = ({ mailer }: Pick<ProcessorWorld, 'mailer'>) => htmlOf(mailer.sen
 
 const htmlOf = (bytes: Uint8Array) => {
   const raw = Buffer.from(bytes).toString();
-  const plain = raw.replaceAll('=\r\n', '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  const plain = raw
+    .replaceAll('=\r\n', '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   const html = plain.slice(plain.indexOf('<!doctype html>'));
   return { html, text: plain.slice(0, plain.indexOf('<!doctype html>')) };
 };
@@ -80,7 +91,12 @@ void t.test('a mail with it carries a pixel and links that lead to what its auth
   const id = await world.send({ tracking: both });
   const { html, text } = mailOf(world);
   const [, token] = /href="https:\/\/mail\.example\.com\/t\/c\/([^"]+)"/.exec(html)!;
-  t.same(world.tokens.openClick(token!), { emailId: id, recipient: 0, link: 0, url: 'https://shop.example/orders/Ann' });
+  t.same(world.tokens.openClick(token!), {
+    emailId: id,
+    recipient: 0,
+    link: 0,
+    url: 'https://shop.example/orders/Ann',
+  });
   const [, pixel] = /<img src="https:\/\/mail\.example\.com\/t\/o\/([^"]+)"/.exec(html)!;
   t.same(world.tokens.openOpen(pixel!), { emailId: id, recipient: 0 });
   t.match(html, /<a class="t3" href="https:\/\/shop\.example\/help"/);
@@ -101,7 +117,10 @@ void t.test('what the call says goes before the template, and that before the te
   await world.commands.publishTemplate(caller, 'order');
   t.match(await world.commands.getTemplate(caller, 'order'), { tracking: { opens: false, clicks: true } });
   t.match(await pinned(await world.send()), { opens: false, clicks: true });
-  t.match(await pinned(await world.send({ tracking: { opens: false, clicks: false } })), { opens: false, clicks: false });
+  t.match(await pinned(await world.send({ tracking: { opens: false, clicks: false } })), {
+    opens: false,
+    clicks: false,
+  });
   await setTracking(world.deps, caller, { opens: false, clicks: false });
   t.match(await pinned(before), { opens: true, clicks: false }, 'an accepted mail stays as it was accepted');
   await world.commands.updateTemplate(caller, 'order', { tracking: null });
@@ -117,7 +136,11 @@ void t.test('without an address of the service it is refused', async (t) => {
 
 void t.test('each of several recipients has links of its own, and is told from the others', async (t) => {
   const world = await opened(t);
-  const id = await world.send({ tracking: both, to: [{ email: 'ann@example.org' }], cc: [{ email: 'bob@example.org' }] });
+  const id = await world.send({
+    tracking: both,
+    to: [{ email: 'ann@example.org' }],
+    cc: [{ email: 'bob@example.org' }],
+  });
   t.same(
     world.mailer.sent.map(({ envelope }) => envelope.to),
     [['ann@example.org'], ['bob@example.org']],
@@ -159,7 +182,16 @@ void t.test('an open and a click are recorded with what is known of the reader',
   t.type(record.openedAt, 'string');
   t.equal(record.clickedAt, record.recipients[0]!.clickedAt);
   t.match(record.tracking.events, [
-    { type: 'opened', recipient: 0, times: 1, machine: false, rule: null, url: null, userAgent: CHROME, ipAddress: '192.0.2.7' },
+    {
+      type: 'opened',
+      recipient: 0,
+      times: 1,
+      machine: false,
+      rule: null,
+      url: null,
+      userAgent: CHROME,
+      ipAddress: '192.0.2.7',
+    },
     { type: 'clicked', url: 'https://shop.example/orders/Ann', machine: false },
   ]);
   for (const { data } of await world.engaged(id)) t.notMatch(JSON.stringify(data), /192\.0\.2|Chrome|shop/);
@@ -209,7 +241,10 @@ void t.test('a million requests for one picture are a handful of events, and cos
   for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   const events = await world.engaged(id);
   t.ok(events.length <= 16, `${events.length} events`);
-  const times = (await world.commands.getEmail(caller, id)).tracking.events.reduce((sum, event) => sum + event.times, 0);
+  const times = (await world.commands.getEmail(caller, id)).tracking.events.reduce(
+    (sum, event) => sum + event.times,
+    0,
+  );
   t.ok(times > 100_000, `${times} are counted`);
   t.ok((await world.deps.eventLog.head()) - position <= 12);
   world.see({ emailId: id, userAgent: 'curl/8' });
@@ -233,7 +268,9 @@ void t.test('of an archived or deleted email nothing is recorded', async (t) => 
   await until(() => world.recorder.waiting() === 0, 'nothing waits');
   await world.recording.stop();
   t.equal(await world.deps.eventLog.head(), head);
-  t.match((await world.commands.getEmail(caller, archived)).tracking.events, [{ type: 'opened', userAgent: null, ipAddress: null }]);
+  t.match((await world.commands.getEmail(caller, archived)).tracking.events, [
+    { type: 'opened', userAgent: null, ipAddress: null },
+  ]);
 });
 
 void t.test('where the store is away it is recorded when it is back, and the reader never waits', async (t) => {
@@ -271,9 +308,14 @@ void t.test('the day counts what persons opened and clicked, of those that were 
   world.see({ emailId: id! });
   await world.reachesEvents(id!, 3);
   await world.settled();
-  const { today } = await makeAnalyticsQueries({ readModels: world.readModels, clock: world.clock }).dashboardSummary(TEAM);
+  const { today } = await makeAnalyticsQueries({ readModels: world.readModels, clock: world.clock }).dashboardSummary(
+    TEAM,
+  );
   t.match(today.totals, { sent: 3, opened: 1, clicked: 1 });
   t.match(today.rates, { opened: 50, clicked: 50 });
   const { eventLog } = world.deps;
-  t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
+  t.equal(
+    (await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference,
+    undefined,
+  );
 });

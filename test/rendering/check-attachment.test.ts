@@ -1,4 +1,7 @@
-/** Saving an attachment template: every fault is named with its path, components by output, limits by their codes, hostile input is answered. */
+/**
+ * Saving an attachment template: every fault is named with its path, components by output, limits by their codes,
+ * hostile input is answered.
+ */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -65,7 +68,12 @@ void t.test('the matrix of the contract', async (t) => {
     chart: ['no', 'yes', 'yes'],
     timeline: ['yes', 'yes', 'no'],
   };
-  t.same(Object.fromEntries(Object.entries(supportMatrix).map(([type, { email, pdf, excel }]) => [type, [email, pdf, excel]])), contract);
+  t.same(
+    Object.fromEntries(
+      Object.entries(supportMatrix).map(([type, { email, pdf, excel }]) => [type, [email, pdf, excel]]),
+    ),
+    contract,
+  );
   for (const [type, [email, pdf, excel]] of Object.entries(contract)) {
     const component = { id: 'c', type, ...minimal[type] };
     const accepted = (action: () => unknown): string => {
@@ -100,11 +108,17 @@ void t.test('the matrix of the contract', async (t) => {
     );
   }
   t.match(
-    messageOf(attachmentOf([{ id: 'c', type: 'container', children: [] }], { schema: { outputFormats: ['pdf', 'excel'] } })),
+    messageOf(
+      attachmentOf([{ id: 'c', type: 'container', children: [] }], { schema: { outputFormats: ['pdf', 'excel'] } }),
+    ),
     /schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.type: "container" does not exist in excel/,
   );
   t.match(
-    messageOf(attachmentOf([{ id: 'c', type: 'qr-code', props: { value: 'x' } }], { schema: { outputFormats: ['pdf', 'excel'] } })),
+    messageOf(
+      attachmentOf([{ id: 'c', type: 'qr-code', props: { value: 'x' } }], {
+        schema: { outputFormats: ['pdf', 'excel'] },
+      }),
+    ),
     /"qr-code" does not exist in excel, .* or make it the code of a header or footer, which the PDF alone shows/,
   );
 });
@@ -194,7 +208,12 @@ void t.test('every fault at once', async (t) => {
                 {
                   id: 'e',
                   type: 'chart',
-                  props: { chartType: 'radar', dataSource: 'x', categoryField: '{{item.x}}', series: [{ name: 'S', colour: 'red' }] },
+                  props: {
+                    chartType: 'radar',
+                    dataSource: 'x',
+                    categoryField: '{{item.x}}',
+                    series: [{ name: 'S', colour: 'red' }],
+                  },
                 },
                 { id: 'f', type: 'timeline', props: { items: [{ date: '2026-11-21' }], dataSource: 'x' } },
                 { id: 'g', type: 'table', props: { dataSource: '{{totalPages}}', columns: [{ header: 'x' }] } },
@@ -266,15 +285,22 @@ void t.test('every fault at once', async (t) => {
     [],
     'and nothing else',
   );
-  t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: ['pdf', 'pdf'] } })), ['schema.outputFormats[1]']);
-  t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: ['pdf', 'word'] } })), ['schema.outputFormats[1]']);
+  t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: ['pdf', 'pdf'] } })), [
+    'schema.outputFormats[1]',
+  ]);
+  t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: ['pdf', 'word'] } })), [
+    'schema.outputFormats[1]',
+  ]);
   t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: [] } })), ['schema.outputFormats']);
   t.same(faultsOf(attachmentOf([text('a')], { schema: { outputFormats: 'pdf' } })), ['schema.outputFormats']);
   t.same(faultsOf(attachmentOf([text('a')], { schema: { pages: [] } })), ['schema.pages']);
 });
 
 void t.test('sentences', async (t) => {
-  t.match(messageOf(attachmentOf([text('a')], { variables: { variables: [] } })), /plain array, not an object with a "variables" key/);
+  t.match(
+    messageOf(attachmentOf([text('a')], { variables: { variables: [] } })),
+    /plain array, not an object with a "variables" key/,
+  );
   t.match(
     messageOf(attachmentOf([text('a', 'page {{pageNumber}}')])),
     /\{\{pageNumber\}\} is known only in the header and the footer of pageSettings/,
@@ -290,7 +316,12 @@ void t.test('sentences', async (t) => {
   t.doesNotThrow(() =>
     check(
       attachmentOf([
-        { id: 'l', type: 'loop', props: { dataSource: 'x', itemVariable: 'totalPages' }, children: [text('a', '{{totalPages}}')] },
+        {
+          id: 'l',
+          type: 'loop',
+          props: { dataSource: 'x', itemVariable: 'totalPages' },
+          children: [text('a', '{{totalPages}}')],
+        },
       ]),
     ),
   );
@@ -298,7 +329,10 @@ void t.test('sentences', async (t) => {
     messageOf(attachmentOf([{ id: 'a', type: 'columns', props: { widths: ['{{w}}'] }, children: [text('b')] }])),
     /before any document is rendered/,
   );
-  t.match(messageOf(attachmentOf([{ id: 'a', type: 'image', props: { src: 'file:///etc/passwd' } }])), /asset: and the id of an asset/);
+  t.match(
+    messageOf(attachmentOf([{ id: 'a', type: 'image', props: { src: 'file:///etc/passwd' } }])),
+    /asset: and the id of an asset/,
+  );
   t.match(messageOf(attachmentOf([{ id: 'a', type: 'nope' }])), /components of a pdf document are rich-text, image, /);
 });
 
@@ -372,16 +406,31 @@ void t.test('limits by their codes', async (t) => {
   });
 
   const wide = (count: number) => [
-    { id: 't', type: 'table', props: { dataSource: 'x', columns: Array.from({ length: count }, () => ({ content: '{{item}}' })) } },
+    {
+      id: 't',
+      type: 'table',
+      props: { dataSource: 'x', columns: Array.from({ length: count }, () => ({ content: '{{item}}' })) },
+    },
   ];
   const excel = { schema: { outputFormats: ['excel'] } };
   t.doesNotThrow(() => check(attachmentOf(wide(50), excel)));
   t.match(
     thrown(() => check(attachmentOf(wide(51), excel))),
-    { code: 'ERR_LIMIT_005', message: /51 columns, the maximum is 50/, details: { relatedInfo: { actualColumns: 51, maxColumns: 50 } } },
+    {
+      code: 'ERR_LIMIT_005',
+      message: /51 columns, the maximum is 50/,
+      details: { relatedInfo: { actualColumns: 51, maxColumns: 50 } },
+    },
   );
   t.match(
-    thrown(() => check(attachmentOf([{ id: 't', type: 'table', props: { rows: [['x'], Array.from({ length: 60 }, () => 'x')] } }], excel))),
+    thrown(() =>
+      check(
+        attachmentOf(
+          [{ id: 't', type: 'table', props: { rows: [['x'], Array.from({ length: 60 }, () => 'x')] } }],
+          excel,
+        ),
+      ),
+    ),
     { code: 'ERR_LIMIT_005', details: { relatedInfo: { actualColumns: 60 } } },
   );
   t.match(
@@ -393,14 +442,21 @@ void t.test('limits by their codes', async (t) => {
   const nest = (depth: number, make: (child: unknown, level: number) => unknown): unknown =>
     Array.from({ length: depth }).reduce<unknown>((child, _, level) => make(child, level), text('leaf'));
   t.match(
-    thrown(() => check(attachmentOf([nest(10, (child, level) => ({ id: `c${level}`, type: 'container', children: [child] }))]))),
+    thrown(() =>
+      check(attachmentOf([nest(10, (child, level) => ({ id: `c${level}`, type: 'container', children: [child] }))])),
+    ),
     { code: 'ERR_LIMIT_008', details: { relatedInfo: { actualDepth: 11, maxDepth: 10 } } },
   );
   t.match(
     thrown(() =>
       check(
         attachmentOf([
-          nest(4, (child, level) => ({ id: `l${level}`, type: 'loop', props: { dataSource: 'x', itemVariable: 'v' }, children: [child] })),
+          nest(4, (child, level) => ({
+            id: `l${level}`,
+            type: 'loop',
+            props: { dataSource: 'x', itemVariable: 'v' },
+            children: [child],
+          })),
         ]),
       ),
     ),
@@ -425,7 +481,9 @@ void t.test('limits by their codes', async (t) => {
   const spread = Array.from({ length: 3 }, (_, page) => ({
     pageId: `p${page}`,
     pageName: 'P',
-    sections: [{ id: `s${page}`, type: 'main', components: Array.from({ length: 67 }, (_, at) => text(`c${page}-${at}`)) }],
+    sections: [
+      { id: `s${page}`, type: 'main', components: Array.from({ length: 67 }, (_, at) => text(`c${page}-${at}`)) },
+    ],
   }));
   t.match(
     thrown(() => check(attachmentOf([], { schema: { pages: spread } }))),
@@ -464,7 +522,11 @@ void t.test('hostile input is answered', async (t) => {
   t.equal(
     faultsOf(
       attachmentOf([], {
-        schema: { pages: [{ pageId: 'p', pageName: 'P', pageSettings: proto, sections: [{ id: 's', type: 'main', components: [] }] }] },
+        schema: {
+          pages: [
+            { pageId: 'p', pageName: 'P', pageSettings: proto, sections: [{ id: 's', type: 'main', components: [] }] },
+          ],
+        },
       }),
     ).length,
     2,
@@ -482,5 +544,6 @@ void t.test('hostile input is answered', async (t) => {
 });
 
 void t.test('every component has a description', async (t) => {
-  for (const type of Object.keys(supportMatrix)) t.ok(isComponentType(type) && Object.hasOwn(componentSpecs, type), type);
+  for (const type of Object.keys(supportMatrix))
+    t.ok(isComponentType(type) && Object.hasOwn(componentSpecs, type), type);
 });

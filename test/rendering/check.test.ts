@@ -34,7 +34,11 @@ void t.test('a good template comes back as it is, variables with ids', async (t)
     timeZone: 'Europe/Berlin',
   });
   const { content } = checkEmailTemplate(template, defaultLimits);
-  t.match(content, { subject: 'Hello', locale: 'de-DE', variables: [{ id: /^[0-9a-f-]{36}$/, name: 'x' }, { id: 'mine' }] });
+  t.match(content, {
+    subject: 'Hello',
+    locale: 'de-DE',
+    variables: [{ id: /^[0-9a-f-]{36}$/, name: 'x' }, { id: 'mine' }],
+  });
   t.same(checkEmailTemplate(template, defaultLimits).content, content, 'the same ids each time');
 });
 
@@ -72,7 +76,11 @@ void t.test('every fault at once', async (t) => {
             },
             { id: 'f', type: 'chart', props: {} },
             { id: 'g', type: 'qr-code', props: { value: 'x', errorCorrection: 'Z' } },
-            { id: 'h', type: 'table', props: { columns: [{ header: 'H', format: { style: 'currency' }, width: '{{w}}', foo: 1 }] } },
+            {
+              id: 'h',
+              type: 'table',
+              props: { columns: [{ header: 'H', format: { style: 'currency' }, width: '{{w}}', foo: 1 }] },
+            },
             { id: 'i', type: 'spacer', content: 'x', children: [] },
             { id: 'j', type: 'columns', props: { widths: ['{{w}}'] }, children: [] },
             { id: 'k', type: 'rich-text', content: '{{#if x}}' },
@@ -140,12 +148,18 @@ void t.test('sentences', async (t) => {
     messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 'a+b' }]),
     /variables\[0\]\.expression: uses "a", which is neither a variable/,
   );
-  t.match(messageOf([{ name: 'total', type: 'number', expression: 'a+b' }]), /belongs to a calculated variable: set isCalculated to true/);
+  t.match(
+    messageOf([{ name: 'total', type: 'number', expression: 'a+b' }]),
+    /belongs to a calculated variable: set isCalculated to true/,
+  );
   t.match(
     messageOf([{ name: 'total', type: 'number', isCalculated: true }]),
     /variables\[0\]\.expression: is required where isCalculated is true/,
   );
-  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 7 }]), /variables\[0\]\.expression: must be text/);
+  t.match(
+    messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 7 }]),
+    /variables\[0\]\.expression: must be text/,
+  );
   t.match(
     messageOf([{ name: 'total', type: 'number', isCalculated: 'yes', expression: '1' }]),
     /variables\[0\]\.isCalculated: must be true or false/,
@@ -154,17 +168,30 @@ void t.test('sentences', async (t) => {
     messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: '1 +' }]),
     /variables\[0\]\.expression: cannot be read as a JavaScript expression/,
   );
-  const calculated = (name: string, expression: string): JsonObject => ({ name, type: 'number', isCalculated: true, expression });
+  const calculated = (name: string, expression: string): JsonObject => ({
+    name,
+    type: 'number',
+    isCalculated: true,
+    expression,
+  });
   t.match(
     messageOf([calculated('a', 'b + 1'), calculated('b', 'c'), calculated('c', 'a')]),
     /depends on itself: a → b → c → a/,
     'a circle names its members',
   );
-  t.match(messageOf(Array.from({ length: 501 }, (_, at) => ({ name: `v${at}`, type: 'string' }))), /501 variables, the maximum is 500/);
+  t.match(
+    messageOf(Array.from({ length: 501 }, (_, at) => ({ name: `v${at}`, type: 'string' }))),
+    /501 variables, the maximum is 500/,
+  );
   t.match(messageOf([{ name: 'o', type: 'object', schema: { type: 'array' } }]), /schema\.type/);
   t.match(
     messageOf([
-      { name: 'o', type: 'array', itemType: 'object', schema: { type: 'array', itemSchema: { properties: { a: { type: 'nope' } } } } },
+      {
+        name: 'o',
+        type: 'array',
+        itemType: 'object',
+        schema: { type: 'array', itemSchema: { properties: { a: { type: 'nope' } } } },
+      },
     ]),
     /itemSchema\.properties\.a\.type/,
   );
@@ -194,7 +221,11 @@ void t.test('limits by their codes', async (t) => {
   t.doesNotThrow(() => check([inContainers(10)]));
   t.match(
     thrown(() => check([inContainers(11)])),
-    { code: 'ERR_LIMIT_008', message: /11 deep, the maximum is 10/, details: { relatedInfo: { actualDepth: 11, maxDepth: 10 } } },
+    {
+      code: 'ERR_LIMIT_008',
+      message: /11 deep, the maximum is 10/,
+      details: { relatedInfo: { actualDepth: 11, maxDepth: 10 } },
+    },
   );
   t.doesNotThrow(() => check([inLoops(3)]));
   t.match(
@@ -224,7 +255,8 @@ void t.test('limits by their codes', async (t) => {
 
 void t.test('an object of more names than a template needs is refused before anything goes over them', async (t) => {
   const { templateNamesMax } = defaultLimits;
-  const named = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+  const named = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
   const withDefault = (count: number) =>
     templateOf([text('a')], { variables: [{ name: 'x', type: 'object', defaultValue: named(count) }] });
   t.doesNotThrow(() => checkEmailTemplate(withDefault(templateNamesMax), defaultLimits));
@@ -238,7 +270,10 @@ void t.test('an object of more names than a template needs is refused before any
   ] as const)
     t.match(
       thrown(() => checkEmailTemplate(template, defaultLimits)),
-      { code: 'TEMPLATE_INVALID', details: { errors: [{ field, message: 'holds an object of 10001 names, the maximum is 10000' }] } },
+      {
+        code: 'TEMPLATE_INVALID',
+        details: { errors: [{ field, message: 'holds an object of 10001 names, the maximum is 10000' }] },
+      },
     );
 });
 
@@ -273,7 +308,9 @@ void t.test('hostile input is answered', async (t) => {
   t.same(faultsOf(templateOf([text('a')], { variables: [{ name: 'x', type: 'array', defaultValue: list }] })), [
     'variables[0].defaultValue',
   ]);
-  t.same(faultsOf(templateOf([{ ...text('a'), props: { padding: list } }])), ['schema.sections[0].components[0].props.padding']);
+  t.same(faultsOf(templateOf([{ ...text('a'), props: { padding: list } }])), [
+    'schema.sections[0].components[0].props.padding',
+  ]);
   const proto = JSON.parse('{"__proto__": {"color": "red"}, "constructor": 1, "toString": 2}') as unknown;
   t.equal(faultsOf(templateOf([{ ...text('a'), props: proto }])).length, 3, 'inherited names are no props');
   t.same(
@@ -285,7 +322,9 @@ void t.test('hostile input is answered', async (t) => {
     ).length,
     2,
   );
-  t.same(faultsOf(templateOf([text('a')], { variables: [JSON.parse('{"name": "__proto__", "type": "string"}')] })), ['variables[0].name']);
+  t.same(faultsOf(templateOf([text('a')], { variables: [JSON.parse('{"name": "__proto__", "type": "string"}')] })), [
+    'variables[0].name',
+  ]);
   t.equal(
     faultsOf(templateOf([{ id: 'a', type: 'table', props: { rows: Array.from({ length: 300 }, () => 'x') } }])).length,
     100,
@@ -323,7 +362,11 @@ void t.test('variables of a call', async (t) => {
     t.equal(error.code, 'VALIDATION_ERROR');
     return (error.details.errors ?? []).map(({ field }) => field);
   };
-  t.same(check({ s: 'x', extra: { anything: 1 } }), { s: 'x', n: 7, extra: { anything: 1 } }, 'defaults are put in, unknown values pass');
+  t.same(
+    check({ s: 'x', extra: { anything: 1 } }),
+    { s: 'x', n: 7, extra: { anything: 1 } },
+    'defaults are put in, unknown values pass',
+  );
   t.same(check({ s: 'x', n: null, b: false, d: '2026-11-21', tags: [], order: { id: '1', items: [{ qty: 1 }] } }).n, 7);
   t.same(fields({}), ['variables.s']);
   t.same(fields({ s: null }), ['variables.s']);
@@ -344,7 +387,10 @@ void t.test('variables of a call', async (t) => {
   ]);
   t.same(fields(JSON.parse('{"__proto__": {"s": "x"}}') as JsonObject), ['variables.s'], 'only own members count');
   t.equal(fields({ s: 'x', tags: Array.from({ length: 100_000 }, () => 1) }).length, 100);
-  t.same(previewVariables([{ name: 'a', type: 'string', required: true, defaultValue: 'A' }], { b: 1 }), { a: 'A', b: 1 });
+  t.same(previewVariables([{ name: 'a', type: 'string', required: true, defaultValue: 'A' }], { b: 1 }), {
+    a: 'A',
+    b: 1,
+  });
 });
 
 void t.test('where a thousand things are wrong, no more are looked for', async (t) => {

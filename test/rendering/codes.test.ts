@@ -13,7 +13,9 @@ const faultsOf = (props: JsonObject): readonly string[] => {
     return [];
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return (error.details.errors ?? []).map(({ field, message }) => `${field.replace(/^.*\.props\.?/, '')}: ${message}`);
+    return (error.details.errors ?? []).map(
+      ({ field, message }) => `${field.replace(/^.*\.props\.?/, '')}: ${message}`,
+    );
   }
 };
 
@@ -23,7 +25,10 @@ void t.test('EAN-13: the check digit is added or checked', (t) => {
   t.same(ean13Text('4006381333931'), { text: '4006381333931' });
   // Every other last digit is refused, with the one that is right.
   for (const digit of '012345679')
-    t.match(ean13Text(`952012345678${digit}`), { prop: 'value', fault: `check digit of 952012345678 is 8: 9520123456788` });
+    t.match(ean13Text(`952012345678${digit}`), {
+      prop: 'value',
+      fault: `check digit of 952012345678 is 8: 9520123456788`,
+    });
   t.match(ean13Text('12345'), { fault: /has 5 digits; an EAN-13 has 13, or 12 and the check digit is added/ });
   t.match(ean13Text('95201234567X'), { fault: /must be the 12 or 13 digits/ });
   t.end();
@@ -92,7 +97,8 @@ void t.test('a payment that a bank would refuse is refused', (t) => {
     [{ text: 'x'.repeat(141) }, 'text', /141 characters/],
     [{ text: '€'.repeat(140) }, 'text', /bytes, its code holds 331/],
   ];
-  for (const [more, prop, fault] of cases) t.match(epcPayment({ ...fields, ...more }), { prop, fault }, JSON.stringify(more));
+  for (const [more, prop, fault] of cases)
+    t.match(epcPayment({ ...fields, ...more }), { prop, fault }, JSON.stringify(more));
   t.end();
 });
 
@@ -102,11 +108,19 @@ void t.test('on save', (t) => {
   t.match(faultsOf({ kind: 'ean8', value: '1' }), [/^kind: must be one of qr, ean13, code128, datamatrix, epc/]);
   t.match(faultsOf({ kind: 'ean13', value: '9520123456785' }), [/^value: ends in 5, .*9520123456788$/]);
   t.same(faultsOf({ kind: 'ean13', value: '{{gtin}}' }), []);
-  t.match(faultsOf({ kind: 'qr', value: 'x', iban: 'DE1' }), [/^iban: is not a prop of a code of kind qr, only of epc/]);
-  t.match(faultsOf({ kind: 'code128', value: 'x', errorCorrection: 'H' }), [/^errorCorrection: is not a prop of a code of kind code128/]);
+  t.match(faultsOf({ kind: 'qr', value: 'x', iban: 'DE1' }), [
+    /^iban: is not a prop of a code of kind qr, only of epc/,
+  ]);
+  t.match(faultsOf({ kind: 'code128', value: 'x', errorCorrection: 'H' }), [
+    /^errorCorrection: is not a prop of a code of kind code128/,
+  ]);
   t.same(faultsOf({ kind: 'epc' }), ['name: is required', 'iban: is required']);
-  t.match(faultsOf({ kind: 'epc', value: 'x', name: 'N', iban: '{{iban}}' }), [/^value: is not a prop of a code of kind epc/]);
-  t.match(faultsOf({ kind: 'epc', name: '{{n}}', iban: 'DE88370400440532013000', amount: '{{total}}' }), [/^iban: is no IBAN/]);
+  t.match(faultsOf({ kind: 'epc', value: 'x', name: 'N', iban: '{{iban}}' }), [
+    /^value: is not a prop of a code of kind epc/,
+  ]);
+  t.match(faultsOf({ kind: 'epc', name: '{{n}}', iban: 'DE88370400440532013000', amount: '{{total}}' }), [
+    /^iban: is no IBAN/,
+  ]);
   t.same(faultsOf({ kind: 'epc', name: '{{n}}', iban: '{{iban}}', amount: 12.5, text: 'Invoice {{n}}' }), []);
   t.end();
 });

@@ -1,4 +1,7 @@
-/** What variables bring never becomes markup, a formula, another address, a page number or a member of a prototype; laws that hold for any value. */
+/**
+ * What variables bring never becomes markup, a formula, another address, a page number or a member of a prototype; laws
+ * that hold for any value.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import { parseDocument } from 'htmlparser2';
@@ -71,7 +74,8 @@ void t.test("the structure of the HTML is the template's alone", async (t) => {
   ];
   for (const content of contents) {
     const expected = skeleton(htmlWith(content, { x: 'harmless' }));
-    for (const x of hostile) t.same(skeleton(htmlWith(content, { x })), expected, `${content} with value ${hostile.indexOf(x)}`);
+    for (const x of hostile)
+      t.same(skeleton(htmlWith(content, { x })), expected, `${content} with value ${hostile.indexOf(x)}`);
     fc.assert(
       fc.property(
         fc.string({ minLength: 1 }).filter((text) => text.trim() !== ''),
@@ -89,7 +93,10 @@ void t.test('addresses', async (t) => {
     htmlWith('<a href="https://example.com/?a={{x}}&amp;b=1">y</a>', { x: '1&b=2#c' }),
     '<a href="https://example.com/?a=1%26b%3D2%23c&amp;b=1">y</a>',
   );
-  t.equal(htmlWith('<a href="https://example.com/{{x}}/y">y</a>', { x: 'a?b#c' }), '<a href="https://example.com/a%3Fb%23c/y">y</a>');
+  t.equal(
+    htmlWith('<a href="https://example.com/{{x}}/y">y</a>', { x: 'a?b#c' }),
+    '<a href="https://example.com/a%3Fb%23c/y">y</a>',
+  );
   t.equal(
     htmlWith('<a href="mailto:{{x}}">y</a>', { x: 'a@b.example?bcc=c@d.example' }),
     '<a href="mailto:a@b.example%3Fbcc%3Dc@d.example">y</a>',
@@ -102,9 +109,19 @@ void t.test('addresses', async (t) => {
 });
 
 void t.test('only own members are read', async (t) => {
-  for (const path of ['a.constructor', 'a.__proto_', 'toString', 'constructor.name', 'a.hasOwnProperty', 's.length', 'xs.map'])
+  for (const path of [
+    'a.constructor',
+    'a.__proto_',
+    'toString',
+    'constructor.name',
+    'a.hasOwnProperty',
+    's.length',
+    'xs.map',
+  ])
     t.equal(htmlWith(`[{{${path}}}]`, { a: {}, s: 'text', xs: [1] }), '[]', path);
-  const variables = JSON.parse('{"__proto__": {"x": "polluted"}, "rows": [{"__proto__": {"x": "polluted"}}]}') as JsonObject;
+  const variables = JSON.parse(
+    '{"__proto__": {"x": "polluted"}, "rows": [{"__proto__": {"x": "polluted"}}]}',
+  ) as JsonObject;
   t.equal(htmlWith('[{{x}}]', variables), '[]');
   t.match(
     componentsOf(
@@ -126,7 +143,10 @@ void t.test('values of cells never become formulas', async (t) => {
           {
             id: 't',
             type: 'table',
-            props: { dataSource: 'xs', columns: [{ content: '{{item}}', footer: '={{total}}' }, { content: '={{item}}' }] },
+            props: {
+              dataSource: 'xs',
+              columns: [{ content: '{{item}}', footer: '={{total}}' }, { content: '={{item}}' }],
+            },
           },
         ],
         { schema: { outputFormats: ['excel'] } },
@@ -150,7 +170,14 @@ const everything = [
     id: 'a',
     type: 'rich-text',
     content: '{{x}} {{x.a}} {{x[0]}}',
-    props: { color: '{{x}}', fontSize: '{{x}}', padding: '{{x}}', align: '{{x}}', lineHeight: '{{x}}', fontFamily: '{{x}}' },
+    props: {
+      color: '{{x}}',
+      fontSize: '{{x}}',
+      padding: '{{x}}',
+      align: '{{x}}',
+      lineHeight: '{{x}}',
+      fontFamily: '{{x}}',
+    },
   },
   {
     id: 'b',
@@ -225,33 +252,42 @@ const badNumber = (value: unknown, at = ''): string | undefined => {
   return undefined;
 };
 
-void t.test('any value gives a document whose numbers are numbers, or an error with a code; the same each time', async (t) => {
-  fc.assert(
-    fc.property(json, fc.array(json, { maxLength: 5 }), fc.constantFrom('pdf' as const, 'excel' as const), (x, xs, format) => {
-      const make = (): unknown => {
-        try {
-          const document = expandTemplate(
-            attachmentOf(format === 'pdf' ? inPdf : everything, { schema: { outputFormats: [format] } }),
-            { x, xs },
-            { format },
-          );
-          return { document, sources: imageSourcesOf(document) };
-        } catch (error) {
-          if (error instanceof DomainError) return error.message;
-          throw error;
-        }
-      };
-      const [first, second] = [make(), make()];
-      t.same(first, second);
-      t.equal(badNumber(first), undefined);
-    }),
-    { numRuns: 100 },
-  );
-});
+void t.test(
+  'any value gives a document whose numbers are numbers, or an error with a code; the same each time',
+  async (t) => {
+    fc.assert(
+      fc.property(
+        json,
+        fc.array(json, { maxLength: 5 }),
+        fc.constantFrom('pdf' as const, 'excel' as const),
+        (x, xs, format) => {
+          const make = (): unknown => {
+            try {
+              const document = expandTemplate(
+                attachmentOf(format === 'pdf' ? inPdf : everything, { schema: { outputFormats: [format] } }),
+                { x, xs },
+                { format },
+              );
+              return { document, sources: imageSourcesOf(document) };
+            } catch (error) {
+              if (error instanceof DomainError) return error.message;
+              throw error;
+            }
+          };
+          const [first, second] = [make(), make()];
+          t.same(first, second);
+          t.equal(badNumber(first), undefined);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  },
+);
 
 const countOf = (components: readonly Expanded[]): number =>
   components.reduce(
-    (sum, component) => sum + 1 + (component.type === 'container' || component.type === 'columns' ? countOf(component.children) : 0),
+    (sum, component) =>
+      sum + 1 + (component.type === 'container' || component.type === 'columns' ? countOf(component.children) : 0),
     0,
   );
 
@@ -263,12 +299,21 @@ void t.test('a loop gives its children once for each item, in order', async (t) 
           id: 'l',
           type: 'loop',
           props: { dataSource: 'xs', itemVariable: 'x', indexVariable: 'i' },
-          children: Array.from({ length: children }, (_, at) => ({ id: `c${at}`, type: 'qr-code', props: { value: '{{i}}:{{x}}' } })),
+          children: Array.from({ length: children }, (_, at) => ({
+            id: `c${at}`,
+            type: 'qr-code',
+            props: { value: '{{i}}:{{x}}' },
+          })),
         },
       ]);
       const made = componentsOf(expandTemplate(template, { xs }));
       t.equal(countOf(made), xs.length * children);
-      t.ok(made.every((component, at) => component.type === 'qr-code' && component.value.startsWith(`${Math.floor(at / children)}:`)));
+      t.ok(
+        made.every(
+          (component, at) =>
+            component.type === 'qr-code' && component.value.startsWith(`${Math.floor(at / children)}:`),
+        ),
+      );
     }),
     { numRuns: 50 },
   );
@@ -307,7 +352,9 @@ void t.test('hostile sizes are answered in bounded time', async (t) => {
     '<img "'.repeat(50),
     `${'<img '.repeat(50)}${'x'.repeat(500_000)}`,
   ]) {
-    const sources = orRefused(() => imageSourcesOf(expandTemplate(attachmentOf([{ id: 'a', type: 'rich-text', content: literal }]))));
+    const sources = orRefused(() =>
+      imageSourcesOf(expandTemplate(attachmentOf([{ id: 'a', type: 'rich-text', content: literal }]))),
+    );
     t.same(sources ?? [], [], literal.slice(0, 12));
   }
   const cellOf = (text: string) =>

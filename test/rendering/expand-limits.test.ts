@@ -1,4 +1,7 @@
-/** The limits of documents, code by code: what is just allowed, what is too much, the actual value and the maximum in message and relatedInfo. */
+/**
+ * The limits of documents, code by code: what is just allowed, what is too much, the actual value and the maximum in
+ * message and relatedInfo.
+ */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
@@ -25,7 +28,10 @@ const pdf =
 const excel =
   (components: readonly unknown[], variables: JsonObject = {}, limits: Limits = defaultLimits) =>
   () =>
-    expandTemplate(attachmentOf(components, { schema: { outputFormats: ['excel'] } }), variables, { format: 'excel', limits });
+    expandTemplate(attachmentOf(components, { schema: { outputFormats: ['excel'] } }), variables, {
+      format: 'excel',
+      limits,
+    });
 const table = (dataSource: string, id = 't') => ({
   id,
   type: 'table',
@@ -50,7 +56,11 @@ void t.test('ERR_LIMIT_001: pages of a PDF', async (t) => {
   const { content } = checkAttachmentTemplate(
     attachmentOf([], {
       schema: {
-        pages: many(3).map((at) => ({ pageId: `p${at}`, pageName: 'P', sections: [{ id: `s${at}`, type: 'main', components: [] }] })),
+        pages: many(3).map((at) => ({
+          pageId: `p${at}`,
+          pageName: 'P',
+          sections: [{ id: `s${at}`, type: 'main', components: [] }],
+        })),
       },
     }),
     defaultLimits,
@@ -70,7 +80,12 @@ void t.test('ERR_LIMIT_002: images of a PDF', async (t) => {
     message: 'the PDF shows at least 51 images, the maximum is 50',
     details: { relatedInfo: { actualImages: 51, maxImages: 50 } },
   });
-  const list = { id: 'l', type: 'list', content: '<img src="https://example.com/a.png">{{item}}', props: { dataSource: 'xs' } };
+  const list = {
+    id: 'l',
+    type: 'list',
+    content: '<img src="https://example.com/a.png">{{item}}',
+    props: { dataSource: 'xs' },
+  };
   t.doesNotThrow(pdf([list], { xs: many(50) }));
   t.match(
     thrown(pdf([list, text('a', '<img src="https://example.com/a.png">')], { xs: many(50) })),
@@ -93,7 +108,11 @@ void t.test('ERR_LIMIT_003: rows of a workbook', async (t) => {
     'of all tables together',
   );
   t.match(
-    thrown(excel([{ id: 'a', type: 'table', props: { rows: many(900).map(() => ['x']) } }, table('xs', 'b')], { xs: many(9_101) })),
+    thrown(
+      excel([{ id: 'a', type: 'table', props: { rows: many(900).map(() => ['x']) } }, table('xs', 'b')], {
+        xs: many(9_101),
+      }),
+    ),
     { code: 'ERR_LIMIT_003', details: { relatedInfo: { actualRows: 10_001 } } },
     'written rows too',
   );
@@ -104,7 +123,11 @@ void t.test('ERR_LIMIT_003: rows of a workbook', async (t) => {
   }));
   t.match(
     thrown(() =>
-      expandTemplate(attachmentOf([], { schema: { outputFormats: ['excel'], pages } }), { xs: many(5_001) }, { format: 'excel' }),
+      expandTemplate(
+        attachmentOf([], { schema: { outputFormats: ['excel'], pages } }),
+        { xs: many(5_001) },
+        { format: 'excel' },
+      ),
     ),
     { code: 'ERR_LIMIT_003', details: { relatedInfo: { actualRows: 10_002 } } },
     'and of all sheets',
@@ -116,7 +139,11 @@ void t.test('ERR_LIMIT_004: sheets', async (t) => {
     attachmentOf([], {
       schema: {
         outputFormats: ['excel'],
-        pages: many(10).map((at) => ({ pageId: `p${at}`, pageName: 'P', sections: [{ id: `s${at}`, type: 'main', components: [] }] })),
+        pages: many(10).map((at) => ({
+          pageId: `p${at}`,
+          pageName: 'P',
+          sections: [{ id: `s${at}`, type: 'main', components: [] }],
+        })),
       },
     }),
     defaultLimits,
@@ -134,7 +161,9 @@ void t.test('ERR_LIMIT_004: sheets', async (t) => {
 
 void t.test('ERR_LIMIT_005: columns of a sheet', async (t) => {
   const { content } = checkAttachmentTemplate(
-    attachmentOf([{ id: 't', type: 'table', props: { rows: [many(50).map(String)] } }], { schema: { outputFormats: ['excel', 'pdf'] } }),
+    attachmentOf([{ id: 't', type: 'table', props: { rows: [many(50).map(String)] } }], {
+      schema: { outputFormats: ['excel', 'pdf'] },
+    }),
     defaultLimits,
   );
   const narrow = compileDocument(content, { ...defaultLimits, excelColumnsMax: 49 });
@@ -194,7 +223,13 @@ void t.test('ERR_LIMIT_009: components once loops are expanded', async (t) => {
     details: { relatedInfo: { actualComponents: 501, maxComponents: 500 } },
   });
   t.match(
-    thrown(excel([loop('a', [loop('b', [loop('c', [text('leaf')], 'z')], 'y')], 'x')], { a: many(20), b: many(20), c: many(20) })),
+    thrown(
+      excel([loop('a', [loop('b', [loop('c', [text('leaf')], 'z')], 'y')], 'x')], {
+        a: many(20),
+        b: many(20),
+        c: many(20),
+      }),
+    ),
     { code: 'ERR_LIMIT_009', details: { relatedInfo: { actualComponents: 501 } } },
     'nested loops stop at once',
   );
@@ -211,8 +246,13 @@ void t.test('texts: a cell, a whole document', async (t) => {
   });
   t.match(thrown(excel([table('xs')], { xs: ['a', 'x'.repeat(32_768)] })), expected('the cell in row 2, column 1'));
   t.doesNotThrow(excel([table('xs')], { xs: ['\u{1f600}'.repeat(16_383)] }));
-  t.match(thrown(excel([table('xs')], { xs: ['a', '\u{1f600}'.repeat(16_384)] })), expected('the cell in row 2, column 1'));
-  const written = (cell: string) => [{ id: 't', type: 'table', props: { rows: [['x', cell]], columns: [{}, { header: '{{h}}' }] } }];
+  t.match(
+    thrown(excel([table('xs')], { xs: ['a', '\u{1f600}'.repeat(16_384)] })),
+    expected('the cell in row 2, column 1'),
+  );
+  const written = (cell: string) => [
+    { id: 't', type: 'table', props: { rows: [['x', cell]], columns: [{}, { header: '{{h}}' }] } },
+  ];
   t.match(thrown(excel(written('<b>{{x}}</b>'), { x: '<'.repeat(32_768) })), expected('the cell in row 1, column 2'));
   t.match(thrown(excel(written('x'), { h: 'x'.repeat(32_768) })), expected('a header'));
   t.doesNotThrow(pdf([table('xs')], { xs: ['x'.repeat(40_000)] }));
@@ -225,21 +265,40 @@ void t.test('texts: a cell, a whole document', async (t) => {
   };
   const x = 'x'.repeat(30);
   t.match(thrown(pdf([loop('xs', [text('a', x)])], { xs: many(400) }, limits)), long, 'rich text');
-  for (const make of [pdf, excel]) t.match(thrown(make([table('xs')], { xs: many(400).map(() => x) }, limits)), long, 'cells');
+  for (const make of [pdf, excel])
+    t.match(thrown(make([table('xs')], { xs: many(400).map(() => x) }, limits)), long, 'cells');
   t.match(
-    thrown(pdf([{ id: 'c', type: 'list', content: '{{item}}', props: { dataSource: 'xs' } }], { xs: many(400).map(() => x) }, limits)),
+    thrown(
+      pdf(
+        [{ id: 'c', type: 'list', content: '{{item}}', props: { dataSource: 'xs' } }],
+        { xs: many(400).map(() => x) },
+        limits,
+      ),
+    ),
     long,
     'items',
   );
   t.match(
-    thrown(pdf([{ id: 'c', type: 'timeline', props: { dataSource: 'xs', title: '{{item}}' } }], { xs: many(400).map(() => x) }, limits)),
+    thrown(
+      pdf(
+        [{ id: 'c', type: 'timeline', props: { dataSource: 'xs', title: '{{item}}' } }],
+        { xs: many(400).map(() => x) },
+        limits,
+      ),
+    ),
     long,
     'steps',
   );
   t.match(
     thrown(
       pdf(
-        [{ id: 'c', type: 'chart', props: { dataSource: 'xs', categoryField: 'n', chartType: 'pie', series: [{ valueField: 'n' }] } }],
+        [
+          {
+            id: 'c',
+            type: 'chart',
+            props: { dataSource: 'xs', categoryField: 'n', chartType: 'pie', series: [{ valueField: 'n' }] },
+          },
+        ],
         { xs: many(400).map(() => ({ n: x })) },
         limits,
       ),

@@ -13,9 +13,13 @@ const one = (
   format: 'pdf' | 'excel' = 'pdf',
 ): Expanded | undefined =>
   componentsOf(
-    expandTemplate(attachmentOf([{ id: 'c', ...component }], { ...more, schema: { outputFormats: [format], ...more.schema } }), variables, {
-      format,
-    }),
+    expandTemplate(
+      attachmentOf([{ id: 'c', ...component }], { ...more, schema: { outputFormats: [format], ...more.schema } }),
+      variables,
+      {
+        format,
+      },
+    ),
   )[0];
 const all = (
   components: readonly unknown[],
@@ -70,7 +74,8 @@ void t.test('lengths', async (t) => {
   t.same(borderOf('dashed rgb(1, 2, 3) 1mm'), { width: 2.835, style: 'dashed', color: 'rgb(1, 2, 3)' });
   t.same(borderOf('2px double'), { width: 1.5, style: 'solid', color: '#e5e7eb' });
   t.match(borderOf(true), { width: 0.75, style: 'solid' });
-  for (const none of [false, 0, 'none', '1px none red']) t.match(borderOf(none), { width: 0, style: 'none' }, String(none));
+  for (const none of [false, 0, 'none', '1px none red'])
+    t.match(borderOf(none), { width: 0, style: 'none' }, String(none));
   for (const wrong of ['1px 2px', 'red blue', 'url(x)', {}]) t.equal(borderOf(wrong), undefined, JSON.stringify(wrong));
 });
 
@@ -104,7 +109,14 @@ void t.test('rich text: values escaped, formats by their definition, style in po
     id: 'c',
     field,
     html: '<p>&lt;b&gt;Ada &amp; &quot;Bob&quot;&lt;/b&gt; owes 1.234,50\u00a0€ on 1. Dezember 2026 <b></b></p>',
-    style: { align: 'center', color: 'red', fontSize: 12, fontFamily: 'Lora, serif', lineHeight: 1.5, backgroundColor: '#eee' },
+    style: {
+      align: 'center',
+      color: 'red',
+      fontSize: 12,
+      fontFamily: 'Lora, serif',
+      lineHeight: 1.5,
+      backgroundColor: '#eee',
+    },
     padding: { top: 5.669, right: 5.669, bottom: 5.669, left: 5.669 },
   });
   t.same(
@@ -143,8 +155,12 @@ void t.test('constants, defaults and calculated variables', async (t) => {
     ),
     ['Northwind Coffee November 21, 2026 Hi 42'],
   );
-  const missing = (): unknown => all([text('a', 'x')], {}, { variables: [{ name: 'n', type: 'number', required: true }] });
-  t.throws(missing, { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.n', message: 'is required' }] } });
+  const missing = (): unknown =>
+    all([text('a', 'x')], {}, { variables: [{ name: 'n', type: 'number', required: true }] });
+  t.throws(missing, {
+    code: 'VALIDATION_ERROR',
+    details: { errors: [{ field: 'variables.n', message: 'is required' }] },
+  });
 });
 
 void t.test('image', async (t) => {
@@ -189,8 +205,12 @@ void t.test('image', async (t) => {
   t.match(one({ type: 'image', props: { src: 'asset:{{id}}' } }, { id: ASSET.slice(6) }), { src: ASSET });
   t.equal(one({ type: 'image', props: { src: '{{photo}}' } }), undefined, 'no address, no picture');
   t.equal(
-    (one({ type: 'image', props: { src: 'https://example.com/a.png', href: '{{x}}' } }, { x: 'javascript:alert(1)' }) as { href?: string })
-      .href,
+    (
+      one(
+        { type: 'image', props: { src: 'https://example.com/a.png', href: '{{x}}' } },
+        { x: 'javascript:alert(1)' },
+      ) as { href?: string }
+    ).href,
     undefined,
   );
   for (const src of [
@@ -251,7 +271,12 @@ void t.test('table from a data source: cells with their values', async (t) => {
             columns: [
               { header: '#', content: '{{at}}', width: '10%' },
               { header: '<b>Name</b>', content: ' {{line.name}} ', width: '1in' },
-              { header: 'Qty', content: '{{line.qty}}', format: { style: 'currency', currency: '{{currency}}' }, footer: '{{total}}' },
+              {
+                header: 'Qty',
+                content: '{{line.qty}}',
+                format: { style: 'currency', currency: '{{currency}}' },
+                footer: '{{total}}',
+              },
               { header: 'Due', content: '{{line.due}}', align: 'center' },
               { header: 'Text', content: '{{line.qty}} x', headerAlign: 'center' },
               { header: 'Ok', content: '{{line.ok}}' },
@@ -262,7 +287,10 @@ void t.test('table from a data source: cells with their values', async (t) => {
           },
         },
         {
-          items: [{ name: 'Mug <1>', qty: 2.5, due: '2026-11-21', ok: true, tags: ['a', 'b'] }, { name: '=HYPERLINK("x")' }],
+          items: [
+            { name: 'Mug <1>', qty: 2.5, due: '2026-11-21', ok: true, tags: ['a', 'b'] },
+            { name: '=HYPERLINK("x")' },
+          ],
           currency: 'EUR',
           total: 99,
         },
@@ -302,8 +330,15 @@ void t.test('table from a data source: cells with their values', async (t) => {
     t.match(columns[2], { header: 'Qty', footer: '€99.00', footerValue: 99, format: undefined });
     t.match(columns[6], { footerFormula: '=SUM(C{first}:C{last})', headerAlign: 'end' });
     t.equal(columns[4]?.headerAlign, 'center');
-    const cells = rows.map((row) => row.map(({ html, value, showing, formula }) => ({ html, value, format: showing?.format, formula })));
-    const cell = (html: string, value?: unknown, format?: unknown, formula?: string) => ({ html, value, format, formula });
+    const cells = rows.map((row) =>
+      row.map(({ html, value, showing, formula }) => ({ html, value, format: showing?.format, formula })),
+    );
+    const cell = (html: string, value?: unknown, format?: unknown, formula?: string) => ({
+      html,
+      value,
+      format,
+      formula,
+    });
     t.same(
       cells[0],
       [
@@ -343,7 +378,12 @@ void t.test('table with written rows', async (t) => {
   t.equal(columns.length, 3);
   t.same(
     { borderLines, border, showHeader, emptyText },
-    { borderLines: 'rows', border: { width: 0.75, style: 'solid', color: '#e5e7eb' }, showHeader: false, emptyText: undefined },
+    {
+      borderLines: 'rows',
+      border: { width: 0.75, style: 'solid', color: '#e5e7eb' },
+      showHeader: false,
+      emptyText: undefined,
+    },
   );
   t.same(rows, [
     [
@@ -365,7 +405,12 @@ void t.test('table with written rows', async (t) => {
   const format = { style: 'percent' };
   const ownFormats = [[{ content: 0.5, format }, { content: '{{x}}' }, { content: '=A1*2', type: 'currency' }]];
   t.match(
-    tableOf(one({ type: 'table', props: { rows: ownFormats, columns: [{ type: 'string' }, { format }, { format }] } }, { x: 0.25 })).rows,
+    tableOf(
+      one(
+        { type: 'table', props: { rows: ownFormats, columns: [{ type: 'string' }, { format }, { format }] } },
+        { x: 0.25 },
+      ),
+    ).rows,
     [
       [
         { html: '50%', value: 0.5 },
@@ -391,7 +436,14 @@ void t.test('container and columns', async (t) => {
   const container = one(
     {
       type: 'container',
-      props: { backgroundColor: '#fff', border: '1pt dotted red', borderRadius: 4, width: '50%', align: 'center', color: '{{c}}' },
+      props: {
+        backgroundColor: '#fff',
+        border: '1pt dotted red',
+        borderRadius: 4,
+        width: '50%',
+        align: 'center',
+        color: '{{c}}',
+      },
       children: [text('a', 'A')],
     },
     { c: 'blue' },
@@ -415,7 +467,12 @@ void t.test('container and columns', async (t) => {
       children: [
         text('a', 'A'),
         { id: 'i', type: 'conditional', props: { condition: 'x', operator: 'exists' }, children: [text('b', 'B')] },
-        { id: 'l', type: 'loop', props: { dataSource: 'items', itemVariable: 'one' }, children: [text('d', '{{one}}')] },
+        {
+          id: 'l',
+          type: 'loop',
+          props: { dataSource: 'items', itemVariable: 'one' },
+          children: [text('d', '{{one}}')],
+        },
       ],
     },
     { items: [1, 2] },
@@ -430,7 +487,11 @@ void t.test('container and columns', async (t) => {
       children: [
         { type: 'rich-text', id: 'a' },
         { type: 'container', id: 'i', field: `${field}.children[1]`, children: [] },
-        { type: 'container', id: 'l', children: [{ html: '1', field: `${field}.children[2].children[0]`, id: 'd' }, { html: '2' }] },
+        {
+          type: 'container',
+          id: 'l',
+          children: [{ html: '1', field: `${field}.children[2].children[0]`, id: 'd' }, { html: '2' }],
+        },
       ],
     },
     'each child keeps its column',
@@ -448,13 +509,16 @@ void t.test('divider and spacer', async (t) => {
     width: { percent: 100 },
     margin: { top: 6, right: 0, bottom: 6, left: 0 },
   });
-  t.match(one({ type: 'divider', props: { color: 'red', thickness: '2px', style: 'dotted', width: '3cm', margin: 0 } }), {
-    color: 'red',
-    thickness: 1.5,
-    style: 'dotted',
-    width: { points: 85.039 },
-    margin: noBox,
-  });
+  t.match(
+    one({ type: 'divider', props: { color: 'red', thickness: '2px', style: 'dotted', width: '3cm', margin: 0 } }),
+    {
+      color: 'red',
+      thickness: 1.5,
+      style: 'dotted',
+      width: { points: 85.039 },
+      margin: noBox,
+    },
+  );
   t.same(one({ type: 'spacer' }), { type: 'spacer', id: 'c', field, height: 18 });
   t.match(one({ type: 'spacer', props: { height: '{{h}}' } }, { h: '10mm' }), { height: 28.346 });
 });
@@ -488,7 +552,12 @@ void t.test('conditional and loop', async (t) => {
       {
         id: 'p',
         type: 'loop',
-        props: { dataSource: '{{group.items}}', itemVariable: 'item', indexVariable: 'i', emptyText: 'none in {{group.name}}' },
+        props: {
+          dataSource: '{{group.items}}',
+          itemVariable: 'item',
+          indexVariable: 'i',
+          emptyText: 'none in {{group.name}}',
+        },
         children: [text('q', '{{g}}.{{i}} {{item}} of {{group.name}} {{outside}}')],
       },
     ],
@@ -515,7 +584,10 @@ void t.test('conditional and loop', async (t) => {
     ['1', 'i', '1', '2', 'i', '2'],
     'the inner name hides the outer one, and gives it back',
   );
-  t.throws(() => all([nested], { groups: 'text' }), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.groups' }] } });
+  t.throws(() => all([nested], { groups: 'text' }), {
+    code: 'VALIDATION_ERROR',
+    details: { errors: [{ field: 'variables.groups' }] },
+  });
 });
 
 void t.test('list, qr-code, timeline', async (t) => {
@@ -524,12 +596,18 @@ void t.test('list, qr-code, timeline', async (t) => {
     items: undefined,
     ordered: false,
   });
-  t.match(one({ type: 'list', content: '<b>{{item}}</b>', props: { dataSource: 'xs', ordered: true, fontSize: 9 } }, { xs: ['a', '&'] }), {
-    html: undefined,
-    items: ['<b>a</b>', '<b>&amp;</b>'],
-    ordered: true,
-    style: { fontSize: 9 },
-  });
+  t.match(
+    one(
+      { type: 'list', content: '<b>{{item}}</b>', props: { dataSource: 'xs', ordered: true, fontSize: 9 } },
+      { xs: ['a', '&'] },
+    ),
+    {
+      html: undefined,
+      items: ['<b>a</b>', '<b>&amp;</b>'],
+      ordered: true,
+      style: { fontSize: 9 },
+    },
+  );
   t.equal(one({ type: 'list', content: '{{item}}', props: { dataSource: 'xs' } }), undefined, 'nothing to list');
   t.same(one({ type: 'qr-code', props: { value: 'https://example.com/?a={{a}}&<' } }, { a: '1' }), {
     type: 'qr-code',
@@ -543,7 +621,10 @@ void t.test('list, qr-code, timeline', async (t) => {
     align: undefined,
   });
   t.match(
-    one({ type: 'qr-code', props: { value: 'x', size: '3cm', errorCorrection: '{{e}}', color: 'navy', align: 'center' } }, { e: 'h' }),
+    one(
+      { type: 'qr-code', props: { value: 'x', size: '3cm', errorCorrection: '{{e}}', color: 'navy', align: 'center' } },
+      { e: 'h' },
+    ),
     { size: 85.039, errorCorrection: 'H', color: 'navy', align: 'center' },
   );
   t.equal(one({ type: 'qr-code', props: { value: '{{none}}' } }), undefined, 'nothing to say');
@@ -552,16 +633,25 @@ void t.test('list, qr-code, timeline', async (t) => {
     message: /2400 bytes, a QR code of error correction M holds 2330/,
   });
   t.doesNotThrow(() => one({ type: 'qr-code', props: { value: '1'.repeat(5_596) } }));
-  t.same(one({ type: 'timeline', props: { items: [{ title: '{{x}}', date: '2026-11-21' }], color: 'green' } }, { x: 'A & B' }), {
-    type: 'timeline',
-    id: 'c',
-    field,
-    color: 'green',
-    items: [{ title: 'A & B', description: '', date: '2026-11-21', status: '' }],
-  });
+  t.same(
+    one(
+      { type: 'timeline', props: { items: [{ title: '{{x}}', date: '2026-11-21' }], color: 'green' } },
+      { x: 'A & B' },
+    ),
+    {
+      type: 'timeline',
+      id: 'c',
+      field,
+      color: 'green',
+      items: [{ title: 'A & B', description: '', date: '2026-11-21', status: '' }],
+    },
+  );
   t.match(
     one(
-      { type: 'timeline', props: { dataSource: 'steps', itemVariable: 's', title: '{{s.t}}', status: '{{s.done}}', date: '{{s.at}}' } },
+      {
+        type: 'timeline',
+        props: { dataSource: 'steps', itemVariable: 's', title: '{{s.t}}', status: '{{s.done}}', date: '{{s.at}}' },
+      },
       {
         steps: [
           { t: 'One', done: true },
@@ -621,7 +711,9 @@ void t.test('chart', async (t) => {
     categories: [],
     series: [{ name: 'sales', values: [] }],
   });
-  t.match(one({ type: 'chart', props: { ...props, chartType: 'pie', series: [{ valueField: 'sales' }] } }), { showLegend: true });
+  t.match(one({ type: 'chart', props: { ...props, chartType: 'pie', series: [{ valueField: 'sales' }] } }), {
+    showLegend: true,
+  });
   const dated = {
     variables: [
       {
@@ -632,20 +724,30 @@ void t.test('chart', async (t) => {
           type: 'array',
           itemSchema: {
             properties: {
-              period: { type: 'object', properties: { name: { type: 'date', format: { style: 'date', pattern: 'MMM yyyy' } } } },
+              period: {
+                type: 'object',
+                properties: { name: { type: 'date', format: { style: 'date', pattern: 'MMM yyyy' } } },
+              },
             },
           },
         },
       },
     ],
   };
-  t.match(one({ type: 'chart', props }, { months: [{ period: { name: '2026-01-01' } }] }, dated), { categories: ['Jan 2026'] });
+  t.match(one({ type: 'chart', props }, { months: [{ period: { name: '2026-01-01' } }] }, dated), {
+    categories: ['Jan 2026'],
+  });
 });
 
 void t.test('what a chart leaves out of its data is told', async (t) => {
   const months = [{ sales: 10, costs: 3 }, { sales: 'many', costs: 4 }, { sales: 0, costs: 5 }, { sales: 7 }];
   const says = (chartType: string, fields: readonly string[], format: 'pdf' | 'excel' = 'pdf') => {
-    const props = { chartType, dataSource: '{{months}}', categoryField: 'month', series: fields.map((valueField) => ({ valueField })) };
+    const props = {
+      chartType,
+      dataSource: '{{months}}',
+      categoryField: 'month',
+      series: fields.map((valueField) => ({ valueField })),
+    };
     const inside = { id: 'box', type: 'container', children: [{ id: 'c', type: 'chart', props }] };
     return leftOutOfCharts(expandTemplate(attachmentOf([inside]), { months }), format);
   };
@@ -663,10 +765,15 @@ void t.test('what a chart leaves out of its data is told', async (t) => {
   );
   t.same(
     says('doughnut', ['sales', 'costs'], 'excel').map(({ message }) => message),
-    ['leaves out 1 of 4 values of "sales": they are no numbers', 'leaves out 1 of 4 values of "costs": they are no numbers'],
+    [
+      'leaves out 1 of 4 values of "sales": they are no numbers',
+      'leaves out 1 of 4 values of "costs": they are no numbers',
+    ],
     'a workbook draws a ring for each',
   );
-  t.same(says('bar', ['month']), [{ field: `${field}.children[0]`, message: 'leaves out 4 of 4 values of "month": they are no numbers' }]);
+  t.same(says('bar', ['month']), [
+    { field: `${field}.children[0]`, message: 'leaves out 4 of 4 values of "month": they are no numbers' },
+  ]);
 });
 
 void t.test('pages, margins, sections', async (t) => {
@@ -726,7 +833,16 @@ void t.test('pages, margins, sections', async (t) => {
   });
   t.match(expandTemplate(attachmentOf([], { schema: { pages: [page({})] }, timeZone: 'Europe/Berlin' })), {
     language: { locale: 'en-US', timeZone: 'Europe/Berlin' },
-    pages: [{ name: 'Invoice ', format: 'A4', orientation: 'portrait', backgroundColor: '#ffffff', header: undefined, footer: undefined }],
+    pages: [
+      {
+        name: 'Invoice ',
+        format: 'A4',
+        orientation: 'portrait',
+        backgroundColor: '#ffffff',
+        header: undefined,
+        footer: undefined,
+      },
+    ],
   });
   t.throws(() => expandTemplate(attachmentOf([]), {}, { format: 'excel' }), {
     code: 'VALIDATION_ERROR',
@@ -745,16 +861,31 @@ void t.test('sources of pictures', async (t) => {
         id: 'd',
         type: 'container',
         children: [
-          { id: 'e', type: 'columns', children: [image('f', 'https://example.com/a.png'), image('g', 'https://example.com/b.png')] },
+          {
+            id: 'e',
+            type: 'columns',
+            children: [image('f', 'https://example.com/a.png'), image('g', 'https://example.com/b.png')],
+          },
         ],
       },
-      { id: 'h', type: 'loop', props: { dataSource: 'xs', itemVariable: 'x' }, children: [image('i', 'http://example.com/{{x}}.png')] },
+      {
+        id: 'h',
+        type: 'loop',
+        props: { dataSource: 'xs', itemVariable: 'x' },
+        children: [image('i', 'http://example.com/{{x}}.png')],
+      },
     ]),
     { xs: [1, 2, 1] },
   );
   t.same(
     imageSourcesOf(document),
-    ['https://example.com/b.png', ASSET, 'https://example.com/a.png', 'http://example.com/1.png', 'http://example.com/2.png'],
+    [
+      'https://example.com/b.png',
+      ASSET,
+      'https://example.com/a.png',
+      'http://example.com/1.png',
+      'http://example.com/2.png',
+    ],
     'in order and each once',
   );
 
@@ -780,7 +911,13 @@ void t.test('sources of pictures', async (t) => {
             type: 'table',
             props: {
               dataSource: 'xs',
-              columns: [{ header: '<img src="https://example.com/head.png">', content: '<img src="{{item}}">', footer: '{{q}}' }],
+              columns: [
+                {
+                  header: '<img src="https://example.com/head.png">',
+                  content: '<img src="{{item}}">',
+                  footer: '{{q}}',
+                },
+              ],
             },
           },
         ],
@@ -810,9 +947,17 @@ void t.test('sources of pictures', async (t) => {
 
 void t.test('the same input gives the same document', async (t) => {
   const template = attachmentOf([
-    { id: 'l', type: 'loop', props: { dataSource: 'xs', itemVariable: 'x' }, children: [text('a', '{{x.n}} {{__CURRENT_DATE__}}')] },
+    {
+      id: 'l',
+      type: 'loop',
+      props: { dataSource: 'xs', itemVariable: 'x' },
+      children: [text('a', '{{x.n}} {{__CURRENT_DATE__}}')],
+    },
   ]);
-  t.same(expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }), expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }));
+  t.same(
+    expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }),
+    expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }),
+  );
 });
 
 void t.test('page breaks and what is kept together', async (t) => {
@@ -821,7 +966,10 @@ void t.test('page breaks and what is kept together', async (t) => {
   t.same(flowOf('spacer', { pageBreak: 'after' }), { pageBreak: 'after' });
   t.same(flowOf('spacer', { pageBreak: '{{how}}' }), { pageBreak: 'before' });
   t.same(flowOf('spacer', { pageBreak: '{{never}}' }), {}, 'a value that is no word breaks nothing');
-  t.same(flowOf('container', { keepTogether: true, keepWithNext: true }, { children: [] }), { keepTogether: true, keepWithNext: true });
+  t.same(flowOf('container', { keepTogether: true, keepWithNext: true }, { children: [] }), {
+    keepTogether: true,
+    keepWithNext: true,
+  });
   t.same(flowOf('container', { keepTogether: false }, { children: [] }), {});
   t.equal(flowOf('container', {}, { children: [] }), undefined);
   const looped = {
@@ -840,12 +988,18 @@ void t.test('what stands in the margins of the first sheet and behind the text',
   const pageOf = (pageSettings: JsonObject, variables: JsonObject = {}): ExpandedPage | undefined =>
     expandTemplate(
       attachmentOf([], {
-        schema: { pages: [{ pageId: 'p', pageName: 'P', pageSettings, sections: [{ id: 's', type: 'main', components: [] }] }] },
+        schema: {
+          pages: [{ pageId: 'p', pageName: 'P', pageSettings, sections: [{ id: 's', type: 'main', components: [] }] }],
+        },
       }),
       variables,
     ).pages[0];
   const set = pageOf(
-    { firstPageHeader: { content: '{{pageNumber}}' }, backgroundImage: { src: '{{paper}}' }, watermark: { text: '{{state}}' } },
+    {
+      firstPageHeader: { content: '{{pageNumber}}' },
+      backgroundImage: { src: '{{paper}}' },
+      watermark: { text: '{{state}}' },
+    },
     { paper: ASSET, state: ' paid ' },
   );
   t.match(set, { firstHeader: { html: '{{pageNumber}}', height: 30, align: 'center' } });
@@ -861,7 +1015,9 @@ void t.test('what stands in the margins of the first sheet and behind the text',
   t.match(pageOf({ contents: {} })?.contents, { title: '', levels: 3 });
   const bare = pageOf({ backgroundImage: { src: '{{paper}}' }, watermark: { text: '{{state}}' } });
   t.same([bare?.backgroundImage, bare?.watermark], [undefined, undefined], 'what has no value is not there');
-  t.throws(() => pageOf({ backgroundImage: { src: '{{paper}}' } }, { paper: 'file:///etc/passwd' }), { code: 'VALIDATION_ERROR' });
+  t.throws(() => pageOf({ backgroundImage: { src: '{{paper}}' } }, { paper: 'file:///etc/passwd' }), {
+    code: 'VALIDATION_ERROR',
+  });
   for (const wrong of [
     { backgroundImage: 'x' },
     { backgroundImage: { src: ASSET, fit: 'tile' } },

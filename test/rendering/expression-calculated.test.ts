@@ -60,19 +60,26 @@ const refusal = (action: () => unknown): DomainError => {
 void t.test('a month is added in the time zone of the mail', (t) => {
   const definitions = [plain('from', 'date'), calc('until', 'addMonths(from, 6)', { type: 'date' })];
   const until = (timeZone: string, from: Json): Json | undefined =>
-    compilePreparation(definitions, { locale: 'de', timeZone }, defaultLimits)({ from }, environment, openBudget(defaultLimits)).values[
-      'until'
-    ];
+    compilePreparation(definitions, { locale: 'de', timeZone }, defaultLimits)(
+      { from },
+      environment,
+      openBudget(defaultLimits),
+    ).values['until'];
   t.equal(until('Europe/Berlin', '2026-01-31T23:30:00Z'), '2026-07-31T22:30:00.000Z');
   t.equal(until('UTC', '2026-01-31T23:30:00Z'), '2026-07-31T23:30:00.000Z');
   t.equal(until('Europe/Berlin', '2026-08-31'), '2027-02-28');
   const { details } = refusal(() => until('UTC', '9999-12-31'));
-  t.match(details.errors, [{ field: 'variables.until', message: /^cannot be calculated: its expression calls "addMonths" beyond/ }]);
+  t.match(details.errors, [
+    { field: 'variables.until', message: /^cannot be calculated: its expression calls "addMonths" beyond/ },
+  ]);
   t.end();
 });
 
 /** A variable `order` whose lines have calculated members beside `qty` and `price`. */
-const withMembers = (members: Readonly<Record<string, JsonObject>>, more: Partial<VariableDefinition> = {}): VariableDefinition => ({
+const withMembers = (
+  members: Readonly<Record<string, JsonObject>>,
+  more: Partial<VariableDefinition> = {},
+): VariableDefinition => ({
   name: 'order',
   type: 'object',
   schema: {
@@ -116,7 +123,9 @@ void t.test('each item gets its calculated members, and nothing of the call is c
     { qty: 3, price: 0.1, total: 0.3, share: 0.3 / 9.3, place: '2 of 2' },
   ].map((line) => ({ ...line, share: Number((line.total / 9.3).toPrecision(15)) }));
   const near = (value: Json | undefined): unknown =>
-    JSON.parse(JSON.stringify(value), (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(12)) : one));
+    JSON.parse(JSON.stringify(value), (_, one: unknown) =>
+      typeof one === 'number' ? Number(one.toPrecision(12)) : one,
+    );
   t.strictSame(near(made['order']), near({ note: 'x', lines: expected }));
   t.equal(made['sum'], 9.3);
   t.strictSame(near(made['dear']), near([expected[0]!]));
@@ -136,14 +145,24 @@ void t.test('members of items in items, of objects in items, of calculated array
           name: { type: 'string' },
           lines: {
             type: 'array',
-            itemSchema: { properties: { net: { type: 'object', properties: { value: {}, gross: member('item.net.value * rate') } } } },
+            itemSchema: {
+              properties: {
+                net: { type: 'object', properties: { value: {}, gross: member('item.net.value * rate') } },
+              },
+            },
           },
           sum: member('item.lines?.reduce((sum, line) => sum + (line.net?.gross ?? 0), 0)'),
         },
       },
     },
   };
-  const groups: Json = [{ lines: [{ net: { value: 1 } }, { net: { value: 2 } }, { note: 'x' }] }, { lines: [] }, 7, null, {}];
+  const groups: Json = [
+    { lines: [{ net: { value: 1 } }, { net: { value: 2 } }, { note: 'x' }] },
+    { lines: [] },
+    7,
+    null,
+    {},
+  ];
   t.strictSame(calculate([nested, plain('rate')], { rate: 2, groups })['groups'] as Json, [
     { lines: [{ net: { value: 1, gross: 2 } }, { net: { value: 2, gross: 4 } }, { note: 'x' }], sum: 6 },
     { lines: [], sum: 0 },
@@ -151,7 +170,9 @@ void t.test('members of items in items, of objects in items, of calculated array
     null,
     {},
   ]);
-  const items = { itemSchema: { properties: { twice: member('item.n * 2'), last: member('index === made.length - 1', 'boolean') } } };
+  const items = {
+    itemSchema: { properties: { twice: member('item.n * 2'), last: member('index === made.length - 1', 'boolean') } },
+  };
   t.strictSame(
     calculate(
       [
@@ -198,7 +219,10 @@ void t.test('what is wrong with a calculated member is told with its place', (t)
         `${at}.total.expression uses "itm", which is neither a variable of the template nor a function that expressions have; did you mean "item"?`,
       ],
     ],
-    [[withMembers({ total: { type: 'number', isCalculated: true } })], [`${at}.total.expression is required where isCalculated is true`]],
+    [
+      [withMembers({ total: { type: 'number', isCalculated: true } })],
+      [`${at}.total.expression is required where isCalculated is true`],
+    ],
     [[withMembers({ total: { type: 'number', expression: '1' } })], [/belongs to a calculated variable/]],
     [[withMembers({ total: { type: 'number', isCalculated: 1 } })], [/isCalculated must be true or false/]],
     [
@@ -210,7 +234,14 @@ void t.test('what is wrong with a calculated member is told with its place', (t)
       [/^variables\[0\].schema.itemSchema.expression belongs to a member of items/],
     ],
     [
-      [withMembers(JSON.parse('{"__proto__":{"type":"number","isCalculated":true,"expression":"1"}}') as Record<string, JsonObject>)],
+      [
+        withMembers(
+          JSON.parse('{"__proto__":{"type":"number","isCalculated":true,"expression":"1"}}') as Record<
+            string,
+            JsonObject
+          >,
+        ),
+      ],
       [/"__proto__"/],
     ],
     [
@@ -220,7 +251,15 @@ void t.test('what is wrong with a calculated member is told with its place', (t)
       ],
       [/^variables\[11\].expression is one of 501 calculated variables and members, the maximum is 500$/],
     ],
-    [[{ ...withMembers({ total: member('item.qty', 'number', { required: true }) }), defaultValue: { lines: [{ qty: 1 }] } }], []],
+    [
+      [
+        {
+          ...withMembers({ total: member('item.qty', 'number', { required: true }) }),
+          defaultValue: { lines: [{ qty: 1 }] },
+        },
+      ],
+      [],
+    ],
   ] as const)
     t.match(faults(definitions), expected);
   t.end();
@@ -228,7 +267,8 @@ void t.test('what is wrong with a calculated member is told with its place', (t)
 
 void t.test('a member that fails, or comes to another type, is told with its item; the work is bounded', (t) => {
   const errorsOf = (expression: string, more: JsonObject = {}): unknown =>
-    refusal(() => calculate([withMembers({ total: member(expression, 'number', more) })], { order: { lines } })).details.errors;
+    refusal(() => calculate([withMembers({ total: member(expression, 'number', more) })], { order: { lines } })).details
+      .errors;
   t.match(errorsOf('item.absent.x'), [
     { field: 'variables.order.lines[0].total', message: /^cannot be calculated: its expression reads ".x"/ },
   ]);
@@ -251,7 +291,9 @@ void t.test('a member that fails, or comes to another type, is told with its ite
     defaultLimits,
   );
   t.strictSame(
-    prepare({ order: { lines: [{ qty: 1, total: 'x' }, { qty: 2 }] } }, environment, openBudget(defaultLimits)).values['order'] as Json,
+    prepare({ order: { lines: [{ qty: 1, total: 'x' }, { qty: 2 }] } }, environment, openBudget(defaultLimits)).values[
+      'order'
+    ] as Json,
     {
       lines: [
         { qty: 1, total: 1 },
@@ -328,12 +370,19 @@ void t.test('values come with the calculated ones added', async (t) => {
 void t.test('the expression wins over a value of the call, which it cannot even read', async (t) => {
   const definitions = [calc('total', 'a * 2'), plain('a'), calc('first', 'total + 1')];
   t.strictSame(calculate(definitions, { a: 2, total: 'forged', first: 9 }), { a: 2, total: 4, first: 5 });
-  t.strictSame(calculate([calc('x', 'undefined'), calc('y', 'x ?? 5')], { x: 1 }), { y: 5 }, 'also where it comes to nothing');
+  t.strictSame(
+    calculate([calc('x', 'undefined'), calc('y', 'x ?? 5')], { x: 1 }),
+    { y: 5 },
+    'also where it comes to nothing',
+  );
 });
 
 void t.test('nothing, a default, and what is required', async (t) => {
   t.strictSame(calculate([calc('x', 'a?.b'), plain('a', 'object')], {}), {});
-  t.strictSame(calculate([calc('x', 'a?.b', { defaultValue: 3 }), plain('a', 'object'), calc('y', 'x + 1')], {}), { x: 3, y: 4 });
+  t.strictSame(calculate([calc('x', 'a?.b', { defaultValue: 3 }), plain('a', 'object'), calc('y', 'x + 1')], {}), {
+    x: 3,
+    y: 4,
+  });
   t.match(
     refusal(() => calculate([calc('x', 'a?.b', { required: true }), plain('a', 'object')], {})),
     {
@@ -345,7 +394,9 @@ void t.test('nothing, a default, and what is required', async (t) => {
 });
 
 void t.test('circles are refused and named', async (t) => {
-  t.same(faultsOf([calc('a', 'b + 1'), calc('b', 'c + 1'), calc('c', 'a + 1'), calc('d', 'a')]), ['0 depends on itself: a → b → c → a']);
+  t.same(faultsOf([calc('a', 'b + 1'), calc('b', 'c + 1'), calc('c', 'a + 1'), calc('d', 'a')]), [
+    '0 depends on itself: a → b → c → a',
+  ]);
   t.same(faultsOf([calc('a', 'a + 1')]), ['0 depends on itself: a → a']);
   t.same(faultsOf([plain('z'), calc('x', 'y'), calc('y', 'x'), calc('p', 'q'), calc('q', 'p + z')]), [
     '1 depends on itself: x → y → x',
@@ -356,7 +407,11 @@ void t.test('circles are refused and named', async (t) => {
     ['1 depends on itself: a → b → a'],
     'without the way that leads to it',
   );
-  t.same(faultsOf([calc('a', 'list.map(a => a.b)'), plain('list', 'array')]), [], 'a parameter is not the variable of its name');
+  t.same(
+    faultsOf([calc('a', 'list.map(a => a.b)'), plain('list', 'array')]),
+    [],
+    'a parameter is not the variable of its name',
+  );
 });
 
 void t.test('many circles and much source are answered shortly', async (t) => {
@@ -371,7 +426,9 @@ void t.test('many circles and much source are answered shortly', async (t) => {
     'none is long',
   );
   const long = Array.from({ length: 40 }, (_, i) => calc(`v${i}`, '1'.padStart(4_000)));
-  t.same(faultsOf(long), ['25 brings the expressions of the template to 104000 characters together, the maximum is 100000']);
+  t.same(faultsOf(long), [
+    '25 brings the expressions of the template to 104000 characters together, the maximum is 100000',
+  ]);
 });
 
 void t.test('what is wrong with an expression is said by its place', async (t) => {
@@ -415,7 +472,9 @@ void t.test('errors of a call name the variable', async (t) => {
     details: { relatedInfo: { reason: 'TOO_MANY_OPERATIONS' } },
   });
   t.match(failing('a / 0', { a: 1 }), { message: /results in Infinity/ });
-  t.match(failing('`${a}`', { a: 1 }), { message: 'variables.total must be a number, got text; the template calculates it' });
+  t.match(failing('`${a}`', { a: 1 }), {
+    message: 'variables.total must be a number, got text; the template calculates it',
+  });
   t.match(
     refusal(() =>
       calculate(
@@ -437,10 +496,16 @@ void t.test('errors of a call name the variable', async (t) => {
 
 void t.test('the results of one call are bounded together', async (t) => {
   const list = Array.from({ length: 30 }, () => 'x'.repeat(3_000));
-  const definitions = [plain('list', 'array'), ...Array.from({ length: 20 }, (_, i) => calc(`copy${i}`, 'list', { type: 'array' }))];
+  const definitions = [
+    plain('list', 'array'),
+    ...Array.from({ length: 20 }, (_, i) => calc(`copy${i}`, 'list', { type: 'array' })),
+  ];
   t.match(
     refusal(() => calculate(definitions, { list })),
-    { message: /^variables\.copy11 .*more than calculated variables may hold together/, details: { relatedInfo: { reason: 'TOO_LARGE' } } },
+    {
+      message: /^variables\.copy11 .*more than calculated variables may hold together/,
+      details: { relatedInfo: { reason: 'TOO_LARGE' } },
+    },
   );
   t.equal(Object.keys(calculate(definitions.slice(0, 12), { list })).length, 12);
   t.equal(Object.keys(calculate(definitions.slice(0, 12), { list })).length, 12, 'each call has a size of its own');

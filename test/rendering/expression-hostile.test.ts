@@ -1,4 +1,7 @@
-/** Expressions that want out of their bounds: each is refused with its reason, or comes to something harmless, in little time. */
+/**
+ * Expressions that want out of their bounds: each is refused with its reason, or comes to something harmless, in little
+ * time.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
@@ -25,7 +28,10 @@ const hostile = JSON.parse(
 ) as Json;
 const given: JsonObject = { ...scope, o: hostile };
 
-const evaluate = (source: string, more: Readonly<{ values?: JsonObject; operationsMax?: number }> = {}): Json | undefined =>
+const evaluate = (
+  source: string,
+  more: Readonly<{ values?: JsonObject; operationsMax?: number }> = {},
+): Json | undefined =>
   compileExpression(source, { names, limits }).evaluate(more.values ?? given, { at, operationsMax: 1_000, ...more });
 
 const reasonOf = (source: string): ExpressionReason | Readonly<{ gave: Json | undefined }> => {
@@ -33,8 +39,10 @@ const reasonOf = (source: string): ExpressionReason | Readonly<{ gave: Json | un
     return { gave: evaluate(source) };
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    if (!(error.at >= 0 && error.at <= source.length)) throw new Error(`a place outside: ${error.at}`, { cause: error });
-    if (error.message === '' || error.message.length > 400) throw new Error(`no sentence: ${error.message}`, { cause: error });
+    if (!(error.at >= 0 && error.at <= source.length))
+      throw new Error(`a place outside: ${error.at}`, { cause: error });
+    if (error.message === '' || error.message.length > 400)
+      throw new Error(`no sentence: ${error.message}`, { cause: error });
     return error.reason;
   }
 };
@@ -480,7 +488,11 @@ void t.test('every way out is closed, with its reason', async (t) => {
       const reason = reasonOf(source);
       // A namespace's unknown function is a namespace that stands for a value, or a name that is none.
       const expected = group === 'UNKNOWN_STATIC' ? ['NOT_ALLOWED', 'UNKNOWN_NAME'] : [group];
-      t.ok(typeof reason === 'string' && expected.includes(reason), `${JSON.stringify(source)} is refused as ${group}`, { found: reason });
+      t.ok(
+        typeof reason === 'string' && expected.includes(reason),
+        `${JSON.stringify(source)} is refused as ${group}`,
+        { found: reason },
+      );
     }
   }
   t.ok(count > 300, `${count} sources`);
@@ -621,7 +633,8 @@ void t.test('what would take too much is stopped when the bound is crossed', asy
 });
 
 void t.test('sources that are too long or too deep', async (t) => {
-  const wrapped = (open: string, inner: string, close: string, times: number): string => open.repeat(times) + inner + close.repeat(times);
+  const wrapped = (open: string, inner: string, close: string, times: number): string =>
+    open.repeat(times) + inner + close.repeat(times);
   const deep = [
     wrapped('(', '1', ')', 150),
     wrapped('(', '1', ')', 1_900),
@@ -651,7 +664,9 @@ void t.test('sources that are too long or too deep', async (t) => {
   ];
   for (const source of deep) {
     t.ok(source.length <= limits.expressionCharsMax, `${source.slice(0, 12)}… is short enough to be read`);
-    t.ok(['TOO_DEEP', 'SYNTAX', 'NOT_ALLOWED'].includes(String(reasonOf(source))), `${source.slice(0, 12)}…`, { found: reasonOf(source) });
+    t.ok(['TOO_DEEP', 'SYNTAX', 'NOT_ALLOWED'].includes(String(reasonOf(source))), `${source.slice(0, 12)}…`, {
+      found: reasonOf(source),
+    });
   }
   t.same(reasonOf('1'.padStart(limits.expressionCharsMax)), { gave: 1 });
   t.equal(reasonOf('1'.padStart(limits.expressionCharsMax + 1)), 'TOO_LONG');
@@ -705,17 +720,33 @@ void t.test('operations are counted, the same on every machine', async (t) => {
   for (const [source, expected] of table) t.equal(cost(source), expected, source);
   const items = Array.from({ length: 300 }, () => ({ qty: 1, price: 2 }));
   const values = { list: items };
-  t.equal(evaluate('list.reduce((s, i) => s + i.qty * i.price, 0)', { values }), 600, 'an order of 300 lines is within 1,000 operations');
-  t.throws(() => evaluate('list.reduce((s, i) => s + i.qty * i.price, 0)', { values: { list: [...items, ...items] } }), {
-    reason: 'TOO_MANY_OPERATIONS',
-    message: /1,000 operations/,
-  });
+  t.equal(
+    evaluate('list.reduce((s, i) => s + i.qty * i.price, 0)', { values }),
+    600,
+    'an order of 300 lines is within 1,000 operations',
+  );
+  t.throws(
+    () => evaluate('list.reduce((s, i) => s + i.qty * i.price, 0)', { values: { list: [...items, ...items] } }),
+    {
+      reason: 'TOO_MANY_OPERATIONS',
+      message: /1,000 operations/,
+    },
+  );
 });
 
 void t.test('values are read, never called: what a careless caller leaves on them stays asleep', async (t) => {
   const called: string[] = [];
   const trap = {};
-  for (const name of ['toString', 'valueOf', 'toJSON', 'join', 'map', Symbol.toPrimitive, Symbol.iterator, Symbol.isConcatSpreadable]) {
+  for (const name of [
+    'toString',
+    'valueOf',
+    'toJSON',
+    'join',
+    'map',
+    Symbol.toPrimitive,
+    Symbol.iterator,
+    Symbol.isConcatSpreadable,
+  ]) {
     Object.defineProperty(trap, name, { value: () => called.push(String(name)) });
   }
   const source =
@@ -726,7 +757,11 @@ void t.test('values are read, never called: what a careless caller leaves on the
 
 void t.test('sentences name the place and what to write instead', async (t) => {
   const table: readonly (readonly [string, RegExp, number])[] = [
-    ['n + o.customer.name', /reads "\.name" of "o\.customer", which is missing; write "o\.customer\?\.name" if it may be missing/, 4],
+    [
+      'n + o.customer.name',
+      /reads "\.name" of "o\.customer", which is missing; write "o\.customer\?\.name" if it may be missing/,
+      4,
+    ],
     ['o.list[0]', /write "o\.list\?\.\[0\]"/, 0],
     ['o.list.map(x => x)', /reads "\.map" of "o\.list", which is missing; write "o\.list\?\.map"/, 0],
     ['n + total', /"total", which is neither a variable/, 4],
@@ -735,11 +770,16 @@ void t.test('sentences name the place and what to write instead', async (t) => {
     ['n +', /cannot be read as a JavaScript expression: unexpected token at character 4/, 3],
     ['n s', /goes on after its end, at character 3/, 2],
     ['list.push(1)', /cannot change values/, 5],
-    ['list.map(n)', /calls "map" without a function: write one with an arrow, as in items\.map\(item => item\.price\)/, 5],
+    [
+      'list.map(n)',
+      /calls "map" without a function: write one with an arrow, as in items\.map\(item => item\.price\)/,
+      5,
+    ],
     ['s.map(x => x)', /calls "map" on text, which has no such method/, 2],
     ['1 / 0', /results in Infinity/, 0],
   ];
-  for (const [source, message, place] of table) t.throws(() => evaluate(source), { name: 'ExpressionError', message, at: place }, source);
+  for (const [source, message, place] of table)
+    t.throws(() => evaluate(source), { name: 'ExpressionError', message, at: place }, source);
 });
 
 /** Pieces of code in any order: whatever comes out is an answer or a refusal. */

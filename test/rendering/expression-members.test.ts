@@ -1,4 +1,7 @@
-/** Members that expressions read are held against the schemas of the variables: near ones are refused, others told, what is not declared is left alone. */
+/**
+ * Members that expressions read are held against the schemas of the variables: near ones are refused, others told, what
+ * is not declared is left alone.
+ */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -21,15 +24,23 @@ const declared = [
       },
     },
   },
-  { name: 'order', type: 'object', schema: { properties: { total: { type: 'number' }, lines: { type: 'array', itemType: 'object' } } } },
+  {
+    name: 'order',
+    type: 'object',
+    schema: { properties: { total: { type: 'number' }, lines: { type: 'array', itemType: 'object' } } },
+  },
   { name: 'free', type: 'object' },
 ];
 
 /** `fault …` or `warning …` for each finding in the expression. */
 const findings = (expression: string): readonly string[] => {
-  const template = templateOf([], { variables: [...declared, { name: 'it', type: 'string', isCalculated: true, expression }] });
+  const template = templateOf([], {
+    variables: [...declared, { name: 'it', type: 'string', isCalculated: true, expression }],
+  });
   try {
-    return checkEmailTemplate(template, defaultLimits).warnings.map(({ field, message }) => `warning ${field} ${message}`);
+    return checkEmailTemplate(template, defaultLimits).warnings.map(
+      ({ field, message }) => `warning ${field} ${message}`,
+    );
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return (error.details.errors ?? []).map(({ field, message }) => `fault ${field} ${message}`);
@@ -62,7 +73,11 @@ void t.test('a member that is nearly a declared one stops the save, wherever it 
     const found = findings(expression);
     t.equal(found.length, 1, `${expression}: ${found.join()}`);
     t.match(found[0], `of ${owner}, `, expression);
-    t.match(found[0], new RegExp(`^fault variables\\[3\\]\\.expression reads .* did you mean "${meant}"\\?`), expression);
+    t.match(
+      found[0],
+      new RegExp(`^fault variables\\[3\\]\\.expression reads .* did you mean "${meant}"\\?`),
+      expression,
+    );
   }
 });
 
@@ -70,7 +85,9 @@ void t.test('any other member that is not declared is told', async (t) => {
   t.match(findings('items.map(i => i.colour).join()'), [
     /^warning variables\[3\]\.expression reads "colour" of an item of items, whose schema declares no such member/,
   ]);
-  t.match(findings('items.price'), [/^warning .* reads "price" of items, which is an array: an item of it has an index/]);
+  t.match(findings('items.price'), [
+    /^warning .* reads "price" of items, which is an array: an item of it has an index/,
+  ]);
   t.equal(findings('items.map(i => i.colour + i.colour)').length, 1, 'each once');
 });
 

@@ -1,4 +1,7 @@
-/** Expressions that authors may write: each means what it means in JavaScript, and where it means something else that is written here. */
+/**
+ * Expressions that authors may write: each means what it means in JavaScript, and where it means something else that is
+ * written here.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,7 +23,14 @@ const scope = {
   yes: true,
   no: false,
   nothing: null,
-  order: { id: 'A-1', customer: { name: 'Ada', tags: ['vip', 'eu'] }, total: 99.5, note: null, 'odd key': 1, rates: { eu: 0.2, us: 0.1 } },
+  order: {
+    id: 'A-1',
+    customer: { name: 'Ada', tags: ['vip', 'eu'] },
+    total: 99.5,
+    note: null,
+    'odd key': 1,
+    rates: { eu: 0.2, us: 0.1 },
+  },
   items: [
     { name: 'Mug', qty: 2, price: 4.5, tags: ['a', 'b'] },
     { name: 'Kettle', qty: 1, price: 12, tags: [] },
@@ -42,7 +52,9 @@ const evaluate = (source: string, moment: Partial<Moment> = {}): Json | undefine
 /** Evaluates a source with the JavaScript engine; used only here, and only on sources of this file. */
 const byEngine = (source: string): unknown => {
   const { Number: _, ...variables } = structuredClone(given);
-  const run = new Function(...Object.keys(variables), 'missing', `return (${source}\n);`) as (...values: unknown[]) => unknown;
+  const run = new Function(...Object.keys(variables), 'missing', `return (${source}\n);`) as (
+    ...values: unknown[]
+  ) => unknown;
   return run(...Object.values(variables), undefined);
 };
 
@@ -542,7 +554,9 @@ void t.test('adding keeps the day and the time where it can', async (t) => {
   const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'Asia/Kathmandu'];
   const minutes = fc.integer({ min: Date.UTC(1980, 0, 1) / 60_000, max: Date.UTC(2060, 0, 1) / 60_000 });
   const shown = (iso: Json | undefined, timeZone: string): string =>
-    new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23' }).format(new Date(String(iso)));
+    new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23' }).format(
+      new Date(String(iso)),
+    );
   fc.assert(
     fc.property(minutes, fc.integer({ min: -600, max: 600 }), fc.constantFrom(...zones), (minute, months, timeZone) => {
       const iso = new Date(minute * 60_000).toISOString();
@@ -550,7 +564,8 @@ void t.test('adding keeps the day and the time where it can', async (t) => {
       const [from, to] = [iso.slice(0, 10), String(day)];
       const lastDay = new Date(Date.UTC(Number(to.slice(0, 4)), Number(to.slice(5, 7)), 0)).getUTCDate();
       const monthsOf = (text: string): number => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
-      const isRight = monthsOf(to) - monthsOf(from) === months && Number(to.slice(8)) === Math.min(Number(from.slice(8)), lastDay);
+      const isRight =
+        monthsOf(to) - monthsOf(from) === months && Number(to.slice(8)) === Math.min(Number(from.slice(8)), lastDay);
       const there = evaluate(`addDays("${iso}", ${months})`, { timeZone });
       const [before, after] = [shown(iso, timeZone), shown(there, timeZone)];
       const isSameTime = before.slice(-5) === after.slice(-5);
@@ -569,7 +584,10 @@ void t.test('constants are read, and the pinned instant is the only one', async 
     limits,
   });
   t.equal(
-    run({ n: 1, __COMPANY_NAME__: 'not this' }, { at, constants: { __COMPANY_NAME__: 'Acme', __CURRENT_YEAR__: 2026 } }),
+    run(
+      { n: 1, __COMPANY_NAME__: 'not this' },
+      { at, constants: { __COMPANY_NAME__: 'Acme', __CURRENT_YEAR__: 2026 } },
+    ),
     'Acme 2026 1',
   );
   t.same([...reads].sort(), ['__COMPANY_NAME__', '__CURRENT_YEAR__', 'n']);
@@ -600,11 +618,18 @@ void t.test('localeCompare orders by the rules of the language of the mail', asy
   t.equal(sorted('sv'), 'A,Z,Å,Ö');
   t.equal(sorted('de-AT'), 'A,Å,Ö,Z');
   t.equal(evaluate('"ä".localeCompare("z")', { locale: 'sv' }), 1);
-  const byNumber = '["10 b", "9 a", "Ä1", "a10", "a9"].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })).join()';
+  const byNumber =
+    '["10 b", "9 a", "Ä1", "a10", "a9"].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })).join()';
   t.equal(evaluate(byNumber, { locale: 'de' }), '9 a,10 b,Ä1,a9,a10');
   t.equal(evaluate(byNumber, { locale: 'sv' }), '9 a,10 b,a9,a10,Ä1');
-  t.equal(evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de' }), 'item 10,item 9');
-  t.equal(evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de-u-kn' }), 'item 9,item 10');
+  t.equal(
+    evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de' }),
+    'item 10,item 9',
+  );
+  t.equal(
+    evaluate('["item 10", "item 9"].sort((a, b) => a.localeCompare(b)).join()', { locale: 'de-u-kn' }),
+    'item 9,item 10',
+  );
 });
 
 void t.test('the case of letters by the rules of the language of the mail', async () => {
@@ -631,7 +656,22 @@ const sources = fc.letrec<{ any: string; number: string; text: string; list: str
   return {
     any: fc.oneof(
       depth,
-      one('n', 's', 'items', 'missing', 'nothing', 'yes', 'order', 'words', '[]', '({})', '""', '0', 'NaN', 'undefined'),
+      one(
+        'n',
+        's',
+        'items',
+        'missing',
+        'nothing',
+        'yes',
+        'order',
+        'words',
+        '[]',
+        '({})',
+        '""',
+        '0',
+        'NaN',
+        'undefined',
+      ),
       number,
       text,
       list,
@@ -741,7 +781,8 @@ void t.test('any expression of the safe subset gives what the engine gives', asy
       if (ours === 'too large') return;
       const theirs = engineOutcome(source);
       if (typeof theirs === 'object') compared += 1;
-      if (!isDeepStrictEqual(ours, theirs)) throw new Error(`${source}\nours: ${JSON.stringify(ours)}\ntheirs: ${JSON.stringify(theirs)}`);
+      if (!isDeepStrictEqual(ours, theirs))
+        throw new Error(`${source}\nours: ${JSON.stringify(ours)}\ntheirs: ${JSON.stringify(theirs)}`);
     }),
     { numRuns: 3_000, seed: 20261121 },
   );

@@ -1,4 +1,7 @@
-/** What says `hideWhenEmpty` leaves no trace where it is empty: components, columns and lines, in mail, text part and documents alike. */
+/**
+ * What says `hideWhenEmpty` leaves no trace where it is empty: components, columns and lines, in mail, text part and
+ * documents alike.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import type { JsonObject } from '../../src/domain/core/json.js';
@@ -24,7 +27,10 @@ const documentOf = (
   more: Readonly<Record<string, unknown>> = {},
 ): readonly Expanded[] => {
   const page = { pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components }] };
-  const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf'], pages: [page] }, ...more }, limits);
+  const { content } = checkAttachmentTemplate(
+    { variables: [], schema: { outputFormats: ['pdf'], pages: [page] }, ...more },
+    limits,
+  );
   return compileDocument(content, limits)(variables, environment, 'pdf').pages[0]!.sections[0]!.components;
 };
 
@@ -40,8 +46,17 @@ void t.test('a component is there where one of its values is', async (t) => {
     line('a', 'First', {}),
     line('b', 'VAT {{vat}}'),
     line('c', '{{x}} and {{y}}'),
-    { id: 'd', type: 'container', props: { hideWhenEmpty: true }, children: [line('e', 'Notes', {}), line('f', '{{note}}', {})] },
-    { id: 'g', type: 'table', props: { hideWhenEmpty: true, dataSource: 'items', columns: [{ header: 'Name', content: '{{item}}' }] } },
+    {
+      id: 'd',
+      type: 'container',
+      props: { hideWhenEmpty: true },
+      children: [line('e', 'Notes', {}), line('f', '{{note}}', {})],
+    },
+    {
+      id: 'g',
+      type: 'table',
+      props: { hideWhenEmpty: true, dataSource: 'items', columns: [{ header: 'Name', content: '{{item}}' }] },
+    },
     { id: 'h', type: 'qr-code', props: { hideWhenEmpty: true, value: '{{code}}' } },
     { id: 'i', type: 'list', content: '<li>{{z}}</li>', props: { hideWhenEmpty: true } },
     line('j', 'never hidden, for it shows no variable'),
@@ -121,8 +136,13 @@ void t.test('a column is left out where no row has a value for it', async (t) =>
     },
   ]);
   const widths = ['20%', '30%', '50%'];
-  const shared = { ...table, props: { ...table.props, columns: table.props.columns.map((one, at) => ({ ...one, width: widths[at] })) } };
-  t.match(documentOf([shared], without), [{ columns: [{ width: { percent: 20 / 0.7 } }, { width: { percent: 50 / 0.7 } }] }]);
+  const shared = {
+    ...table,
+    props: { ...table.props, columns: table.props.columns.map((one, at) => ({ ...one, width: widths[at] })) },
+  };
+  t.match(documentOf([shared], without), [
+    { columns: [{ width: { percent: 20 / 0.7 } }, { width: { percent: 50 / 0.7 } }] },
+  ]);
   const withNote = { ...without, items: [...without.items, { name: 'Cup', note: 'green' }] };
   t.match(lettersOf(bodyOf(renderTemplate(templateOf([table]), withNote).html)), 'Name Note Price Mug () 1');
   t.equal((documentOf([table], withNote)[0] as { columns?: unknown[] }).columns?.length, 3);
@@ -153,15 +173,38 @@ void t.test('lines without a value are left out, and their breaks', async (t) =>
     const [made] = documentOf(components, variables);
     t.equal(lettersOf((made as { html: string }).html).replaceAll(' ', ''), letters.replaceAll(' ', ''));
   }
-  t.notMatch(bodyOf(renderTemplate(templateOf(components), { name: 'Ada' }).html), /<ul/, 'a list that has lost its items is gone');
-  t.same(documentOf([line('y', '<p>{{a}}</p><p>{{b}}</p>', { hideWhenEmpty: 'lines' })], {}), [], 'and a text that has lost its lines');
+  t.notMatch(
+    bodyOf(renderTemplate(templateOf(components), { name: 'Ada' }).html),
+    /<ul/,
+    'a list that has lost its items is gone',
+  );
+  t.same(
+    documentOf([line('y', '<p>{{a}}</p><p>{{b}}</p>', { hideWhenEmpty: 'lines' })], {}),
+    [],
+    'and a text that has lost its lines',
+  );
 });
 
 const whole = (part: OptionalHtml): string =>
   typeof part === 'string' ? part : part.open + part.children.map(whole).join('') + part.close;
 
 void t.test('pieces of HTML, put together, are the same HTML', async (t) => {
-  const tag = fc.constantFrom('p', 'b', 'span', 'ul', 'li', 'tr', 'td', 'table', 'div', 'h1', 'blockquote', 'section', 'svg', 'style');
+  const tag = fc.constantFrom(
+    'p',
+    'b',
+    'span',
+    'ul',
+    'li',
+    'tr',
+    'td',
+    'table',
+    'div',
+    'h1',
+    'blockquote',
+    'section',
+    'svg',
+    'style',
+  );
   const piece = fc.oneof(
     tag.map((name) => `<${name}>`),
     tag.map((name) => `</${name}>`),
@@ -221,7 +264,10 @@ void t.test('many tags, breaks and lines take no longer than others', async (t) 
 const namedIn = (part: OptionalHtml): number =>
   typeof part === 'string'
     ? 0
-    : [...part.when.map(({ length }) => length), ...part.children.map(namedIn)].reduce((total, count) => total + count, 0);
+    : [...part.when.map(({ length }) => length), ...part.children.map(namedIn)].reduce(
+        (total, count) => total + count,
+        0,
+      );
 
 void t.test('breaks of a text with very many paths do not each name all of them', async (t) => {
   const count = 1_000;
@@ -251,11 +297,14 @@ void t.test('tags with many paths around many lines take work in proportion to t
   }
 });
 
-void t.test('tags around a line that hold very many paths keep it, and all of them decide about its component', async (t) => {
-  const around = (count: number): string =>
-    `<i title="${Array.from({ length: count }, (_, at) => `{{a${at}}}`).join('')}">{{v}}<br>{{w}}</i>{{z}}`;
-  const whens = (html: string): number => optionalLinesOf(html, 10).filter((part) => typeof part !== 'string').length;
-  t.ok(whens(around(20)) > 0);
-  t.equal(whens(around(21)), 0);
-  for (const count of [20, 21]) t.equal(linePathsOf(around(count), 10).length, count + 3);
-});
+void t.test(
+  'tags around a line that hold very many paths keep it, and all of them decide about its component',
+  async (t) => {
+    const around = (count: number): string =>
+      `<i title="${Array.from({ length: count }, (_, at) => `{{a${at}}}`).join('')}">{{v}}<br>{{w}}</i>{{z}}`;
+    const whens = (html: string): number => optionalLinesOf(html, 10).filter((part) => typeof part !== 'string').length;
+    t.ok(whens(around(20)) > 0);
+    t.equal(whens(around(21)), 0);
+    for (const count of [20, 21]) t.equal(linePathsOf(around(count), 10).length, count + 3);
+  },
+);

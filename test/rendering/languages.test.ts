@@ -8,7 +8,12 @@ import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import { environment } from '../support/rendering.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
-import { documentInLanguage, emailInLanguage, languageKey, textInLanguage } from '../../src/domain/rendering/languages.js';
+import {
+  documentInLanguage,
+  emailInLanguage,
+  languageKey,
+  textInLanguage,
+} from '../../src/domain/rendering/languages.js';
 import { fallbackTags, nameOfText, translatorOf } from '../../src/domain/rendering/translations.js';
 
 const mail = {
@@ -17,7 +22,11 @@ const mail = {
   variables: [
     { name: 'number', type: 'string' },
     { name: 'name', type: 'string', fallback: 'friend', filters: ['upper'] },
-    { name: 'items', type: 'array', schema: { itemSchema: { properties: { note: { type: 'string', fallback: 'none' } } } } },
+    {
+      name: 'items',
+      type: 'array',
+      schema: { itemSchema: { properties: { note: { type: 'string', fallback: 'none' } } } },
+    },
     { name: 'state', type: 'string' },
   ],
   schema: {
@@ -28,13 +37,22 @@ const mail = {
         type: 'main',
         components: [
           { id: 'hello', type: 'rich-text', content: '<p>Hello {{name}}</p>' },
-          { id: 'open', type: 'button', content: 'Open', props: { href: 'https://example.com/en', backgroundColor: '#000000' } },
+          {
+            id: 'open',
+            type: 'button',
+            content: 'Open',
+            props: { href: 'https://example.com/en', backgroundColor: '#000000' },
+          },
           {
             id: 'if',
             type: 'conditional',
             props: { condition: '{{state}}', operator: '==', value: 'Open' },
             children: [
-              { id: 'picture', type: 'image', props: { src: 'https://example.com/a.png', alt: 'A parcel', width: 80, height: 40 } },
+              {
+                id: 'picture',
+                type: 'image',
+                props: { src: 'https://example.com/a.png', alt: 'A parcel', width: 80, height: 40 },
+              },
             ],
           },
           {
@@ -69,7 +87,8 @@ const german = {
   none: 'keine',
 };
 
-const checked = (translations: unknown, own: Partial<Limits> = {}) => checkEmailTemplate({ ...mail, translations }, { ...limits, ...own });
+const checked = (translations: unknown, own: Partial<Limits> = {}) =>
+  checkEmailTemplate({ ...mail, translations }, { ...limits, ...own });
 
 const faultsOf = (check: () => unknown): readonly string[] => {
   try {
@@ -77,7 +96,9 @@ const faultsOf = (check: () => unknown): readonly string[] => {
     return [];
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
-    return (fault.details.errors ?? [{ field: fault.code, message: fault.message }]).map(({ field, message }) => `${field}: ${message}`);
+    return (fault.details.errors ?? [{ field: fault.code, message: fault.message }]).map(
+      ({ field, message }) => `${field}: ${message}`,
+    );
   }
 };
 
@@ -85,9 +106,16 @@ void t.test('from the tag that is wanted to shorter ones', async (t) => {
   t.same(fallbackTags('de-AT'), ['de-AT', 'de']);
   t.same(fallbackTags('zh-Hant-TW'), ['zh-Hant-TW', 'zh-Hant', 'zh']);
   t.same(fallbackTags('de-AT-u-nu-latn'), ['de-AT-u-nu-latn', 'de-AT-u-nu', 'de-AT', 'de']);
-  const translate = translatorOf({ de: { Hello: 'Hallo', Bye: 'Tschüss' }, 'de-AT': { Hello: 'Servus' }, fr: { Hello: 'Salut' } }, 'de-AT');
+  const translate = translatorOf(
+    { de: { Hello: 'Hallo', Bye: 'Tschüss' }, 'de-AT': { Hello: 'Servus' }, fr: { Hello: 'Salut' } },
+    'de-AT',
+  );
   t.same(['Hello', 'Bye', 'Other', 'constructor'].map(translate), ['Servus', 'Tschüss', 'Other', 'constructor']);
-  t.equal(translatorOf({ 'de-AT': { Hello: 'Servus' } }, 'de')('Hello'), 'Hello', 'a shorter tag does not look for longer ones');
+  t.equal(
+    translatorOf({ 'de-AT': { Hello: 'Servus' } }, 'de')('Hello'),
+    'Hello',
+    'a shorter tag does not look for longer ones',
+  );
   t.equal(translatorOf(undefined, 'de')('Hello'), 'Hello');
 });
 
@@ -160,7 +188,9 @@ void t.test('a document: names of pages, margins, watermark, its own name', asyn
   const misplaced = { de: { ...translations.de, Text: 'Seite {{pageNumber}}' } };
   t.match(
     faultsOf(() => checkAttachmentTemplate({ ...document, translations: misplaced }, limits, 'Invoice {{number}}')),
-    [/^translations\.de: schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content: \{\{pageNumber\}\} is known only in the header/],
+    [
+      /^translations\.de: schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content: \{\{pageNumber\}\} is known only in the header/,
+    ],
   );
 });
 
@@ -176,16 +206,24 @@ void t.test('a text with quotation marks and lines is named without them', async
   const own = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: content }] } };
   const given = { 'Order {{number}}': 'Bestellung {{number}}', friend: 'Freund', none: 'keine' };
   for (const key of [name, text]) {
-    const { content: saved, warnings } = checkEmailTemplate({ ...own, translations: { de: { ...given, [key]: translated } } }, limits);
+    const { content: saved, warnings } = checkEmailTemplate(
+      { ...own, translations: { de: { ...given, [key]: translated } } },
+      limits,
+    );
     t.same(warnings, []);
-    t.same(Object.keys(saved.translations?.['de'] ?? {}), [...Object.keys(given), name], 'stored as any reader of JSON can read it');
+    t.same(
+      Object.keys(saved.translations?.['de'] ?? {}),
+      [...Object.keys(given), name],
+      'stored as any reader of JSON can read it',
+    );
     t.equal(emailInLanguage(saved, { locale: 'de' }).schema.sections[0]?.components[0]?.content, translated);
   }
 });
 
 void t.test('what a language lacks is told, and what the template has not', async (t) => {
   const { Open: _, 'Thank you': __, 'https://example.com/en': ___, ...rest } = german;
-  const told = (translations: unknown) => checked(translations).warnings.map(({ field, message }) => `${field}: ${message}`);
+  const told = (translations: unknown) =>
+    checked(translations).warnings.map(({ field, message }) => `${field}: ${message}`);
   t.same(told({ de: { ...rest, Close: 'Schließen' } }), [
     'translations.de: "Close" is no text of the template, so it is never shown',
     'translations.de: has no text for "Thank you" (schema.props.preheader), so the template\'s own is shown',
@@ -212,7 +250,10 @@ void t.test('a translation is checked as the text that it stands for', async (t)
     /^translations\.de: schema\.sections\[0\]\.components\[2\]\.children\[0\]\.props\.alt: \{\{nubmer\}\}: no variable "nubmer" is declared; did you mean "number"/,
   ]);
   t.match(checked({ de: { ...german, 'A parcel': '{{whatever}}' } }).warnings, [
-    { field: 'translations.de', message: /children\[0\]\.props\.alt: \{\{whatever\}\}: no variable "whatever" is declared/ },
+    {
+      field: 'translations.de',
+      message: /children\[0\]\.props\.alt: \{\{whatever\}\}: no variable "whatever" is declared/,
+    },
   ]);
 });
 
@@ -224,7 +265,9 @@ void t.test('calculated words per language, in mails and documents', async (t) =
     {
       name: 'lines',
       type: 'array',
-      schema: { itemSchema: { properties: { label: { type: 'string', isCalculated: true, expression: '`no ${index + 1}`' } } } },
+      schema: {
+        itemSchema: { properties: { label: { type: 'string', isCalculated: true, expression: '`no ${index + 1}`' } } },
+      },
     },
   ];
   const components = [
@@ -269,13 +312,18 @@ void t.test('calculated words per language, in mails and documents', async (t) =
   );
   for (const format of ['pdf', 'excel'] as const)
     t.match(
-      JSON.stringify(compileDocument(documentInLanguage(content, { locale: 'de' }), limits)({ lines: [{}] }, environment, format)),
+      JSON.stringify(
+        compileDocument(documentInLanguage(content, { locale: 'de' }), limits)({ lines: [{}] }, environment, format),
+      ),
       /1 Stück.*Nr\. 1/,
     );
 
   const refused = (expression: string): unknown => {
     try {
-      return checkEmailTemplate({ ...given, translations: { de: { ...german, "count === 1 ? 'piece' : 'pieces'": expression } } }, limits);
+      return checkEmailTemplate(
+        { ...given, translations: { de: { ...german, "count === 1 ? 'piece' : 'pieces'": expression } } },
+        limits,
+      );
     } catch (error) {
       return error instanceof DomainError ? error.details.errors : error;
     }
@@ -283,7 +331,9 @@ void t.test('calculated words per language, in mails and documents', async (t) =
   t.match(refused('cuont === 1 ? "Stück" : "Stücke"'), [
     { field: 'translations.de', message: /^variables\[1\]\.expression: uses "cuont".*did you mean "count"/ },
   ]);
-  t.match(refused('word + "e"'), [{ field: 'translations.de', message: /variables\[1\]\.expression: depends on itself: word → word/ }]);
+  t.match(refused('word + "e"'), [
+    { field: 'translations.de', message: /variables\[1\]\.expression: depends on itself: word → word/ },
+  ]);
   t.match(refused('"Stück'), [{ field: 'translations.de', message: /variables\[1\]\.expression/ }]);
 });
 
@@ -315,10 +365,18 @@ void t.test('the form', async (t) => {
 });
 
 void t.test('each language may be as large as a template of one, all together as four', async (t) => {
-  const rows = Array.from({ length: 50 }, (_, row) => Array.from({ length: 20 }, (_, column) => `<b>${row}</b> <i>${column}</i> A`));
-  const large = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] } };
+  const rows = Array.from({ length: 50 }, (_, row) =>
+    Array.from({ length: 20 }, (_, column) => `<b>${row}</b> <i>${column}</i> A`),
+  );
+  const large = {
+    ...mail,
+    schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] },
+  };
   const inLanguages = (tags: readonly string[]) =>
-    checkEmailTemplate({ ...large, translations: Object.fromEntries(tags.map((tag) => [tag, { 'Order of {{name}}': tag }])) }, limits);
+    checkEmailTemplate(
+      { ...large, translations: Object.fromEntries(tags.map((tag) => [tag, { 'Order of {{name}}': tag }])) },
+      limits,
+    );
   t.equal(Object.keys(inLanguages(['de', 'fr', 'it', 'es']).content.translations ?? {}).length, 4);
   t.match(
     faultsOf(() => inLanguages(['de', 'fr', 'it', 'es', 'pt', 'nl', 'da', 'sv', 'fi'])),
@@ -328,7 +386,10 @@ void t.test('each language may be as large as a template of one, all together as
 
 void t.test('a short text that stands in many places grows no further than a body may', async (t) => {
   const rows = Array.from({ length: 1_000 }, () => Array.from({ length: 20 }, () => 'a'));
-  const wide = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] } };
+  const wide = {
+    ...mail,
+    schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] },
+  };
   const translations = { de: { a: 'b'.repeat(100_000) } };
   const began = process.cpuUsage();
   t.match(
@@ -340,7 +401,10 @@ void t.test('a short text that stands in many places grows no further than a bod
 
 void t.test('what is hidden in a long text is found without going over it again and again', async (t) => {
   const content = '<{{&'.repeat(100_000);
-  const hostile = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 'x', type: 'rich-text', content }] }] } };
+  const hostile = {
+    ...mail,
+    schema: { sections: [{ id: 's', type: 'main', components: [{ id: 'x', type: 'rich-text', content }] }] },
+  };
   const began = process.cpuUsage();
   faultsOf(() => checkEmailTemplate({ ...hostile, translations: { de: german } }, limits));
   t.ok(process.cpuUsage(began).user < 5_000_000);
@@ -356,9 +420,28 @@ void t.test('names that nothing declares, in every language, take no long time t
     variables,
     schema: { sections: [{ id: 's', type: 'main', components: [{ id: 'a', type: 'rich-text', content: 'Hello' }] }] },
     translations: Object.fromEntries(
-      ['de', 'fr', 'it', 'es', 'pt', 'nl', 'da', 'sv', 'fi', 'nb', 'pl', 'cs', 'hu', 'ro', 'el', 'tr', 'uk', 'lt', 'lv', 'et'].map(
-        (tag) => [tag, { Hello: `${tag} ${paths}`, x: tag }],
-      ),
+      [
+        'de',
+        'fr',
+        'it',
+        'es',
+        'pt',
+        'nl',
+        'da',
+        'sv',
+        'fi',
+        'nb',
+        'pl',
+        'cs',
+        'hu',
+        'ro',
+        'el',
+        'tr',
+        'uk',
+        'lt',
+        'lv',
+        'et',
+      ].map((tag) => [tag, { Hello: `${tag} ${paths}`, x: tag }]),
     ),
   };
   const began = process.cpuUsage();
@@ -368,6 +451,8 @@ void t.test('names that nothing declares, in every language, take no long time t
 });
 
 void t.test('the name of a language', async (t) => {
-  const keys = [undefined, {}, { locale: 'de' }, { timeZone: 'UTC' }, { locale: 'de', timeZone: 'UTC' }].map(languageKey);
+  const keys = [undefined, {}, { locale: 'de' }, { timeZone: 'UTC' }, { locale: 'de', timeZone: 'UTC' }].map(
+    languageKey,
+  );
   t.same(keys, ['', '', ':de:', '::UTC', ':de:UTC']);
 });

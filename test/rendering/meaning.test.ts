@@ -5,7 +5,14 @@ import fc from 'fast-check';
 import type { Json } from '../../src/domain/core/json.js';
 import { holds, type Operator } from '../../src/domain/rendering/scope/conditions.js';
 import { constantsOf } from '../../src/domain/rendering/scope/constants.js';
-import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../src/domain/rendering/css.js';
+import {
+  cssBorder,
+  cssBox,
+  cssColor,
+  cssFontFamily,
+  cssLength,
+  cssLineHeight,
+} from '../../src/domain/rendering/css.js';
 import { parseDate } from '../../src/domain/rendering/scope/dates.js';
 import { formatterOf, writeValue } from '../../src/domain/rendering/scope/formats.js';
 import { isKey, parsePath, readPath, writePath, type Path } from '../../src/domain/rendering/scope/path.js';
@@ -87,10 +94,13 @@ void t.test('paths', async (t) => {
     t.match(parsePath(text, 20), { ok: false, message }, text);
   fc.assert(
     fc.property(
-      fc.array(fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter(isKey), fc.nat({ max: 999_999 })), {
-        minLength: 1,
-        maxLength: 5,
-      }),
+      fc.array(
+        fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter(isKey), fc.nat({ max: 999_999 })),
+        {
+          minLength: 1,
+          maxLength: 5,
+        },
+      ),
       (path) => {
         const whole = ['root', ...path];
         const written = writePath(whole);
@@ -100,7 +110,9 @@ void t.test('paths', async (t) => {
     ),
   );
 
-  const values = JSON.parse('{"a": {"b": [1, {"c": "x"}]}, "s": "text", "n": null, "__proto__": {"polluted": 1}}') as Json;
+  const values = JSON.parse(
+    '{"a": {"b": [1, {"c": "x"}]}, "s": "text", "n": null, "__proto__": {"polluted": 1}}',
+  ) as Json;
   t.equal(readPath(values, ['a', 'b', 1, 'c']), 'x');
   t.equal(readPath(values, ['a', 'b', 'length']), 2);
   for (const path of [
@@ -135,7 +147,8 @@ void t.test('what stands in a comment of HTML is text', (t) => {
     t.same(parsed(`${outside}{{b}}-->`).parts, [outside, b, '-->'], `${outside} opens no comment`);
   t.same(parsed('<!-- {{b}}').parts, ['<!-- ', b], 'a comment without an end');
   t.match(parsed('<!-- x --><p>{{a b}}</p>').faults, [/a blank behind "a"/]);
-  for (const piece of ['<!--{{a-->', '<!--', '<a "', "<a '<!--"]) t.ok(parsed(`${piece.repeat(50_000)}-->`), 'in linear time');
+  for (const piece of ['<!--{{a-->', '<!--', '<a "', "<a '<!--"])
+    t.ok(parsed(`${piece.repeat(50_000)}-->`), 'in linear time');
   t.end();
 });
 
@@ -208,7 +221,9 @@ void t.test('templated text', async (t) => {
   t.same(parsePathText('{{ order["line items"] }}', 20), { ok: true, path: ['order', 'line items'] });
   t.same(parsePathText('order["line items"]', 20), { ok: true, path: ['order', 'line items'] });
   t.same(
-    parseTemplatedText('{{a[&quot;x y&quot;]}}{{a[&#39;x y&#39;]}}', 20).parts.map((part) => typeof part === 'object' && part.path),
+    parseTemplatedText('{{a[&quot;x y&quot;]}}{{a[&#39;x y&#39;]}}', 20).parts.map(
+      (part) => typeof part === 'object' && part.path,
+    ),
     [
       ['a', 'x y'],
       ['a', 'x y'],
@@ -221,7 +236,8 @@ void t.test('templated text', async (t) => {
     fc.property(fc.string(), (text) => {
       const { parts, faults } = parseTemplatedText(text, 20);
       return (
-        faults.length > 0 || parts.map((part) => (typeof part === 'string' ? part : `{{${part.source}}}`)).join('').length <= text.length
+        faults.length > 0 ||
+        parts.map((part) => (typeof part === 'string' ? part : `{{${part.source}}}`)).join('').length <= text.length
       );
     }),
   );
@@ -352,7 +368,11 @@ void t.test('formats', async (t) => {
   t.equal(write(0.256, { style: 'percent', maximumFractionDigits: 1 }), '25.6%');
   t.equal(write(1234.567, { style: 'number', pattern: '#,##0.00' }), '1,234.57');
   t.equal(write(7, { style: 'number', pattern: '000' }), '007');
-  t.equal(write(0.3 - 0.1 - 0.2, { style: 'currency', currency: 'EUR' }), '€0.00', 'what is rounded to zero has no sign');
+  t.equal(
+    write(0.3 - 0.1 - 0.2, { style: 'currency', currency: 'EUR' }),
+    '€0.00',
+    'what is rounded to zero has no sign',
+  );
   t.equal(write(-0, { style: 'percent' }), '0%');
   t.equal(write(-0.004, { style: 'number', pattern: '#,##0.00' }), '0.00');
   t.equal(write(-0.005, { style: 'currency', currency: 'EUR' }), '-€0.01');
@@ -374,11 +394,19 @@ void t.test('formats', async (t) => {
   );
   t.equal(write('2026-11-21T09:05:07Z', { style: 'time' }), '9:05 AM');
   t.equal(
-    write('2026-11-21T21:05:07Z', { style: 'datetime', pattern: "yyyy-MM-dd HH:mm:ss 'o''clock' h a EEE EEEE d MMM MMMM yy" }),
+    write('2026-11-21T21:05:07Z', {
+      style: 'datetime',
+      pattern: "yyyy-MM-dd HH:mm:ss 'o''clock' h a EEE EEEE d MMM MMMM yy",
+    }),
     "2026-11-21 21:05:07 o'clock 9 PM Sat Saturday 21 Nov November 26",
   );
   t.equal(
-    write('2026-11-21T23:30:00Z', { style: 'datetime', pattern: 'd. MMMM HH:mm', locale: 'de-DE', timeZone: 'Europe/Berlin' }),
+    write('2026-11-21T23:30:00Z', {
+      style: 'datetime',
+      pattern: 'd. MMMM HH:mm',
+      locale: 'de-DE',
+      timeZone: 'Europe/Berlin',
+    }),
     '22. November 00:30',
   );
   t.equal(write(0, { style: 'date', pattern: 'yyyy' }), '1970');
@@ -447,25 +475,60 @@ void t.test('formats', async (t) => {
   ] as const)
     t.equal(write(day, { style: 'date', pattern, locale }), text, `${day} ${locale} ${pattern}`);
   t.equal(
-    write('2026-03-20T21:30:00Z', { style: 'datetime', pattern: 'd MMMM HH:mm', locale: 'fa-IR', timeZone: 'Asia/Tehran' }),
+    write('2026-03-20T21:30:00Z', {
+      style: 'datetime',
+      pattern: 'd MMMM HH:mm',
+      locale: 'fa-IR',
+      timeZone: 'Asia/Tehran',
+    }),
     '۱ فروردین ۰۱:۰۰',
     'the day of the time zone in the calendar of the language',
   );
   t.equal(write('2026-03-05T09:05:00Z', { style: 'time', pattern: 'HH:mm', locale: 'bn-BD' }), '০৯:০৫');
   for (const locale of [
-    ...['en-US', 'fa-IR', 'ar-SA', 'ar-EG', 'ar-AE', 'th-TH', 'ur-PK', 'ur-IN', 'mr-IN', 'bn-BD', 'ne-NP', 'my-MM', 'ckb-IQ', 'ps-AF'],
-    ...['ar-SA-u-ca-islamic-umalqura', 'ja-JP-u-ca-japanese', 'he-IL-u-ca-hebrew', 'en-u-ca-hebrew-nu-thai', 'fa-IR-u-ca-gregory-nu-latn'],
+    ...[
+      'en-US',
+      'fa-IR',
+      'ar-SA',
+      'ar-EG',
+      'ar-AE',
+      'th-TH',
+      'ur-PK',
+      'ur-IN',
+      'mr-IN',
+      'bn-BD',
+      'ne-NP',
+      'my-MM',
+      'ckb-IQ',
+      'ps-AF',
+    ],
+    ...[
+      'ar-SA-u-ca-islamic-umalqura',
+      'ja-JP-u-ca-japanese',
+      'he-IL-u-ca-hebrew',
+      'en-u-ca-hebrew-nu-thai',
+      'fa-IR-u-ca-gregory-nu-latn',
+    ],
   ])
     for (const day of ['2026-03-05', '2024-02-29', '2025-12-31']) {
-      const styled = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatToParts(new Date(day));
+      const styled = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatToParts(
+        new Date(day),
+      );
       const year = styled.find(({ type }) => type === 'year')?.value;
       const number = styled.find(({ type }) => type === 'day')?.value ?? '';
       const money = new Intl.NumberFormat(locale).format(7);
       t.equal(write(day, { style: 'date', pattern: 'y', locale }), year, `${locale}: the year of both`);
       const shown = write(day, { style: 'date', pattern: 'd', locale });
-      t.ok(number === shown || number === write(day, { style: 'date', pattern: 'dd', locale }), `${locale}: the day of both`);
+      t.ok(
+        number === shown || number === write(day, { style: 'date', pattern: 'dd', locale }),
+        `${locale}: the day of both`,
+      );
       if (!locale.startsWith('he'))
-        t.equal(write('2026-07-17T07:07:07Z', { style: 'time', pattern: 'm', locale }), money, `${locale}: the digits of numbers`);
+        t.equal(
+          write('2026-07-17T07:07:07Z', { style: 'time', pattern: 'm', locale }),
+          money,
+          `${locale}: the digits of numbers`,
+        );
     }
   t.equal(write('not a number', { style: 'currency', currency: 'EUR' }), 'not a number');
   t.equal(write('not a date', { style: 'date' }), 'not a date');
@@ -485,7 +548,11 @@ void t.test('formats', async (t) => {
   ] as const;
   for (const format of styles) {
     const { locale = 'en-US', style, ...rest } = { locale: 'en-US', ...format };
-    const intl = new Intl.NumberFormat(locale, { ...(style === 'currency' ? { style } : {}), ...rest, signDisplay: 'negative' });
+    const intl = new Intl.NumberFormat(locale, {
+      ...(style === 'currency' ? { style } : {}),
+      ...rest,
+      signDisplay: 'negative',
+    });
     const ours = formatterOf(format, utc);
     fc.assert(
       fc.property(
@@ -519,7 +586,8 @@ void t.test('values without a format', async (t) => {
 });
 
 void t.test('global constants', async (t) => {
-  const at = (time: string, locale = 'en-US', timeZone = 'UTC') => constantsOf({ locale, timeZone })({ at: time, company });
+  const at = (time: string, locale = 'en-US', timeZone = 'UTC') =>
+    constantsOf({ locale, timeZone })({ at: time, company });
   t.match(at('2026-11-21T23:30:00.000Z'), {
     __CURRENT_DATE__: '2026-11-21',
     __CURRENT_YEAR__: 2026,
@@ -547,7 +615,10 @@ void t.test('global constants', async (t) => {
   const first = constants({ at: '2026-11-21T10:00:00.000Z', company });
   t.equal(constants({ at: '2026-11-21T10:00:59.000Z', company }), first, 'remembered within the minute');
   t.equal(constants({ at: '2026-11-22T10:00:00.000Z', company }).__CURRENT_DAY__, 22);
-  t.equal(constants({ at: '2026-11-22T10:00:00.000Z', company: { ...company, name: 'Other' } }).__COMPANY_NAME__, 'Other');
+  t.equal(
+    constants({ at: '2026-11-22T10:00:00.000Z', company: { ...company, name: 'Other' } }).__COMPANY_NAME__,
+    'Other',
+  );
 });
 
 void t.test('addresses', async (t) => {
@@ -593,7 +664,8 @@ void t.test('addresses', async (t) => {
   ]) {
     t.equal(safeLink(link), undefined, link);
   }
-  for (const image of ['https://example.com/a.png', 'data:image/png;base64,iVBORw0KGgo=']) t.equal(safeImage(image), image);
+  for (const image of ['https://example.com/a.png', 'data:image/png;base64,iVBORw0KGgo='])
+    t.equal(safeImage(image), image);
   for (const image of [
     'data:image/svg+xml;base64,AAAA',
     'data:image/png,x',
@@ -630,7 +702,15 @@ void t.test('addresses that a template allows besides', (t) => {
   }
   t.equal(safeLink('logo.png', { base: 'https://app.example.com', schemes: [] }), 'https://app.example.com/logo.png');
   t.equal(safeLink('?x', { base: 'https://app.example.com/a/b', schemes: [] }), 'https://app.example.com/a/b?x');
-  for (const same of ['https://other.example/a', 'mailto:a@b.example', '#top', 'tel:+1', 'myapp://open?x=1', 'MyApp:open', 'x-call:7'])
+  for (const same of [
+    'https://other.example/a',
+    'mailto:a@b.example',
+    '#top',
+    'tel:+1',
+    'myapp://open?x=1',
+    'MyApp:open',
+    'x-call:7',
+  ])
     t.equal(safeLink(same, rules), same, same);
   for (const bad of [
     '',
@@ -676,8 +756,20 @@ void t.test('addresses that a template allows besides', (t) => {
     'javascript:alert(1)',
   ])
     t.equal(isLinkBase(base), false, String(base));
-  for (const scheme of ['myapp', 'x-call', 'com.example.app', 'whatsapp', 'geo', 'ftp']) t.equal(isOwnScheme(scheme), true, scheme);
-  for (const scheme of ['javascript', 'data', 'vbscript', 'file', 'blob', 'about', 'filesystem', 'view-source', 'ms-msdt', 'search-ms'])
+  for (const scheme of ['myapp', 'x-call', 'com.example.app', 'whatsapp', 'geo', 'ftp'])
+    t.equal(isOwnScheme(scheme), true, scheme);
+  for (const scheme of [
+    'javascript',
+    'data',
+    'vbscript',
+    'file',
+    'blob',
+    'about',
+    'filesystem',
+    'view-source',
+    'ms-msdt',
+    'search-ms',
+  ])
     t.equal(isOwnScheme(scheme), false, scheme);
   for (const scheme of ['', 'MyApp', 'myapp:', 'my app', '1app', 7, null, 'a'.repeat(41)])
     t.equal(isOwnScheme(scheme), false, String(scheme));
@@ -711,7 +803,10 @@ void t.test('CSS values', async (t) => {
     ],
     ['16px', '16px', '1.5em', '50%', '0', undefined, undefined, undefined],
   );
-  t.same([cssBox(8), cssBox('8 16px'), cssBox('1 2 3 4 5'), cssBox('8px;x')], ['8px', '8px 16px', undefined, undefined]);
+  t.same(
+    [cssBox(8), cssBox('8 16px'), cssBox('1 2 3 4 5'), cssBox('8px;x')],
+    ['8px', '8px 16px', undefined, undefined],
+  );
   t.same(
     [
       cssBorder('1px solid #DDD'),

@@ -18,7 +18,11 @@ const variables = [
     name: 'items',
     type: 'array',
     itemType: 'object',
-    schema: { type: 'array', itemType: 'object', itemSchema: { properties: { name: { type: 'string' }, price: { type: 'number' } } } },
+    schema: {
+      type: 'array',
+      itemType: 'object',
+      itemSchema: { properties: { name: { type: 'string' }, price: { type: 'number' } } },
+    },
   },
   { name: 'isVip', type: 'boolean' },
   { name: 'free', type: 'object' },
@@ -28,8 +32,11 @@ const variables = [
 type Found = readonly (readonly [field: string, message: string])[];
 type Findings = Readonly<{ faults: Found; warnings: Found }>;
 
-const found = (check: () => Readonly<{ warnings: readonly Readonly<{ field: string; message: string }>[] }>): Findings => {
-  const pairs = (all: readonly Readonly<{ field: string; message: string }>[]): Found => all.map(({ field, message }) => [field, message]);
+const found = (
+  check: () => Readonly<{ warnings: readonly Readonly<{ field: string; message: string }>[] }>,
+): Findings => {
+  const pairs = (all: readonly Readonly<{ field: string; message: string }>[]): Found =>
+    all.map(({ field, message }) => [field, message]);
   try {
     return { faults: [], warnings: pairs(check().warnings) };
   } catch (fault) {
@@ -55,14 +62,23 @@ void t.test('a name that is nearly a declared one is refused, and the declared o
       `${at}.props.dataSource`,
       'items',
     ],
-    [{ id: 'a', type: 'conditional', props: { condition: 'isVipp', operator: 'exists' }, children: [] }, `${at}.props.condition`, 'isVip'],
+    [
+      { id: 'a', type: 'conditional', props: { condition: 'isVipp', operator: 'exists' }, children: [] },
+      `${at}.props.condition`,
+      'isVip',
+    ],
     [
       { id: 'a', type: 'conditional', props: { condition: 'isVip', operator: '==', value: '{{isVp}}' }, children: [] },
       `${at}.props.value`,
       'isVip',
     ],
     [
-      { id: 'a', type: 'loop', props: { dataSource: 'items', itemVariable: 'line' }, children: [text('{{lien.name}}')] },
+      {
+        id: 'a',
+        type: 'loop',
+        props: { dataSource: 'items', itemVariable: 'line' },
+        children: [text('{{lien.name}}')],
+      },
       `${at}.children[0].content`,
       'line',
     ],
@@ -105,15 +121,27 @@ void t.test('the currency that the format of a variable or a member names', asyn
     return mail(
       [
         text('{{price}}'),
-        { id: 'a', type: 'loop', props: { dataSource: 'lines', itemVariable: 'line' }, children: [text('{{line.sum}}', 'b')] },
+        {
+          id: 'a',
+          type: 'loop',
+          props: { dataSource: 'lines', itemVariable: 'line' },
+          children: [text('{{line.sum}}', 'b')],
+        },
       ],
       {
-        variables: [...variables, { name: 'price', type: 'number', format }, lines, { name: 'currency', type: 'string' }],
+        variables: [
+          ...variables,
+          { name: 'price', type: 'number', format },
+          lines,
+          { name: 'currency', type: 'string' },
+        ],
       },
     );
   };
   t.same(withCurrency('{{currency}}'), { faults: [], warnings: [] });
-  t.match(withCurrency('{{curency}}').faults, [[`${at}.content`, /did you mean "currency".*the currency in the format of \{\{price\}\}/]]);
+  t.match(withCurrency('{{curency}}').faults, [
+    [`${at}.content`, /did you mean "currency".*the currency in the format of \{\{price\}\}/],
+  ]);
   t.match(withCurrency('{{money}}').warnings, [[`${at}.content`, /"money".*the format of \{\{price\}\}/]]);
 });
 
@@ -140,17 +168,29 @@ void t.test('what is known is silent', async (t) => {
     props: {
       dataSource: '{{items}}',
       indexVariable: 'n',
-      columns: [{ header: '{{customer.city}}', content: '{{n}} {{item.name}} {{customer.firstName}}', footer: '{{total}}' }],
+      columns: [
+        { header: '{{customer.city}}', content: '{{n}} {{item.name}} {{customer.firstName}}', footer: '{{total}}' },
+      ],
     },
   };
   const steps = { id: 'b', type: 'timeline', props: { dataSource: 'free.steps', title: '{{item.anything.at.all}}' } };
-  const all = text('{{customer.firstName}} {{items[3].price}} {{items.length}} {{free.any.thing[2]}} {{total}} {{__COMPANY_NAME__}}', 'c');
+  const all = text(
+    '{{customer.firstName}} {{items[3].price}} {{items.length}} {{free.any.thing[2]}} {{total}} {{__COMPANY_NAME__}}',
+    'c',
+  );
   t.same(mail([table, steps, all]), { faults: [], warnings: [] });
 });
 
 void t.test('a variable of a loop is unknown outside of it', async (t) => {
-  const loop = { id: 'a', type: 'loop', props: { dataSource: 'items', itemVariable: 'position' }, children: [text('{{position.name}}')] };
-  t.match(mail([loop, text('{{position.name}}', 'b')]).warnings, [['schema.sections[0].components[1].content', /"position"/]]);
+  const loop = {
+    id: 'a',
+    type: 'loop',
+    props: { dataSource: 'items', itemVariable: 'position' },
+    children: [text('{{position.name}}')],
+  };
+  t.match(mail([loop, text('{{position.name}}', 'b')]).warnings, [
+    ['schema.sections[0].components[1].content', /"position"/],
+  ]);
 });
 
 void t.test('of a document: names of pages, margins with page numbers, charts and the name of the file', async (t) => {
@@ -163,7 +203,9 @@ void t.test('of a document: names of pages, margins with page numbers, charts an
   });
   const check = (input: unknown, name?: string) => found(() => checkAttachmentTemplate(input, defaultLimits, name));
   const footer = { pageSettings: { footer: { content: '{{pageNumber}} of {{totalPages}} for {{custmer.city}}' } } };
-  t.match(check(document([text('x')], footer)).faults, [['schema.pages[0].pageSettings.footer.content', /did you mean "customer"/]]);
+  t.match(check(document([text('x')], footer)).faults, [
+    ['schema.pages[0].pageSettings.footer.content', /did you mean "customer"/],
+  ]);
   t.match(check(document([text('x')], { pageName: '{{itmes}}' })).faults, [['schema.pages[0].pageName', /"items"/]]);
   t.match(check(document([text('x')]), 'For {{custmer.city}}').faults, [['name', /"customer"/]]);
   t.match(check(document([text('x')]), 'For {{customer.city').faults, [['name', /never closed/]]);
@@ -199,28 +241,31 @@ void t.test('the distance of names', async (t) => {
   t.equal(nearestName('ordersTotal', ['orders', 'orderTotal', 'total']), 'orderTotal');
 });
 
-void t.test('very many names that nothing declares beside as many declared ones of the same length take no long time', async (t) => {
-  const digits = (at: number): string => String(at).padStart(4, '0');
-  const alike = 'a'.repeat(80);
-  const many = Array.from({ length: 500 }, (_, at) => ({ name: `${alike}bbbb${digits(at)}`, type: 'string' }));
-  const paths = Array.from({ length: 4_900 }, (_, at) => `{{${alike}${digits(at)}cccc}}`);
-  const members = {
-    name: 'all',
-    type: 'object',
-    schema: { properties: Object.fromEntries(many.map(({ name }) => [name, { type: 'string' }])) },
-  };
-  const cases = [
-    { variables: many, content: paths.join(' ') },
-    { variables: [members], content: paths.map((path) => path.replace('{{', '{{all.')).join(' ') },
-  ];
-  for (const { variables, content } of cases) {
-    const began = process.cpuUsage();
-    const { warnings } = found(() => checkEmailTemplate(templateOf([text(content)], { variables }), defaultLimits));
-    const { user } = process.cpuUsage(began);
-    t.equal(warnings.length, 100);
-    t.ok(user < 3_000_000, `${Math.round(user / 1_000)} ms`);
-  }
-});
+void t.test(
+  'very many names that nothing declares beside as many declared ones of the same length take no long time',
+  async (t) => {
+    const digits = (at: number): string => String(at).padStart(4, '0');
+    const alike = 'a'.repeat(80);
+    const many = Array.from({ length: 500 }, (_, at) => ({ name: `${alike}bbbb${digits(at)}`, type: 'string' }));
+    const paths = Array.from({ length: 4_900 }, (_, at) => `{{${alike}${digits(at)}cccc}}`);
+    const members = {
+      name: 'all',
+      type: 'object',
+      schema: { properties: Object.fromEntries(many.map(({ name }) => [name, { type: 'string' }])) },
+    };
+    const cases = [
+      { variables: many, content: paths.join(' ') },
+      { variables: [members], content: paths.map((path) => path.replace('{{', '{{all.')).join(' ') },
+    ];
+    for (const { variables, content } of cases) {
+      const began = process.cpuUsage();
+      const { warnings } = found(() => checkEmailTemplate(templateOf([text(content)], { variables }), defaultLimits));
+      const { user } = process.cpuUsage(began);
+      t.equal(warnings.length, 100);
+      t.ok(user < 3_000_000, `${Math.round(user / 1_000)} ms`);
+    }
+  },
+);
 
 void t.test('distances are those of the plain way to work them out', async (t) => {
   const plain = (a: string, b: string): number => {
@@ -229,8 +274,13 @@ void t.test('distances are those of the plain way to work them out', async (t) =
     );
     for (let i = 1; i <= a.length; i += 1)
       for (let j = 1; j <= b.length; j += 1) {
-        let least = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, rows[i - 2]![j - 2]! + 1);
+        let least = Math.min(
+          rows[i - 1]![j]! + 1,
+          rows[i]![j - 1]! + 1,
+          rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1),
+        );
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+          least = Math.min(least, rows[i - 2]![j - 2]! + 1);
         rows[i]![j] = least;
       }
     return rows[a.length]![b.length]!;
@@ -240,6 +290,7 @@ void t.test('distances are those of the plain way to work them out', async (t) =
   );
   let wrong = 0;
   for (const a of words)
-    for (const b of words) for (const max of [0, 1, 2, 3]) if (editDistance(a, b, max) !== Math.min(plain(a, b), max + 1)) wrong += 1;
+    for (const b of words)
+      for (const max of [0, 1, 2, 3]) if (editDistance(a, b, max) !== Math.min(plain(a, b), max + 1)) wrong += 1;
   t.equal(wrong, 0);
 });

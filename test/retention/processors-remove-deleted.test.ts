@@ -1,4 +1,6 @@
-/** What was deleted is destroyed when nobody can take it back any more: assets, webhook subscriptions, sender domains. */
+/**
+ * What was deleted is destroyed when nobody can take it back any more: assets, webhook subscriptions, sender domains.
+ */
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import t, { type Test } from 'tap';
 import {
@@ -16,7 +18,13 @@ import { makeQueries } from '../../src/projections/queries.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { at, DAY_MS } from '../support/email-facts.js';
 import { png } from '../support/pictures.js';
-import { openProcessorWorld, timersAndTheirWork, until, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  openProcessorWorld,
+  timersAndTheirWork,
+  until,
+  type ProcessorOptions,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 import { memoryKeys } from '../support/memory-ports.js';
 
 const PAGE = { page: 1, limit: 20 };
@@ -52,7 +60,8 @@ const passes = async (world: ProcessorWorld, seconds: number): Promise<void> => 
   await world.settled();
 };
 
-const setTo = (world: ProcessorWorld, days: number, ms = 0): Promise<void> => world.clock.set(Date.parse(at(0)) + days * DAY_MS + ms);
+const setTo = (world: ProcessorWorld, days: number, ms = 0): Promise<void> =>
+  world.clock.set(Date.parse(at(0)) + days * DAY_MS + ms);
 const TRASHED = ['AssetTrashed', 'WebhookTrashed', 'SenderDomainTrashed'];
 const GONE = ['AssetDeleted', 'WebhookDeleted', 'SenderDomainDeleted'];
 
@@ -64,7 +73,8 @@ void t.test('for 30 days all of it can be restored, and then it is destroyed wit
   t.match((await queries.listWebhooks(TEAM, PAGE, { deleted: true })).data, [
     { id: webhookId, url: 'https://example.com/', deletedAt: at(0) },
   ]);
-  for (const list of [await queries.listAssets(TEAM, {}, PAGE), await queries.listWebhooks(TEAM, PAGE)]) t.same(list.data, []);
+  for (const list of [await queries.listAssets(TEAM, {}, PAGE), await queries.listWebhooks(TEAM, PAGE)])
+    t.same(list.data, []);
   t.match(await queries.assetUsage(TEAM), { count: 1 }, 'what can be restored takes room');
   const keysBefore = world.keys.ids().length;
   const filesBefore = world.files.stored.size;
@@ -88,7 +98,8 @@ void t.test('for 30 days all of it can be restored, and then it is destroyed wit
   t.match(await queries.assetUsage(TEAM), { count: 0, sizeBytes: 0 });
   for (const projection of live)
     t.equal(
-      (await compareWithRebuild(projection, { eventLog: world.deps.eventLog, readModels: world.readModels })).difference,
+      (await compareWithRebuild(projection, { eventLog: world.deps.eventLog, readModels: world.readModels }))
+        .difference,
       undefined,
       projection.name,
     );
@@ -112,7 +123,9 @@ void t.test('what is restored stays', async (t) => {
 
 void t.test('a subscription is not restored beyond the bound of a team', async (t) => {
   const { world, webhookId } = await withDeleted(t);
-  await t.rejects(world.commands.restoreWebhook(caller, webhookId, defaultLimits.webhooksMax), { code: 'WEBHOOK_LIMIT_REACHED' });
+  await t.rejects(world.commands.restoreWebhook(caller, webhookId, defaultLimits.webhooksMax), {
+    code: 'WEBHOOK_LIMIT_REACHED',
+  });
 });
 
 void t.test('nothing is destroyed while the clock is not to be believed', async (t) => {

@@ -58,7 +58,8 @@ const passes = async (world: ProcessorWorld, seconds: number): Promise<void> => 
   for (let look = 0; look < seconds * 2; look += 1) await world.clock.advance(500);
   await world.settled();
 };
-const setTo = (world: ProcessorWorld, days: number, ms = 0): Promise<void> => world.clock.set(Date.parse(at(0)) + days * DAY_MS + ms);
+const setTo = (world: ProcessorWorld, days: number, ms = 0): Promise<void> =>
+  world.clock.set(Date.parse(at(0)) + days * DAY_MS + ms);
 
 void t.test('a deleted template is removed after its days, once, and cannot be taken back then', async (t) => {
   const { world, id, made, last } = await withDeleted(t);
@@ -73,7 +74,9 @@ void t.test('a deleted template is removed after its days, once, and cannot be t
     awaitOwnWrites: async () => {},
   });
   const rows = async (): Promise<number> => {
-    const lists = [listTemplates, listAttachmentTemplates].map((list) => list(TEAM, { deleted: true }, { page: 1, limit: 10 }));
+    const lists = [listTemplates, listAttachmentTemplates].map((list) =>
+      list(TEAM, { deleted: true }, { page: 1, limit: 10 }),
+    );
     return (await Promise.all(lists)).reduce((sum, { data }) => sum + data.length, 0);
   };
   t.equal(await rows(), 2);
@@ -139,29 +142,32 @@ void t.test('nobody waits for it: its timers are looked for once in five seconds
   t.ok(reads >= 2 && reads <= 2 * 5, `${reads} reads in 20 seconds`);
 });
 
-void t.test('what was accepted with a template leaves as it was accepted, however long ago that was removed', async (t) => {
-  const world = await openProcessorWorld(t);
-  const { id } = await world.commands.getTemplate(caller, 'welcome');
-  const later = at(40 * 86_400);
-  const emailId = await world.send({ subject: 'Mine {{name}}', scheduledAt: later });
-  const recipients = ['r1@example.org', 'r2@example.org'].map((email) => ({ email, variables: { name: 'Ann' } }));
-  await world.commands.sendBulk(caller, { templateId: 'welcome', recipients, scheduledAt: later });
-  await world.commands.deleteTemplate(caller, 'welcome');
-  await world.settled();
-  world.run(workersOf(world.processing, makeProcessors(world.processing)));
-  await setTo(world, 31);
-  const stream = templateStream(assertDefined(parseTemplateId(id), 'template id'));
-  await until(async () => {
-    await world.clock.advance(500);
-    return (await world.events(stream)).at(-1)?.type === 'TemplateRemoved';
-  }, 'the template is removed');
-  t.equal(world.mailer.sent.length, 0);
-  await setTo(world, 40);
-  await until(async () => {
-    await world.clock.advance(500);
+void t.test(
+  'what was accepted with a template leaves as it was accepted, however long ago that was removed',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const { id } = await world.commands.getTemplate(caller, 'welcome');
+    const later = at(40 * 86_400);
+    const emailId = await world.send({ subject: 'Mine {{name}}', scheduledAt: later });
+    const recipients = ['r1@example.org', 'r2@example.org'].map((email) => ({ email, variables: { name: 'Ann' } }));
+    await world.commands.sendBulk(caller, { templateId: 'welcome', recipients, scheduledAt: later });
+    await world.commands.deleteTemplate(caller, 'welcome');
     await world.settled();
-    return world.mailer.sent.length === 3;
-  }, 'all three have left');
-  for (const { raw } of world.mailer.sent) t.match(raw.toString(), /Dear Ann, from Example Ltd/);
-  await world.reaches(emailId, 'sent');
-});
+    world.run(workersOf(world.processing, makeProcessors(world.processing)));
+    await setTo(world, 31);
+    const stream = templateStream(assertDefined(parseTemplateId(id), 'template id'));
+    await until(async () => {
+      await world.clock.advance(500);
+      return (await world.events(stream)).at(-1)?.type === 'TemplateRemoved';
+    }, 'the template is removed');
+    t.equal(world.mailer.sent.length, 0);
+    await setTo(world, 40);
+    await until(async () => {
+      await world.clock.advance(500);
+      await world.settled();
+      return world.mailer.sent.length === 3;
+    }, 'all three have left');
+    for (const { raw } of world.mailer.sent) t.match(raw.toString(), /Dear Ann, from Example Ltd/);
+    await world.reaches(emailId, 'sent');
+  },
+);

@@ -25,7 +25,11 @@ void t.test('what has outlived its time is counted line by line, and what was co
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
   await world.reaches(id, 'sent');
-  const asset = await world.commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
+  const asset = await world.commands.uploadAsset(
+    caller,
+    { filename: 'logo.png', bytes: png },
+    { count: 0, sizeBytes: 0 },
+  );
   await world.commands.deleteAsset(caller, assertDefined(parseAssetId(asset.id), 'asset id'));
   await signedIn(world.deps);
   await world.commands.addDomain(caller, { domain: 'example.com' });

@@ -1,4 +1,7 @@
-/** What is told of domains that block our mail: once for each domain and reason of a delivery, under a bounded number of names. */
+/**
+ * What is told of domains that block our mail: once for each domain and reason of a delivery, under a bounded number of
+ * names.
+ */
 import t from 'tap';
 import type { Mailer, OutgoingMessage, RecipientOutcome } from '../../src/domain/ports/mailer.js';
 import { openDomainLabels, watchedForBlocks } from '../../src/service/observe/metrics.js';
@@ -28,22 +31,28 @@ const mailer: Mailer = {
   },
 };
 
-void t.test('a delivery tells each domain and reason once, with the number of recipients, and no address', async (t) => {
-  const noted: unknown[] = [];
-  const { signal } = new AbortController();
-  const message: OutgoingMessage = {
-    envelope: { from: 'a@example.com', to: ['b@One.example', 'c@one.example', 'd@one.example', 'e@two.example', 'f@three.example'] },
-    messageId: '<1@example.com>',
-    raw: Buffer.from(''),
-  };
-  const watched = watchedForBlocks(mailer, (...block) => void noted.push(block));
-  await watched.lend({ priority: 'normal', signal }, (send) => send(message, signal));
-  t.same(noted, [
-    ['one.example', 'host-refused', 2],
-    ['one.example', 'sending-limit', 1],
-  ]);
-  t.equal(watchedForBlocks(mailer, undefined), mailer, 'nobody counts');
-});
+void t.test(
+  'a delivery tells each domain and reason once, with the number of recipients, and no address',
+  async (t) => {
+    const noted: unknown[] = [];
+    const { signal } = new AbortController();
+    const message: OutgoingMessage = {
+      envelope: {
+        from: 'a@example.com',
+        to: ['b@One.example', 'c@one.example', 'd@one.example', 'e@two.example', 'f@three.example'],
+      },
+      messageId: '<1@example.com>',
+      raw: Buffer.from(''),
+    };
+    const watched = watchedForBlocks(mailer, (...block) => void noted.push(block));
+    await watched.lend({ priority: 'normal', signal }, (send) => send(message, signal));
+    t.same(noted, [
+      ['one.example', 'host-refused', 2],
+      ['one.example', 'sending-limit', 1],
+    ]);
+    t.equal(watchedForBlocks(mailer, undefined), mailer, 'nobody counts');
+  },
+);
 
 void t.test('200 domains are named, and all others together', async (t) => {
   const labelOf = openDomainLabels();

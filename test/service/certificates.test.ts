@@ -4,16 +4,23 @@ import { copyFileSync, readFileSync, renameSync, symlinkSync, writeFileSync } fr
 import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
-import { assertServable, certificateFaults, certifiedHost, openCertificates } from '../../src/service/observe/certificates.js';
+import {
+  assertServable,
+  certificateFaults,
+  certifiedHost,
+  openCertificates,
+} from '../../src/service/observe/certificates.js';
 import { readTlsFiles, type Tls } from '../../src/service/settings/groups.js';
 import { advanceUntil, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 
 const fixture = (name: string): string => resolve('test/support/tls', `${name}.pem`);
-const pairOf = (cert: string, key = fixture('key')): Tls => readTlsFiles(['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY'], [cert, key]);
+const pairOf = (cert: string, key = fixture('key')): Tls =>
+  readTlsFiles(['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY'], [cert, key]);
 const NOW_MS = Date.parse('2030-01-31T12:00:00Z');
-const saysOf = (tls: Tls, host: string | undefined, nowMs = NOW_MS) => certificateFaults({ tls, host }, nowMs).map(({ says }) => says);
+const saysOf = (tls: Tls, host: string | undefined, nowMs = NOW_MS) =>
+  certificateFaults({ tls, host }, nowMs).map(({ says }) => says);
 
 /** A directory with `cert.pem` and `key.pem`, the pair of the fixture of that name. */
 const directoryOf = (t: Test, name: string) => {
@@ -30,7 +37,10 @@ void t.test('what clients object to', async (t) => {
   t.same(saysOf(valid, 'mail.example.com'), ['is not for mail.example.com']);
   t.same(saysOf(valid, '::1'), ['is not for ::1']);
   t.same(saysOf(valid, 'localhost', Date.parse('2026-01-01')), ['is valid from 2026-11-21 on']);
-  t.same(saysOf(pairOf(fixture('expired')), 'mail.example.com'), ['expired on 2020-02-01', 'is not for mail.example.com']);
+  t.same(saysOf(pairOf(fixture('expired')), 'mail.example.com'), [
+    'expired on 2020-02-01',
+    'is not for mail.example.com',
+  ]);
   const { directory } = directoryOf(t, 'valid');
   const daysOf = (days: number): Tls => {
     const cert = join(directory, `${days}.pem`);
@@ -46,7 +56,11 @@ void t.test('what clients object to', async (t) => {
   ] as const) {
     const tls = daysOf(days);
     const endMs = Date.now() + days * 86_400_000;
-    t.equal(saysOf(tls, 'localhost', endMs - leftDays * 86_400_000).length, isTold ? 1 : 0, `${leftDays} of ${days} days left`);
+    t.equal(
+      saysOf(tls, 'localhost', endMs - leftDays * 86_400_000).length,
+      isTold ? 1 : 0,
+      `${leftDays} of ${days} days left`,
+    );
   }
   t.equal(certifiedHost('https://mail.example.com/base'), 'mail.example.com');
   t.equal(certifiedHost('https://[::1]:3000'), '::1');
@@ -76,7 +90,12 @@ void t.test('renewed files are taken, and a half-written pair changes nothing', 
   const look = openCertificates([served], { now: () => NOW_MS });
   t.same(look(), []);
   writeFileSync(cert, readFileSync(fixture('stranger'), 'utf8').slice(0, 200));
-  t.match(look(), [{ code: 'CERTIFICATE_UNUSABLE', message: /cannot be served .*the certificate that was read before is still in use$/ }]);
+  t.match(look(), [
+    {
+      code: 'CERTIFICATE_UNUSABLE',
+      message: /cannot be served .*the certificate that was read before is still in use$/,
+    },
+  ]);
   renameSync(cert, join(directory, 'gone.pem'));
   t.match(look(), [{ code: 'CERTIFICATE_UNUSABLE', message: /they cannot be read/ }]);
   t.same(renewed, []);
@@ -90,30 +109,41 @@ void t.test('renewed files are taken, and a half-written pair changes nothing', 
   );
   renameSync(cert, join(directory, 'old.pem'));
   copyFileSync(fixture('expired'), cert);
-  t.match(look(), [{ code: 'CERTIFICATE_REFUSED', message: /cert\.pem expired on 2020-02-01: clients refuse it; replace the files/ }]);
+  t.match(look(), [
+    { code: 'CERTIFICATE_REFUSED', message: /cert\.pem expired on 2020-02-01: clients refuse it; replace the files/ },
+  ]);
 });
 
-void t.test('a running service serves the renewed certificate to new connections, and health tells a bad one', async (t) => {
-  const { cert, key } = directoryOf(t, 'valid');
-  const clock = fakeClock(NOW_MS);
-  const settings = { SEALPOST_TLS_CERT: cert, SEALPOST_TLS_KEY: key };
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, settings });
-  t.teardown(() => app.stop());
-  const { port } = new URL(await app.server.listen({ host: '127.0.0.1', port: 0 }));
-  const fingerprint = () =>
-    new Promise<string>((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port: Number(port), rejectUnauthorized: false }, () => {
-        resolve(socket.getPeerX509Certificate()!.fingerprint256);
-        socket.destroy();
+void t.test(
+  'a running service serves the renewed certificate to new connections, and health tells a bad one',
+  async (t) => {
+    const { cert, key } = directoryOf(t, 'valid');
+    const clock = fakeClock(NOW_MS);
+    const settings = { SEALPOST_TLS_CERT: cert, SEALPOST_TLS_KEY: key };
+    const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, settings });
+    t.teardown(() => app.stop());
+    const { port } = new URL(await app.server.listen({ host: '127.0.0.1', port: 0 }));
+    const fingerprint = () =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect({ host: '127.0.0.1', port: Number(port), rejectUnauthorized: false }, () => {
+          resolve(socket.getPeerX509Certificate()!.fingerprint256);
+          socket.destroy();
+        });
+        socket.on('error', reject);
       });
-      socket.on('error', reject);
-    });
-  const codes = async () => (await app.call<{ reasons: { code: string }[] }>('GET', '/health/ready')).body.reasons.map(({ code }) => code);
-  const first = await fingerprint();
-  await advanceUntil(clock, 1_000, 'health knows its certificate', async () => !(await codes()).includes('CERTIFICATE_REFUSED'));
-  copyFileSync(fixture('expired'), cert);
-  await advanceUntil(clock, 1_000, 'health tells it', async () => (await codes()).includes('CERTIFICATE_REFUSED'));
-  t.not(await fingerprint(), first);
-  copyFileSync(fixture('stranger'), cert);
-  await advanceUntil(clock, 1_000, 'that is over', async () => !(await codes()).includes('CERTIFICATE_REFUSED'));
-});
+    const codes = async () =>
+      (await app.call<{ reasons: { code: string }[] }>('GET', '/health/ready')).body.reasons.map(({ code }) => code);
+    const first = await fingerprint();
+    await advanceUntil(
+      clock,
+      1_000,
+      'health knows its certificate',
+      async () => !(await codes()).includes('CERTIFICATE_REFUSED'),
+    );
+    copyFileSync(fixture('expired'), cert);
+    await advanceUntil(clock, 1_000, 'health tells it', async () => (await codes()).includes('CERTIFICATE_REFUSED'));
+    t.not(await fingerprint(), first);
+    copyFileSync(fixture('stranger'), cert);
+    await advanceUntil(clock, 1_000, 'that is over', async () => !(await codes()).includes('CERTIFICATE_REFUSED'));
+  },
+);

@@ -13,7 +13,13 @@ import { memoryLog } from '../support/memory-ports.js';
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const MINUTE_MS = 60_000;
 
-type Run = Readonly<{ machine: FakeClock; clock: ContinuedClock; trust: ClockTrust; warnings: () => number; stop: () => Promise<void> }>;
+type Run = Readonly<{
+  machine: FakeClock;
+  clock: ContinuedClock;
+  trust: ClockTrust;
+  warnings: () => number;
+  stop: () => Promise<void>;
+}>;
 
 /** One run of the program on a machine; the next goes on with the files that it left. */
 const open = async (t: Test, file: string, machine: FakeClock, isNew = false): Promise<Run> => {
@@ -109,27 +115,30 @@ void t.test('a restart believes the clock for sending, and goes on waiting to de
   t.ok(second.trust.mayDestroy());
 });
 
-void t.test('a time away that the machine has not counted is waited for, unless it was short or is confirmed', async (t) => {
-  const away = async (t: Test, ms: number, confirmation?: string): Promise<Run> => {
-    const file = fileOf(t);
-    const before = await open(t, file, fakeClock(START_MS), true);
-    await before.machine.advance(30 * MINUTE_MS);
-    await before.stop();
-    if (confirmation !== undefined) openClockRecord(file).confirm(confirmation);
-    const after = await open(t, file, fakeClock(START_MS + 30 * MINUTE_MS + ms));
-    t.equal(after.trust.awayMs, ms);
-    return after;
-  };
-  for (const ms of [7 * DAY_MS, -3_600_000]) {
-    const week = await away(t, ms);
-    t.notOk(week.trust.mayDestroy());
-    t.equal(week.warnings(), 1);
-    await week.machine.advance(DAY_MS + MINUTE_MS);
-    t.ok(week.trust.mayDestroy());
-  }
-  t.ok((await away(t, 5 * MINUTE_MS)).trust.mayDestroy());
-  t.ok((await away(t, 7 * DAY_MS, 'by hand')).trust.mayDestroy());
-});
+void t.test(
+  'a time away that the machine has not counted is waited for, unless it was short or is confirmed',
+  async (t) => {
+    const away = async (t: Test, ms: number, confirmation?: string): Promise<Run> => {
+      const file = fileOf(t);
+      const before = await open(t, file, fakeClock(START_MS), true);
+      await before.machine.advance(30 * MINUTE_MS);
+      await before.stop();
+      if (confirmation !== undefined) openClockRecord(file).confirm(confirmation);
+      const after = await open(t, file, fakeClock(START_MS + 30 * MINUTE_MS + ms));
+      t.equal(after.trust.awayMs, ms);
+      return after;
+    };
+    for (const ms of [7 * DAY_MS, -3_600_000]) {
+      const week = await away(t, ms);
+      t.notOk(week.trust.mayDestroy());
+      t.equal(week.warnings(), 1);
+      await week.machine.advance(DAY_MS + MINUTE_MS);
+      t.ok(week.trust.mayDestroy());
+    }
+    t.ok((await away(t, 5 * MINUTE_MS)).trust.mayDestroy());
+    t.ok((await away(t, 7 * DAY_MS, 'by hand')).trust.mayDestroy());
+  },
+);
 
 void t.test('a log without a record of the time waits, too', async (t) => {
   const { trust } = await open(t, fileOf(t), fakeClock(START_MS));
@@ -170,21 +179,31 @@ void t.test('a start behind the newest event of the log is told, and destroys no
     const record = openClockRecord(fileOf(t));
     record.write({ nowMs: START_MS, uptimeMs: machine.uptime(), waitMs: 0, confirmation: '', away: [] });
     const newestEventMs = START_MS + behindMs;
-    const trust = openClockTrust({ clock: continuedClock(machine), logger, record, isKept: true, isNew: false, newestEventMs });
+    const trust = openClockTrust({
+      clock: continuedClock(machine),
+      logger,
+      record,
+      isKept: true,
+      isNew: false,
+      newestEventMs,
+    });
     t.equal(trust.mayDestroy(), !isTold);
     t.equal(logger.lines.filter(({ fields }) => fields['code'] === 'CLOCK_BEHIND').length, isTold ? 1 : 0);
   }
 });
 
-void t.test('what others compare with their clocks goes by the machine, and a scheduled time is ahead of both clocks', (t) => {
-  const machine = fakeClock(START_MS);
-  const clock = continuedClock(machine);
-  for (const byMs of [2 * 365 * DAY_MS, -3 * 365 * DAY_MS]) {
-    machine.shift(byMs);
-    t.equal(outwardNow(clock), machine.now());
-    t.equal(clock.now(), START_MS);
-    t.equal(latestNow(clock), Math.max(START_MS, machine.now()));
-  }
-  t.equal(outwardNow(machine), machine.now(), 'a clock of one time');
-  t.end();
-});
+void t.test(
+  'what others compare with their clocks goes by the machine, and a scheduled time is ahead of both clocks',
+  (t) => {
+    const machine = fakeClock(START_MS);
+    const clock = continuedClock(machine);
+    for (const byMs of [2 * 365 * DAY_MS, -3 * 365 * DAY_MS]) {
+      machine.shift(byMs);
+      t.equal(outwardNow(clock), machine.now());
+      t.equal(clock.now(), START_MS);
+      t.equal(latestNow(clock), Math.max(START_MS, machine.now()));
+    }
+    t.equal(outwardNow(machine), machine.now(), 'a clock of one time');
+    t.end();
+  },
+);

@@ -1,8 +1,17 @@
-/** The settings: defaults, every check of one setting and between settings, and that each fault is a sentence that helps. */
+/**
+ * The settings: defaults, every check of one setting and between settings, and that each fault is a sentence that
+ * helps.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { ConfigError, readConfig, readServeConfig, settingsToKeep, type Environment } from '../../src/service/settings/config.js';
+import {
+  ConfigError,
+  readConfig,
+  readServeConfig,
+  settingsToKeep,
+  type Environment,
+} from '../../src/service/settings/config.js';
 import { isLoopback, readLinkBase } from '../../src/service/settings/groups.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { envExample, settings } from '../../src/service/settings/settings.js';
@@ -47,7 +56,14 @@ await t.test('the defaults', async (t) => {
       files: `dir:${data}/files`,
       leases: `sqlite:${data}/leases.db`,
     },
-    smtp: { url: undefined, connections: 10, final: false, name: undefined, tokenFile: undefined, tokenCommand: undefined },
+    smtp: {
+      url: undefined,
+      connections: 10,
+      final: false,
+      name: undefined,
+      tokenFile: undefined,
+      tokenCommand: undefined,
+    },
     dkim: undefined,
     dnsServers: [],
     spfMechanisms: 'mx',
@@ -59,7 +75,11 @@ await t.test('the defaults', async (t) => {
     trustProxy: false,
     limits: defaultLimits,
   });
-  t.same(readConfig({ PORT: '', SEALPOST_SMTP_URL: ' ', SEALPOST_ROLES: '' }), readConfig({}), 'an empty setting is none');
+  t.same(
+    readConfig({ PORT: '', SEALPOST_SMTP_URL: ' ', SEALPOST_ROLES: '' }),
+    readConfig({}),
+    'an empty setting is none',
+  );
   t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
 });
 
@@ -96,8 +116,15 @@ await t.test('under what the log is sealed, and where seals are told', async (t)
 
 await t.test('the return path, and the SMTP server for it', async (t) => {
   const SEALPOST_RETURN_PATH_DOMAIN = 'Bounces.Example.com';
-  t.same(readConfig({ SEALPOST_RETURN_PATH_DOMAIN }).feedback, { domain: 'bounces.example.com', name: 'bounces.example.com' });
-  const listening = { SEALPOST_RETURN_PATH_DOMAIN, SEALPOST_INBOUND_SMTP_PORT: '25', SEALPOST_INBOUND_SMTP_NAME: 'mx.example.com' };
+  t.same(readConfig({ SEALPOST_RETURN_PATH_DOMAIN }).feedback, {
+    domain: 'bounces.example.com',
+    name: 'bounces.example.com',
+  });
+  const listening = {
+    SEALPOST_RETURN_PATH_DOMAIN,
+    SEALPOST_INBOUND_SMTP_PORT: '25',
+    SEALPOST_INBOUND_SMTP_NAME: 'mx.example.com',
+  };
   t.same(readConfig({ ...listening, SEALPOST_INBOUND_SMTP_HOST: '0.0.0.0' }).feedback, {
     domain: 'bounces.example.com',
     name: 'mx.example.com',
@@ -128,28 +155,45 @@ await t.test('single settings', async (t) => {
   t.equal(readConfig({ SEALPOST_PUBLIC_URL: 'https://mail.example.com//' }).publicUrl, 'https://mail.example.com');
   t.same(readConfig({ SEALPOST_ROLES: 'http, project' }).roles, ['http', 'project']);
   t.equal(readConfig({ SEALPOST_DATA_DIR: '/srv/x' }).urls.keys, 'sqlite:/srv/x/keys.db');
-  t.equal(readConfig({ SEALPOST_KEYS_URL: 'sqlite:./elsewhere/keys.db' }).urls.keys, `sqlite:${resolve('./elsewhere/keys.db')}`);
+  t.equal(
+    readConfig({ SEALPOST_KEYS_URL: 'sqlite:./elsewhere/keys.db' }).urls.keys,
+    `sqlite:${resolve('./elsewhere/keys.db')}`,
+  );
   t.equal(readConfig({ SEALPOST_FILES_URL: 'dir:/var/files' }).urls.files, 'dir:/var/files');
   t.same(readConfig({ SEALPOST_RETRY_DELAYS: '1, 2,3' }).retryDelaysMs, [1_000, 2_000, 3_000]);
   t.same(readConfig({}).webhookDelaysMs, [60_000, 300_000, 1_800_000]);
   t.same(readConfig({ SEALPOST_WEBHOOK_RETRY_DELAYS: '5, 86400' }).webhookDelaysMs, [5_000, 86_400_000]);
   t.equal(readConfig({ SEALPOST_LIMIT_WEBHOOKS_MAX: '40' }).limits.webhooksMax, 40);
   t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '7' }).limits.retentionDays, 7);
-  t.match(readConfig({ SEALPOST_RETENTION_DAYS: '3' }).limits, { retentionDays: 3, generatedFileDays: 7 }, 'a default contradicts nobody');
   t.match(
-    readConfig({ SEALPOST_RETENTION_WEBHOOK_DAYS: '8', SEALPOST_RETENTION_DELETED_DAYS: '9', SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: '5' })
-      .limits,
+    readConfig({ SEALPOST_RETENTION_DAYS: '3' }).limits,
+    { retentionDays: 3, generatedFileDays: 7 },
+    'a default contradicts nobody',
+  );
+  t.match(
+    readConfig({
+      SEALPOST_RETENTION_WEBHOOK_DAYS: '8',
+      SEALPOST_RETENTION_DELETED_DAYS: '9',
+      SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: '5',
+    }).limits,
     { webhookRecordDays: 8, restoreDays: 9, temporaryFileHours: 5 },
   );
   t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
-  t.same(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_SMTP_FINAL: 'true', SEALPOST_SMTP_CONNECTIONS: '3' }).smtp, {
-    url: 'smtp://mail.example.com',
-    connections: 3,
-    final: true,
-    name: undefined,
-    tokenFile: undefined,
-    tokenCommand: undefined,
-  });
+  t.same(
+    readConfig({
+      SEALPOST_SMTP_URL: 'smtp://mail.example.com',
+      SEALPOST_SMTP_FINAL: 'true',
+      SEALPOST_SMTP_CONNECTIONS: '3',
+    }).smtp,
+    {
+      url: 'smtp://mail.example.com',
+      connections: 3,
+      final: true,
+      name: undefined,
+      tokenFile: undefined,
+      tokenCommand: undefined,
+    },
+  );
   for (const [settings, name] of [
     [{ SEALPOST_PUBLIC_URL: 'https://mail.example.com' }, 'mail.example.com'],
     [{ SEALPOST_PUBLIC_URL: 'https://mail.example.com', SEALPOST_SMTP_NAME: 'out.example.net' }, 'out.example.net'],
@@ -159,23 +203,32 @@ await t.test('single settings', async (t) => {
     t.equal(readConfig(settings).smtp.name, name, JSON.stringify(settings));
   for (const name of ['localhost', '192.0.2.1', 'a b.example'])
     t.throws(() => readConfig({ SEALPOST_SMTP_NAME: name }), { message: /is no host name with a dot/ }, name);
-  t.same(readConfig({ SEALPOST_SMTP_TOKEN_COMMAND: '/bin/token --for mail' }).smtp.tokenCommand, ['/bin/token', '--for', 'mail']);
+  t.same(readConfig({ SEALPOST_SMTP_TOKEN_COMMAND: '/bin/token --for mail' }).smtp.tokenCommand, [
+    '/bin/token',
+    '--for',
+    'mail',
+  ]);
   t.same(readConfig({ SEALPOST_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' }).trustProxy, ['10.0.0.0/8', '192.0.2.1']);
   const dnsServers = ['192.0.2.1', '192.0.2.2:5353', '2001:db8::1', '[2001:db8::1]:5353'];
   t.same(readConfig({ SEALPOST_DNS_SERVERS: dnsServers.join(', ') }).dnsServers, dnsServers);
-  t.equal(readConfig({ SEALPOST_SPF_MECHANISMS: 'mx  include:_spf.example.net' }).spfMechanisms, 'mx include:_spf.example.net');
+  t.equal(
+    readConfig({ SEALPOST_SPF_MECHANISMS: 'mx  include:_spf.example.net' }).spfMechanisms,
+    'mx include:_spf.example.net',
+  );
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'true' }).trustProxy, true);
   t.same(readConfig({ SEALPOST_TRUST_PROXY: 'loopback,fd00::/8,::1' }).trustProxy, ['loopback', 'fd00::/8', '::1']);
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'false' }).trustProxy, false);
 });
 
 await t.test('HTTPS is required outside loopback', async (t) => {
-  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) t.equal(readConfig({ HOST: host }).requireHttps, false, host);
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost'])
+    t.equal(readConfig({ HOST: host }).requireHttps, false, host);
   t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_TRUST_PROXY: '10.0.0.1' }).requireHttps, true);
   t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).requireHttps, false);
   t.throws(() => readConfig({ HOST: '0.0.0.0' }), {
     name: 'ConfigError',
-    message: /HOST=0\.0\.0\.0 would serve plain HTTP.*SEALPOST_TLS_CERT.*SEALPOST_TRUST_PROXY.*SEALPOST_REQUIRE_HTTPS=false/,
+    message:
+      /HOST=0\.0\.0\.0 would serve plain HTTP.*SEALPOST_TLS_CERT.*SEALPOST_TRUST_PROXY.*SEALPOST_REQUIRE_HTTPS=false/,
   });
   t.throws(() => readConfig({ SEALPOST_REQUIRE_HTTPS: 'true' }), { message: /SEALPOST_REQUIRE_HTTPS/ });
   t.equal(isLoopback('127.0.0.1.example.com'), false);
@@ -184,12 +237,17 @@ await t.test('HTTPS is required outside loopback', async (t) => {
 
 await t.test('links in mails lead to the public URL, over https or on this machine', async (t) => {
   t.equal(readLinkBase('https://mail.example.com', true), 'https://mail.example.com');
-  for (const here of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'http://localhost:3000']) t.equal(readLinkBase(here, true), here);
-  for (const unsafe of ['http://mail.example.com', 'ftp://127.0.0.1', 'mail.example.com']) t.equal(readLinkBase(unsafe, true), undefined);
+  for (const here of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'http://localhost:3000'])
+    t.equal(readLinkBase(here, true), here);
+  for (const unsafe of ['http://mail.example.com', 'ftp://127.0.0.1', 'mail.example.com'])
+    t.equal(readLinkBase(unsafe, true), undefined);
   t.equal(readConfig({}).linkBase, 'http://127.0.0.1:3000', 'the mails are in the built-in mailbox');
   const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525' };
   t.equal(readConfig(relayed).linkBase, undefined, 'nobody else is sent to this machine');
-  t.equal(readConfig({ ...relayed, SEALPOST_PUBLIC_URL: 'https://mail.example.com/' }).linkBase, 'https://mail.example.com');
+  t.equal(
+    readConfig({ ...relayed, SEALPOST_PUBLIC_URL: 'https://mail.example.com/' }).linkBase,
+    'https://mail.example.com',
+  );
 });
 
 await t.test('webhooks may go to loopback where the service is local alone, or where hosts are named', async (t) => {
@@ -199,11 +257,14 @@ await t.test('webhooks may go to loopback where the service is local alone, or w
   t.same(of({ SEALPOST_SMTP_URL: 'smtp://mail.example.com' }), [], 'with a relay');
   t.same(of({ SEALPOST_PUBLIC_URL: 'https://mail.example.com' }), [], 'under a public URL');
   t.same(of({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }), [], 'beyond loopback');
-  t.same(of({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_WEBHOOK_INSECURE_HOSTS: 'Hooks.test, localhost' }), [
-    'hooks.test',
-    'localhost',
-  ]);
-  t.throws(() => of({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false', SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' }), /leave it out/);
+  t.same(
+    of({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_WEBHOOK_INSECURE_HOSTS: 'Hooks.test, localhost' }),
+    ['hooks.test', 'localhost'],
+  );
+  t.throws(
+    () => of({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false', SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' }),
+    /leave it out/,
+  );
 });
 
 await t.test('beyond loopback, or under a public URL, the built-in mailbox must be asked for', async (t) => {
@@ -212,7 +273,8 @@ await t.test('beyond loopback, or under a public URL, the built-in mailbox must 
   const shared = { SEALPOST_PUBLIC_URL: 'https://mail.example.com' };
   t.throws(() => readServeConfig(beyond), {
     name: 'ConfigError',
-    message: /^SEALPOST_SMTP_URL is not set, and HOST=0\.0\.0\.0 listens beyond this machine: no mail would leave\. .*mailbox:/,
+    message:
+      /^SEALPOST_SMTP_URL is not set, and HOST=0\.0\.0\.0 listens beyond this machine: no mail would leave\. .*mailbox:/,
   });
   t.throws(() => readServeConfig(shared), {
     message: /^SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=https:\/\/mail\.example\.com /,
@@ -238,7 +300,10 @@ await t.test('what is read from files', async (t) => {
     SEALPOST_SMTP_URL_FILE: file('relay', 'smtp://user:secret@mail.example.com\r\n'),
     SEALPOST_ACCOUNT_SENDER: 'a@example.com',
   };
-  t.equal(readServeConfig({ ...relay, HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).smtp.url, 'smtp://user:secret@mail.example.com');
+  t.equal(
+    readServeConfig({ ...relay, HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).smtp.url,
+    'smtp://user:secret@mail.example.com',
+  );
   t.notMatch(settingsToKeep(relay), 'secret');
   t.match(settingsToKeep(relay), `SEALPOST_SMTP_URL_FILE=${relay.SEALPOST_SMTP_URL_FILE}`);
   for (const [name, value] of [
@@ -248,19 +313,35 @@ await t.test('what is read from files', async (t) => {
   ] as const)
     t.same(readConfig({ [`${name}_FILE`]: file(name, `${value}\n`) }), readConfig({ [name]: value }), name);
   const empty = file('empty', '\n');
-  t.match(faultOf({ SEALPOST_SMTP_URL_FILE: empty }), `SEALPOST_SMTP_URL_FILE=${empty} is empty; write the value of SEALPOST_SMTP_URL`);
-  const tls = readConfig({ HOST: '0.0.0.0', SEALPOST_TLS_CERT: file('cert', 'CERT'), SEALPOST_TLS_KEY: file('key', 'KEY') });
+  t.match(
+    faultOf({ SEALPOST_SMTP_URL_FILE: empty }),
+    `SEALPOST_SMTP_URL_FILE=${empty} is empty; write the value of SEALPOST_SMTP_URL`,
+  );
+  const tls = readConfig({
+    HOST: '0.0.0.0',
+    SEALPOST_TLS_CERT: file('cert', 'CERT'),
+    SEALPOST_TLS_KEY: file('key', 'KEY'),
+  });
   t.match(tls.tls, { cert: 'CERT', key: 'KEY', names: ['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY'] });
   t.equal(tls.publicUrl, 'https://0.0.0.0:3000');
   const fonts = temporaryDirectory(t);
   t.equal(readConfig({ SEALPOST_FONTS_DIR: fonts }).fontsDir, fonts);
   const dkim = { SEALPOST_DKIM_DOMAIN: 'example.com', SEALPOST_DKIM_SELECTOR: 's1' };
-  t.same(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY: 'a\\nb' }).dkim, { domain: 'example.com', selector: 's1', privateKey: 'a\nb' });
+  t.same(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY: 'a\\nb' }).dkim, {
+    domain: 'example.com',
+    selector: 's1',
+    privateKey: 'a\nb',
+  });
   t.equal(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY_FILE: file('dkim', 'PEM\n') }).dkim?.privateKey, 'PEM');
 });
 
 await t.test('what a platform sets for a Service or a linked container is passed over', async (t) => {
-  for (const [service, ports] of Object.entries({ '': [80], _METRICS: [9_464], _INBOUND_SMTP: [25, 587], _EVENT_STORE: [2_113] })) {
+  for (const [service, ports] of Object.entries({
+    '': [80],
+    _METRICS: [9_464],
+    _INBOUND_SMTP: [25, 587],
+    _EVENT_STORE: [2_113],
+  })) {
     const of = (rest: string): string => `SEALPOST${service}_${rest}`;
     const links = Object.fromEntries([
       [of('SERVICE_HOST'), '10.0.0.7'],
@@ -304,17 +385,32 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_RETENTION_DAYS: '0' }, /^SEALPOST_RETENTION_DAYS=0/],
     [{ SEALPOST_RETENTION_DELETED_DAYS: '0' }, /^SEALPOST_RETENTION_DELETED_DAYS=0/],
     [{ SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: '0' }, /^SEALPOST_RETENTION_TEMPORARY_FILE_HOURS=0/],
-    [{ SEALPOST_RETENTION_DAYS: '5', SEALPOST_RETENTION_GENERATED_FILE_DAYS: '6' }, /^SEALPOST_RETENTION_GENERATED_FILE_DAYS=6 is longer/],
+    [
+      { SEALPOST_RETENTION_DAYS: '5', SEALPOST_RETENTION_GENERATED_FILE_DAYS: '6' },
+      /^SEALPOST_RETENTION_GENERATED_FILE_DAYS=6 is longer/,
+    ],
     [{ SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: '9' }, /is now called SEALPOST_RETENTION_DELETED_DAYS/],
     [{ SEALPOST_LIMIT_RECIPIENTS_MAX: '0' }, /^SEALPOST_LIMIT_RECIPIENTS_MAX=0/],
     [{ SEALPOST_RETRY_DELAYS: '60,soon' }, /^SEALPOST_RETRY_DELAYS=soon/],
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],
-    [{ SEALPOST_DOCUMENTS_URL: 'sqlite:./data/documents.db' }, /^SEALPOST_DOCUMENTS_URL is now called SEALPOST_READ_MODELS_URL;/],
+    [
+      { SEALPOST_DOCUMENTS_URL: 'sqlite:./data/documents.db' },
+      /^SEALPOST_DOCUMENTS_URL is now called SEALPOST_READ_MODELS_URL;/,
+    ],
     [{ SEALPOST_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_RETRY_DELAYS holds 21 pauses; at most 20/],
-    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: '60,0' }, /^SEALPOST_WEBHOOK_RETRY_DELAYS=0 is not a whole number from 1 to 86400/],
+    [
+      { SEALPOST_WEBHOOK_RETRY_DELAYS: '60,0' },
+      /^SEALPOST_WEBHOOK_RETRY_DELAYS=0 is not a whole number from 1 to 86400/,
+    ],
     [{ SEALPOST_WEBHOOK_RETRY_DELAYS: '86401' }, /^SEALPOST_WEBHOOK_RETRY_DELAYS=86401 is not/],
-    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_WEBHOOK_RETRY_DELAYS holds 21 pauses/],
-    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: Array(6).fill('86400').join(',') }, /holds pauses of 518400 seconds together; at most 432000/],
+    [
+      { SEALPOST_WEBHOOK_RETRY_DELAYS: Array(21).fill('1').join(',') },
+      /^SEALPOST_WEBHOOK_RETRY_DELAYS holds 21 pauses/,
+    ],
+    [
+      { SEALPOST_WEBHOOK_RETRY_DELAYS: Array(6).fill('86400').join(',') },
+      /holds pauses of 518400 seconds together; at most 432000/,
+    ],
     [
       { SEALPOST_WEBHOOK_RETRY_DELAYS: '86400,1', SEALPOST_RETENTION_WEBHOOK_DAYS: '1' },
       /at most 86400 .*SEALPOST_RETENTION_WEBHOOK_DAYS=1/,
@@ -335,16 +431,35 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_FONTS_DIR: '/no/such' }, /^SEALPOST_FONTS_DIR=\/no\/such cannot be read: it is not there\./],
     [{ SEALPOST_TLS_KEY: 'k' }, /^SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT/],
     [{ SEALPOST_TLS_CERT: 'c' }, /^SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY/],
-    [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read: it is not there\./],
-    [{ SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' }, /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/],
+    [
+      { SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' },
+      /^SEALPOST_TLS_CERT=\/no\/such cannot be read: it is not there\./,
+    ],
+    [
+      { SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' },
+      /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/,
+    ],
     [{ SEALPOST_MASTER_KEY_FILE: '/no/such' }, /^SEALPOST_MASTER_KEY_FILE=\/no\/such cannot be read/],
-    [{ SEALPOST_SMTP_URL: 'a', SEALPOST_SMTP_URL_FILE: 'b' }, /^SEALPOST_SMTP_URL and SEALPOST_SMTP_URL_FILE are both set/],
-    ...['yes', '1', '1.2.3', 'proxy.example.com', '10.0.0.0/33', '::1/129', '0.0.0.0/0', '::/0', '10.0.0.1,', '10.0.0.0/', '/8'].map(
-      (proxy): [Environment, RegExp] => [
-        { SEALPOST_TRUST_PROXY: proxy },
-        /^SEALPOST_TRUST_PROXY=.* is .*\. Name the addresses|^SEALPOST_TRUST_PROXY=.* has a prefix/,
-      ],
-    ),
+    [
+      { SEALPOST_SMTP_URL: 'a', SEALPOST_SMTP_URL_FILE: 'b' },
+      /^SEALPOST_SMTP_URL and SEALPOST_SMTP_URL_FILE are both set/,
+    ],
+    ...[
+      'yes',
+      '1',
+      '1.2.3',
+      'proxy.example.com',
+      '10.0.0.0/33',
+      '::1/129',
+      '0.0.0.0/0',
+      '::/0',
+      '10.0.0.1,',
+      '10.0.0.0/',
+      '/8',
+    ].map((proxy): [Environment, RegExp] => [
+      { SEALPOST_TRUST_PROXY: proxy },
+      /^SEALPOST_TRUST_PROXY=.* is .*\. Name the addresses|^SEALPOST_TRUST_PROXY=.* has a prefix/,
+    ]),
     [
       { SEALPOST_DKIM_DOMAIN: 'example.com' },
       /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/,
@@ -380,7 +495,9 @@ await t.test('.env.example lists every setting, and all of it can be set as it s
     .map((line) => line.slice(1));
   t.same(lines.map((line) => line.slice(0, line.indexOf('='))).sort(), Object.keys(settings).sort());
   const withDefault = lines.filter((line) => settings[line.slice(0, line.indexOf('='))]?.default !== undefined);
-  const environment = Object.fromEntries(withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+  const environment = Object.fromEntries(
+    withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
   t.same(readConfig(environment), { ...readConfig({}), isDataDirNamed: true });
 });
 
@@ -411,32 +528,54 @@ const onServers: Environment = {
   SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
 };
 
-await t.test('each part may be on a server; the leases follow the keys where other machines share the log', async (t) => {
-  const { urls } = readConfig(onServers);
-  t.equal(urls.eventStore, 'esdb://log:2113?tls=false');
-  t.equal(urls.leases, urls.keys);
-  t.equal(readConfig({ ...onServers, SEALPOST_LEASES_URL: 'mongodb+srv://other/x' }).urls.leases, 'mongodb+srv://other/x');
-  for (const [name, value] of [
-    ['SEALPOST_EVENT_STORE_URL', 'esdb+discover://a:2113,b:2113'],
-    ['SEALPOST_EVENT_STORE_URL', 'kurrentdb://h'],
-    ['SEALPOST_READ_MODELS_URL', 'mongodb+srv://h/db'],
-    ['SEALPOST_FILES_URL', 'mongodb://h'],
-    ['SEALPOST_LEASES_URL', 'mongodb://h'],
-    ['SEALPOST_BUS_URL', 'tls://h:4222'],
-    ['SEALPOST_LIMITER_URL', 'rediss://h'],
-  ] as const)
-    t.ok(Object.values(readConfig({ [name]: value }).urls).includes(value), `${name}=${value} beside the parts of this machine`);
-  t.match(readConfig({ SEALPOST_EVENT_STORE_URL: 'esdb://log' }).urls.leases, /^sqlite:/, 'the keys tie this log to this machine');
-});
+await t.test(
+  'each part may be on a server; the leases follow the keys where other machines share the log',
+  async (t) => {
+    const { urls } = readConfig(onServers);
+    t.equal(urls.eventStore, 'esdb://log:2113?tls=false');
+    t.equal(urls.leases, urls.keys);
+    t.equal(
+      readConfig({ ...onServers, SEALPOST_LEASES_URL: 'mongodb+srv://other/x' }).urls.leases,
+      'mongodb+srv://other/x',
+    );
+    for (const [name, value] of [
+      ['SEALPOST_EVENT_STORE_URL', 'esdb+discover://a:2113,b:2113'],
+      ['SEALPOST_EVENT_STORE_URL', 'kurrentdb://h'],
+      ['SEALPOST_READ_MODELS_URL', 'mongodb+srv://h/db'],
+      ['SEALPOST_FILES_URL', 'mongodb://h'],
+      ['SEALPOST_LEASES_URL', 'mongodb://h'],
+      ['SEALPOST_BUS_URL', 'tls://h:4222'],
+      ['SEALPOST_LIMITER_URL', 'rediss://h'],
+    ] as const)
+      t.ok(
+        Object.values(readConfig({ [name]: value }).urls).includes(value),
+        `${name}=${value} beside the parts of this machine`,
+      );
+    t.match(
+      readConfig({ SEALPOST_EVENT_STORE_URL: 'esdb://log' }).urls.leases,
+      /^sqlite:/,
+      'the keys tie this log to this machine',
+    );
+  },
+);
 
 await t.test('parts that cannot work together are refused, with a sentence', async (t) => {
   const { SEALPOST_MASTER_KEY: _, ...withoutMaster } = onServers;
   for (const [environment, sentence] of [
     [withoutMaster, /^SEALPOST_KEYS_URL names a server.*SEALPOST_MASTER_KEY_FILE/],
-    [{ ...onServers, SEALPOST_LEASES_URL: 'sqlite:./x' }, /^SEALPOST_LEASES_URL=sqlite:.* is seen on this machine alone/],
+    [
+      { ...onServers, SEALPOST_LEASES_URL: 'sqlite:./x' },
+      /^SEALPOST_LEASES_URL=sqlite:.* is seen on this machine alone/,
+    ],
     [{ ...onServers, SEALPOST_FILES_URL: '' }, /^SEALPOST_FILES_URL is a directory of this machine/],
-    [{ ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'process' }, /^SEALPOST_ROLES=process splits the work.*nats:/],
-    [{ ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'http,project' }, /^SEALPOST_ROLES=http,project splits the work/],
+    [
+      { ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'process' },
+      /^SEALPOST_ROLES=process splits the work.*nats:/,
+    ],
+    [
+      { ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'http,project' },
+      /^SEALPOST_ROLES=http,project splits the work/,
+    ],
     [{ SEALPOST_BUS_URL: 'nats:' }, /^SEALPOST_BUS_URL=nats: names no server; write for example nats:/],
     [{ SEALPOST_LIMITER_URL: 'redis://' }, /^SEALPOST_LIMITER_URL=redis:\/\/ names no server/],
   ] as const) {
@@ -446,29 +585,35 @@ await t.test('parts that cannot work together are refused, with a sentence', asy
   t.ok(readConfig({ ...onServers, SEALPOST_BUS_URL: '' }), 'one process for everything needs no bus that others see');
 });
 
-void t.test('the built-in mailbox is refused where the process that shows it is not the one that fills it', async (t) => {
-  const settings = {
-    SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    SEALPOST_EVENT_STORE_URL: 'esdb://127.0.0.1:2113?tls=false',
-    SEALPOST_KEYS_URL: 'mongodb://127.0.0.1/sealpost',
-    SEALPOST_FILES_URL: 'mongodb://127.0.0.1/sealpost',
-    SEALPOST_LEASES_URL: 'mongodb://127.0.0.1/sealpost',
-    SEALPOST_BUS_URL: 'nats://127.0.0.1',
-    SEALPOST_SMTP_URL: 'mailbox:',
-  };
-  for (const roles of ['http', 'process', 'project'])
-    t.throws(() => readServeConfig({ ...settings, SEALPOST_ROLES: roles }), {
-      name: 'ConfigError',
-      message: /built-in mailbox is in the data directory/,
-    });
-  t.doesNotThrow(() => readServeConfig(settings));
-  const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1025', SEALPOST_ACCOUNT_SENDER: 'accounts@example.com' };
-  t.doesNotThrow(() => readServeConfig({ ...settings, SEALPOST_ROLES: 'http', ...relayed }));
-});
+void t.test(
+  'the built-in mailbox is refused where the process that shows it is not the one that fills it',
+  async (t) => {
+    const settings = {
+      SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      SEALPOST_EVENT_STORE_URL: 'esdb://127.0.0.1:2113?tls=false',
+      SEALPOST_KEYS_URL: 'mongodb://127.0.0.1/sealpost',
+      SEALPOST_FILES_URL: 'mongodb://127.0.0.1/sealpost',
+      SEALPOST_LEASES_URL: 'mongodb://127.0.0.1/sealpost',
+      SEALPOST_BUS_URL: 'nats://127.0.0.1',
+      SEALPOST_SMTP_URL: 'mailbox:',
+    };
+    for (const roles of ['http', 'process', 'project'])
+      t.throws(() => readServeConfig({ ...settings, SEALPOST_ROLES: roles }), {
+        name: 'ConfigError',
+        message: /built-in mailbox is in the data directory/,
+      });
+    t.doesNotThrow(() => readServeConfig(settings));
+    const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1025', SEALPOST_ACCOUNT_SENDER: 'accounts@example.com' };
+    t.doesNotThrow(() => readServeConfig({ ...settings, SEALPOST_ROLES: 'http', ...relayed }));
+  },
+);
 
 void t.test('with a relay account mails need a sender, which is checked at start', async (t) => {
   const sender = (value: string) => ({ SEALPOST_SMTP_URL: 'smtp://mail', SEALPOST_ACCOUNT_SENDER: value });
-  t.same(readServeConfig(sender(' Shop, Ltd <Accounts@Shop.Test> ')).accountSender, { email: 'Accounts@shop.test', name: 'Shop, Ltd' });
+  t.same(readServeConfig(sender(' Shop, Ltd <Accounts@Shop.Test> ')).accountSender, {
+    email: 'Accounts@shop.test',
+    name: 'Shop, Ltd',
+  });
   t.same(readServeConfig(sender('accounts@shop.test')).accountSender, { email: 'accounts@shop.test' });
   t.throws(() => readServeConfig({ SEALPOST_SMTP_URL: 'smtp://mail' }), {
     message: /^SEALPOST_ACCOUNT_SENDER is not set, and SEALPOST_SMTP_URL names a relay/,
@@ -478,6 +623,12 @@ void t.test('with a relay account mails need a sender, which is checked at start
   for (const address of [sample, sample.replace('@', '@mail.')])
     t.throws(() => readServeConfig(sender(address)), { message: /^SEALPOST_ACCOUNT_SENDER is the sample / });
   for (const wrong of ['accounts', 'Shop <accounts>', 'a@shop', 'Shop accounts@shop.test', 'Shop <a@shop.test> b'])
-    t.throws(() => readConfig(sender(wrong)), { message: /^SEALPOST_ACCOUNT_SENDER=.* is no sender, such as accounts@example\.com/ });
-  t.equal(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail' }).accountSender, undefined, 'a command beside the service goes on without');
+    t.throws(() => readConfig(sender(wrong)), {
+      message: /^SEALPOST_ACCOUNT_SENDER=.* is no sender, such as accounts@example\.com/,
+    });
+  t.equal(
+    readConfig({ SEALPOST_SMTP_URL: 'smtp://mail' }).accountSender,
+    undefined,
+    'a command beside the service goes on without',
+  );
 });

@@ -1,4 +1,7 @@
-/** What is noted of commits, queues, read models, the disk and the clock; each has one line in the log when it begins and one when it ends. */
+/**
+ * What is noted of commits, queues, read models, the disk and the clock; each has one line in the log when it begins
+ * and one when it ends.
+ */
 import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../../src/service/observe/health.js';
 import { StoreAway } from '../../src/domain/core/errors.js';
@@ -41,7 +44,9 @@ const opened = (t: Test, { hasRelay = false, takesSession = true } = {}) => {
     isDelivered: async () => facts.isDelivered,
     commits: watchCommits(clock),
     limiterMode: () => facts.mode,
-    ...(hasRelay ? { relay: { host: 'relay:25', probe: async () => facts.takesSession, isOpen: () => facts.isRelayOpen } } : {}),
+    ...(hasRelay
+      ? { relay: { host: 'relay:25', probe: async () => facts.takesSession, isOpen: () => facts.isRelayOpen } }
+      : {}),
   };
   const watch = openHealthWatch(deps);
   const end = new AbortController();
@@ -106,14 +111,17 @@ void t.test('a server that is away is noted while it lasts, and the looking goes
   );
 });
 
-void t.test('a relay that is away is noted by the first attempt that finds it so, and before the first mail too', async (t) => {
-  const { facts, noted } = opened(t, { hasRelay: true });
-  t.same(noted(), []);
-  facts.isRelayOpen = false;
-  t.same(noted(), ['RELAY_AWAY'], 'no look is waited for');
-  facts.isRelayOpen = true;
-  t.same(noted(), []);
-});
+void t.test(
+  'a relay that is away is noted by the first attempt that finds it so, and before the first mail too',
+  async (t) => {
+    const { facts, noted } = opened(t, { hasRelay: true });
+    t.same(noted(), []);
+    facts.isRelayOpen = false;
+    t.same(noted(), ['RELAY_AWAY'], 'no look is waited for');
+    facts.isRelayOpen = true;
+    t.same(noted(), []);
+  },
+);
 
 void t.test('a relay that takes no session at the start is asked again until it does', async (t) => {
   const { clock, facts, noted } = opened(t, { hasRelay: true, takesSession: false });
@@ -153,26 +161,29 @@ void t.test('keys that cannot be kept make the service unavailable as a log that
   t.same(noted(), []);
 });
 
-void t.test('a log that refuses makes the service unavailable for a moment, and degraded until it takes something again', async (t) => {
-  const clock = fakeClock();
-  const commits = watchCommits(clock);
-  let isFull = true;
-  const memory = memoryEventStore();
-  const store = commits.watched({
-    ...memory,
-    append: async (...given) => (isFull ? Promise.reject(new Error('full')) : memory.append(...given)),
-  });
-  const codes = (): readonly string[] => commits.noted().map(({ code }) => code);
-  t.same(codes(), []);
-  await t.rejects(store.append('email-1', -1, []), { message: 'full' });
-  t.same(codes(), ['COMMITS_FAIL']);
-  await clock.advance(11_000);
-  t.same(codes(), ['COMMITS_FAILED'], 'a balancer gives it requests again');
-  isFull = false;
-  const event = { eventId: '1', type: 'A.v1', data: '{}', metadata: '{}', sealed: undefined, hash: 'h' };
-  t.match(await store.append('email-1', -1, [event]), { kind: 'done' });
-  t.same(codes(), []);
-});
+void t.test(
+  'a log that refuses makes the service unavailable for a moment, and degraded until it takes something again',
+  async (t) => {
+    const clock = fakeClock();
+    const commits = watchCommits(clock);
+    let isFull = true;
+    const memory = memoryEventStore();
+    const store = commits.watched({
+      ...memory,
+      append: async (...given) => (isFull ? Promise.reject(new Error('full')) : memory.append(...given)),
+    });
+    const codes = (): readonly string[] => commits.noted().map(({ code }) => code);
+    t.same(codes(), []);
+    await t.rejects(store.append('email-1', -1, []), { message: 'full' });
+    t.same(codes(), ['COMMITS_FAIL']);
+    await clock.advance(11_000);
+    t.same(codes(), ['COMMITS_FAILED'], 'a balancer gives it requests again');
+    isFull = false;
+    const event = { eventId: '1', type: 'A.v1', data: '{}', metadata: '{}', sealed: undefined, hash: 'h' };
+    t.match(await store.append('email-1', -1, [event]), { kind: 'done' });
+    t.same(codes(), []);
+  },
+);
 
 void t.test('a limiter that counts in each process is noted while it lasts', async (t) => {
   const { facts, look } = opened(t);

@@ -18,7 +18,9 @@ const quiet = (errors: string[] = []): Logger => {
 };
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
 
 const steady = (name: string, ended: string[] = []): Worker => ({
   name,
@@ -46,7 +48,9 @@ await t.test('a worker that fails is started again, each time after a longer pau
   ]);
   for (let restarts = 1; restarts <= 9; restarts += 1) {
     await clock.whenWaiting(1);
-    t.match(supervisor.health(), [{ name: 'shaky', state: 'restarting', restarts: restarts - 1, lastFault: 'SQLITE_FULL' }]);
+    t.match(supervisor.health(), [
+      { name: 'shaky', state: 'restarting', restarts: restarts - 1, lastFault: 'SQLITE_FULL' },
+    ]);
     while (startedAt.length <= restarts) await clock.advance(50);
   }
   const pauses = startedAt.slice(1).map((at, index) => at - startedAt[index]!);

@@ -15,7 +15,13 @@ await t.test('an id of 16 bytes is the id of the trace, and its end the id of th
 });
 
 await t.test('any other id is hashed; what would be zero, which no id may be, too', async (t) => {
-  for (const id of ['order-4711', DIGITS.toUpperCase(), '0'.repeat(32), '00000000-0000-0000-0000-000000000000', `${DIGITS}0`]) {
+  for (const id of [
+    'order-4711',
+    DIGITS.toUpperCase(),
+    '0'.repeat(32),
+    '00000000-0000-0000-0000-000000000000',
+    `${DIGITS}0`,
+  ]) {
     t.equal(traceIdOf(id), hash('sha256', id).slice(0, 32), id);
     t.match(spanIdOf(id), /^[0-9a-f]{16}$/);
   }

@@ -6,12 +6,23 @@ const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 const read = (environment: Environment = {}) => readConfig({ ...endpoint, ...environment }).traces;
 
 await t.test('without an address nothing is traced, whatever else is set', async (t) => {
-  t.equal(readConfig({ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }).traces, undefined);
+  t.equal(
+    readConfig({ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }).traces,
+    undefined,
+  );
 });
 
 await t.test('an address alone sends all of it', async (t) => {
-  t.same(read(), { url: 'http://127.0.0.1:4318/v1/traces', headers: {}, resource: { 'service.name': 'sealpost' }, ratio: 1 });
-  t.equal(read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example.com/otlp/' })?.url, 'https://c.example.com/otlp/v1/traces');
+  t.same(read(), {
+    url: 'http://127.0.0.1:4318/v1/traces',
+    headers: {},
+    resource: { 'service.name': 'sealpost' },
+    ratio: 1,
+  });
+  t.equal(
+    read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example.com/otlp/' })?.url,
+    'https://c.example.com/otlp/v1/traces',
+  );
 });
 
 await t.test('headers, names and the share are read as OpenTelemetry writes them', async (t) => {
@@ -29,7 +40,10 @@ await t.test('headers, names and the share are read as OpenTelemetry writes them
       ratio: 0.25,
     },
   );
-  t.equal(read({ OTEL_RESOURCE_ATTRIBUTES: 'service.name=other', OTEL_SERVICE_NAME: 'mail' })?.resource['service.name'], 'mail');
+  t.equal(
+    read({ OTEL_RESOURCE_ATTRIBUTES: 'service.name=other', OTEL_SERVICE_NAME: 'mail' })?.resource['service.name'],
+    'mail',
+  );
   for (const [sampler, ratio] of [
     ['always_off', 0],
     ['parentbased_always_off', 0],
@@ -40,7 +54,11 @@ await t.test('headers, names and the share are read as OpenTelemetry writes them
 });
 
 await t.test('traces are switched off as OpenTelemetry says, and nothing else of them is looked at', async (t) => {
-  const wrong = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'hunter2' };
+  const wrong = {
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_SAMPLER: 'some',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'hunter2',
+  };
   for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_SDK_DISABLED: 'True' }, { OTEL_TRACES_EXPORTER: 'none' }])
     t.equal(read({ ...wrong, ...off }), undefined, JSON.stringify(off));
   for (const on of [{ OTEL_SDK_DISABLED: 'false' }, { OTEL_SDK_DISABLED: '1' }, { OTEL_TRACES_EXPORTER: 'otlp' }])
@@ -62,18 +80,30 @@ await t.test('the names of the signal hold before those of every signal', async 
 
 await t.test('what cannot be used is refused with a sentence', async (t) => {
   for (const [environment, message] of [
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter2' }, /^OTEL_EXPORTER_OTLP_ENDPOINT must be an http:\/\/ or https:\/\/ address/],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter2' },
+      /^OTEL_EXPORTER_OTLP_ENDPOINT must be an http:\/\/ or https:\/\/ address/,
+    ],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://hunter2@c:4317' }, /^OTEL_EXPORTER_OTLP_ENDPOINT must be/],
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /^OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken; set http\/protobuf/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=1,hunter2' }, /^Part 2 of OTEL_EXPORTER_OTLP_HEADERS is not name=value/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=hunter2%' }, /^Part 1 of OTEL_EXPORTER_OTLP_HEADERS is not name=value/],
-    [{ OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc' }, /^OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc is not spoken; set http\/protobuf/],
+    [
+      { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc' },
+      /^OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc is not spoken; set http\/protobuf/,
+    ],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'hunter2' }, /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be an http/],
     [{ OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'hunter2' }, /^Part 1 of OTEL_EXPORTER_OTLP_TRACES_HEADERS is not/],
     [{ OTEL_TRACES_EXPORTER: 'zipkin' }, /^OTEL_TRACES_EXPORTER=zipkin is not spoken; set otlp, or none/],
     [{ OTEL_TRACES_SAMPLER: 'some' }, /^OTEL_TRACES_SAMPLER=some is none of always_on, /],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, /^OTEL_TRACES_SAMPLER_ARG=2 is not a number from 0 to 1/],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'half' }, /^OTEL_TRACES_SAMPLER_ARG=half is not a number/],
+    [
+      { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' },
+      /^OTEL_TRACES_SAMPLER_ARG=2 is not a number from 0 to 1/,
+    ],
+    [
+      { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'half' },
+      /^OTEL_TRACES_SAMPLER_ARG=half is not a number/,
+    ],
   ] as const) {
     const thrown = t.throws(() => read(environment), { name: 'ConfigError', message }) as Error | false;
     t.notMatch(String(thrown), 'hunter2');

@@ -17,7 +17,10 @@ await t.test('the entry that was not used for longest goes first', async (t) => 
 });
 
 await t.test('all values together stay within the size, and one that alone is larger is not kept', async (t) => {
-  const cache = boundedCache<string, string>({ entriesMax: 10, size: { max: 10, of: (text, key) => text.length + key.length } });
+  const cache = boundedCache<string, string>({
+    entriesMax: 10,
+    size: { max: 10, of: (text, key) => text.length + key.length },
+  });
   cache.set('a', '1234');
   cache.set('b', '1234');
   t.equal(cache.entries(), 2);

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../src/shared/text.js';
 
 void t.test('the vectors of RFC 8785', async (t) => {
-  const numbers = '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"literals":[null,true,false]}';
+  const numbers =
+    '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"literals":[null,true,false]}';
   t.equal(
     canonicalJson(JSON.parse(numbers)),
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27]}',

@@ -13,7 +13,8 @@ const FIRST_PLANE =
 const oneOf = (characters: string): RegExp => new RegExp(`^[${characters}]$`);
 
 /** The reports of tests are lines of text. */
-const escape = (text: string): string => text.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const escape = (text: string): string =>
+  text.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 void t.test('control characters, turned text and invisible names are refused, each by its own sentence', async (t) => {
   for (const [name, fault] of [

@@ -27,7 +27,8 @@ const opened = (options: FairSlotsOptions) => {
   return { slots, served, full, ask, release };
 };
 
-const numbered = (tenant: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${tenant}${index}`);
+const numbered = (tenant: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${tenant}${index}`);
 
 void t.test('twelve requests of one tenant leave a slot to another, which waits for none of them', async (t) => {
   const { served, ask, release, slots } = opened({ slotsMax: 2, shareMax: 1, queueMax: 32 });
@@ -46,7 +47,11 @@ void t.test('those that wait take turns, in each tenant in the order in which th
   const { served, ask, release } = opened({ slotsMax: 1, shareMax: 1, queueMax: 32 });
   for (const name of [...numbered('a', 4), ...numbered('b', 2), ...numbered('c', 1)]) ask(name);
   for (const holder of ['a', 'a', 'b', 'c', 'a', 'b']) await release(holder);
-  t.same(served, ['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3'], 'a tenant that came late waits for one turn of each other');
+  t.same(
+    served,
+    ['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3'],
+    'a tenant that came late waits for one turn of each other',
+  );
 });
 
 void t.test('who holds fewest comes first, and no slot stays free while somebody may have it', async (t) => {

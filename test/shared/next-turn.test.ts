@@ -15,7 +15,15 @@ void t.test('of those that wait one goes on in each turn of the loop, in the ord
   const parts = Promise.all(['a', 'b', 'c'].map(part)).then(() => part('d'));
   setImmediate(count);
   await parts;
-  t.same(seen.filter((what, at) => what !== 'turn' || seen[at - 1] !== 'turn').slice(0, 7), ['a', 'turn', 'b', 'turn', 'c', 'turn', 'd']);
+  t.same(seen.filter((what, at) => what !== 'turn' || seen[at - 1] !== 'turn').slice(0, 7), [
+    'a',
+    'turn',
+    'b',
+    'turn',
+    'c',
+    'turn',
+    'd',
+  ]);
 });
 
 void t.test('what waits after nobody has waited for a while goes on as well', async () => {

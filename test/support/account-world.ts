@@ -47,7 +47,10 @@ export const openAccountWorld = async (): Promise<AccountWorld> => {
 };
 
 /** Another process of the same instance, whose passwords cost nothing where many are tried at once. */
-export const quickly = (deps: CommandNeeds): CommandNeeds => ({ ...deps, people: { ...deps.people, passwords: quickPasswords } });
+export const quickly = (deps: CommandNeeds): CommandNeeds => ({
+  ...deps,
+  people: { ...deps.people, passwords: quickPasswords },
+});
 
 const quickPasswords: Passwords = {
   hash: async (password) => `quick:${password}`,

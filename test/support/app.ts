@@ -1,4 +1,7 @@
-/** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
+/**
+ * The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where
+ * given.
+ */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,11 +43,16 @@ export type TestApp = App &
     /** Sends the order confirmation and expects 201; `more` is laid over the body. */
     send: (more?: Readonly<Record<string, unknown>>, headers?: Settings) => Promise<SendEmailResponse>;
     email: (id: string) => Promise<EmailRecord>;
-    /** Waits until the email has that status, moving the clock of the test on by `stepMs` at each look where it has one. */
+    /**
+     * Waits until the email has that status, moving the clock of the test on by `stepMs` at each look where it has one.
+     */
     whenStatus: (id: string, status: EmailRecord['status'], stepMs?: number) => Promise<EmailRecord>;
   }>;
 
-/** `isFounded`: the directory is empty, and what a first start does is no matter of the test, which begins with a copy of one. */
+/**
+ * `isFounded`: the directory is empty, and what a first start does is no matter of the test, which begins with a copy
+ * of one.
+ */
 export type TestAppOptions = Omit<AppOptions, 'clock'> &
   Readonly<{ dataDir: string; settings?: Settings; clock?: FakeClock; isFounded?: boolean }>;
 
@@ -70,7 +78,10 @@ export const sendBody = (more: Readonly<Record<string, unknown>> = {}): Readonly
 
 export const signInVariables = { code: '482913', firstName: 'Ada', minutesValid: 10 };
 
-/** Data directories after a first start, one for each build, moment and sender of account mails: a test that begins empty gets a copy. */
+/**
+ * Data directories after a first start, one for each build, moment and sender of account mails: a test that begins
+ * empty gets a copy.
+ */
 const foundedApps = fileURLToPath(new URL('../founded-apps', import.meta.url));
 /** The system clock goes on; to the service, a copy stood still since it was made. */
 const KEPT_MS = 30 * 60_000;
@@ -79,16 +90,23 @@ const foundedApp = async (settings: Settings, clock: FakeClock | undefined): Pro
   const build = `${statSync(mainFile).mtimeMs}`;
   const sender = settings['SEALPOST_ACCOUNT_SENDER'] ?? '';
   const moment = clock === undefined ? `half-hour-${Math.floor(Date.now() / KEPT_MS)}` : String(clock.now());
-  const founded = join(foundedApps, `${build}-${moment}-${createHash('sha256').update(sender).digest('hex').slice(0, 16)}`);
+  const founded = join(
+    foundedApps,
+    `${build}-${moment}-${createHash('sha256').update(sender).digest('hex').slice(0, 16)}`,
+  );
   if (existsSync(founded)) return founded;
   mkdirSync(foundedApps, { recursive: true });
   for (const other of readdirSync(foundedApps))
-    if (!other.startsWith(build) && !other.startsWith('made-')) rmSync(join(foundedApps, other), { recursive: true, force: true });
+    if (!other.startsWith(build) && !other.startsWith('made-'))
+      rmSync(join(foundedApps, other), { recursive: true, force: true });
   const made = mkdtempSync(join(foundedApps, 'made-'));
   const given = sender === '' ? {} : { SEALPOST_ACCOUNT_SENDER: sender };
-  const app = await startApp(readConfig({ PORT: '0', SEALPOST_DATA_DIR: made, SEALPOST_LOG_LEVEL: 'silent', ...given }), {
-    ...(clock === undefined ? {} : { clock: fakeClock(clock.now()) }),
-  });
+  const app = await startApp(
+    readConfig({ PORT: '0', SEALPOST_DATA_DIR: made, SEALPOST_LOG_LEVEL: 'silent', ...given }),
+    {
+      ...(clock === undefined ? {} : { clock: fakeClock(clock.now()) }),
+    },
+  );
   await app.stop();
   // It names the directory that it was made in.
   rmSync(join(made, 'place.json'), { force: true });
@@ -101,7 +119,12 @@ const foundedApp = async (settings: Settings, clock: FakeClock | undefined): Pro
   return founded;
 };
 
-export const startTestApp = async ({ dataDir, settings: given = {}, isFounded = false, ...options }: TestAppOptions): Promise<TestApp> => {
+export const startTestApp = async ({
+  dataDir,
+  settings: given = {},
+  isFounded = false,
+  ...options
+}: TestAppOptions): Promise<TestApp> => {
   const settings = withSender(given);
   if (isFounded) cpSync(await foundedApp(settings, options.clock), dataDir, { recursive: true });
   const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...settings });
@@ -118,13 +141,23 @@ export const startTestApp = async ({ dataDir, settings: given = {}, isFounded = 
     const response = await app.server.inject({
       method,
       url: path,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const answer = jsonOf(response.body);
     if (response.statusCode >= 400) assertNamed(app, method, path, answer);
     const { statusCode: status, body: text } = response;
-    const difference = differenceOf(app.server, { method, path, status, type: response.headers['content-type'], body: text });
+    const difference = differenceOf(app.server, {
+      method,
+      path,
+      status,
+      type: response.headers['content-type'],
+      body: text,
+    });
     if (difference !== undefined) throw new Error(`an answer is not as described: ${difference}`);
     return { status, headers: response.headers, body: answer as Body, text };
   };
@@ -159,7 +192,8 @@ export const startTestApp = async ({ dataDir, settings: given = {}, isFounded = 
 const assertNamed = ({ server }: App, method: string, path: string, answer: unknown): void => {
   const target = path.split('?')[0] ?? '';
   const routes = routesOf(server).filter((route) => route.method === method);
-  const fits = ({ path: pattern }: RegisteredRoute): boolean => new RegExp(`^${pattern.replace(/:[a-z]+/g, '[^/]+')}$`).test(target);
+  const fits = ({ path: pattern }: RegisteredRoute): boolean =>
+    new RegExp(`^${pattern.replace(/:[a-z]+/g, '[^/]+')}$`).test(target);
   const route = routes.find(({ path: pattern }) => pattern === target) ?? routes.find(fits);
   const { code } = answer as Readonly<{ code: ErrorCode }>;
   // The router itself answers what has no address.
@@ -182,7 +216,10 @@ export const storedEvents = async (engine: Pick<Engine, 'store'>): Promise<reado
   return events;
 };
 
-/** Moves the clock on in steps until the condition holds: what waits for a moment may wait for several, one after the other. */
+/**
+ * Moves the clock on in steps until the condition holds: what waits for a moment may wait for several, one after the
+ * other.
+ */
 export const advanceUntil = (
   clock: FakeClock,
   stepMs: number,

@@ -1,6 +1,6 @@
 /**
- * Runs commands of sealpost in threads of the test's process: a command costs what it does, not the loading of the program. A thread
- * has an environment of its own, so that two commands at the same time are told different settings.
+ * Runs commands of sealpost in threads of the test's process: a command costs what it does, not the loading of the
+ * program. A thread has an environment of its own, so that two commands at the same time are told different settings.
  */
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,7 @@
-/** A thread that runs commands of sealpost, one after the other: what `command-runner.ts` asks for. The modules stay loaded between them. */
+/**
+ * A thread that runs commands of sealpost, one after the other: what `command-runner.ts` asks for. The modules stay
+ * loaded between them.
+ */
 import { parentPort } from 'node:worker_threads';
 import type { Asked, Answered } from './command-runner.js';
 

@@ -1,4 +1,7 @@
-/** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
+/**
+ * Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests
+ * happen.
+ */
 import { systemDkimKeys } from '../../src/adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
 import { openOutboundPost } from '../../src/adapters/outbound-http/post.js';
@@ -23,14 +26,25 @@ import type { CreateTemplateRequest, TemplateRecord } from '../../src/api/templa
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
 import type { SealKey } from '../../src/domain/ports/keys.js';
-import { countingIds, sealKeyOfTest, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import {
+  countingIds,
+  sealKeyOfTest,
+  type MemoryEventStore,
+  type MemoryFiles,
+  type MemoryKeys,
+} from './memory-ports.js';
 import { peopleOfTest } from './people.js';
 import { openStoresOfTest } from './ports-of-tests.js';
 
 export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
 export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
 
-const callerOf = (teamId: TeamId): Caller => ({ teamId, actor: 'apiKey:key_1', permissions, correlationId: 'request-1' });
+const callerOf = (teamId: TeamId): Caller => ({
+  teamId,
+  actor: 'apiKey:key_1',
+  permissions,
+  correlationId: 'request-1',
+});
 export const caller = callerOf(TEAM);
 export const stranger = callerOf(OTHER_TEAM);
 
@@ -50,7 +64,9 @@ export const commandsOfTest = (deps: CommandNeeds): Commands =>
           return await (command as (...args: never[]) => Promise<unknown>)(...args);
         } catch (fault) {
           if (fault instanceof DomainError && !commandCodes[name as keyof Commands].includes(fault.code))
-            throw new Error(`${name} rejects with ${fault.code}, which the index.ts of its capability does not name`, { cause: fault });
+            throw new Error(`${name} rejects with ${fault.code}, which the index.ts of its capability does not name`, {
+              cause: fault,
+            });
           throw fault;
         }
       },
@@ -78,7 +94,10 @@ export type World = Readonly<{
 }>;
 
 /** `servesAlone`: whether no other process is said to serve. */
-export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = async (): Promise<boolean> => true): Promise<World> => {
+export const openWorld = async (
+  limits: Partial<Limits> = {},
+  servesAlone = async (): Promise<boolean> => true,
+): Promise<World> => {
   const clock = fakeClock(Date.parse(T0));
   const { store, keys, files } = openStoresOfTest();
   const ids = countingIds();
@@ -163,7 +182,9 @@ export const schemaSaying = (text: string) => ({
   sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: `<p>${text}</p>` }] }],
 });
 
-export const withTemplate = async (limits: Partial<Limits> = {}): Promise<World & Readonly<{ template: TemplateRecord }>> => {
+export const withTemplate = async (
+  limits: Partial<Limits> = {},
+): Promise<World & Readonly<{ template: TemplateRecord }>> => {
   const world = await openWorld(limits);
   // Warnings belong to the answer of the save.
   const { warnings: _warnings, ...template } = await world.commands.createTemplate(caller, welcome);

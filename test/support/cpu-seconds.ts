@@ -1,7 +1,8 @@
 /**
- * Notes what each test file costs: loaded before a test file (run-tests.ts), it appends one line to `build/test/cpu.tsv`
- * when the file's process ends: CPU seconds, seconds by the clock, name. The CPU is that of the process and of all processes that it
- * started and that have ended, from Linux's /proc/self/stat; elsewhere nothing is noted.
+ * Notes what each test file costs: loaded before a test file (run-tests.ts), it appends one line to
+ * `build/test/cpu.tsv` when the file's process ends: CPU seconds, seconds by the clock, name. The CPU is that of the
+ * process and of all processes that it started and that have ended, from Linux's /proc/self/stat; elsewhere nothing is
+ * noted.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -1,4 +1,7 @@
-/** Holds answers against the API description: each has a media type that is named for its status, and JSON is what the schema says. */
+/**
+ * Holds answers against the API description: each has a media type that is named for its status, and JSON is what the
+ * schema says.
+ */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { openApiDocument } from '../../src/http/server/openapi/reference.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
@@ -10,7 +13,8 @@ const ID = 'description';
 
 /** As RFC 3339, RFC 9562 and the like have them: what readers of the description check. */
 const formats: Readonly<Record<string, RegExp | true>> = {
-  'date-time': /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/,
+  'date-time':
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/,
   date: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/,
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   email: /^[^\s@]+@[^\s@]+$/,
@@ -37,7 +41,13 @@ export const differenceOf = (server: Server, answered: Answered): string | undef
 
 const checkBy = (document: JsonObject): Check => {
   // Keywords of OpenAPI, such as `example`, stand beside those of JSON Schema.
-  const ajv = new Ajv2020({ strict: false, validateSchema: false, formats: { ...formats }, allErrors: true, addUsedSchema: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    formats: { ...formats },
+    allErrors: true,
+    addUsedSchema: false,
+  });
   ajv.addSchema({ ...document, $id: ID });
   const responses = new Map<string, Response | undefined>();
   const patterns = Object.keys(object(document['paths'])).map((pattern) => ({
@@ -66,14 +76,20 @@ const checkBy = (document: JsonObject): Check => {
   return ({ method, path, status, type, body }) => {
     // As a client of HTTP sends it, without dots.
     const target = new URL(path, 'http://service.test').pathname;
-    const pattern = (patterns.find((one) => one.pattern === target) ?? patterns.find(({ fits }) => fits.test(target)))?.pattern;
-    if (pattern === undefined || resolved(document, `#/paths/${escaped(pattern)}/${method.toLowerCase()}`) === undefined) return undefined;
+    const pattern = (patterns.find((one) => one.pattern === target) ?? patterns.find(({ fits }) => fits.test(target)))
+      ?.pattern;
+    if (
+      pattern === undefined ||
+      resolved(document, `#/paths/${escaped(pattern)}/${method.toLowerCase()}`) === undefined
+    )
+      return undefined;
     const name = `${method} ${pattern} ${status}`;
     const response = responseAt(`#/paths/${escaped(pattern)}/${method.toLowerCase()}/responses/${status}`);
     if (response === undefined) return `${name} is not described`;
     const media = String(type).split(';')[0] ?? '';
     if (!response.types.includes(media)) return `${name} is ${media}, and described as ${response.types.join(', ')}`;
-    if (media !== 'application/json' || response.check === undefined || response.check(JSON.parse(body))) return undefined;
+    if (media !== 'application/json' || response.check === undefined || response.check(JSON.parse(body)))
+      return undefined;
     const faults = response.check.errors ?? [];
     return `${name}: ${faults.map(({ instancePath, message, params }) => `${instancePath} ${message ?? ''} ${JSON.stringify(params)}`).join('; ')}`;
   };

@@ -24,7 +24,8 @@ export const keyOfRecord = (record: string): KeyObject => {
 export const signaturesOf = (signed: string): readonly Record<string, string>[] =>
   signatureFields(signed).map((at) => tagsOf(splitFields(signed)[at]!));
 
-const splitFields = (signed: string): readonly string[] => signed.slice(0, signed.indexOf('\r\n\r\n')).split(/\r\n(?![ \t])/);
+const splitFields = (signed: string): readonly string[] =>
+  signed.slice(0, signed.indexOf('\r\n\r\n')).split(/\r\n(?![ \t])/);
 
 const signatureFields = (signed: string): readonly number[] =>
   splitFields(signed).flatMap((field, at) => (field.startsWith('DKIM-Signature:') ? [at] : []));

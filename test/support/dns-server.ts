@@ -3,10 +3,17 @@ import { createSocket } from 'node:dgram';
 import type { Test } from 'tap';
 import { decode, encode, RECURSION_AVAILABLE, type Answer } from 'dns-packet';
 
-/** What is answered for a name: its texts (under `MX name`: its hosts), a fault of the server, or nothing at all. Names that are not there do not exist. */
+/**
+ * What is answered for a name: its texts (under `MX name`: its hosts), a fault of the server, or nothing at all. Names
+ * that are not there do not exist.
+ */
 export type Zone = Map<string, readonly string[] | 'servfail' | 'silent'>;
 
-export type DnsServer = Readonly<{ address: string; zone: Zone; /** The names that were asked for, in order. */ asked: string[] }>;
+export type DnsServer = Readonly<{
+  address: string;
+  zone: Zone;
+  /** The names that were asked for, in order. */ asked: string[];
+}>;
 
 const NXDOMAIN = 3;
 const SERVFAIL = 2;
@@ -35,7 +42,11 @@ export const openDnsServer = async (t: Pick<Test, 'teardown'>): Promise<DnsServe
         )
       : [];
     const flags = RECURSION_AVAILABLE | rcode;
-    socket.send(encode({ type: 'response', id: query.id ?? 0, flags, questions: [question], answers }), from.port, from.address);
+    socket.send(
+      encode({ type: 'response', id: query.id ?? 0, flags, questions: [question], answers }),
+      from.port,
+      from.address,
+    );
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())));

@@ -16,11 +16,16 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 export type Shown = Readonly<{ heading: string; command: string; answer: string | undefined }>;
 
-/** The shell blocks of a page in order, each with the JSON that the page shows as its answer; without those that the test does itself. */
+/**
+ * The shell blocks of a page in order, each with the JSON that the page shows as its answer; without those that the
+ * test does itself.
+ */
 export const shownOf = (page: string): readonly Shown[] => {
   const shown: Shown[] = [];
   let heading = '';
-  for (const [, title, language, inside = ''] of readFileSync(join(root, page), 'utf8').matchAll(/^#+ (.*)$|^```(\w*)\n([^]*?)^```$/gm)) {
+  for (const [, title, language, inside = ''] of readFileSync(join(root, page), 'utf8').matchAll(
+    /^#+ (.*)$|^```(\w*)\n([^]*?)^```$/gm,
+  )) {
     const last = shown.at(-1);
     if (title !== undefined) heading = title;
     else if (language === 'sh') shown.push({ heading, command: inside, answer: undefined });
@@ -61,7 +66,10 @@ const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
     'kill $(cat children 2>/dev/null) 2>/dev/null; true',
   ].join('\n');
 
-/** Programs on the reader's path: `npx sealpost` is this build, and pauses wait for what they wait for instead of for time. */
+/**
+ * Programs on the reader's path: `npx sealpost` is this build, and pauses wait for what they wait for instead of for
+ * time.
+ */
 export const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv => {
   const programs = {
     npx: `[ "$1" = sealpost ] && shift\nexec '${process.execPath}' '${mainFile}' "$@"`,
@@ -70,7 +78,8 @@ export const equip = ({ base, key, directory, settings }: Reader): NodeJS.Proces
       `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
       `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,
     ].join('\n'),
-    // If a host refuses, a short pause waits for the next attempt and a long one for the last; elsewhere there is one pause.
+    // If a host refuses, a short pause waits for the next attempt and a long one for the last; elsewhere there is one
+    // pause.
     sleep: `[ -n "$WAITING" ] || exec /bin/sleep "$1"; if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do /bin/sleep 0.05; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do /bin/sleep 0.05; done; fi`,
   };
   const child = environmentOf({ ...settings, API_KEY: key });
@@ -84,7 +93,9 @@ export const equip = ({ base, key, directory, settings }: Reader): NodeJS.Proces
 export const shell = (line: string, cwd: string, env: NodeJS.ProcessEnv) =>
   finished(spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), 120_000);
 
-/** The JSON values of a text, one below the other, whole or a line each; what a page shortens with `…` counts as open. */
+/**
+ * The JSON values of a text, one below the other, whole or a line each; what a page shortens with `…` counts as open.
+ */
 const valuesOf = (text: string): readonly JsonObject[] => {
   const whole = text
     .replace(/\{…\}/g, '{}')
@@ -103,7 +114,18 @@ const valuesOf = (text: string): readonly JsonObject[] => {
 };
 
 /** Fields whose values are the same for every reader. */
-const telling = ['status', 'failureReason', 'outcome', 'subject', 'slug', 'version', 'deleted', 'attachmentCount', 'rule', 'replyCode'];
+const telling = [
+  'status',
+  'failureReason',
+  'outcome',
+  'subject',
+  'slug',
+  'version',
+  'deleted',
+  'attachmentCount',
+  'rule',
+  'replyCode',
+];
 
 const compare = (t: Test, name: string, answer: string, shown: string): void => {
   const found = valuesOf(answer);
@@ -113,7 +135,11 @@ const compare = (t: Test, name: string, answer: string, shown: string): void => 
     const got = found[index];
     if (got === undefined) return void t.fail(`${name}: answer ${index + 1} is missing`, { answer });
     const keys = Object.keys(want).filter((key) => key !== '…');
-    t.same('…' in want ? keys.filter((key) => !(key in got)) : Object.keys(got).sort(), '…' in want ? [] : keys.sort(), `${name}: fields`);
+    t.same(
+      '…' in want ? keys.filter((key) => !(key in got)) : Object.keys(got).sort(),
+      '…' in want ? [] : keys.sort(),
+      `${name}: fields`,
+    );
     for (const key of telling) if (key in want) t.same(got[key], want[key], `${name}: ${key}`);
   });
 };
@@ -139,7 +165,9 @@ export const serve = (t: Test, settings: Settings): ServerProcess => {
 
 /** What the pages themselves use; in CI it must be there. */
 export const lackingPrograms = (t: Test): readonly string[] => {
-  const lacking = ['bash', 'curl', 'jq', 'openssl'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
+  const lacking = ['bash', 'curl', 'jq', 'openssl'].filter(
+    (program) => spawnSync(program, ['--version']).error !== undefined,
+  );
   if (process.env['CI'] === '1') t.same(lacking, [], 'the programs that the pages use are needed in CI');
   return lacking;
 };

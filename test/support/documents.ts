@@ -9,7 +9,10 @@ import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expand/expanded.js';
 import { environment } from './rendering.js';
 
-/** A template as it comes in, with one page and one section that holds the components. `schema` replaces what stands there. */
+/**
+ * A template as it comes in, with one page and one section that holds the components. `schema` replaces what stands
+ * there.
+ */
 export const attachmentOf = (
   components: readonly unknown[],
   { schema, ...more }: Readonly<Record<string, unknown>> & { schema?: Readonly<Record<string, unknown>> } = {},
@@ -27,9 +30,18 @@ export const attachmentOf = (
 export const expandTemplate = (
   template: unknown,
   variables: JsonObject = {},
-  { format = 'pdf', limits = defaultLimits, language }: { format?: OutputFormat; limits?: Limits; language?: CallLanguage } = {},
+  {
+    format = 'pdf',
+    limits = defaultLimits,
+    language,
+  }: { format?: OutputFormat; limits?: Limits; language?: CallLanguage } = {},
 ): ExpandedDocument =>
-  compileDocument(documentInLanguage(checkAttachmentTemplate(template, limits).content, language), limits)(variables, environment, format);
+  compileDocument(documentInLanguage(checkAttachmentTemplate(template, limits).content, language), limits)(
+    variables,
+    environment,
+    format,
+  );
 
 /** The expanded components of the first section of the first page. */
-export const componentsOf = ({ pages }: ExpandedDocument): readonly Expanded[] => pages[0]?.sections[0]?.components ?? [];
+export const componentsOf = ({ pages }: ExpandedDocument): readonly Expanded[] =>
+  pages[0]?.sections[0]?.components ?? [];

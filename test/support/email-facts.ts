@@ -59,19 +59,29 @@ export const rescheduled = (when: string, scheduledAt: string, subject = content
   sealed: { subject },
 });
 export const cancelled = (when: string): EmailEvent => ({ type: 'EmailCancelled', data: { at: when } });
-export const released = (when: string): EmailEvent => ({ type: 'EmailReleased', data: { at: when, priority: 'normal' } });
+export const released = (when: string): EmailEvent => ({
+  type: 'EmailReleased',
+  data: { at: when, priority: 'normal' },
+});
 export const retried = (when: string, retryCount: number): EmailEvent => ({
   type: 'EmailRetried',
   data: { at: when, priority: 'normal', retryCount },
 });
 
-export const attempted = (attempt: number, when: string, deadlineAt = '2030-01-01T23:00:00.000Z', worker = WORKER): EmailEvent => ({
+export const attempted = (
+  attempt: number,
+  when: string,
+  deadlineAt = '2030-01-01T23:00:00.000Z',
+  worker = WORKER,
+): EmailEvent => ({
   type: 'DeliveryAttempted',
   data: { attempt, at: when, host: HOST, worker, deadlineAt },
 });
 
 export type Result = RecipientOutcome['result'];
-const replies: Readonly<Record<Result, Readonly<{ replyCode: number; enhancedCode: string; rule: string; text: string }>>> = {
+const replies: Readonly<
+  Record<Result, Readonly<{ replyCode: number; enhancedCode: string; rule: string; text: string }>>
+> = {
   accepted: { replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', text: '250 2.0.0 queued as 4711' },
   deferred: { replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted', text: '451 4.7.1 try again later' },
   bounced: { replyCode: 550, enhancedCode: '5.1.1', rule: 'mailbox-unknown', text: '550 5.1.1 no such user' },
@@ -107,7 +117,12 @@ export const sent = (attempt: number, when: string, ...outcomes: Outcomes): Outc
   ...outcomeData(attempt, when, ...outcomes),
 });
 
-export const deferred = (attempt: number, when: string, nextAttemptAt: string, ...outcomes: Outcomes): OutcomeOf<'EmailDeferred'> => {
+export const deferred = (
+  attempt: number,
+  when: string,
+  nextAttemptAt: string,
+  ...outcomes: Outcomes
+): OutcomeOf<'EmailDeferred'> => {
   const { data, sealed } = outcomeData(attempt, when, ...outcomes);
   return { type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed };
 };

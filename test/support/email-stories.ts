@@ -11,7 +11,13 @@ const results = ['accepted', 'deferred', 'bounced', 'refused', 'blocked'] as con
 const roles = fc.array(fc.constantFrom('to' as const, 'cc' as const, 'bcc' as const), { minLength: 1, maxLength: 4 });
 
 /** A step: how many seconds pass, and which command comes. Outcomes are drawn for more recipients than there can be. */
-export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw: readonly Result[]; flag: boolean; older: boolean }>;
+export type Step = Readonly<{
+  seconds: number;
+  kind: EmailCommand['type'];
+  draw: readonly Result[];
+  flag: boolean;
+  older: boolean;
+}>;
 /** Deliveries most of the time; the commands that end a history come rarely, or few histories would grow long. */
 const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
@@ -61,7 +67,10 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 export const story = fc.record({
   roles,
-  later: fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2_000 }) }),
+  later: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 2_000 }) },
+  ),
   steps: fc.array(step, { maxLength: 40, size: 'max' }),
 });
 
@@ -76,7 +85,14 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'EraseEmail':
       return { type: kind, at: at(now) };
     case 'AttemptDelivery':
-      return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), workerGone: older };
+      return {
+        type: kind,
+        at: at(now),
+        host: HOST,
+        worker: flag ? 'a' : 'b',
+        deadlineAt: at(now + 600),
+        workerGone: older,
+      };
     case 'RecordOutcome':
       return {
         type: kind,
@@ -117,7 +133,12 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'RefuseEmail':
       return { type: kind, at: at(now), text: 'in words' };
     case 'WithdrawEmail':
-      return { type: kind, at: at(now), cancelledAt: at(now - (older ? 300 : 0)), ...(flag ? { endsBrokenOff: true as const } : {}) };
+      return {
+        type: kind,
+        at: at(now),
+        cancelledAt: at(now - (older ? 300 : 0)),
+        ...(flag ? { endsBrokenOff: true as const } : {}),
+      };
     case 'RescheduleEmail':
       return {
         type: kind,
@@ -132,7 +153,11 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'SuppressRecipients':
     case 'NoteBounces':
     case 'EraseRecipients':
-      return { type: kind, at: at(now), recipients: draw.flatMap((result, index) => (result === 'deferred' ? [] : [index])) };
+      return {
+        type: kind,
+        at: at(now),
+        recipients: draw.flatMap((result, index) => (result === 'deferred' ? [] : [index])),
+      };
     case 'RecordEngagement':
       return {
         type: kind,
@@ -152,10 +177,20 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
   }
 };
 
-export type Story = Readonly<{ roles: readonly ('to' | 'cc' | 'bcc')[]; later: number | undefined; steps: readonly Step[] }>;
+export type Story = Readonly<{
+  roles: readonly ('to' | 'cc' | 'bcc')[];
+  later: number | undefined;
+  steps: readonly Step[];
+}>;
 
-/** Plays a story to its end. Out: the events; `onStep` sees the email before and after each command that was not refused. */
-export const play = ({ roles, later, steps }: Story, onStep: (before: Email, after: Email) => void = () => {}): EmailEvent[] => {
+/**
+ * Plays a story to its end. Out: the events; `onStep` sees the email before and after each command that was not
+ * refused.
+ */
+export const play = (
+  { roles, later, steps }: Story,
+  onStep: (before: Email, after: Email) => void = () => {},
+): EmailEvent[] => {
   const whose = { ...content, recipients: roles.map((_, index) => ({ email: `r${index}@example.org` })) };
   const events = [
     ...emailDecider.decide(

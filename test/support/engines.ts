@@ -31,14 +31,28 @@ const embedded = async (t: Test): Promise<EngineOfTest> => {
 const distributed = async (t: Test): Promise<EngineOfTest | undefined> => {
   const stores = await serversOfTest(t);
   if (stores === undefined) return undefined;
-  return { name: 'distributed', stores, ofProcess: () => ({ ...stores, SEALPOST_DATA_DIR: temporaryDirectory(t) }), delivering: 2 };
+  return {
+    name: 'distributed',
+    stores,
+    ofProcess: () => ({ ...stores, SEALPOST_DATA_DIR: temporaryDirectory(t) }),
+    delivering: 2,
+  };
 };
 
 export type ServerSetting =
-  'EVENT_STORE_URL' | 'READ_MODELS_URL' | 'KEYS_URL' | 'FILES_URL' | 'LEASES_URL' | 'BUS_URL' | 'LIMITER_URL' | 'MASTER_KEY';
+  | 'EVENT_STORE_URL'
+  | 'READ_MODELS_URL'
+  | 'KEYS_URL'
+  | 'FILES_URL'
+  | 'LEASES_URL'
+  | 'BUS_URL'
+  | 'LIMITER_URL'
+  | 'MASTER_KEY';
 
 /** Every part on a server, in places of this test's own. Undefined where a server is missing. */
-export const serversOfTest = async (t: Test): Promise<Readonly<Record<`SEALPOST_${ServerSetting}`, string>> | undefined> => {
+export const serversOfTest = async (
+  t: Test,
+): Promise<Readonly<Record<`SEALPOST_${ServerSetting}`, string>> | undefined> => {
   const [nats, redis, mongodb] = [await natsServer(t), await redisServer(t), await mongoServer(t)];
   if (nats === undefined || redis === undefined || mongodb === undefined) return undefined;
   return {
@@ -55,7 +69,8 @@ export const serversOfTest = async (t: Test): Promise<Readonly<Record<`SEALPOST_
 
 const opened: Readonly<Record<EngineName, (t: Test) => Promise<EngineOfTest | undefined>>> = { embedded, distributed };
 
-const withOption = (url: string, name: string, value: string): string => `${url}${url.includes('?') ? '&' : '?'}${name}=${value}`;
+const withOption = (url: string, name: string, value: string): string =>
+  `${url}${url.includes('?') ? '&' : '?'}${name}=${value}`;
 
 /** A real server where the environment names one; else the stand-in, in this process. */
 const logUrl = async (t: Test): Promise<string> => {

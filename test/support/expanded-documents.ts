@@ -28,16 +28,32 @@ const defaults: { readonly [Type in Expanded['type']]: Props<Type> } = {
   },
   container: { children: [], padding: noBox, border: noBorder, align: 'left' },
   columns: { children: [], widths: [], gap: 12, verticalAlign: 'top' },
-  divider: { color: '#e5e7eb', thickness: 0.75, style: 'solid', width: { percent: 100 }, margin: { top: 6, right: 0, bottom: 6, left: 0 } },
+  divider: {
+    color: '#e5e7eb',
+    thickness: 0.75,
+    style: 'solid',
+    width: { percent: 100 },
+    margin: { top: 6, right: 0, bottom: 6, left: 0 },
+  },
   spacer: { height: 18 },
   list: { items: undefined, html: undefined, ordered: false, style: {}, padding: noBox },
-  'qr-code': { value: 'https://example.com', size: 96, errorCorrection: 'M', color: '#000000', backgroundColor: '#ffffff', align: 'left' },
+  'qr-code': {
+    value: 'https://example.com',
+    size: 96,
+    errorCorrection: 'M',
+    color: '#000000',
+    backgroundColor: '#ffffff',
+    align: 'left',
+  },
   timeline: { items: [], color: '#2563eb' },
   chart: { chartType: 'column', title: '', categories: [], series: [], showLegend: false, xTitle: '', yTitle: '' },
 };
 
 /** A component whose place is named after its kind. */
-export const component = <Type extends Expanded['type']>(type: Type, props: Partial<Props<Type>>): Extract<Expanded, { type: Type }> => {
+export const component = <Type extends Expanded['type']>(
+  type: Type,
+  props: Partial<Props<Type>>,
+): Extract<Expanded, { type: Type }> => {
   const place = { type, id: `a-${type}`, field: `schema.pages[0].sections[0].components.${type}` };
   return Object.assign(place, defaults[type], props) as object as Extract<Expanded, { type: Type }>;
 };
@@ -62,7 +78,12 @@ export const tableOf = (
   headers: readonly string[],
   rows: readonly (readonly string[])[],
   props: Partial<Omit<ExpandedTable, 'type'>> = {},
-): Expanded => component('table', { columns: headers.map((header) => column(header)), rows: rows.map((row) => row.map(cell)), ...props });
+): Expanded =>
+  component('table', {
+    columns: headers.map((header) => column(header)),
+    rows: rows.map((row) => row.map(cell)),
+    ...props,
+  });
 
 export const page = (components: readonly Expanded[], props: Partial<ExpandedPage> = {}): ExpandedPage => ({
   name: 'Page',

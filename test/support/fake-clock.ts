@@ -1,6 +1,6 @@
 /**
- * A clock that stands still until the test moves it. Moving it ends every sleep that is over by then, one moment after the other, so that
- * what sleeps again and again (a lease that is renewed) does so in between.
+ * A clock that stands still until the test moves it. Moving it ends every sleep that is over by then, one moment after
+ * the other, so that what sleeps again and again (a lease that is renewed) does so in between.
  */
 import type { Clock } from '../../src/domain/ports/clock.js';
 

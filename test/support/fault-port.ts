@@ -2,7 +2,10 @@
 
 export type FaultyPort<Port> = Readonly<{
   port: Port;
-  /** How many calls there were, the failed one included: a scenario has been tried whole when none of its calls is left to fail. */
+  /**
+   * How many calls there were, the failed one included: a scenario has been tried whole when none of its calls is left
+   * to fail.
+   */
   calls: () => number;
 }>;
 
@@ -20,7 +23,10 @@ export type Fault = Readonly<{
  * A function that answers with a promise rejects, one that answers with an async iterable fails at its first step,
  * and any other throws. The fault strikes once; later calls go through.
  */
-export const faultPort = <Port extends object>(port: Port, { failCall, error, only, afterwards = false }: Fault): FaultyPort<Port> => {
+export const faultPort = <Port extends object>(
+  port: Port,
+  { failCall, error, only, afterwards = false }: Fault,
+): FaultyPort<Port> => {
   let calls = 0;
 
   const fail = (deed: () => unknown): unknown => {
@@ -52,7 +58,19 @@ export const faultPort = <Port extends object>(port: Port, { failCall, error, on
 
 /** The functions of our ports that do not answer with a promise. */
 const iterators = new Set(['readAll', 'subscribeAll', 'consume', 'scan', 'lookupFaults']);
-const synchronousNames = new Set(['fingerprint', 'seal', 'open', 'now', 'uuid', 'bytes', 'debug', 'info', 'warn', 'error', 'child']);
+const synchronousNames = new Set([
+  'fingerprint',
+  'seal',
+  'open',
+  'now',
+  'uuid',
+  'bytes',
+  'debug',
+  'info',
+  'warn',
+  'error',
+  'child',
+]);
 
 const asynchronous = (fail: (deed: () => unknown) => unknown, deed: () => unknown, synchronous: boolean): unknown => {
   if (synchronous) return fail(deed);

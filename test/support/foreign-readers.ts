@@ -39,10 +39,15 @@ export type ForeignReader = Readonly<{
   fileNames: (raw: Buffer) => readonly string[];
 }>;
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`../../../test/support/readers/${name}`, import.meta.url));
+const fileOf = (name: string): string =>
+  fileURLToPath(new URL(`../../../test/support/readers/${name}`, import.meta.url));
 
 const answerOf = (name: string, program: string, file: string, raw: Buffer): unknown => {
-  const { status, stdout, stderr } = spawnSync(program, [fileOf(file)], { input: raw, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const { status, stdout, stderr } = spawnSync(program, [fileOf(file)], {
+    input: raw,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (status !== 0) throw new Error(`${name} could not read the mail: ${stderr}`);
   return JSON.parse(stdout);
 };
@@ -61,7 +66,12 @@ const ruby = 'mail of Ruby';
 
 export const foreignReaders: readonly ForeignReader[] = [
   readerOf("Python's email package", 'python3', ['-c', 'import email.policy'], 'read-mail.py'),
-  readerOf('MIME::Parser of Perl', 'perl', ['-MMIME::Parser', '-MMail::Address', '-MJSON::PP', '-e', '1'], 'read-mail.pl'),
+  readerOf(
+    'MIME::Parser of Perl',
+    'perl',
+    ['-MMIME::Parser', '-MMail::Address', '-MJSON::PP', '-e', '1'],
+    'read-mail.pl',
+  ),
   {
     name: ruby,
     isHere: !isPlain && spawnSync('ruby', ['-rmail', '-e', '1']).status === 0,

@@ -1,6 +1,6 @@
 /**
- * A data directory after its first start, with the keys, the team, the first API key and the samples. One is made for many tests, which
- * work on copies: a test that does not look at the first start does not pay for it.
+ * A data directory after its first start, with the keys, the team, the first API key and the samples. One is made for
+ * many tests, which work on copies: a test that does not look at the first start does not pay for it.
  */
 import {
   cpSync,

@@ -1,4 +1,7 @@
-/** Specifications of deciders as sentences: given what happened, when a command comes, then these events, or nothing, or a refusal. */
+/**
+ * Specifications of deciders as sentences: given what happened, when a command comes, then these events, or nothing, or
+ * a refusal.
+ */
 import type { Test } from 'tap';
 import type { Decider } from '../../src/domain/core/decider.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
@@ -59,7 +62,11 @@ const refusal = (t: Pick<Test, 'equal' | 'fail'>, act: () => unknown, code: Erro
 };
 
 /** The refusal of a promise, of that code; anything else fails the test. */
-export const refusedWith = async (t: Pick<Test, 'equal' | 'fail'>, promise: Promise<unknown>, code: ErrorCode): Promise<DomainError> => {
+export const refusedWith = async (
+  t: Pick<Test, 'equal' | 'fail'>,
+  promise: Promise<unknown>,
+  code: ErrorCode,
+): Promise<DomainError> => {
   const [result] = await Promise.allSettled([promise]);
   return refusal(
     t,

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { RegisteredRoute } from '../../src/http/index.js';
 
-export type PermissionsLine = Readonly<{ roles: readonly string[]; keys: readonly string[]; scopes: readonly string[] }>;
+export type PermissionsLine = Readonly<{
+  roles: readonly string[];
+  keys: readonly string[];
+  scopes: readonly string[];
+}>;
 
 const listOf = (cell = ''): readonly string[] => (cell.trim() === '-' ? [] : cell.trim().split(/\s+/));
 

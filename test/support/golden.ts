@@ -1,4 +1,6 @@
-/** Golden files: what a test made is compared with what was once looked at and kept; `UPDATE_GOLDEN=1` keeps it anew. */
+/**
+ * Golden files: what a test made is compared with what was once looked at and kept; `UPDATE_GOLDEN=1` keeps it anew.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -20,7 +20,11 @@ export const settingsOf = (dataDir: string, more: Settings = {}): Settings => ({
   ...more,
 });
 
-const attachment = { filename: 'a.txt', contentType: 'text/plain', content: Buffer.from('attached').toString('base64') };
+const attachment = {
+  filename: 'a.txt',
+  contentType: 'text/plain',
+  content: Buffer.from('attached').toString('base64'),
+};
 
 /** Sends mails with one attachment each. Out: their ids. */
 export const sendMails = async (base: string, key: string, count: number): Promise<readonly string[]> =>
@@ -31,7 +35,8 @@ export const sendMails = async (base: string, key: string, count: number): Promi
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(sendBody({ to: [{ email: `to${index}@example.com` }], attachments: [attachment] })),
       });
-      if (response.status !== 201) throw new Error(`a send call was answered ${response.status} ${await response.text()}`);
+      if (response.status !== 201)
+        throw new Error(`a send call was answered ${response.status} ${await response.text()}`);
       return ((await response.json()) as { id: string }).id;
     }),
   );
@@ -97,7 +102,11 @@ export const exchangeStore = (dataDir: string, name: string, from: string): void
 export const refusedStart = (dataDir: string, more: Settings = {}): Promise<Finished> =>
   runCommand(['serve'], { ...settingsOf(dataDir, more), PORT: '0' });
 
-export const startOn = async (t: Test, dataDir: string, more: Settings = {}): Promise<ServerProcess & Readonly<{ base: string }>> => {
+export const startOn = async (
+  t: Test,
+  dataDir: string,
+  more: Settings = {},
+): Promise<ServerProcess & Readonly<{ base: string }>> => {
   const server = startServer(settingsOf(dataDir, more));
   t.teardown(() => server.end('SIGKILL'));
   return { ...server, base: await server.listening };
@@ -106,4 +115,5 @@ export const startOn = async (t: Test, dataDir: string, more: Settings = {}): Pr
 export const storedNow = async (dataDir: string): Promise<string> =>
   (await runCommand(['replay', '--all', '--json'], settingsOf(dataDir))).stdout;
 
-export const countOf = (events: string, type: string): number => events.match(new RegExp(`"type":"${type}"`, 'g'))?.length ?? 0;
+export const countOf = (events: string, type: string): number =>
+  events.match(new RegExp(`"type":"${type}"`, 'g'))?.length ?? 0;

@@ -1,7 +1,10 @@
-/** A template that holds every component with most of its props, and variables for it: for goldens and for looking at. */
+/**
+ * A template that holds every component with most of its props, and variables for it: for goldens and for looking at.
+ */
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 
-const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** Each component by itself, as one section each. */
 export const everyComponent: Readonly<Record<string, Json>> = {
@@ -35,9 +38,21 @@ export const everyComponent: Readonly<Record<string, Json>> = {
   image: {
     id: 'i',
     type: 'image',
-    props: { src: PIXEL, alt: 'Picture of {{name}}', width: 120, height: 40, align: 'center', href: '{{url}}', borderRadius: 4 },
+    props: {
+      src: PIXEL,
+      alt: 'Picture of {{name}}',
+      width: 120,
+      height: 40,
+      align: 'center',
+      href: '{{url}}',
+      borderRadius: 4,
+    },
   },
-  'image, wide': { id: 'i2', type: 'image', props: { src: 'https://example.com/{{name}}.png', alt: '', width: '100%' } },
+  'image, wide': {
+    id: 'i2',
+    type: 'image',
+    props: { src: 'https://example.com/{{name}}.png', alt: '', width: '100%' },
+  },
   table: {
     id: 't',
     type: 'table',
@@ -51,7 +66,12 @@ export const everyComponent: Readonly<Record<string, Json>> = {
       columns: [
         { header: '#', content: '{{at}}', width: '10%', type: 'number' },
         { header: 'Name', content: '<strong>{{item.name}}</strong>', footer: 'Sum' },
-        { header: 'Price', content: '{{item.price}}', format: { style: 'currency', currency: 'EUR' }, footer: '{{total}}' },
+        {
+          header: 'Price',
+          content: '{{item.price}}',
+          format: { style: 'currency', currency: 'EUR' },
+          footer: '{{total}}',
+        },
       ],
     },
   },
@@ -125,12 +145,23 @@ export const everyComponent: Readonly<Record<string, Json>> = {
   'qr-code': {
     id: 'qr',
     type: 'qr-code',
-    props: { value: '{{url}}', size: 120, errorCorrection: 'Q', color: '#1e3a8a', backgroundColor: '#fefce8', align: 'center' },
+    props: {
+      value: '{{url}}',
+      size: 120,
+      errorCorrection: 'Q',
+      color: '#1e3a8a',
+      backgroundColor: '#fefce8',
+      align: 'center',
+    },
   },
   'qr-code, literal': {
     id: 'qr2',
     type: 'qr-code',
-    props: { value: 'https://example.com/a/rather/long/path?with=a&query=in%20it', size: '{{size}}', color: '{{brand}}' },
+    props: {
+      value: 'https://example.com/a/rather/long/path?with=a&query=in%20it',
+      size: '{{size}}',
+      color: '{{brand}}',
+    },
   },
   timeline: {
     id: 'tl',
@@ -204,7 +235,11 @@ export const kitchenSink = (): Record<string, unknown> => ({
   schema: {
     props: { preheader: 'Every component, {{name}}' },
     sections: [
-      { id: 'header', type: 'header', components: [{ id: 'brand', type: 'rich-text', content: '<b>{{__COMPANY_NAME__}}</b>' }] },
+      {
+        id: 'header',
+        type: 'header',
+        components: [{ id: 'brand', type: 'rich-text', content: '<b>{{__COMPANY_NAME__}}</b>' }],
+      },
       { id: 'main', type: 'main', components: Object.values(everyComponent) },
       {
         id: 'footer',

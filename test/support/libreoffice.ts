@@ -22,16 +22,20 @@ export const lacksLibreOffice: string | false =
   isThere || (process.env['CI'] !== undefined && !isPlain) ? false : 'soffice is not installed, or not asked';
 
 /**
- * In: a workbook, and the options of LibreOffice's filter "Text - txt - csv (StarCalc)", of which the last may name a sheet.
- * Out: the one sheet that it writes as CSV.
+ * In: a workbook, and the options of LibreOffice's filter "Text - txt - csv (StarCalc)", of which the last may name a
+ * sheet. Out: the one sheet that it writes as CSV.
  */
 export const csvOf = (t: Test, workbook: Uint8Array, options: string): Promise<string> =>
   converted(t, workbook, 'csv', `csv:Text - txt - csv (StarCalc):${options}`);
 
 /** In: a workbook. Out: the same as a flat OpenDocument spreadsheet, in which every cell says how it is shown. */
-export const openDocumentOf = (t: Test, workbook: Uint8Array): Promise<string> => converted(t, workbook, 'fods', 'fods');
+export const openDocumentOf = (t: Test, workbook: Uint8Array): Promise<string> =>
+  converted(t, workbook, 'fods', 'fods');
 
-/** LibreOffice makes its profile at its first start, which costs most of it; the others of this process wait for the one before. */
+/**
+ * LibreOffice makes its profile at its first start, which costs most of it; the others of this process wait for the one
+ * before.
+ */
 let profile: string | undefined;
 let previous: Promise<unknown> = Promise.resolve();
 

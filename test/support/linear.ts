@@ -1,4 +1,7 @@
-/** Whether work grows in proportion to its input, told by the CPU time of this process, so that a busy machine changes nothing. */
+/**
+ * Whether work grows in proportion to its input, told by the CPU time of this process, so that a busy machine changes
+ * nothing.
+ */
 
 const FACTOR = 8;
 /** Quadratic work would grow by the square of the factor. */

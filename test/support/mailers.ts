@@ -18,7 +18,10 @@ export const mailerBy = (send: SendMessage, more: Partial<Mailer> = {}): Mailer 
 
 export type SendOptions = Readonly<{ signal: AbortSignal; priority?: Priority }>;
 
-/** Sends that message and resolves with its result; the signal ends the waiting and the dialogue. A message that never had a connection has `given-up` as its rule. */
+/**
+ * Sends that message and resolves with its result; the signal ends the waiting and the dialogue. A message that never
+ * had a connection has `given-up` as its rule.
+ */
 export const sendBy = async (
   mailer: Mailer,
   message: OutgoingMessage,

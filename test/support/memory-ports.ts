@@ -1,4 +1,7 @@
-/** Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that looks into them. */
+/**
+ * Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that
+ * looks into them.
+ */
 import { createHash, createHmac } from 'node:crypto';
 import { openSealKeys } from '../../src/adapters/keys/key-files.js';
 import { sealingKey } from '../../src/adapters/keys/wrapping.js';
@@ -76,14 +79,19 @@ export const memoryEventStore = (): MemoryEventStore => {
       const standing = events
         .filter((event) => event.stream === stream)
         .slice(expectedRevision + 1, expectedRevision + 1 + toAppend.length);
-      if (standing.length === toAppend.length && standing.every(({ eventId }, index) => eventId === toAppend[index]!.eventId))
+      if (
+        standing.length === toAppend.length &&
+        standing.every(({ eventId }, index) => eventId === toAppend[index]!.eventId)
+      )
         return { kind: 'done', revision: expectedRevision + toAppend.length, position: standing.at(-1)!.position };
       if (actual !== expectedRevision) return { kind: 'conflict', actualRevision: actual };
       for (const event of toAppend) {
         events.push({ ...event, stream, revision: (last(stream)?.revision ?? -1) + 1, position: head() + 1 });
       }
       for (const wake of [...waiting]) wake();
-      return deed === undefined ? { kind: 'done', revision: expectedRevision + toAppend.length, position: head() } : lostAnswer;
+      return deed === undefined
+        ? { kind: 'done', revision: expectedRevision + toAppend.length, position: head() }
+        : lostAnswer;
     },
     readStream: async (stream, fromRevision = 0) => {
       reads += 1;
@@ -166,7 +174,8 @@ export const memoryKeys = (): MemoryKeys => {
       keys.set(id, key);
       return { id, key: sealingKey(key) };
     },
-    getMany: async (ids) => new Map(ids.flatMap((id) => (keys.has(id) ? [[id, sealingKey(keys.get(id)!)] as const] : []))),
+    getMany: async (ids) =>
+      new Map(ids.flatMap((id) => (keys.has(id) ? [[id, sealingKey(keys.get(id)!)] as const] : []))),
     destroy: async (ids) => {
       for (const id of ids) keys.delete(id);
       return { journalMs: 0 };

@@ -8,12 +8,18 @@ import { isThere, mongoServer } from './servers.js';
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 
-/** Registers the tests of a file, whose read models are opened on a server, or one that says that there is no server. */
+/**
+ * Registers the tests of a file, whose read models are opened on a server, or one that says that there is no server.
+ */
 export const onMongoReadModels = async (register: () => Promise<unknown>): Promise<void> => {
   useReadModels(async (t) => {
     const server = await mongoServer(t);
     if (server === undefined) throw new Error('there is no server');
-    return openMongoReadModels({ mongo: await openMongo({ url: server.url, logger: silent }), clock: { now: Date.now }, logger: silent });
+    return openMongoReadModels({
+      mongo: await openMongo({ url: server.url, logger: silent }),
+      clock: { now: Date.now },
+      logger: silent,
+    });
   });
   if (isThere('mongodb')) await register();
   else void t.test('documents on MongoDB', async (t) => void (await mongoServer(t)));

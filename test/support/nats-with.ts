@@ -13,7 +13,10 @@ export const startNatsWith = async (t: Test, settings: string): Promise<number> 
   const directory = temporaryDirectory(t);
   const port = await freePort();
   const config = join(directory, 'nats.conf');
-  writeFileSync(config, `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${join(directory, 'data')}" }\n${settings}\n`);
+  writeFileSync(
+    config,
+    `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${join(directory, 'data')}" }\n${settings}\n`,
+  );
   const folder = process.env['SEALPOST_TEST_SERVERS'];
   const program = folder === undefined ? 'nats-server' : join(folder, 'nats/usr/sbin/nats-server');
   const child = spawn(program, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });

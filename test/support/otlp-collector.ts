@@ -86,7 +86,10 @@ const plainOf = ({ no, value }: Field): string | number | boolean => {
   return no === 4 ? value.readDoubleLE() : value.toString();
 };
 
-const idsOf = (fields: readonly Field[]) => ({ traceId: bytesOf(fields, 1).toString('hex'), spanId: bytesOf(fields, 2).toString('hex') });
+const idsOf = (fields: readonly Field[]) => ({
+  traceId: bytesOf(fields, 1).toString('hex'),
+  spanId: bytesOf(fields, 2).toString('hex'),
+});
 const msOf = (bytes: Buffer): number => Number(bytes.readBigUInt64LE()) / 1e6;
 
 const spanOf = (bytes: Buffer, resource: ReceivedSpan['resource']): ReceivedSpan => {

@@ -1,4 +1,7 @@
-/** A server of its own that a test or a program starts, kills, freezes and wipes: from the folder that setup.sh filled, or of the PATH. */
+/**
+ * A server of its own that a test or a program starts, kills, freezes and wipes: from the folder that setup.sh filled,
+ * or of the PATH.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,13 +37,18 @@ const programs: Readonly<Record<ServerName, string | undefined>> = {
 export const canStart = (name: ServerName): boolean => {
   const program = programs[name];
   if (program === undefined || isPlain) return false;
-  return folder() !== undefined || (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)));
+  return (
+    folder() !== undefined ||
+    (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)))
+  );
 };
 
 /** From build/test/support to the scripts. */
 const script = fileURLToPath(new URL('../../../test/support/servers/up.sh', import.meta.url));
 
-/** Undefined where it cannot be started here. `drop` ends it and deletes its data; the end of this process does so too. */
+/**
+ * Undefined where it cannot be started here. `drop` ends it and deletes its data; the end of this process does so too.
+ */
 export const openOwnServer = async (
   name: ServerName,
 ): Promise<(ServerInHand & Readonly<{ url: string; drop: () => void }>) | undefined> => {
@@ -49,7 +57,8 @@ export const openOwnServer = async (
   const port = String(await freePort());
   const up = (verb: string) => [verb, folder() ?? '-', data, name, port];
   const call = async (verb: string): Promise<string> => (await run(script, up(verb))).stdout.trim();
-  const signal = (signal: NodeJS.Signals): void => void process.kill(Number(readFileSync(join(data, `${name}.pid`), 'utf8')), signal);
+  const signal = (signal: NodeJS.Signals): void =>
+    void process.kill(Number(readFileSync(join(data, `${name}.pid`), 'utf8')), signal);
   const drop = (): void => {
     process.removeListener('exit', drop);
     execFileSync(script, up('drop'), { stdio: 'ignore' });

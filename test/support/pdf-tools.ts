@@ -1,6 +1,6 @@
 /**
- * Reads PDFs with foreign programs: qpdf checks the file, pdftotext reads it. Without them the check is skipped, but in CI they must be
- * there.
+ * Reads PDFs with foreign programs: qpdf checks the file, pdftotext reads it. Without them the check is skipped, but in
+ * CI they must be there.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,9 @@ export const checkedByOthers = async (bytes: Uint8Array, read: ReadPdf): Promise
     writeFileSync(file, bytes);
     if (tools.qpdf) execFileSync('qpdf', ['--check', file], { stdio: 'pipe' });
     if (!tools.pdftotext) return;
-    const found = words(execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }));
+    const found = words(
+      execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
     const ours = read.sheets.flatMap(({ lines }) => lines.flatMap(words));
     const missing = ours.filter((word) => !found.includes(word) && !found.some((other) => other.includes(word)));
     if (missing.length > 0) throw new Error(`pdftotext does not find ${missing.slice(0, 5).join(', ')}`);
@@ -60,7 +62,10 @@ export const drawnPages = (bytes: Uint8Array): readonly Picture[] => {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-pages-'));
   try {
     writeFileSync(join(folder, 'made.pdf'), bytes);
-    execFileSync('pdftoppm', ['-r', '72', '-W', '300', '-H', '200', 'made.pdf', 'page'], { cwd: folder, stdio: 'pipe' });
+    execFileSync('pdftoppm', ['-r', '72', '-W', '300', '-H', '200', 'made.pdf', 'page'], {
+      cwd: folder,
+      stdio: 'pipe',
+    });
     const pages = readdirSync(folder).filter((file) => file.endsWith('.ppm'));
     return pages.sort().map((file) => readPpm(readFileSync(join(folder, file))));
   } finally {

@@ -1,11 +1,21 @@
-/** Places of the words of a PDF, as poppler sees them: page by page, with the box of each word in points from the top left. */
+/**
+ * Places of the words of a PDF, as poppler sees them: page by page, with the box of each word in points from the top
+ * left.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isPlain } from './server-names.js';
 
-export type PlacedWord = Readonly<{ text: string; page: number; left: number; top: number; right: number; bottom: number }>;
+export type PlacedWord = Readonly<{
+  text: string;
+  page: number;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}>;
 
 /** In the order in which they are drawn; undefined where poppler is not installed, which fails in CI. */
 export const placedWords = (bytes: Uint8Array): readonly PlacedWord[] | undefined => {
@@ -25,15 +35,26 @@ export const placedWords = (bytes: Uint8Array): readonly PlacedWord[] | undefine
   );
 };
 
-/** What a program of poppler or qpdf prints of a PDF; undefined in `npm test`, and where it is not installed, which fails in CI. */
-export const printedBy = (program: 'pdftotext' | 'pdfinfo' | 'qpdf', flags: readonly string[], bytes: Uint8Array): string | undefined => {
+/**
+ * What a program of poppler or qpdf prints of a PDF; undefined in `npm test`, and where it is not installed, which
+ * fails in CI.
+ */
+export const printedBy = (
+  program: 'pdftotext' | 'pdfinfo' | 'qpdf',
+  flags: readonly string[],
+  bytes: Uint8Array,
+): string | undefined => {
   if (isPlain) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-words-'));
   try {
     const file = join(folder, 'made.pdf');
     writeFileSync(file, bytes);
     const output = program === 'pdftotext' ? ['-'] : [];
-    return execFileSync(program, [...flags, file, ...output], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1 << 26 });
+    return execFileSync(program, [...flags, file, ...output], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      maxBuffer: 1 << 26,
+    });
   } catch (fault) {
     if ((fault as { code?: unknown }).code === 'ENOENT' && process.env['CI'] !== '1') return undefined;
     throw fault;

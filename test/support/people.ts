@@ -13,7 +13,14 @@ import { makeUser } from '../../src/commands/people/registration.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { personPermissions, type Role } from '../../src/domain/access/permissions.js';
 import type { SignedIn } from '../../src/api/people.js';
-import { assertDefined, NO_TEAM, parseSessionId, teamStream, type TeamId, type UserId } from '../../src/domain/core/ids.js';
+import {
+  assertDefined,
+  NO_TEAM,
+  parseSessionId,
+  teamStream,
+  type TeamId,
+  type UserId,
+} from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import type { TeamEvent } from '../../src/domain/teams/events.js';
 import { evolveTeam } from '../../src/domain/teams/state.js';
@@ -43,7 +50,10 @@ export const signedIn = async (deps: CommandNeeds, somebody: Somebody = {}): Pro
   const userId = await makeUser(deps, { email, password, name }, { isVerified: true, from: from.requestId });
   if (teamId !== undefined) await addMember(deps, teamId, userId, role);
   const session = await login(deps, { email, password }, from);
-  const headers = { authorization: `Bearer ${session.accessToken}`, ...(teamId === undefined ? {} : { 'x-team-id': teamId }) };
+  const headers = {
+    authorization: `Bearer ${session.accessToken}`,
+    ...(teamId === undefined ? {} : { 'x-team-id': teamId }),
+  };
   return { ...session, userId, headers };
 };
 
@@ -52,7 +62,13 @@ export const addMember = async (deps: CommandNeeds, teamId: TeamId, userId: User
   const at = isoTime(deps.clock.now());
   const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at, userId, role } }];
   const cause = { teamId, actor: 'cli', correlationId: 'test', causationId: 'test', at };
-  await handle(deps.eventLog, teamStream(teamId), { decide: () => events, evolve: evolveTeam, initialState: undefined }, null, cause);
+  await handle(
+    deps.eventLog,
+    teamStream(teamId),
+    { decide: () => events, evolve: evolveTeam, initialState: undefined },
+    null,
+    cause,
+  );
 };
 
 /** A caller with the session of that person and without a team. */
@@ -74,6 +90,8 @@ export const withSecondFactor = async (
   person: Pick<Person, 'userId' | 'sessionId'>,
 ): Promise<Readonly<{ secret: string; recoveryCodes: readonly string[] }>> => {
   const { secret } = await prepareSecondFactor(deps, callerOf(person), { password: PASSWORD });
-  const { recoveryCodes } = await confirmSecondFactor(deps, callerOf(person), { code: codeAt(secret, deps.clock.now()) });
+  const { recoveryCodes } = await confirmSecondFactor(deps, callerOf(person), {
+    code: codeAt(secret, deps.clock.now()),
+  });
   return { secret, recoveryCodes };
 };

@@ -1,6 +1,6 @@
 /**
- * Pictures as grids of the mean colours of small squares. Another version of what draws them smooths letters in another way, which
- * changes a mean a little; a line that moved, wrapped or got another colour changes it much.
+ * Pictures as grids of the mean colours of small squares. Another version of what draws them smooths letters in another
+ * way, which changes a mean a little; a line that moved, wrapped or got another colour changes it much.
  */
 import { deflateSync, inflateSync } from 'node:zlib';
 import { chunk, headerChunk, SIGNATURE } from './png-samples.js';
@@ -32,9 +32,17 @@ export const readPpm = (file: Buffer): Picture => {
 
 /** Without a filter and with the best compression, so that the same grid is the same file. */
 export const writePng = ({ width, height, rgb }: Picture): Buffer => {
-  const rows = Array.from({ length: height }, (_, row) => [Buffer.of(0), rgb.subarray(row * width * 3, (row + 1) * width * 3)]).flat();
+  const rows = Array.from({ length: height }, (_, row) => [
+    Buffer.of(0),
+    rgb.subarray(row * width * 3, (row + 1) * width * 3),
+  ]).flat();
   const header = headerChunk({ colorType: 2, bitDepth: 8, width, height });
-  return Buffer.concat([SIGNATURE, header, chunk('IDAT', deflateSync(Buffer.concat(rows), { level: 9 })), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([
+    SIGNATURE,
+    header,
+    chunk('IDAT', deflateSync(Buffer.concat(rows), { level: 9 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 };
 
 const paeth = (a: number, b: number, c: number): number => {
@@ -46,10 +54,12 @@ const paeth = (a: number, b: number, c: number): number => {
 /** In: a PNG of 8 bits in true colour, with or without transparency, not interlaced, as browsers write screenshots. */
 export const readPng = (file: Buffer): Picture => {
   const [width, height, depth, colorType] = [file.readUInt32BE(16), file.readUInt32BE(20), file[24], file[25]];
-  if (depth !== 8 || (colorType !== 2 && colorType !== 6) || file[28] !== 0) throw new Error('not a PNG of 8 bits in true colour');
+  if (depth !== 8 || (colorType !== 2 && colorType !== 6) || file[28] !== 0)
+    throw new Error('not a PNG of 8 bits in true colour');
   const parts: Buffer[] = [];
   for (let at = 8; at < file.length; at += 12 + file.readUInt32BE(at))
-    if (file.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(file.subarray(at + 8, at + 8 + file.readUInt32BE(at)));
+    if (file.toString('latin1', at + 4, at + 8) === 'IDAT')
+      parts.push(file.subarray(at + 8, at + 8 + file.readUInt32BE(at)));
   const [step, data] = [colorType === 2 ? 3 : 4, inflateSync(Buffer.concat(parts))];
   const stride = width * step;
   const lines = Buffer.alloc(height * stride);
@@ -69,7 +79,10 @@ export const readPng = (file: Buffer): Picture => {
   return { width, height, rgb };
 };
 
-/** Levels of 256: up to the first a square differs by smoothing alone; beyond the second something else stands there, which counts as many. */
+/**
+ * Levels of 256: up to the first a square differs by smoothing alone; beyond the second something else stands there,
+ * which counts as many.
+ */
 const [LEVELS, OTHER, WEIGHT] = [28, 100, 20];
 
 /** In: two grids. Out: the share of squares that differ by more than smoothing does, 1 where the sizes differ. */
@@ -77,7 +90,9 @@ export const differenceOf = (a: Picture, b: Picture): number => {
   if (a.width !== b.width || a.height !== b.height) return 1;
   let different = 0;
   for (let at = 0; at < a.rgb.length; at += 3) {
-    const most = Math.max(...[0, 1, 2].map((channel) => Math.abs((a.rgb[at + channel] ?? 0) - (b.rgb[at + channel] ?? 0))));
+    const most = Math.max(
+      ...[0, 1, 2].map((channel) => Math.abs((a.rgb[at + channel] ?? 0) - (b.rgb[at + channel] ?? 0))),
+    );
     if (most > LEVELS) different += most > OTHER ? WEIGHT : 1;
   }
   return Math.min(1, different / (a.width * a.height));

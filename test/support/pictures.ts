@@ -60,11 +60,19 @@ const fourSquares = of(
 
 /** In: 1 to 8 (Exif 2.3, 4.6.4 A). Out: the four squares as a camera that was held so notes them. */
 export const turnedJpeg = (orientation: number): Buffer => {
-  const note = Buffer.from('ffe1002245786966000049492a000800000001001201030001000000' + `0${orientation}00000000000000`, 'hex');
+  const note = Buffer.from(
+    'ffe1002245786966000049492a000800000001001201030001000000' + `0${orientation}00000000000000`,
+    'hex',
+  );
   return Buffer.concat([fourSquares.subarray(0, 2), note, fourSquares.subarray(2)]);
 };
 
-export const SQUARES = { red: [220, 20, 20], green: [20, 160, 20], blue: [20, 20, 220], white: [240, 240, 240] } as const;
+export const SQUARES = {
+  red: [220, 20, 20],
+  green: [20, 160, 20],
+  blue: [20, 20, 220],
+  white: [240, 240, 240],
+} as const;
 
 /** By orientation: the squares as they are seen, from the upper left to the lower right. */
 export const seenSquares: Readonly<Record<number, readonly (keyof typeof SQUARES)[]>> = {

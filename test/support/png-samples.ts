@@ -72,7 +72,9 @@ const filtered = (rows: readonly Buffer[], step: number): Buffer =>
         const above = rows[y - 1]?.[i] ?? 0;
         const corner = i > step ? (rows[y - 1]?.[i - step] ?? 0) : 0;
         const estimate = left + above - corner;
-        const nearest = [left, above, corner].reduce((best, one) => (Math.abs(estimate - one) < Math.abs(estimate - best) ? one : best));
+        const nearest = [left, above, corner].reduce((best, one) =>
+          Math.abs(estimate - one) < Math.abs(estimate - best) ? one : best,
+        );
         const predicted = [0, left, above, (left + above) >> 1, nearest][filter] ?? 0;
         out[i] = ((row[i] ?? 0) - predicted) & 0xff;
       }
@@ -83,7 +85,11 @@ const filtered = (rows: readonly Buffer[], step: number): Buffer =>
 const colorAt = (at: number): number => (at * 5) & 0xff;
 
 /** Red, green, blue and alpha from 0 to 255 as a browser shows them. */
-export const shownAt = (x: number, y: number, { colorType, bitDepth, transparency, gamma }: PngSample): readonly number[] => {
+export const shownAt = (
+  x: number,
+  y: number,
+  { colorType, bitDepth, transparency, gamma }: PngSample,
+): readonly number[] => {
   const channels = Array.from({ length: channelsOf[colorType] }, (_, channel) => sampleAt(x, y, channel, bitDepth));
   const most = 2 ** Math.min(bitDepth, 8) - 1;
   const corrected = (share: number): number => {
@@ -92,17 +98,30 @@ export const shownAt = (x: number, y: number, { colorType, bitDepth, transparenc
     return Math.round(255 * (light < 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055));
   };
   const [first = 0] = channels;
-  if (colorType === 3) return [...[0, 1, 2].map((at) => corrected(colorAt(3 * first + at) / 255)), transparency?.[first] ?? 255];
+  if (colorType === 3)
+    return [...[0, 1, 2].map((at) => corrected(colorAt(3 * first + at) / 255)), transparency?.[first] ?? 255];
   const isGray = colorType === 0 || colorType === 4;
   const colors = isGray ? [first, first, first] : channels.slice(0, 3);
-  const key = Array.from({ length: (transparency?.length ?? 0) / 2 }, (_, at) => (transparency?.[2 * at + 1] ?? 0) & most);
+  const key = Array.from(
+    { length: (transparency?.length ?? 0) / 2 },
+    (_, at) => (transparency?.[2 * at + 1] ?? 0) & most,
+  );
   const isKey = key.length > 0 && key.every((value, at) => value === channels[at]);
   const alpha = colorType === 4 || colorType === 6 ? (channels.at(-1) ?? 0) / most : isKey ? 0 : 1;
   return [...colors.map((sample) => corrected(sample / most)), Math.round(255 * alpha)];
 };
 
 export const pngSample = (sample: PngSample): Buffer => {
-  const { colorType, bitDepth, interlaced = false, transparency, palette = colorType === 3, gamma, width = 13, height = 9 } = sample;
+  const {
+    colorType,
+    bitDepth,
+    interlaced = false,
+    transparency,
+    palette = colorType === 3,
+    gamma,
+    width = 13,
+    height = 9,
+  } = sample;
   const step = Math.max((channelsOf[colorType] * bitDepth) >> 3, 1);
   const range = (from: number, to: number, by: number): number[] =>
     Array.from({ length: Math.max(Math.ceil((to - from) / by), 0) }, (_, at) => from + at * by);
@@ -119,7 +138,9 @@ export const pngSample = (sample: PngSample): Buffer => {
     SIGNATURE,
     headerChunk(sample),
     ...(gamma === undefined ? [] : [chunk('gAMA', Buffer.of(gamma >> 24, gamma >> 16, gamma >> 8, gamma))]),
-    ...(palette ? [chunk('PLTE', Buffer.from(Array.from({ length: 3 << Math.min(bitDepth, 8) }, (_, at) => colorAt(at))))] : []),
+    ...(palette
+      ? [chunk('PLTE', Buffer.from(Array.from({ length: 3 << Math.min(bitDepth, 8) }, (_, at) => colorAt(at))))]
+      : []),
     ...(transparency === undefined ? [] : [chunk('tRNS', Buffer.from(transparency))]),
     chunk('IDAT', deflateSync(Buffer.concat(data))),
     chunk('IEND', Buffer.alloc(0)),

@@ -1,4 +1,6 @@
-/** On which ports tests of commands, processors and projections run: those in memory and in SQLite, or distant servers. */
+/**
+ * On which ports tests of commands, processors and projections run: those in memory and in SQLite, or distant servers.
+ */
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
@@ -8,8 +10,21 @@ import type { Clock } from '../../src/domain/ports/clock.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import { temporaryDirectory } from './data-directory.js';
-import { distantBus, distantEventStore, distantFiles, distantKeys, distantReadModels } from './distant/ports-of-tests.js';
-import { memoryEventStore, memoryFiles, memoryKeys, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import {
+  distantBus,
+  distantEventStore,
+  distantFiles,
+  distantKeys,
+  distantReadModels,
+} from './distant/ports-of-tests.js';
+import {
+  memoryEventStore,
+  memoryFiles,
+  memoryKeys,
+  type MemoryEventStore,
+  type MemoryFiles,
+  type MemoryKeys,
+} from './memory-ports.js';
 
 let isDistant = false;
 

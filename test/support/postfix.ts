@@ -1,4 +1,7 @@
-/** A Postfix of the distribution on a port of its own, with its own configuration and queue: it relays every mail to one host. */
+/**
+ * A Postfix of the distribution on a port of its own, with its own configuration and queue: it relays every mail to one
+ * host.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -29,7 +32,8 @@ export const postfixMissing = (): string | undefined => {
   // A package whose installation broke off may have left programs without their user and group.
   const [, owner] = /^mail_owner = (\S+)/.exec(run('postconf', ['-d', 'mail_owner']).stdout) ?? [];
   const [, group] = /^setgid_group = (\S+)/.exec(run('postconf', ['-d', 'setgid_group']).stdout) ?? [];
-  const isKnown = run('getent', ['passwd', owner ?? '']).status === 0 && run('getent', ['group', group ?? '']).status === 0;
+  const isKnown =
+    run('getent', ['passwd', owner ?? '']).status === 0 && run('getent', ['group', group ?? '']).status === 0;
   if (!isKnown) return 'Postfix is installed without its user or its group';
   return isOpen(tmpdir()) ? undefined : `its user cannot pass through ${tmpdir()}`;
 };
@@ -108,8 +112,10 @@ export const openPostfix = async (t: Test, nextPort: number): Promise<Postfix> =
     detached: true,
   });
   const ended = once(shell, 'exit').then(() => (hasEnded = true));
-  for (const stream of [shell.stdout, shell.stderr]) stream.setEncoding('utf8').on('data', (text: string) => void (said += text));
-  const log = (): string => said + (existsSync(join(directory, 'log')) ? readFileSync(join(directory, 'log'), 'utf8') : '');
+  for (const stream of [shell.stdout, shell.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => void (said += text));
+  const log = (): string =>
+    said + (existsSync(join(directory, 'log')) ? readFileSync(join(directory, 'log'), 'utf8') : '');
   shell.stdin.on('error', () => undefined);
   t.teardown(async () => {
     shell.stdin.end();

@@ -1,4 +1,7 @@
-/** Processors over the world of commands: a read model that follows, the bus in memory, a mailer that does as it is told, a clock that is moved. */
+/**
+ * Processors over the world of commands: a read model that follows, the bus in memory, a mailer that does as it is
+ * told, a clock that is moved.
+ */
 import type { Test } from 'tap';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
@@ -93,7 +96,11 @@ export type Processing = ProcessorDeps &
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
 
 /** All workers of the program that bring work to the bus, and those that do it, except those named. */
-export const workersOf = (deps: Processing, processors: readonly Processor[], without: readonly string[] = []): Worker => {
+export const workersOf = (
+  deps: Processing,
+  processors: readonly Processor[],
+  without: readonly string[] = [],
+): Worker => {
   const unpublished = openUnpublishedWork();
   const all = [
     relayWorker(deps, processors, unpublished),
@@ -115,7 +122,8 @@ export const relayAndTimers = (deps: Processing): Worker => {
 };
 
 /** The reader of timers, and the processors that only time starts. */
-export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
+export const timersAndTheirWork = (deps: Processing): Worker =>
+  workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
 /** The projections that keep timers, or that work depends on. */
 const WITH_TIMERS = [
@@ -153,7 +161,13 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   for (const projection of makeProjections(world.deps.limits).filter(({ name }) => WITH_TIMERS.includes(name))) {
     const store = await readModels.projection(projection.name, projection.collections);
     runners.push(
-      makeRunner(projection, { eventLog: world.deps.eventLog, clock: world.clock, makeAnew: async () => {}, store, pause: async () => {} }),
+      makeRunner(projection, {
+        eventLog: world.deps.eventLog,
+        clock: world.clock,
+        makeAnew: async () => {},
+        store,
+        pause: async () => {},
+      }),
     );
   }
   const caughtUp = async (position: number, signal: AbortSignal): Promise<void> => {
@@ -201,7 +215,11 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     storedBytes: storedAttachmentBytes({ readModels, clock: world.clock }),
     cutOff: cutOff.signal,
   };
-  const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });
+  const point = (id: EmailId, position = 0): Pointer => ({
+    id: `email-${id}@${position}`,
+    stream: emailStream(id),
+    priority: 'normal',
+  });
   return {
     ...world,
     processing,
@@ -212,13 +230,15 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     readModels,
     run,
     point,
-    send: async (more = {}) => assertDefined(parseEmailId((await world.commands.sendEmail(caller, simple(more))).body.id), 'email id'),
+    send: async (more = {}) =>
+      assertDefined(parseEmailId((await world.commands.sendEmail(caller, simple(more))).body.id), 'email id'),
     publish: async (...ids) =>
       void (await bus.publish(
         DELIVER_EMAIL,
         ids.map((id) => point(id)),
       )),
-    reaches: (id, status) => until(async () => (await world.commands.getEmail(caller, id)).status === status, `${id} is ${status}`),
+    reaches: (id, status) =>
+      until(async () => (await world.commands.getEmail(caller, id)).status === status, `${id} is ${status}`),
     settled: async () => caughtUp(await world.deps.eventLog.head(), new AbortController().signal),
   };
 };

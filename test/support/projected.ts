@@ -1,4 +1,7 @@
-/** Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts them. */
+/**
+ * Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts
+ * them.
+ */
 import { openEventLog, startOf, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import type { StreamName } from '../../src/domain/core/ids.js';
@@ -43,7 +46,10 @@ export const openLogOfTest = (): LogOfTest => {
   };
 };
 
-/** Folds the events in batches of these sizes, the last one again and again; each batch starts without a cache where `forgetful`. */
+/**
+ * Folds the events in batches of these sizes, the last one again and again; each batch starts without a cache where
+ * `forgetful`.
+ */
 export const projectIn = async (
   readModels: ReadModels,
   projection: Projection,
@@ -66,7 +72,10 @@ export const projectIn = async (
   }
 };
 
-/** Folds the events and writes the first `count` puts and removals, as a crash would leave them: the checkpoint stays. Out: how many there were. */
+/**
+ * Folds the events and writes the first `count` puts and removals, as a crash would leave them: the checkpoint stays.
+ * Out: how many there were.
+ */
 export const tearWrite = async (
   readModels: ReadModels,
   projection: Projection,
@@ -94,7 +103,10 @@ export const tearWrite = async (
 };
 
 /** Every document of a projection, by collection, as it stands in the store. */
-export const documentsOf = async (readModels: ReadModels, projection: Projection): Promise<Record<string, Document[]>> => {
+export const documentsOf = async (
+  readModels: ReadModels,
+  projection: Projection,
+): Promise<Record<string, Document[]>> => {
   const inspection = await readModels.inspect(projection.name, projection.collections);
   if (inspection === undefined) throw new Error(`there is no projection ${projection.name}`);
   const found: Record<string, Document[]> = {};

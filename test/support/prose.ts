@@ -1,7 +1,8 @@
 /** What no reader may meet in a mail or a document: a hole where a value should stand. */
 
 /** A blank where nothing stands: doubled, before a punctuation mark, or at either end of a paragraph, cell or line. */
-const hole = /[^\s>]* {2,}[^\s<]*|\S* [,.;:](?=[\s<])|<(?:p|li|td|h\d)[^>]*> [^<]*|<br\/?> [^<]*|[^>]* <(?:br|\/p|\/li|\/td|\/h\d)/g;
+const hole =
+  /[^\s>]* {2,}[^\s<]*|\S* [,.;:](?=[\s<])|<(?:p|li|td|h\d)[^>]*> [^<]*|<br\/?> [^<]*|[^>]* <(?:br|\/p|\/li|\/td|\/h\d)/g;
 
 /** What a value leaves behind that was never there; the numbers of pages are filled in when a document is drawn. */
 const leftover = /\{\{(?!pageNumber|totalPages)|\bundefined\b|\bnull\b|\bNaN\b|\[object/g;
@@ -13,7 +14,9 @@ export const holesOf = (html: string): readonly string[] => {
 };
 
 /** A line, a paragraph or an item with nothing in it. */
-const emptyLine = /<(p|li|h\d)\b[^>]*>(?:\s|&nbsp;|<br\/?>)*<\/\1>|<br\/?>\s*(?=<br|<\/(?:p|li|td|h\d)>)|<(?:p|li|h\d)\b[^>]*>\s*<br/g;
+const emptyLine =
+  /<(p|li|h\d)\b[^>]*>(?:\s|&nbsp;|<br\/?>)*<\/\1>|<br\/?>\s*(?=<br|<\/(?:p|li|td|h\d)>)|<(?:p|li|h\d)\b[^>]*>\s*<br/g;
 
 /** In: HTML of a mail or of a rich text. Out: the lines of it that are empty. */
-export const emptyLinesOf = (html: string): readonly string[] => html.replace(/<!--[^]*?-->/g, '').match(emptyLine) ?? [];
+export const emptyLinesOf = (html: string): readonly string[] =>
+  html.replace(/<!--[^]*?-->/g, '').match(emptyLine) ?? [];

@@ -1,4 +1,7 @@
-/** Reads PDF files of ours back: the text of each sheet as a reader would copy it, sizes, links, structure. Enough for what pdfkit writes, and no more. */
+/**
+ * Reads PDF files of ours back: the text of each sheet as a reader would copy it, sizes, links, structure. Enough for
+ * what pdfkit writes, and no more.
+ */
 import { inflateSync } from 'node:zlib';
 
 export type ReadSheet = Readonly<{
@@ -43,7 +46,8 @@ export const readPdf = (bytes: Uint8Array): ReadPdf => {
     const { dictionary } = find(reference);
     structure.push('  '.repeat(depth) + (valueOf(dictionary, 'S') ?? '').replace('/', ''));
     const children = (valueOf(dictionary, 'K') ?? '').replace(/<<[^]*?>>/g, '');
-    for (const child of arrayOf(children === '' ? undefined : children)) if (/^\d+ 0 R$/.test(child)) walk(child, depth + 1);
+    for (const child of arrayOf(children === '' ? undefined : children))
+      if (/^\d+ 0 R$/.test(child)) walk(child, depth + 1);
   };
   const root = valueOf(catalog, 'StructTreeRoot');
   if (root !== undefined) for (const child of arrayOf(valueOf(find(root).dictionary, 'K'))) walk(child, 0);
@@ -66,7 +70,8 @@ const objectsOf = (file: Buffer): ReadonlyMap<number, Stored> => {
     const raw = file.subarray(marker + 8, marker + 8 + length);
     objects.set(Number(match[1]), {
       dictionary,
-      stream: valueOf(dictionary, 'Filter') === '/FlateDecode' && !dictionary.includes('/Image') ? inflateSync(raw) : raw,
+      stream:
+        valueOf(dictionary, 'Filter') === '/FlateDecode' && !dictionary.includes('/Image') ? inflateSync(raw) : raw,
     });
   }
   return objects;
@@ -126,7 +131,11 @@ const readFont = ({ dictionary }: Stored, find: (reference: string | undefined) 
   return { widths, name: (valueOf(dictionary, 'BaseFont') ?? '').replace(/^\/[A-Z]{6}\+/, ''), text };
 };
 
-const readSheet = (page: string, find: (reference: string | undefined) => Stored, fonts: Map<string, Font>): ReadSheet => {
+const readSheet = (
+  page: string,
+  find: (reference: string | undefined) => Stored,
+  fonts: Map<string, Font>,
+): ReadSheet => {
   const [, , width = 0, height = 0] = (valueOf(page, 'MediaBox')?.match(/-?[\d.]+/g) ?? []).map(Number);
   const resources = find(valueOf(page, 'Resources')).dictionary;
   const own = new Map<string, Font>();
@@ -164,7 +173,8 @@ const linesOf = (content: string, fonts: ReadonlyMap<string, Font>): readonly st
         .join('')
         .match(/.{4}/g) ?? [];
     const text = codes.map((code) => font?.text.get(code) ?? '\ufffd').join('');
-    const end = x + codes.reduce((sum, code) => sum + (font?.widths[parseInt(code, 16)] ?? 0), 0) * (Number(size) / 1_000);
+    const end =
+      x + codes.reduce((sum, code) => sum + (font?.widths[parseInt(code, 16)] ?? 0), 0) * (Number(size) / 1_000);
     const last = lines.at(-1);
     if (last === undefined || Math.abs(last.y - y) > 0.01 || x < last.end - 1) {
       lines.push({ y, end, text });

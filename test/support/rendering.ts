@@ -24,7 +24,10 @@ export const company: Company = {
 export const environment = { at: '2026-11-21T10:00:00.000Z', company };
 
 /** A template as it comes in, with one section that holds the components. */
-export const templateOf = (components: readonly unknown[], more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+export const templateOf = (
+  components: readonly unknown[],
+  more: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> => ({
   subject: 'Hello',
   variables: [],
   schema: { sections: [{ id: 'section', type: 'main', components }] },
@@ -35,8 +38,16 @@ export const templateOf = (components: readonly unknown[], more: Readonly<Record
 export const renderTemplate = (
   template: unknown,
   variables: JsonObject = {},
-  { limits = defaultLimits, language, ...input }: Partial<EmailInput> & { limits?: Limits; language?: CallLanguage } = {},
+  {
+    limits = defaultLimits,
+    language,
+    ...input
+  }: Partial<EmailInput> & { limits?: Limits; language?: CallLanguage } = {},
 ): RenderedEmail => {
   const { content } = checkEmailTemplate(template, limits);
-  return openRenderer({ limits }).compileEmail(emailInLanguage(content, language))({ variables, environment, ...input });
+  return openRenderer({ limits }).compileEmail(emailInLanguage(content, language))({
+    variables,
+    environment,
+    ...input,
+  });
 };

@@ -1,9 +1,10 @@
 /**
- * `npm test` and, with `--all`, `npm run test:all` after the build: runs the test files, each in a process of its own, and beside them the
- * rules, one after the other; split.ts says which files run only with `--all`. Prints TAP: a line for each file and rule, before it the whole
- * output of one that failed. Other arguments are parts of names (`e2e/kill`): only such files are run, wherever they belong. A file that
- * failed beside others runs once more when all have ended, alone; the output of its first run is printed, and the summary counts it. Ends
- * with 1 where a file failed twice or a rule failed.
+ * `npm test` and, with `--all`, `npm run test:all` after the build: runs the test files, each in a process of its own,
+ * and beside them the rules, one after the other; split.ts says which files run only with `--all`. Prints TAP: a line
+ * for each file and rule, before it the whole output of one that failed. Other arguments are parts of names
+ * (`e2e/kill`): only such files are run, wherever they belong. A file that failed beside others runs once more when all
+ * have ended, alone; the output of its first run is printed, and the summary counts it. Ends with 1 where a file failed
+ * twice or a rule failed.
  */
 import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
@@ -79,10 +80,13 @@ const tell = ({ name, isGood, output, seconds }: Ended): void => {
 };
 
 const files = globSync('build/test/**/*.test.js', { cwd: folder })
-  .filter((file) => (wanted.length === 0 ? isAll || !isOnlyInAll(nameOfTest(file)) : wanted.some((part) => file.includes(part))))
+  .filter((file) =>
+    wanted.length === 0 ? isAll || !isOnlyInAll(nameOfTest(file)) : wanted.some((part) => file.includes(part)),
+  )
   .sort();
 
-const runFile = (file: string): Promise<Ended> => run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]);
+const runFile = (file: string): Promise<Ended> =>
+  run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]);
 
 /** Files that failed beside others. */
 const toRunAgain: Ended[] = [];
@@ -134,7 +138,8 @@ if (files.length === 0) {
 } else {
   await Promise.all([runFiles(), runRules()]);
   await runAgain();
-  if (toRunAgain.length > 0) console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);
+  if (toRunAgain.length > 0)
+    console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);
   judgeCpu();
   console.log(`1..${told}\n# ${told - failed} passed, ${failed} failed; ${checks} checks`);
   if (failed > 0) process.exitCode = 1;

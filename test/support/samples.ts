@@ -27,7 +27,9 @@ const withCall = <Sample>({ $schema: _, ...template }: Readonly<{ $schema?: unkn
 export const samples = readSamples();
 export const accountSamples = readAccountSamples();
 
-export const sampleTemplates = samples.emails.map((template) => withCall<SampleTemplate>(template, `emails/${template.slug}`));
+export const sampleTemplates = samples.emails.map((template) =>
+  withCall<SampleTemplate>(template, `emails/${template.slug}`),
+);
 export const sampleAttachments = samples.attachments.map((template) =>
   withCall<SampleAttachment>(template, `attachments/${template.slug}`),
 );
@@ -56,7 +58,9 @@ export const emailContentOf = ({
 /** A language has a call of its own where its values have words of a script of their own. */
 const valuesIn = (locale: string, { slug, exampleVariables }: SampleTemplate): JsonObject => {
   const call = `emails/${slug}.${locale}`;
-  return existsSync(join(programDirectory, `samples/calls/${call}.json`)) ? readSampleCall(call).variables : exampleVariables;
+  return existsSync(join(programDirectory, `samples/calls/${call}.json`))
+    ? readSampleCall(call).variables
+    : exampleVariables;
 };
 
 export const emailSamples: readonly InLanguage<EmailTemplateContent>[] = sampleTemplates.flatMap((sample) => {
@@ -77,7 +81,13 @@ export const emailSamples: readonly InLanguage<EmailTemplateContent>[] = sampleT
 export const documentSamples: readonly InLanguage<AttachmentTemplateContent>[] = sampleAttachments.flatMap(
   ({ slug, name: _name, description: _description, exampleVariables: values, ...content }) => [
     { slug, name: slug, content, values },
-    ...Object.keys(content.translations ?? {}).map((locale) => ({ slug, name: `${slug}.${locale}`, locale, content, values })),
+    ...Object.keys(content.translations ?? {}).map((locale) => ({
+      slug,
+      name: `${slug}.${locale}`,
+      locale,
+      content,
+      values,
+    })),
   ],
 );
 
@@ -112,7 +122,10 @@ export const mostOf = (variables: readonly VariableDefinition[], values: JsonObj
   Object.fromEntries(
     variables
       .filter(({ isCalculated }) => isCalculated !== true)
-      .map(({ name, type, schema }) => [name, mostValue(name, values[name], { type, ...(schema as Property | undefined) })]),
+      .map(({ name, type, schema }) => [
+        name,
+        mostValue(name, values[name], { type, ...(schema as Property | undefined) }),
+      ]),
   );
 
 const ITEMS = 12;
@@ -123,12 +136,19 @@ const CODES: JsonObject = { bic: 'BEXOPTPLXXX' };
 const mostValue = (name: string, value: Json | undefined, property: Property): Json => {
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
-    return Array.from({ length: ITEMS }, (_, at) => mostValue(name, items[at % items.length], { ...property, type: 'object' }));
+    return Array.from({ length: ITEMS }, (_, at) =>
+      mostValue(name, items[at % items.length], { ...property, type: 'object' }),
+    );
   }
   if (isJsonObject(value)) {
-    const known = Object.entries(propertiesOf(property)).map(([inner, of]) => [inner, mostValue(inner, value[inner], of)] as const);
+    const known = Object.entries(propertiesOf(property)).map(
+      ([inner, of]) => [inner, mostValue(inner, value[inner], of)] as const,
+    );
     return { ...value, ...Object.fromEntries(known) };
   }
-  if (value === undefined || value === '') return property.type === 'string' ? (CODES[name] ?? `Some ${name}`) : (value ?? null);
-  return typeof value === 'string' && /^[\p{L}&,.; ]+ [\p{L}&,.; ]+$/u.test(value) ? `${value} ${value} ${value}` : value;
+  if (value === undefined || value === '')
+    return property.type === 'string' ? (CODES[name] ?? `Some ${name}`) : (value ?? null);
+  return typeof value === 'string' && /^[\p{L}&,.; ]+ [\p{L}&,.; ]+$/u.test(value)
+    ? `${value} ${value} ${value}`
+    : value;
 };

@@ -1,4 +1,6 @@
-/** Reads the HTML of a mail as a client does and tells the colours of each text and of what is behind it, light or dark. */
+/**
+ * Reads the HTML of a mail as a client does and tells the colours of each text and of what is behind it, light or dark.
+ */
 import { parseDocument } from 'htmlparser2';
 import { contrastOf, seenOn } from '../../src/adapters/render/colors.js';
 
@@ -19,7 +21,9 @@ const declarationsIn = (style: string): readonly Declared[] =>
 
 const darkRulesOf = (html: string): ReadonlyMap<string, readonly Declared[]> => {
   const [, rules = ''] = /@media \(prefers-color-scheme:dark\)\{((?:[^{}]*\{[^{}]*\})*)\}/.exec(html) ?? [];
-  return new Map([...rules.matchAll(/\.(\w+)\{([^}]*)\}/g)].map(([, name = '', style = '']) => [name, declarationsIn(style)]));
+  return new Map(
+    [...rules.matchAll(/\.(\w+)\{([^}]*)\}/g)].map(([, name = '', style = '']) => [name, declarationsIn(style)]),
+  );
 };
 
 /** In: the HTML of a mail, every colour without `inherit`. Out: its texts in order, without hidden ones. */
@@ -30,7 +34,8 @@ export const seenTexts = (html: string, mode: Mode): readonly SeenText[] => {
     if (node.type === 'text' && 'data' in node) {
       const text = node.data.trim();
       const shown = seenOn(color, background) ?? background;
-      if (/[^\s\u00a0]/.test(text)) seen.push({ text, color: shown, background, contrast: contrastOf(shown, background) });
+      if (/[^\s\u00a0]/.test(text))
+        seen.push({ text, color: shown, background, contrast: contrastOf(shown, background) });
       return;
     }
     if (!('children' in node)) return;
@@ -38,7 +43,9 @@ export const seenTexts = (html: string, mode: Mode): readonly SeenText[] => {
     if ('name' in node && node.name === 'head') return;
     const declared = [
       ...(attributes['bgcolor'] === undefined ? [] : [{ property: 'background-color', value: attributes['bgcolor'] }]),
-      ...(attributes['color'] === undefined || attributes['color'] === '' ? [] : [{ property: 'color', value: attributes['color'] }]),
+      ...(attributes['color'] === undefined || attributes['color'] === ''
+        ? []
+        : [{ property: 'color', value: attributes['color'] }]),
       ...declarationsIn(attributes['style'] ?? ''),
       ...(attributes['class'] ?? '').split(' ').flatMap((name) => dark.get(name) ?? []),
     ];

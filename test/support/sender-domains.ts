@@ -11,17 +11,21 @@ export const keysNamed = (name: string): PublicKey[] => [
   { selector: `${name}-ed25519`, algorithm: 'ed25519', publicKey: `${name}+ed25519=` },
 ];
 
-export const privateKeysOf = (keys: readonly PublicKey[]) => keys.map(({ selector }) => ({ selector, privateKey: `private ${selector}` }));
+export const privateKeysOf = (keys: readonly PublicKey[]) =>
+  keys.map(({ selector }) => ({ selector, privateKey: `private ${selector}` }));
 
 /** The look-up with one result for both keys of each name. */
 export const lookedUp = (found: Readonly<Record<string, Found>>, id = DOMAIN_ID): LookedUp => ({
   id,
-  dkim: Object.entries(found).flatMap(([name, one]) => keysNamed(name).map(({ selector }) => ({ selector, found: one }))),
+  dkim: Object.entries(found).flatMap(([name, one]) =>
+    keysNamed(name).map(({ selector }) => ({ selector, found: one })),
+  ),
   spf: 'right',
   dmarc: 'missing',
 });
 
 /** Sets the records that the API shows, or only those of keys with that use. */
 export const publish = (dns: Map<string, TxtLookup>, { records }: DomainRecord, use?: string): void => {
-  for (const { name, value, key } of records) if (use === undefined || key?.use === use) dns.set(name, { kind: 'found', texts: [value] });
+  for (const { name, value, key } of records)
+    if (use === undefined || key?.use === use) dns.set(name, { kind: 'found', texts: [value] });
 };

@@ -1,4 +1,7 @@
-/** Clears what a test has left on a server that it shares with others. A server that is gone by then has nothing to be cleared. */
+/**
+ * Clears what a test has left on a server that it shares with others. A server that is gone by then has nothing to be
+ * cleared.
+ */
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { connect } from 'nats';

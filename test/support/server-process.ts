@@ -1,4 +1,7 @@
-/** sealpost as a process of its own: `serve` beside the test, and every other command to its end, in a thread of the test or as a process. */
+/**
+ * sealpost as a process of its own: `serve` beside the test, and every other command to its end, in a thread of the
+ * test or as a process.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { runInThread } from './command-runner.js';
@@ -25,7 +28,9 @@ export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
   ...withSender(settings),
 });
 
-/** The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out. */
+/**
+ * The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out.
+ */
 const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv, preload?: string) =>
   spawn(
     'sh',
@@ -45,7 +50,10 @@ const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv, preload?:
 
 export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
 
-/** Runs one command of the program to its end, in a thread of this process; `serve`, which ends by signals, as a process of its own. */
+/**
+ * Runs one command of the program to its end, in a thread of this process; `serve`, which ends by signals, as a process
+ * of its own.
+ */
 export const runCommand = async (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> => {
   if (args[0] === 'serve') return runProcess(args, settings, withinMs);
   const { NODE_OPTIONS: _loader, ...env } = environmentOf(settings);
@@ -92,10 +100,14 @@ export type ServerProcess = Readonly<{
 const SERVES_AT_MOST_MS = 10 * 60_000;
 
 /**
- * Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them, a module to load before the program, and
- * after how long it is killed where nobody has ended it.
+ * Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them, a module to load before
+ * the program, and after how long it is killed where nobody has ended it.
  */
-export const startServer = (settings: Settings, preload?: string, servesAtMostMs = SERVES_AT_MOST_MS): ServerProcess => {
+export const startServer = (
+  settings: Settings,
+  preload?: string,
+  servesAtMostMs = SERVES_AT_MOST_MS,
+): ServerProcess => {
   const env = environmentOf({ PORT: '0', ...settings });
   const child = spawnProgram(['serve'], env, preload);
   let output = '';

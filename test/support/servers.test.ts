@@ -1,4 +1,7 @@
-/** The servers of the tests: they answer, places are apart and go with their test, and one of a test's own comes back after each fault. */
+/**
+ * The servers of the tests: they answer, places are apart and go with their test, and one of a test's own comes back
+ * after each fault.
+ */
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { connect, type NatsConnection } from 'nats';
@@ -48,21 +51,24 @@ void t.test('NATS: names of streams of its own, which go with its test', async (
   for await (const name of manager.streams.names()) t.notOk(name.startsWith(inner));
 });
 
-void t.test('a MongoDB of its own keeps what it acknowledged when it is killed, and waits while it is frozen', async (t) => {
-  const server = await ownMongoServer(t);
-  if (server === undefined) return;
-  const client = new MongoClient(server.url, { serverSelectionTimeoutMS: 20_000 });
-  t.teardown(() => client.close());
-  const collection = client.db(server.place).collection<{ _id: string }>('x');
-  await collection.insertOne({ _id: 'a' });
-  await server.kill();
-  await server.restart();
-  await eventually('it answers again', async () => (await collection.countDocuments()) === 1);
-  server.freeze();
-  const late = collection.insertOne({ _id: 'b' });
-  server.resume();
-  t.match(await late, { acknowledged: true });
-});
+void t.test(
+  'a MongoDB of its own keeps what it acknowledged when it is killed, and waits while it is frozen',
+  async (t) => {
+    const server = await ownMongoServer(t);
+    if (server === undefined) return;
+    const client = new MongoClient(server.url, { serverSelectionTimeoutMS: 20_000 });
+    t.teardown(() => client.close());
+    const collection = client.db(server.place).collection<{ _id: string }>('x');
+    await collection.insertOne({ _id: 'a' });
+    await server.kill();
+    await server.restart();
+    await eventually('it answers again', async () => (await collection.countDocuments()) === 1);
+    server.freeze();
+    const late = collection.insertOne({ _id: 'b' });
+    server.resume();
+    t.match(await late, { acknowledged: true });
+  },
+);
 
 void t.test('a Redis of its own keeps its data when it is killed, and loses it when it is wiped', async (t) => {
   const server = await ownRedisServer(t);

@@ -1,6 +1,7 @@
 /**
- * The real servers that tests run against: those that the environment names, else one that a test starts from the folder that setup.sh
- * filled (SEALPOST_TEST_SERVERS) or from the programs on the PATH. Each test has a place of its own on them, which goes with it.
+ * The real servers that tests run against: those that the environment names, else one that a test starts from the
+ * folder that setup.sh filled (SEALPOST_TEST_SERVERS) or from the programs on the PATH. Each test has a place of its
+ * own on them, which goes with it.
  */
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
@@ -8,13 +9,19 @@ import { canStart, openOwnServer, type ServerInHand } from './own-server.js';
 import { isPlain, variableOf, type ServerName } from './server-names.js';
 import { dropMongoDatabase, dropNatsStreams, dropRedisKeys } from './server-places.js';
 
-/** `place`: what this test may use there, a database, a prefix of keys or of the names of streams; lower-case letters and digits. */
+/**
+ * `place`: what this test may use there, a database, a prefix of keys or of the names of streams; lower-case letters
+ * and digits.
+ */
 export type TestServer = Readonly<{ url: string; place: string }>;
 
 /** A server that no other test uses. */
 export type OwnServer = TestServer & ServerInHand;
 
-/** NATS with JetStream. The place is a prefix of stream names. Undefined where there is none: then the test is skipped, and in CI it fails. */
+/**
+ * NATS with JetStream. The place is a prefix of stream names. Undefined where there is none: then the test is skipped,
+ * and in CI it fails.
+ */
 export const natsServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'nats', dropNatsStreams);
 /** The place is a prefix of keys. */
 export const redisServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'redis', dropRedisKeys);
@@ -23,7 +30,10 @@ export const mongoServer = async (t: Test): Promise<TestServer | undefined> => {
   const server = await anyServer(t, 'mongodb', dropMongoDatabase);
   return server && { ...server, url: mongoUrlOf(server.url, server.place) };
 };
-/** The place is for the names of streams, which stay: a log is not deleted. Undefined where the environment names none, in CI too. */
+/**
+ * The place is for the names of streams, which stay: a log is not deleted. Undefined where the environment names none,
+ * in CI too.
+ */
 export const eventStoreServer = async (t: Test): Promise<TestServer | undefined> => {
   const url = urlOf('eventstore');
   return url === undefined ? skipped(t, 'eventstore') : { url, place: freshPlace() };
@@ -39,7 +49,8 @@ export const ownMongoServer = async (t: Test): Promise<OwnServer | undefined> =>
 
 /** The URL of that database on the server of another. */
 export const mongoUrlOf = (url: string, database: string): string => {
-  const [, server = '', before = '', query = ''] = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(url) ?? [];
+  const [, server = '', before = '', query = ''] =
+    /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(url) ?? [];
   // The user that logs in is stored in the database that the URL names.
   const needsSource = server.includes('@') && !/[?&]authSource=/i.test(query);
   const source = needsSource ? `${query === '' ? '?' : '&'}authSource=${before === '' ? 'admin' : before}` : '';
@@ -55,7 +66,8 @@ const freshPlace = (): string => `t${randomBytes(6).toString('hex')}`;
 
 const skipped = (t: Test, name: ServerName): undefined => {
   const reason = `no ${name}: set ${variableOf[name]}`;
-  if (process.env['CI'] === '1' && !isPlain && name !== 'eventstore') throw new Error(`${reason}; in CI it must be there`);
+  if (process.env['CI'] === '1' && !isPlain && name !== 'eventstore')
+    throw new Error(`${reason}; in CI it must be there`);
   t.pass('needs a server', { skip: reason });
 };
 
@@ -78,7 +90,8 @@ const anyServer = async (
   return { url, place };
 };
 
-const ownServer = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => (await startOwn(t, name)) ?? skipped(t, name);
+const ownServer = async (t: Test, name: ServerName): Promise<OwnServer | undefined> =>
+  (await startOwn(t, name)) ?? skipped(t, name);
 
 const startOwn = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => {
   const server = await openOwnServer(name);

@@ -1,14 +1,16 @@
 /**
- * A machine whose clock is wrong: loaded before the program (node --import), it moves the time of day by CLOCK_SHIFT_MS milliseconds. What
- * the machine counts by itself (`performance.now()`, timers) goes on as it is.
+ * A machine whose clock is wrong: loaded before the program (node --import), it moves the time of day by CLOCK_SHIFT_MS
+ * milliseconds. What the machine counts by itself (`performance.now()`, timers) goes on as it is.
  */
 const shiftMs = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;
 
 globalThis.Date = new Proxy(RealDate, {
-  construct: (target, args: [], caller) => Reflect.construct(target, args.length === 0 ? [RealDate.now() + shiftMs] : args, caller) as Date,
+  construct: (target, args: [], caller) =>
+    Reflect.construct(target, args.length === 0 ? [RealDate.now() + shiftMs] : args, caller) as Date,
   apply: () => new RealDate(RealDate.now() + shiftMs).toString(),
-  get: (target, name, receiver) => (name === 'now' ? () => RealDate.now() + shiftMs : (Reflect.get(target, name, receiver) as unknown)),
+  get: (target, name, receiver) =>
+    name === 'now' ? () => RealDate.now() + shiftMs : (Reflect.get(target, name, receiver) as unknown),
 });
 
 export {};

@@ -1,13 +1,22 @@
-/** A relay before a NATS server that makes it slow to answer requests of its JetStream API, as one with many consumers, a busy disk or a large cluster is. */
+/**
+ * A relay before a NATS server that makes it slow to answer requests of its JetStream API, as one with many consumers,
+ * a busy disk or a large cluster is.
+ */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export type SlowNats = Readonly<{
   port: number;
-  /** From now on each request of the API takes the server that long, one after another; work and its requests go on at once. 0: as the server is. */
+  /**
+   * From now on each request of the API takes the server that long, one after another; work and its requests go on at
+   * once. 0: as the server is.
+   */
   slow: (perRequestMs: number) => void;
   /** Ends all connections; new ones are taken. */
   cut: () => void;
-  /** How many requests came since the last call, by the first words of their subject behind `$JS.API.`, and how many waited at once at most. */
+  /**
+   * How many requests came since the last call, by the first words of their subject behind `$JS.API.`, and how many
+   * waited at once at most.
+   */
   asked: () => Readonly<{ of: Readonly<Record<string, number>>; mostAtOnce: number }>;
   close: () => Promise<void>;
 }>;

@@ -1,7 +1,8 @@
 /** The words in which a scripted SMTP server is told what to do, and in which it tells what it received. */
 
 /** The moment at which the script is asked: a new connection, a command, or `message`, the dot that ends the data. */
-export type SmtpStep = 'connect' | 'ehlo' | 'helo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message' | 'rset' | 'noop' | 'quit';
+export type SmtpStep =
+  'connect' | 'ehlo' | 'helo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message' | 'rset' | 'noop' | 'quit';
 
 export type SmtpMoment = Readonly<{
   step: SmtpStep;
@@ -41,7 +42,9 @@ export const held = (until: Promise<void>): SmtpAction => ({ kind: 'held', until
 /** Undefined: behave. */
 export type SmtpScript = (moment: SmtpMoment) => SmtpAction | undefined;
 
-/** The script that does one thing at one step, always or for the n-th message (connection for steps before MAIL) only. */
+/**
+ * The script that does one thing at one step, always or for the n-th message (connection for steps before MAIL) only.
+ */
 export const at =
   (step: SmtpStep, action: SmtpAction, nth?: number): SmtpScript =>
   (moment) =>

@@ -39,7 +39,8 @@ export const openSmtpScript = async (options: SmtpScriptOptions = {}): Promise<S
   let connections = 0;
   let messages = 0;
 
-  const tls = options.certificate === undefined ? undefined : { key: pem('key.pem'), cert: pem(`${options.certificate}.pem`) };
+  const tls =
+    options.certificate === undefined ? undefined : { key: pem('key.pem'), cert: pem(`${options.certificate}.pem`) };
   const accept = (socket: Socket): void => {
     connections += 1;
     sockets.add(socket);

@@ -106,7 +106,8 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
         message = host.nextMessage();
         from = addressOf(argument);
         to = [];
-        const usual = host.options.user !== undefined && !loggedIn ? '530 5.7.0 authentication required' : '250 2.1.0 ok';
+        const usual =
+          host.options.user !== undefined && !loggedIn ? '530 5.7.0 authentication required' : '250 2.1.0 ok';
         if ((await answer('mail', argument, usual))?.startsWith('2') !== true) message = 0;
         return;
       }
@@ -116,7 +117,11 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
         return;
       }
       case 'DATA':
-        if ((await answer('data', '', to.length === 0 ? '503 5.5.1 no valid recipients' : '354 go ahead'))?.startsWith('3') === true) {
+        if (
+          (await answer('data', '', to.length === 0 ? '503 5.5.1 no valid recipients' : '354 go ahead'))?.startsWith(
+            '3',
+          ) === true
+        ) {
           data = [];
           tail = Buffer.from('\r\n');
         }
@@ -151,7 +156,14 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     const messageId = /^message-id:\s*<([^>]*)>/im.exec(raw.toString('latin1'))?.[1] ?? '';
     const envelope = { from, to: [...to] };
     const sent = await answer('message', '', '250 2.0.0 queued');
-    host.received({ envelope, messageId, raw, reply: sent, accepted: sent?.startsWith('2') === true, connection: host.connection });
+    host.received({
+      envelope,
+      messageId,
+      raw,
+      reply: sent,
+      accepted: sent?.startsWith('2') === true,
+      connection: host.connection,
+    });
     message = 0;
     to = [];
   };
@@ -167,7 +179,10 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     busy = false;
   };
 
-  /** While data come, only the end of what came so far can be the end of the message: a client waits for the reply to it. */
+  /**
+   * While data come, only the end of what came so far can be the end of the message: a client waits for the reply to
+   * it.
+   */
   const onData = (chunk: Buffer): void => {
     if (ended) return;
     if (awaiting !== undefined) {

@@ -30,7 +30,9 @@ void t.test('each reason is one line', async (t) => {
 });
 
 void t.test('the scripts run the two sides, and CI runs all', async (t) => {
-  const { scripts } = JSON.parse(readFileSync(`${folder}../package.json`, 'utf8')) as { scripts: Readonly<Record<string, string>> };
+  const { scripts } = JSON.parse(readFileSync(`${folder}../package.json`, 'utf8')) as {
+    scripts: Readonly<Record<string, string>>;
+  };
   t.equal(scripts['test'], 'node build/test/support/run-tests.js');
   t.equal(scripts['test:all'], 'node build/test/support/run-tests.js --all');
   t.match(readFileSync(`${folder}../.ci/run`, 'utf8'), /npm run test:all/);
@@ -46,7 +48,9 @@ void t.test('every test file is in the build, where both commands look for it', 
 
 void t.test('a file that uses a server directly runs only in test:all', async (t) => {
   const onServers = names.filter((name) =>
-    /from '[./]+support\/(servers|own-server|nats-with|mongodb-read-models)\.js'/.test(readFileSync(`${folder}${name}.test.ts`, 'utf8')),
+    /from '[./]+support\/(servers|own-server|nats-with|mongodb-read-models)\.js'/.test(
+      readFileSync(`${folder}${name}.test.ts`, 'utf8'),
+    ),
   );
   t.ok(onServers.length > 10);
   t.same(

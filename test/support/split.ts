@@ -1,6 +1,7 @@
 /**
- * Which test files run only in `npm run test:all`, and which may cost more CPU than others. `npm test` runs every other file, on a plain
- * machine. Names are those of files in test/ without `.test.ts`; one with a slash at its end is a folder.
+ * Which test files run only in `npm run test:all`, and which may cost more CPU than others. `npm test` runs every other
+ * file, on a plain machine. Names are those of files in test/ without `.test.ts`; one with a slash at its end is a
+ * folder.
  */
 
 /** `why`: what the files need or do that `npm test` does not wait for. */
@@ -40,7 +41,10 @@ export const onlyInAll: readonly Left[] = [
       'templates/projections-assets-mongodb',
     ],
   },
-  { why: 'kills of real processes', files: ['e2e/erasure-kill', 'e2e/kill', 'e2e/kill-bulk', 'e2e/kill-removal', 'e2e/stop-output'] },
+  {
+    why: 'kills of real processes',
+    files: ['e2e/erasure-kill', 'e2e/kill', 'e2e/kill-bulk', 'e2e/kill-removal', 'e2e/stop-output'],
+  },
   { why: 'programs of faults, in their short form', files: ['faults/'] },
   { why: 'random histories', files: ['hunt/'] },
   {
@@ -92,4 +96,5 @@ export const isOnlyInAll = (name: string): boolean =>
   onlyInAll.some(({ files }) => files.some((file) => (file.endsWith('/') ? name.startsWith(file) : name === file)));
 
 /** In: the path of a built test, `build/test/e2e/kill.test.js`. Out: its name. */
-export const nameOfTest = (file: string): string => file.replaceAll('\\', '/').replace(/^build\/test\/|\.test\.js$/g, '');
+export const nameOfTest = (file: string): string =>
+  file.replaceAll('\\', '/').replace(/^build\/test\/|\.test\.js$/g, '');

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gif, jpeg } from './pictures.js';
 
-const roboto = readFileSync(createRequire(import.meta.url).resolve('pdfmake/fonts/Roboto/Roboto-Regular.ttf')).toString('base64');
+const roboto = readFileSync(createRequire(import.meta.url).resolve('pdfmake/fonts/Roboto/Roboto-Regular.ttf')).toString(
+  'base64',
+);
 /** A browser has other fonts; a PDF leaves this rule out and takes its own Roboto. */
 const font = `<style>@font-face{font-family:Roboto;src:url(data:font/ttf;base64,${roboto})} text{font-family:Roboto}</style>`;
 
@@ -15,7 +17,9 @@ const stops =
 
 export const svgSamples: Readonly<Record<string, string>> = {
   line: svg('<line x1="10" y1="50" x2="110" y2="10" stroke="red" stroke-width="8" stroke-linecap="round"/>'),
-  'gradient downwards': svg(`<linearGradient id="a" x1="0" y1="0" x2="0" y2="1">${stops}</linearGradient><rect ${box} fill="url(#a)"/>`),
+  'gradient downwards': svg(
+    `<linearGradient id="a" x1="0" y1="0" x2="0" y2="1">${stops}</linearGradient><rect ${box} fill="url(#a)"/>`,
+  ),
   'gradient in the space of the drawing': svg(
     `<linearGradient id="a" gradientUnits="userSpaceOnUse" x1="30" y1="10" x2="90" y2="50">${stops}</linearGradient><rect ${box} fill="url(#a)"/>`,
   ),
@@ -59,7 +63,9 @@ export const svgSamples: Readonly<Record<string, string>> = {
   'text on a path': svg(
     `${font}<path id="t" d="M5 50Q60-10 115 50" fill="none"/><text font-size="16"><textPath xlink:href="#t">Round the curve</textPath></text>`,
   ),
-  text: svg(`${font}<text x="115" y="40" font-size="30" text-anchor="end" fill="#c00">Age <tspan fill="#00c" dy="-5">5</tspan></text>`),
+  text: svg(
+    `${font}<text x="115" y="40" font-size="30" text-anchor="end" fill="#c00">Age <tspan fill="#00c" dy="-5">5</tspan></text>`,
+  ),
   'prefix of its own':
     '<n:svg xmlns:n="http://www.w3.org/2000/svg" width="120" height="60"><n:g fill="#16a34a"><n:rect width="80" height="60"/></n:g></n:svg>',
   entities: `<!DOCTYPE svg [<!ENTITY brand "#1d4ed8">]>${svg('<rect style="fill:&brand;" width="80" height="60"/>')}`,
@@ -72,7 +78,9 @@ export const svgSamples: Readonly<Record<string, string>> = {
   colours: svg(
     '<rect width="30" height="60" fill="rgb(255 0 0 / 50%)"/><rect x="30" width="30" height="60" fill="hsl(120deg 100% 25%)"/><rect x="60" width="30" height="60" style="fill:hsla(240 100% 50% / .25)"/><rect x="90" width="30" height="60" fill="#f80c"/>',
   ),
-  'sizes as style': svg('<rect style="x:10px;y:5px;width:60px;height:50px;fill:#08c"/><circle style="cx:95px;cy:30px;r:20px"/>'),
+  'sizes as style': svg(
+    '<rect style="x:10px;y:5px;width:60px;height:50px;fill:#08c"/><circle style="cx:95px;cy:30px;r:20px"/>',
+  ),
   'transformation as style': svg(
     '<rect x="40" y="10" width="40" height="40" fill="#08c" style="transform:rotate(45deg);transform-origin:60px 30px"/>',
   ),
@@ -99,7 +107,9 @@ export const svgSamples: Readonly<Record<string, string>> = {
   'what is hidden': svg(
     '<rect width="40" height="60" visibility="hidden"/><rect x="40" width="40" height="60" display="none"/><rect x="80" width="40" height="60" fill="#0a7"/>',
   ),
-  'stroke below': svg('<circle cx="60" cy="30" r="18" fill="#fd0" stroke="#00c" stroke-width="14" paint-order="stroke"/>'),
+  'stroke below': svg(
+    '<circle cx="60" cy="30" r="18" fill="#fd0" stroke="#00c" stroke-width="14" paint-order="stroke"/>',
+  ),
   arcs: svg(
     '<path d="M60 30m-25 0a25 25 0 1 1 50 0l-25 0z" fill="#e11"/><path d="M10 50c10-40 20-40 30 0s20 10 20 0" stroke="#090" fill="none" stroke-width="5"/>',
   ),

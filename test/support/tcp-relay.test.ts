@@ -1,4 +1,7 @@
-/** The relay between clients and servers: what is slowed comes whole and in order, and it can cut some connections of many. */
+/**
+ * The relay between clients and servers: what is slowed comes whole and in order, and it can cut some connections of
+ * many.
+ */
 import { connect, createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { openTcpRelay } from './tcp-relay.js';

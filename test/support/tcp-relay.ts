@@ -1,4 +1,6 @@
-/** A relay between clients and a server over TCP, whose connections a test cuts, holds up, or lets swallow what is sent. */
+/**
+ * A relay between clients and a server over TCP, whose connections a test cuts, holds up, or lets swallow what is sent.
+ */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** `requests` go to the server, `answers` come from it. */
@@ -6,9 +8,15 @@ export type Direction = 'requests' | 'answers';
 
 export type TcpRelay = Readonly<{
   port: number;
-  /** Ends all connections at once, or those for which `which` says so, asked for each; new ones are taken. Out: how many it ended. */
+  /**
+   * Ends all connections at once, or those for which `which` says so, asked for each; new ones are taken. Out: how many
+   * it ended.
+   */
   cut: (which?: () => boolean) => number;
-  /** From now on what comes waits that long on its way, asked for each piece; undefined: it goes at once again. Order is kept. */
+  /**
+   * From now on what comes waits that long on its way, asked for each piece; undefined: it goes at once again. Order is
+   * kept.
+   */
   slow: (delayMs: (() => number) | undefined) => void;
   /** From now on bytes in that direction are lost, until the connection is cut. Resolves when some were. */
   swallow: (direction: Direction) => Promise<void>;
@@ -73,7 +81,8 @@ export const openTcpRelay = async (target: Readonly<{ host: string; port: number
     }
     return chosen.length;
   };
-  const sources = (direction: Direction): Socket[] => [...links].map(({ client, server }) => (direction === 'requests' ? client : server));
+  const sources = (direction: Direction): Socket[] =>
+    [...links].map(({ client, server }) => (direction === 'requests' ? client : server));
 
   return {
     port: (listening.address() as AddressInfo).port,

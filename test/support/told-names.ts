@@ -1,14 +1,16 @@
 /**
- * A resolver that tells what the test says: loaded before the program (node --import). TOLD_NAMES is a JSON object of host names, each with
- * its answers in turn, the last one again and again: a list of addresses, or a code of node:dns with which the look-up fails. Other names
- * are looked up as always.
+ * A resolver that tells what the test says: loaded before the program (node --import). TOLD_NAMES is a JSON object of
+ * host names, each with its answers in turn, the last one again and again: a list of addresses, or a code of node:dns
+ * with which the look-up fails. Other names are looked up as always.
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 
 const told = new Map(
-  Object.entries(JSON.parse(process.env['TOLD_NAMES'] ?? '{}') as Readonly<Record<string, (readonly string[] | string)[]>>),
+  Object.entries(
+    JSON.parse(process.env['TOLD_NAMES'] ?? '{}') as Readonly<Record<string, (readonly string[] | string)[]>>,
+  ),
 );
 const system = dns.promises.lookup;
 

@@ -2,7 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The forms in which a word may stand in a file: as it is, with capitals folded as a search index does, and in base64 at each offset. */
+/**
+ * The forms in which a word may stand in a file: as it is, with capitals folded as a search index does, and in base64
+ * at each offset.
+ */
 const formsOf = (mark: string): readonly Buffer[] => {
   const inBase64 = [0, 1, 2].map((shift) =>
     Buffer.from('x'.repeat(shift) + mark)

@@ -3,8 +3,8 @@
 const POLL_MS = 5;
 
 /**
- * Asks until the answer is neither undefined nor false, and gives it. Throws naming `what` where that takes longer than `withinMs`;
- * the last fault of `ask` is its cause.
+ * Asks until the answer is neither undefined nor false, and gives it. Throws naming `what` where that takes longer than
+ * `withinMs`; the last fault of `ask` is its cause.
  */
 export const eventually = async <Value>(
   what: string,

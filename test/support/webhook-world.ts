@@ -12,12 +12,24 @@ import { deliverWebhooksWorker, removeWebhookRecordsWorker } from '../../src/pro
 import { routeWebhooksWorker } from '../../src/processors/webhooks/router.js';
 import { makeWebhookQueries, dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhooks/reads.js';
 import { deliveryListing, withAnswers, type DeliveryListing } from '../../src/domain/webhooks/delivery.js';
-import { WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS, type WebhookAttemptsDocument } from '../../src/projections/webhooks/webhooks.js';
+import {
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_FAILURES,
+  WEBHOOKS,
+  type WebhookAttemptsDocument,
+} from '../../src/projections/webhooks/webhooks.js';
 import { caller, TEAM } from './command-world.js';
 import type { FakeClock } from './fake-clock.js';
 import { openProcessorWorld, type ProcessorOptions, type ProcessorWorld } from './processor-world.js';
 
-export type Post = Readonly<{ path: string; id: string; previous: string | undefined; kind: string; body: string; atMs: number }>;
+export type Post = Readonly<{
+  path: string;
+  id: string;
+  previous: string | undefined;
+  kind: string;
+  body: string;
+  atMs: number;
+}>;
 /** What an endpoint does with a post. */
 export type Endpoint = (post: Post, signal: AbortSignal) => Promise<Posted>;
 
@@ -88,7 +100,11 @@ export const openWebhookWorld = async (
   const outbound: OutboundPost = {
     post: async (url, { headers, body, signal }) => {
       const path = new URL(url).pathname;
-      const { 'x-service-event-id': id = '', 'x-service-previous-event-id': previous, 'x-service-event-type': kind = '' } = headers;
+      const {
+        'x-service-event-id': id = '',
+        'x-service-previous-event-id': previous,
+        'x-service-event-type': kind = '',
+      } = headers;
       const post = { path, id, previous, kind, body, atMs: clock.now() };
       posts.push(post);
       return (endpoints.get(path) ?? answering(200))(post, signal);
@@ -110,7 +126,13 @@ export const openWebhookWorld = async (
     return keptWebhooks(readModels);
   };
   const workers = (worker: string): readonly Worker[] => {
-    const deps = { ...processing, ...world.elsewhere(), worker, leases: world.keeper.open(), webhooks: { outbound, insecureHosts: [] } };
+    const deps = {
+      ...processing,
+      ...world.elsewhere(),
+      worker,
+      leases: world.keeper.open(),
+      webhooks: { outbound, insecureHosts: [] },
+    };
     return [
       routeWebhooksWorker({ ...deps, keptUpTo: living }),
       deliverWebhooksWorker({
@@ -131,7 +153,12 @@ export const openWebhookWorld = async (
     const last = (await world.deps.eventLog.load(stream)).at(-1)!;
     const at = isoTime(clock.now());
     const cause = { teamId: TEAM, actor: 'test', correlationId: id, causationId: id, at };
-    await world.deps.eventLog.append(stream, versionOf(last), [{ type: 'EmailDelivered', data: { at, recipients: [0] } }], cause);
+    await world.deps.eventLog.append(
+      stream,
+      versionOf(last),
+      [{ type: 'EmailDelivered', data: { at, recipients: [0] } }],
+      cause,
+    );
   };
   return {
     ...world,
@@ -164,7 +191,10 @@ export const answersKept = async (world: WebhookWorld): Promise<string> => {
     documents.push(...(await world.readModels.find(collection, { where: {}, limit: 1_000 })));
   const inLog = events.flatMap(({ event }) =>
     event.type === 'WebhookAttempted'
-      ? event.data.outcomes.map((outcome, at) => ({ item: deliveryListing(outcome), answer: event.sealed?.answers[at] }))
+      ? event.data.outcomes.map((outcome, at) => ({
+          item: deliveryListing(outcome),
+          answer: event.sealed?.answers[at],
+        }))
       : [],
   );
   const inModels = (documents as Partial<WebhookAttemptsDocument>[]).flatMap(({ items = [], answers }) =>

@@ -1,13 +1,15 @@
 /**
- * How LibreOffice shows a workbook, as text: each cell with what stands in it, its letters, its colours, its lines and its side. What its fonts
- * decide (the width of a column on this machine, where a line breaks) is left out, so that it is the same on every machine.
+ * How LibreOffice shows a workbook, as text: each cell with what stands in it, its letters, its colours, its lines and
+ * its side. What its fonts decide (the width of a column on this machine, where a line breaks) is left out, so that it
+ * is the same on every machine.
  */
 import { parseDocument } from 'htmlparser2';
 
 type Nodes = ReturnType<typeof parseDocument>['children'];
 type Element = Extract<Nodes[number], { name: string; attribs: Record<string, string> }>;
 
-const elementsIn = (nodes: Nodes): readonly Element[] => nodes.filter((node): node is Element => 'name' in node && 'attribs' in node);
+const elementsIn = (nodes: Nodes): readonly Element[] =>
+  nodes.filter((node): node is Element => 'name' in node && 'attribs' in node);
 
 /** Not those within one of `except`: a chart holds a copy of the cells that it draws. */
 const allNamed = (nodes: Nodes, name: string, except = ''): readonly Element[] =>
@@ -43,7 +45,9 @@ const sheetLines = (sheet: Element, styles: Styles): readonly string[] => {
     const repeated = Number(element.attribs['table:number-rows-repeated'] ?? 1);
     const cells = rowLines(element, row, styles);
     if (cells.length > 0)
-      lines.push(...(element.attribs['table:visibility'] === undefined ? cells : cells.map((cell) => `${cell}, hidden`)));
+      lines.push(
+        ...(element.attribs['table:visibility'] === undefined ? cells : cells.map((cell) => `${cell}, hidden`)),
+      );
     row += repeated;
   }
   const drawings = allNamed(sheet.children as Nodes, 'draw:frame', 'draw:frame').map((frame) => {
@@ -108,7 +112,9 @@ const runsIn = (element: Element, styles: Styles): string =>
     .join('');
 
 const textOf = (element: Element | undefined): string =>
-  element === undefined ? '' : (element.children as Nodes).map((node) => ('data' in node ? String(node.data) : '')).join('');
+  element === undefined
+    ? ''
+    : (element.children as Nodes).map((node) => ('data' in node ? String(node.data) : '')).join('');
 
 const cellLook = (look: Look): string => {
   const fill = look['fo:background-color'];
@@ -153,4 +159,6 @@ const positionOf = (position: string): string => {
 };
 
 const letters = (column: number): string =>
-  column <= 26 ? String.fromCharCode(64 + column) : letters(Math.floor((column - 1) / 26)) + letters(((column - 1) % 26) + 1);
+  column <= 26
+    ? String.fromCharCode(64 + column)
+    : letters(Math.floor((column - 1) / 26)) + letters(((column - 1) % 26) + 1);

@@ -1,10 +1,14 @@
-/** Every component that a workbook has, with the props that change its look: a sheet for each, for goldens and for looking at. */
+/**
+ * Every component that a workbook has, with the props that change its look: a sheet for each, for goldens and for
+ * looking at.
+ */
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { png } from './pictures.js';
 
 const PICTURE = `data:image/png;base64,${png.toString('base64')}`;
 const rich = (id: string, content: string, props: JsonObject = {}): Json => ({ id, type: 'rich-text', content, props });
-const made = (type: string, all: readonly JsonObject[]): readonly Json[] => all.map((props, at) => ({ id: `${type}-${at}`, type, props }));
+const made = (type: string, all: readonly JsonObject[]): readonly Json[] =>
+  all.map((props, at) => ({ id: `${type}-${at}`, type, props }));
 
 const columns: readonly JsonObject[] = [
   { header: '#', content: '{{at}}', type: 'number', width: 40 },
@@ -16,9 +20,15 @@ const columns: readonly JsonObject[] = [
   { header: 'Day', content: '{{item.day}}', type: 'date', align: 'center' },
   { header: 'Share', content: '{{item.share}}', type: 'percent', headerAlign: 'start' },
   { header: 'Paid', content: '{{item.paid}}', type: 'boolean' },
-  { header: 'Price', content: '{{item.price}}', format: { style: 'currency', currency: 'EUR' }, footer: '=SUM(F{first}:F{last})' },
+  {
+    header: 'Price',
+    content: '{{item.price}}',
+    format: { style: 'currency', currency: 'EUR' },
+    footer: '=SUM(F{first}:F{last})',
+  },
 ];
-const table = (props: JsonObject): JsonObject => ({ dataSource: '{{items}}', indexVariable: 'at', columns, ...props }) as JsonObject;
+const table = (props: JsonObject): JsonObject =>
+  ({ dataSource: '{{items}}', indexVariable: 'at', columns, ...props }) as JsonObject;
 
 export const everyLook: readonly Readonly<{ name: string; components: readonly Json[] }>[] = [
   {
@@ -34,7 +44,9 @@ export const everyLook: readonly Readonly<{ name: string; components: readonly J
       rich('color', '<p>colour</p>', { color: '#7c2d12' }),
       rich('size', '<p>size</p>', { fontSize: 22, fontFamily: 'Georgia, serif' }),
       rich('light', '<p>light <a href="https://example.com">link</a> on</p>', { backgroundColor: '#fef3c7' }),
-      rich('dark', '<h3>dark</h3><p>letters <a href="https://example.com">link</a> on</p>', { backgroundColor: '#1e3a8a' }),
+      rich('dark', '<h3>dark</h3><p>letters <a href="https://example.com">link</a> on</p>', {
+        backgroundColor: '#1e3a8a',
+      }),
       rich(
         'cells',
         '<table><tr><th>Head</th><th align="right">Side</th></tr><tr><td bgcolor="#111827">dark</td><td style="background-color:#fde047">yellow</td></tr></table>',

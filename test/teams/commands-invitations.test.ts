@@ -1,4 +1,7 @@
-/** Invitations as commands: made, mailed, accepted once by whom they are to, revoked, replaced, lapsed; and nothing of the address is left. */
+/**
+ * Invitations as commands: made, mailed, accepted once by whom they are to, revoked, replaced, lapsed; and nothing of
+ * the address is left.
+ */
 import t from 'tap';
 import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { lapseInvitations } from '../../src/commands/teams/invitations.js';
@@ -14,7 +17,16 @@ import {
 } from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { startOf } from '../../src/event-log/event-log.js';
-import { caller, commandsOfTest, openWorld, OTHER_TEAM, schemaSaying, stranger, TEAM, type World } from '../support/command-world.js';
+import {
+  caller,
+  commandsOfTest,
+  openWorld,
+  OTHER_TEAM,
+  schemaSaying,
+  stranger,
+  TEAM,
+  type World,
+} from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { signedIn } from '../support/people.js';
@@ -29,7 +41,8 @@ const asPerson = (userId: UserId, role: Role, teamId = TEAM): Caller => ({
   user: { id: userId },
 });
 
-type Inviting = World & Readonly<{ ann: Caller; bea: Caller; lastToken: () => Promise<string>; mails: () => Promise<number> }>;
+type Inviting = World &
+  Readonly<{ ann: Caller; bea: Caller; lastToken: () => Promise<string>; mails: () => Promise<number> }>;
 
 /** Ann owns the team, Bea is an admin. The first team of the instance is that of the mails. */
 const openInviting = async (): Promise<Inviting> => {
@@ -37,7 +50,11 @@ const openInviting = async (): Promise<Inviting> => {
   const { deps, commands } = world;
   const initialised = { type: 'InstanceInitialised' as const, data: { at: T0, teamId: OTHER_TEAM } };
   await deps.eventLog.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [initialised], causeOf(deps, caller));
-  const variables = ['url', 'team', 'inviter', 'role'].map((name) => ({ name, type: 'string' as const, required: true }));
+  const variables = ['url', 'team', 'inviter', 'role'].map((name) => ({
+    name,
+    type: 'string' as const,
+    required: true,
+  }));
   await commands.createTemplate(stranger, {
     slug: 'account-invitation',
     name: 'Invitation',
@@ -51,7 +68,8 @@ const openInviting = async (): Promise<Inviting> => {
   const accepted = async () => {
     const found: Readonly<Record<string, unknown>>[] = [];
     for await (const { events } of deps.eventLog.readAll(0, { kinds: ['email'] }))
-      for (const { event } of events) if (event.type === 'EmailQueued') found.push(event.sealed?.variables as Record<string, unknown>);
+      for (const { event } of events)
+        if (event.type === 'EmailQueued') found.push(event.sealed?.variables as Record<string, unknown>);
     return found;
   };
   return {
@@ -59,7 +77,8 @@ const openInviting = async (): Promise<Inviting> => {
     ann: await join('ann', 'owner'),
     bea: await join('bea', 'admin'),
     mails: async () => (await accepted()).length,
-    lastToken: async () => /\?token=(sealpost_inv_[A-Za-z0-9_-]{65})$/.exec(String((await accepted()).at(-1)?.url))?.[1] ?? 'none',
+    lastToken: async () =>
+      /\?token=(sealpost_inv_[A-Za-z0-9_-]{65})$/.exec(String((await accepted()).at(-1)?.url))?.[1] ?? 'none',
   };
 };
 
@@ -76,7 +95,12 @@ void t.test('somebody is invited by mail, accepts once, and their address goes',
   const world = await openInviting();
   const { commands, deps, bea, store } = world;
   const made = await commands.inviteMember(bea, { email: 'Cy@Example.com', role: 'member' });
-  t.match(made, { email: 'cy@example.com', role: 'member', invitedBy: bea.user?.id, expiresAt: '2030-01-08T12:00:00.000Z' });
+  t.match(made, {
+    email: 'cy@example.com',
+    role: 'member',
+    invitedBy: bea.user?.id,
+    expiresAt: '2030-01-08T12:00:00.000Z',
+  });
   t.match(await commands.listInvitations(bea), { data: [{ id: made.id, email: 'cy@example.com' }] });
   const token = await world.lastToken();
   t.notOk(JSON.stringify(store.events).includes(token.slice(-43)), 'the token stands nowhere in the log');
@@ -132,7 +156,8 @@ void t.test('an invitation that is made again or sent again ends the link before
   const secondToken = await world.lastToken();
   await commands.resendInvitation(bea, idOf(second.id));
   const cy = await someone(world, 'cy');
-  for (const gone of [firstToken, secondToken]) await refusedWith(t, commands.acceptInvitation(cy, gone), 'INVITATION_NOT_FOUND');
+  for (const gone of [firstToken, secondToken])
+    await refusedWith(t, commands.acceptInvitation(cy, gone), 'INVITATION_NOT_FOUND');
   t.equal(await commands.acceptInvitation(cy, await world.lastToken()), TEAM);
   t.strictSame(await rolesIn(world), ['owner', 'admin', 'member']);
   await refusedWith(t, commands.resendInvitation(bea, idOf(second.id)), 'INVITATION_NOT_FOUND');
@@ -145,7 +170,10 @@ void t.test('a revoked invitation is accepted no more, and of both at once one w
   const made = await commands.inviteMember(bea, { email: 'cy@example.com', role: 'member' });
   const token = await world.lastToken();
   const others = commandsOfTest(elsewhere());
-  const ends = await Promise.allSettled([commands.revokeInvitation(bea, idOf(made.id)), others.acceptInvitation(cy, token)]);
+  const ends = await Promise.allSettled([
+    commands.revokeInvitation(bea, idOf(made.id)),
+    others.acceptInvitation(cy, token),
+  ]);
   t.strictSame(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   t.match(ends.find((end) => end.status === 'rejected')?.reason, { code: 'INVITATION_NOT_FOUND' });
   t.equal((await rolesIn(world)).length, ends[1].status === 'fulfilled' ? 3 : 2);
@@ -160,7 +188,8 @@ void t.test('accepts that race make one member', async (t) => {
   const processes = Array.from({ length: 8 }, () => commandsOfTest(world.elsewhere()));
   const ends = await Promise.allSettled(processes.map((commands) => commands.acceptInvitation(cy, token)));
   t.ok(ends.some(({ status }) => status === 'fulfilled'));
-  for (const end of ends) if (end.status === 'rejected') t.match(end.reason, { code: /^INVITATION_NOT_FOUND|CONFLICT$/ });
+  for (const end of ends)
+    if (end.status === 'rejected') t.match(end.reason, { code: /^INVITATION_NOT_FOUND|CONFLICT$/ });
   t.strictSame(await rolesIn(world), ['owner', 'admin', 'member']);
 });
 
@@ -186,7 +215,11 @@ void t.test('invitations of another team are unknown, and those open are bounded
   await refusedWith(t, commands.revokeInvitation(eve, idOf(made.id)), 'INVITATION_NOT_FOUND');
   await refusedWith(t, commands.resendInvitation(eve, idOf(made.id)), 'INVITATION_NOT_FOUND');
   const few = commandsOfTest({ ...deps, limits: { ...deps.limits, teamInvitationsMax: 1 } });
-  await refusedWith(t, few.inviteMember(bea, { email: 'dan@example.com', role: 'member' }), 'INVITATION_LIMIT_EXCEEDED');
+  await refusedWith(
+    t,
+    few.inviteMember(bea, { email: 'dan@example.com', role: 'member' }),
+    'INVITATION_LIMIT_EXCEEDED',
+  );
   t.match(
     await few.inviteMember(bea, { email: 'cy@example.com', role: 'viewer' }),
     { role: 'viewer' },

@@ -1,16 +1,36 @@
-/** A team that was deleted long ago is removed with all that is sealed of it, whatever the program was killed in; other teams keep everything. */
+/**
+ * A team that was deleted long ago is removed with all that is sealed of it, whatever the program was killed in; other
+ * teams keep everything.
+ */
 import t, { type Test } from 'tap';
 import { removeTeam, closings } from '../../src/commands/teams/removal.js';
 import { noteRefusal } from '../../src/commands/recipients/suppressions.js';
 import { causeOf, type Caller } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
-import { emailStream, parseEmailId, assertDefined, splitStream, teamStream, type TeamId } from '../../src/domain/core/ids.js';
+import {
+  emailStream,
+  parseEmailId,
+  assertDefined,
+  splitStream,
+  teamStream,
+  type TeamId,
+} from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
 import { readableMetadata } from '../../src/event-log/hash-chain.js';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { allKeyIds } from '../../src/event-log/stream-keys.js';
-import { caller, OTHER_TEAM, schemaSaying, simple, stranger, TEAM, welcome, withTemplate, type World } from '../support/command-world.js';
+import {
+  caller,
+  OTHER_TEAM,
+  schemaSaying,
+  simple,
+  stranger,
+  TEAM,
+  welcome,
+  withTemplate,
+  type World,
+} from '../support/command-world.js';
 import { memoryLog } from '../support/memory-ports.js';
 import { png } from '../support/pictures.js';
 
@@ -20,7 +40,10 @@ t.setTimeout(900_000);
 const fill = async ({ commands, deps }: World, by: Caller): Promise<void> => {
   const scheduledAt = isoTime(deps.clock.now() + HOUR_MS);
   await commands.sendEmail(by, simple({ to: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] }));
-  await commands.sendEmail(by, simple({ scheduledAt, attachments: [{ filename: 'a.txt', contentType: 'text/plain', content: 'YWJj' }] }));
+  await commands.sendEmail(
+    by,
+    simple({ scheduledAt, attachments: [{ filename: 'a.txt', contentType: 'text/plain', content: 'YWJj' }] }),
+  );
   const recipients = [{ email: 'cy@example.org', variables: { name: 'Cy' } }];
   await commands.sendBulk(by, { templateId: 'welcome', recipients });
   await commands.sendBulk(by, { templateId: 'welcome', recipients, scheduledAt });
@@ -28,7 +51,10 @@ const fill = async ({ commands, deps }: World, by: Caller): Promise<void> => {
     slug: 'invoice',
     name: 'Invoice',
     variables: [],
-    schema: { outputFormats: ['pdf'], pages: [{ pageId: 'p', pageName: 'P', sections: schemaSaying('hello').sections }] },
+    schema: {
+      outputFormats: ['pdf'],
+      pages: [{ pageId: 'p', pageName: 'P', sections: schemaSaying('hello').sections }],
+    },
   });
   await commands.uploadAsset(by, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
   const trashed = await commands.uploadAsset(by, { filename: 'old.png', bytes: png }, { count: 1, sizeBytes: 1 });
@@ -67,7 +93,12 @@ const deleted = async (world: World): Promise<void> => {
 };
 
 const remove = (world: World, signal = new AbortController().signal) =>
-  removeTeam({ ...world.deps, logger: memoryLog() }, TEAM, causeOf(world.deps, { ...caller, actor: 'processor:test' }), signal);
+  removeTeam(
+    { ...world.deps, logger: memoryLog() },
+    TEAM,
+    causeOf(world.deps, { ...caller, actor: 'processor:test' }),
+    signal,
+  );
 
 /** The streams of a team of which a key exists. */
 const sealedOf = ({ store, keys }: World, team: TeamId): readonly string[] => {
@@ -90,7 +121,8 @@ const endsOf = ({ store }: World): Readonly<Record<string, string>> => {
   return ends;
 };
 
-const kindsOf = (streams: readonly string[]): readonly string[] => [...new Set(streams.map((stream) => splitStream(stream).kind))].sort();
+const kindsOf = (streams: readonly string[]): readonly string[] =>
+  [...new Set(streams.map((stream) => splitStream(stream).kind))].sort();
 
 void t.test('nothing sealed of the team is left, and of another team all', async (t) => {
   const world = await open();
@@ -107,7 +139,11 @@ void t.test('nothing sealed of the team is left, and of another team all', async
   const left = Object.keys(closings);
   for (const [stream, end] of Object.entries(ends))
     if (left.includes(splitStream(stream).kind))
-      t.match(end, /(?:Archived|Stopped|Deleted|Removed|Revoked|Destroyed|Erased|Ended|Completed|Closed|Uncounted)\.v/, stream);
+      t.match(
+        end,
+        /(?:Archived|Stopped|Deleted|Removed|Revoked|Destroyed|Erased|Ended|Completed|Closed|Uncounted)\.v/,
+        stream,
+      );
   t.match(ends[teamStream(TEAM)], 'TeamErased');
   const appended = world.store.events.length;
   t.equal(await remove(world), 'removed');
@@ -169,7 +205,12 @@ void t.test('an email in a dialogue is waited for', async (t) => {
   );
   const sent = { attempt: 1, at, host: 'h', durationMs: 1, outcomes: [] };
   const [open2] = (await world.deps.eventLog.load(stream)).slice(-1);
-  await world.deps.eventLog.append(stream, versionOf(open2!), [{ type: 'EmailSent', data: sent, sealed: { replies: [] } }], cause);
+  await world.deps.eventLog.append(
+    stream,
+    versionOf(open2!),
+    [{ type: 'EmailSent', data: sent, sealed: { replies: [] } }],
+    cause,
+  );
   t.equal(await remove(world), 'removed');
   t.same(sealedOf(world, TEAM), []);
 });
@@ -196,7 +237,12 @@ void t.test('an email whose dialogue was broken off has failed', async (t) => {
   const at = isoTime(world.clock.now());
   const attempted = { attempt: 1, at, host: 'h', worker: 'w', deadlineAt: isoTime(world.clock.now() + 60_000) };
   const last = (await world.deps.eventLog.load(stream)).at(-1)!;
-  await world.deps.eventLog.append(stream, versionOf(last), [{ type: 'DeliveryAttempted', data: attempted }], causeOf(world.deps, caller));
+  await world.deps.eventLog.append(
+    stream,
+    versionOf(last),
+    [{ type: 'DeliveryAttempted', data: attempted }],
+    causeOf(world.deps, caller),
+  );
   await deleted(world);
   t.equal(await remove(world), 'removed');
   t.same(

@@ -53,7 +53,9 @@ void t.test('members are listed as they are, and their roles change', async (t) 
     ],
   });
   t.match(await commands.changeMember(bea, idOf(cy), 'viewer'), { userId: idOf(cy), role: 'viewer' });
-  t.match(await commands.transferOwnership(ann, idOf(bea)), { data: [{ role: 'admin' }, { role: 'owner' }, { role: 'viewer' }] });
+  t.match(await commands.transferOwnership(ann, idOf(bea)), {
+    data: [{ role: 'admin' }, { role: 'owner' }, { role: 'viewer' }],
+  });
   await commands.leaveTeam(ann);
   t.match(
     (await commands.listMembers(cy)).data.map(({ name }) => name),
@@ -64,7 +66,10 @@ void t.test('members are listed as they are, and their roles change', async (t) 
 
 const makesKeys = { permissions: ['api-keys:manage', 'emails:send'] as Permission[] };
 
-/** Keys of Bea: hers, one that this made, one that is revoked whose own key is not; beside keys of Ann and of the operator. */
+/**
+ * Keys of Bea: hers, one that this made, one that is revoked whose own key is not; beside keys of Ann and of the
+ * operator.
+ */
 const withKeys = async () => {
   const world = await openTeam();
   const { commands, ann, bea } = world;
@@ -103,7 +108,11 @@ void t.test('the removal of a member tells which of their keys go on', async (t)
 void t.test('who leaves is told which of their keys go on', async (t) => {
   const { commands, bea, cy, hers, work } = await withKeys();
   const names = ['hers', 'made by hers', 'made by one that is gone'];
-  t.match(await commands.leaveTeam(bea), { userId: idOf(bea), removed: true, keys: names.map((name) => ({ name, status: 'active' })) });
+  t.match(await commands.leaveTeam(bea), {
+    userId: idOf(bea),
+    removed: true,
+    keys: names.map((name) => ({ name, status: 'active' })),
+  });
   t.same(await work(hers), names);
   t.same((await commands.leaveTeam(cy)).keys, []);
 });
@@ -186,7 +195,13 @@ void t.test('keys and apps change no team', async (t) => {
   const { commands, ann, cy } = await openTeam();
   const key: Caller = {
     ...caller,
-    key: { id: 'key_AAAAAAAAAAAAAAAAAAAAAA' as never, permissions: [], rateLimit: null, expiresAt: null, madeBy: [] } as never,
+    key: {
+      id: 'key_AAAAAAAAAAAAAAAAAAAAAA' as never,
+      permissions: [],
+      rateLimit: null,
+      expiresAt: null,
+      madeBy: [],
+    } as never,
   };
   await refusedWith(t, commands.updateTeam(key, { name: 'Mine' }), 'FORBIDDEN');
   const app: Caller = { ...ann, app: { clientId: 'app_x' as never, grantId: 'grant_x' as never } };
@@ -212,7 +227,11 @@ void t.test('who owns a team makes another; who owns none only where everybody m
   t.match((await deps.eventLog.load(teamStream(id)))[0]?.metadata, { teamId: id, actor: ann.actor });
   await refusedWith(t, closed.createTeam(nowhere(bea), request, [TEAM]), 'FORBIDDEN');
   t.match(await commands.createTeam(nowhere(bea), request, [TEAM]), { billing: 'credits' });
-  await refusedWith(t, commands.createTeam(nowhere(bea), { ...request, defaultFrom: { email: 'no address' } }, []), 'ERR_EMAIL_001');
+  await refusedWith(
+    t,
+    commands.createTeam(nowhere(bea), { ...request, defaultFrom: { email: 'no address' } }, []),
+    'ERR_EMAIL_001',
+  );
   const few = commandsOfTest({ ...deps, limits: { ...deps.limits, teamsOwnedMax: 1 } });
   await refusedWith(t, few.createTeam(nowhere(ann), request, [TEAM]), 'TEAM_LIMIT_EXCEEDED');
 });

@@ -8,17 +8,27 @@ import { emptyCompany } from '../../src/domain/teams/state.js';
 import { at, T0 } from '../support/email-facts.js';
 import { specs } from '../support/given.js';
 
-const person = (n: number): UserId => assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
+const person = (n: number): UserId =>
+  assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
 const [owner, admin, member, viewer, other] = [person(1), person(2), person(3), person(4), person(5)] as const;
 const settings: TeamSettings = { name: 'Shop', defaultFrom: { email: 'hello@example.com' }, company: emptyCompany };
 const added = (userId: UserId, role: Role): TeamEvent => ({ type: 'MemberAdded', data: { at: T0, userId, role } });
 const made: TeamEvent = { type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } };
-const team = [made, added(owner, 'owner'), added(admin, 'admin'), added(member, 'member'), added(viewer, 'viewer')] as const;
+const team = [
+  made,
+  added(owner, 'owner'),
+  added(admin, 'admin'),
+  added(member, 'member'),
+  added(viewer, 'viewer'),
+] as const;
 const now = at(1);
 
 const changeRole = (by: By, userId: UserId, role: Role) => ({ type: 'ChangeRole' as const, at: now, by, userId, role });
 const remove = (by: By, userId: UserId) => ({ type: 'RemoveMember' as const, at: now, by, userId });
-const changed = (userId: UserId, role: Role): TeamEvent => ({ type: 'MemberRoleChanged', data: { at: now, userId, role } });
+const changed = (userId: UserId, role: Role): TeamEvent => ({
+  type: 'MemberRoleChanged',
+  data: { at: now, userId, role },
+});
 const removed = (userId: UserId, reason: 'removed' | 'left' | 'erased'): TeamEvent => ({
   type: 'MemberRemoved',
   data: { at: now, userId, reason },
@@ -60,7 +70,9 @@ void t.test('a team always has an owner', (t) => {
   one.when({ type: 'LeaveTeam', at: now, userId: owner, reason: 'erased' }).refused('LAST_OWNER');
   one.when({ type: 'LeaveTeam', at: now, userId: viewer, reason: 'left' }).then(removed(viewer, 'left'));
   one.when({ type: 'LeaveTeam', at: now, userId: other, reason: 'left' }).nothing();
-  one.when({ type: 'TransferOwnership', at: now, by: owner, to: member }).then(changed(member, 'owner'), changed(owner, 'admin'));
+  one
+    .when({ type: 'TransferOwnership', at: now, by: owner, to: member })
+    .then(changed(member, 'owner'), changed(owner, 'admin'));
   one.when({ type: 'TransferOwnership', at: now, by: owner, to: owner }).nothing();
   one.when({ type: 'TransferOwnership', at: now, by: owner, to: other }).refused('MEMBER_NOT_FOUND');
   one.when({ type: 'TransferOwnership', at: now, by: admin, to: member }).refused('FORBIDDEN');
@@ -85,7 +97,9 @@ void t.test('somebody is added once, and no more than a team has room for', (t) 
     membersMax,
   });
   const story = given(...team);
-  story.when(add(other, 'owner', 'operator')).then({ type: 'MemberAdded', data: { at: now, userId: other, role: 'owner' } });
+  story
+    .when(add(other, 'owner', 'operator'))
+    .then({ type: 'MemberAdded', data: { at: now, userId: other, role: 'owner' } });
   story.when(add(other, 'owner', admin)).refused('FORBIDDEN');
   story.when(add(member, 'viewer', owner)).refused('ALREADY_MEMBER');
   story.when(add(other, 'viewer', owner, 4)).refused('MEMBER_LIMIT_EXCEEDED');
@@ -105,14 +119,20 @@ void t.test('a team is deleted by an owner, restored for a time, and removed aft
   const deleted = given(...team, { type: 'TeamDeleted', data: { at: at(2) } });
   deleted.when(deleteBy(owner)).refused('TEAM_NOT_FOUND');
   deleted.when({ type: 'ChangeTeam', at: now, by: owner, changes: { name: 'x' } }).refused('TEAM_NOT_FOUND');
-  deleted.when({ type: 'RestoreTeam', at: now, by: owner, deletedSince: at(2) }).then({ type: 'TeamRestored', data: { at: now } });
+  deleted
+    .when({ type: 'RestoreTeam', at: now, by: owner, deletedSince: at(2) })
+    .then({ type: 'TeamRestored', data: { at: now } });
   deleted.when({ type: 'RestoreTeam', at: now, by: owner, deletedSince: at(3) }).refused('TEAM_NOT_FOUND');
   deleted.when({ type: 'RestoreTeam', at: now, by: admin, deletedSince: T0 }).refused('FORBIDDEN');
   deleted.when({ type: 'RestoreTeam', at: now, by: other, deletedSince: T0 }).refused('TEAM_NOT_FOUND');
   deleted.when({ type: 'RemoveTeam', at: now, deletedSince: at(2) }).nothing();
   deleted.when({ type: 'RemoveTeam', at: now, deletedSince: at(3) }).then({ type: 'TeamRemoved', data: { at: now } });
   deleted.when({ type: 'NoteErased', at: now }).nothing();
-  const gone = given(...team, { type: 'TeamDeleted', data: { at: at(2) } }, { type: 'TeamRemoved', data: { at: at(3) } });
+  const gone = given(
+    ...team,
+    { type: 'TeamDeleted', data: { at: at(2) } },
+    { type: 'TeamRemoved', data: { at: at(3) } },
+  );
   gone.when({ type: 'RestoreTeam', at: now, by: owner, deletedSince: T0 }).refused('TEAM_NOT_FOUND');
   gone.when({ type: 'RemoveTeam', at: now, deletedSince: at(9) }).nothing();
   gone.when({ type: 'NoteErased', at: now }).then({ type: 'TeamErased', data: { at: now } });
@@ -127,7 +147,10 @@ void t.test('settings are changed by who manages the team, and said again they c
   const { given } = specs(teamDecider)(t);
   const change = (by: By, changes = {}, more = {}) => ({ type: 'ChangeTeam' as const, at: now, by, changes, ...more });
   const story = given(...team);
-  const renamed: TeamEvent = { type: 'TeamSettingsChanged', data: { at: now, settings: { ...settings, name: 'Bazaar' } } };
+  const renamed: TeamEvent = {
+    type: 'TeamSettingsChanged',
+    data: { at: now, settings: { ...settings, name: 'Bazaar' } },
+  };
   story.when(change(admin, { name: 'Bazaar' })).then(renamed);
   story.when(change(admin, { name: 'Shop' }, { requiresSecondFactor: false })).nothing();
   const secured: TeamEvent = { type: 'TeamSecurityChanged', data: { at: now, requiresSecondFactor: true } };

@@ -1,4 +1,7 @@
-/** The worker that ends invitations and removes deleted teams: at which moment, once, and not while the clock is not to be believed. */
+/**
+ * The worker that ends invitations and removes deleted teams: at which moment, once, and not while the clock is not to
+ * be believed.
+ */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/caller.js';
@@ -40,13 +43,17 @@ const hours = async (world: ProcessorWorld, count: number): Promise<void> => {
   }
 };
 
-const typesOf = async (world: ProcessorWorld): Promise<readonly string[]> => (await world.events(teamStream(TEAM))).map(({ type }) => type);
+const typesOf = async (world: ProcessorWorld): Promise<readonly string[]> =>
+  (await world.events(teamStream(TEAM))).map(({ type }) => type);
 
 const linesOf = async (world: ProcessorWorld) => {
   const { readModels, files, deps } = world;
   await world.settled();
   return new Map(
-    (await readRetentionLines({ readModels, files, limits: deps.limits }, world.clock.now())).map((line) => [line.name, line]),
+    (await readRetentionLines({ readModels, files, limits: deps.limits }, world.clock.now())).map((line) => [
+      line.name,
+      line,
+    ]),
   );
 };
 
@@ -67,9 +74,12 @@ void t.test('a team is removed when its days are over, and the read models forge
   t.match((await linesOf(world)).get('deleted.team'), { due: 0, oldest: null, next: null });
   await hours(world, 3);
   t.equal((await typesOf(world)).length, 4, 'once');
-  for (const projection of makeProjections(world.deps.limits).filter(({ name }) => ['teams', 'emails', 'templates'].includes(name)))
+  for (const projection of makeProjections(world.deps.limits).filter(({ name }) =>
+    ['teams', 'emails', 'templates'].includes(name),
+  ))
     t.equal(
-      (await compareWithRebuild(projection, { eventLog: world.deps.eventLog, readModels: world.readModels })).difference,
+      (await compareWithRebuild(projection, { eventLog: world.deps.eventLog, readModels: world.readModels }))
+        .difference,
       undefined,
       projection.name,
     );
@@ -101,7 +111,17 @@ void t.test('an invitation that nobody accepted ends with its address', async (t
     deps.eventLog,
     teamStream(TEAM),
     invitingDecider,
-    { type: 'InviteMember', at, by: 'operator', id, role: 'viewer', address: 'hmac', expiresAt, member: undefined, bounds },
+    {
+      type: 'InviteMember',
+      at,
+      by: 'operator',
+      id,
+      role: 'viewer',
+      address: 'hmac',
+      expiresAt,
+      member: undefined,
+      bounds,
+    },
     cause,
   );
   const made = { type: 'MakeInvitation' as const, at, email: 'ann@example.com', tokenHash: 'ab', expiresAt };
@@ -112,7 +132,10 @@ void t.test('an invitation that nobody accepted ends with its address', async (t
   await hours(world, 1);
   t.ok(await deps.eventLog.existingKey(invitationStream(id)), 'a millisecond before its end');
   await hours(world, 2);
-  await until(async () => (await deps.eventLog.existingKey(invitationStream(id))) === undefined, 'its key is destroyed');
+  await until(
+    async () => (await deps.eventLog.existingKey(invitationStream(id))) === undefined,
+    'its key is destroyed',
+  );
   t.same(await typesOf(world), ['TeamCreated', 'MemberInvited', 'InvitationWithdrawn']);
   t.match((await linesOf(world)).get('invitations'), { due: 0, next: null });
 });

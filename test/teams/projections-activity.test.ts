@@ -1,4 +1,7 @@
-/** What members are told of their team: newest first, named as things are called now, without anything of what nobody needs to know. */
+/**
+ * What members are told of their team: newest first, named as things are called now, without anything of what nobody
+ * needs to know.
+ */
 import t from 'tap';
 import { makeQueries } from '../../src/projections/queries.js';
 import { teamActivityProjection } from '../../src/projections/teams/activity.js';
@@ -22,7 +25,17 @@ const settings = { name: 'Shop', defaultFrom: { email: 'a@example.com' }, compan
 const created: DomainEvent = { type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } };
 const key: DomainEvent = {
   type: 'ApiKeyCreated',
-  data: { at: T0, name: 'Shop key', description: null, permissions: [], rateLimit: null, expiresAt: null, hash: 'h', start: 's', end: 'e' },
+  data: {
+    at: T0,
+    name: 'Shop key',
+    description: null,
+    permissions: [],
+    rateLimit: null,
+    expiresAt: null,
+    hash: 'h',
+    start: 's',
+    end: 'e',
+  },
 };
 
 const story = async () => {
@@ -45,7 +58,9 @@ const story = async () => {
     { type: 'TemplatePublished', data: { at: at(3), version: 1, revision: 1 } },
   ]);
   await test.append(stream(`team-${OTHER}`), [created], OTHER);
-  await test.append(stream(`team-${TEAM_ID}`), [{ type: 'MemberRemoved', data: { at: at(4), userId: USER, reason: 'left' } }]);
+  await test.append(stream(`team-${TEAM_ID}`), [
+    { type: 'MemberRemoved', data: { at: at(4), userId: USER, reason: 'left' } },
+  ]);
   return test;
 };
 
@@ -78,9 +93,15 @@ void t.test('the list of a team', async (t) => {
   t.match(data[4], { target: 'api-key', id: KEY, name: 'Shop key', at: String, actor: String });
   t.match(data[5], { target: 'member', id: USER, role: 'owner', name: null });
   const first = await queries.listTeamActivity(TEAM_ID as never, { page: 1, limit: 3 });
-  const second = await queries.listTeamActivity(TEAM_ID as never, { page: 1, limit: 3, cursor: first.meta.nextCursor! });
+  const second = await queries.listTeamActivity(TEAM_ID as never, {
+    page: 1,
+    limit: 3,
+    cursor: first.meta.nextCursor!,
+  });
   t.same([...first.data, ...second.data], data.slice(0, 6));
-  await t.rejects(queries.listTeamActivity(TEAM_ID as never, { page: 1, limit: 3, cursor: 'x' }), { code: 'INVALID_CURSOR' });
+  await t.rejects(queries.listTeamActivity(TEAM_ID as never, { page: 1, limit: 3, cursor: 'x' }), {
+    code: 'INVALID_CURSOR',
+  });
   const others = await queries.listTeamActivity(OTHER as never, { page: 1, limit: 20, cursor: first.meta.nextCursor! });
   t.ok(
     others.data.every(({ id }) => id === OTHER),

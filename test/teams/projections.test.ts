@@ -14,17 +14,23 @@ import { memoryKeys } from '../support/memory-ports.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const stream = (team: string): StreamName => `team-${team}` as StreamName;
-const user = (n: number): UserId => assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
+const user = (n: number): UserId =>
+  assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
 const [ann, bea, cy] = [user(1), user(2), user(3)];
 
 const settings = (name: string) => ({ name, defaultFrom: { email: 'a@example.com' }, company: emptyCompany });
-const created = (name: string): TeamEvent => ({ type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings: settings(name) } });
+const created = (name: string): TeamEvent => ({
+  type: 'TeamCreated',
+  data: { at: T0, billing: 'unmetered', settings: settings(name) },
+});
 const added = (userId: UserId, role: 'owner' | 'member', minute: number): TeamEvent => ({
   type: 'MemberAdded',
   data: { at: at(minute), userId, role },
 });
 
-/** Ann owns two teams, one of which is deleted and comes back; Bea joins, rises and leaves; Cy is in the other alone. */
+/**
+ * Ann owns two teams, one of which is deleted and comes back; Bea joins, rises and leaves; Cy is in the other alone.
+ */
 const story = async () => {
   const test = openLogOfTest();
   await test.append(stream(TEAM_ID), [created('Shop'), added(ann, 'owner', 1), added(bea, 'member', 2)]);
@@ -34,7 +40,13 @@ const story = async () => {
 };
 
 const queriesOf = (readModels: ReadModels) =>
-  makeQueries({ keys: memoryKeys(), readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: fakeClock(Date.parse(T0)),
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
 const paging = { page: 1, limit: 20 };
 
 void t.test('a person finds the teams that live, with the role there, and those that can be restored', async (t) => {
@@ -53,7 +65,9 @@ void t.test('a person finds the teams that live, with the role there, and those 
   await project();
   t.strictSame(await queries.teamsOfUser(bea), []);
   t.strictSame((await queries.listTeams(bea, {}, paging)).data, []);
-  t.match((await queries.listTeams(bea, { deleted: true }, paging)).data, [{ id: TEAM_ID, role: 'admin', deletedAt: at(6) }]);
+  t.match((await queries.listTeams(bea, { deleted: true }, paging)).data, [
+    { id: TEAM_ID, role: 'admin', deletedAt: at(6) },
+  ]);
   t.strictSame(await teamsToRemove(readModels, at(5), 10), []);
   t.strictSame(await teamsToRemove(readModels, at(6), 10), [TEAM_ID]);
   await test.append(stream(TEAM_ID), [
@@ -63,7 +77,10 @@ void t.test('a person finds the teams that live, with the role there, and those 
   ]);
   await project();
   t.strictSame(await queries.teamsOfUser(bea), []);
-  t.match((await queries.listTeams(ann, {}, paging)).data, [{ id: OTHER }, { id: TEAM_ID, name: 'Bazaar', memberCount: 1 }]);
+  t.match((await queries.listTeams(ann, {}, paging)).data, [
+    { id: OTHER },
+    { id: TEAM_ID, name: 'Bazaar', memberCount: 1 },
+  ]);
   t.strictSame(await teamsToRemove(readModels, at(60), 10), []);
 });
 

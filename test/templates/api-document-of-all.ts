@@ -77,7 +77,15 @@ export const documentOfAll: JsonObject = {
                   ...column,
                   hidden: true,
                   rules: [
-                    { kind: 'cells', operator: 'between', value: 1, and: 5, color: 'red', backgroundColor: 'white', bold: true },
+                    {
+                      kind: 'cells',
+                      operator: 'between',
+                      value: 1,
+                      and: 5,
+                      color: 'red',
+                      backgroundColor: 'white',
+                      bold: true,
+                    },
                     { kind: 'colorScale', colors: ['red', 'green'] },
                     { kind: 'dataBar', color: 'blue' },
                   ],

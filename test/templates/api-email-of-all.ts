@@ -55,7 +55,12 @@ export const emailOfAll: JsonObject = {
               hideWhenEmpty: true,
             },
           },
-          { id: 'html', type: 'html-fragment', content: '<b>{{name}}</b>', props: { padding: 4, keepLines: true, hideWhenEmpty: true } },
+          {
+            id: 'html',
+            type: 'html-fragment',
+            content: '<b>{{name}}</b>',
+            props: { padding: 4, keepLines: true, hideWhenEmpty: true },
+          },
         ],
       },
     ],

@@ -1,4 +1,7 @@
-/** What emails and documents that use whatever there is have in common: every component, every prop, every member of a variable. */
+/**
+ * What emails and documents that use whatever there is have in common: every component, every prop, every member of a
+ * variable.
+ */
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 
 export const variables: readonly Json[] = [
@@ -12,8 +15,16 @@ export const variables: readonly Json[] = [
     fallback: 'customer',
     filters: ['trim', { truncate: 40 }],
   },
-  { name: 'seats', type: 'number', format: { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 2, locale: 'de-DE' } },
-  { name: 'at', type: 'date', format: { style: 'datetime', dateStyle: 'long', timeStyle: 'short', timeZone: 'Europe/Berlin' } },
+  {
+    name: 'seats',
+    type: 'number',
+    format: { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 2, locale: 'de-DE' },
+  },
+  {
+    name: 'at',
+    type: 'date',
+    format: { style: 'datetime', dateStyle: 'long', timeStyle: 'short', timeZone: 'Europe/Berlin' },
+  },
   {
     name: 'order',
     type: 'object',
@@ -130,7 +141,13 @@ export const common: readonly JsonObject[] = [
     id: 'if',
     type: 'conditional',
     props: { condition: '{{seats}}', operator: '>=', value: 10 },
-    children: [{ id: 'yes', type: 'divider', props: { color: 'red', thickness: 1, style: 'dashed', width: '60%', margin: '4 0' } }],
+    children: [
+      {
+        id: 'yes',
+        type: 'divider',
+        props: { color: 'red', thickness: 1, style: 'dashed', width: '60%', margin: '4 0' },
+      },
+    ],
     elseChildren: [{ id: 'no', type: 'spacer', props: { height: 4 } }],
   },
   { id: 'is', type: 'conditional', props: { condition: 'name', operator: 'exists' }, children: [] },
@@ -169,12 +186,26 @@ export const common: readonly JsonObject[] = [
     id: 'list',
     type: 'list',
     content: '{{item.name}}',
-    props: { ...text, direction: 'rtl', ordered: true, dataSource: 'items', itemVariable: 'item', indexVariable: 'nth2' },
+    props: {
+      ...text,
+      direction: 'rtl',
+      ordered: true,
+      dataSource: 'items',
+      itemVariable: 'item',
+      indexVariable: 'nth2',
+    },
   },
   {
     id: 'code',
     type: 'qr-code',
-    props: { value: '{{name}}', size: 100, errorCorrection: 'Q', color: 'black', backgroundColor: 'white', align: 'center' },
+    props: {
+      value: '{{name}}',
+      size: 100,
+      errorCorrection: 'Q',
+      color: 'black',
+      backgroundColor: 'white',
+      align: 'center',
+    },
   },
   { id: 'bars', type: 'qr-code', props: { kind: 'code128', value: 'A1', height: 40, showText: false, gs1: false } },
   {
@@ -203,5 +234,9 @@ export const common: readonly JsonObject[] = [
       color: 'red',
     },
   },
-  { id: 'done', type: 'timeline', props: { items: [{ title: 'a', description: 'b', date: 'c', status: 'completed' }] } },
+  {
+    id: 'done',
+    type: 'timeline',
+    props: { items: [{ title: 'a', description: 'b', date: 'c', status: 'completed' }] },
+  },
 ];

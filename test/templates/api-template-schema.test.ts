@@ -55,9 +55,17 @@ void t.test('each file of the samples is a template or a call that the service t
     }
     const kind = folder === 'attachments' ? 'attachment' : 'email';
     t.ok(accepts(kind, content), `${file}: ${ajv.errorsText(validators[kind].errors)}`);
-    t.equal(join(dirname(file), String(content['$schema'])), `schemas/${kind}-template.json`, `${file}: the schema for editors`);
+    t.equal(
+      join(dirname(file), String(content['$schema'])),
+      `schemas/${kind}-template.json`,
+      `${file}: the schema for editors`,
+    );
     t.ok(listed.includes(String(content['slug'])), `${file} is made by the first start`);
-    t.equal(content['slug'], `${folder === 'accounts' ? 'account-' : ''}${basename(file, '.json')}`, `${file}: its slug`);
+    t.equal(
+      content['slug'],
+      `${folder === 'accounts' ? 'account-' : ''}${basename(file, '.json')}`,
+      `${file}: its slug`,
+    );
     t.ok(files.includes(file.replace('samples', 'samples/calls')), `${file} has a call`);
   }
   t.ok(files.length > 2 * listed.length, 'with calls in other languages');
@@ -70,9 +78,11 @@ void t.test('the examples of the pages are taken', async (t) => {
       const block = JSON.parse(text) as JsonObject;
       if ('id' in block && 'type' in block) {
         const type = String(block['type']) as keyof typeof componentSpecs;
-        if (isSupported(type, 'email')) t.ok(accepts('email', templateOf([block])) || page.includes('attachments'), text);
+        if (isSupported(type, 'email'))
+          t.ok(accepts('email', templateOf([block])) || page.includes('attachments'), text);
         const formats = (['pdf', 'excel'] as const).filter((format) => isSupported(type, format));
-        if (formats.length > 0) t.ok(accepts('attachment', attachmentOf([block], { schema: { outputFormats: formats } })), text);
+        if (formats.length > 0)
+          t.ok(accepts('attachment', attachmentOf([block], { schema: { outputFormats: formats } })), text);
       } else if ('schema' in block && 'slug' in block)
         t.ok(accepts('pages' in (block['schema'] as JsonObject) ? 'attachment' : 'email', block), text);
       else continue;
@@ -87,7 +97,9 @@ const media: readonly Medium[] = [
 ];
 const kindsOfProps: readonly PropKind[] = [
   ...new Set(
-    [...Object.values(componentSpecs).flatMap(({ props }) => Object.values(props)), ...Object.values(columnSpecs)].map(({ kind }) => kind),
+    [...Object.values(componentSpecs).flatMap(({ props }) => Object.values(props)), ...Object.values(columnSpecs)].map(
+      ({ kind }) => kind,
+    ),
   ),
 ];
 
@@ -140,7 +152,8 @@ const changed = (value: Json, [head, ...rest]: readonly (string | number)[], oth
     return elements.map((element, at) => (at === head ? changed(element, rest, other) : element));
   }
   if (!isJsonObject(value)) return value;
-  if (rest.length === 0 && other === undefined) return Object.fromEntries(Object.entries(value).filter(([name]) => name !== head));
+  if (rest.length === 0 && other === undefined)
+    return Object.fromEntries(Object.entries(value).filter(([name]) => name !== head));
   return { ...value, [head]: changed(value[head] ?? {}, rest, other) };
 };
 
@@ -152,7 +165,9 @@ void t.test('a template that is saved, with whatever in one of its places, is ta
   for (const [kind, template] of cases) {
     t.ok(isSaved(kind, template), `${kind} is saved`);
     t.ok(accepts(kind, template), ajv.errorsText(validators[kind].errors));
-    const places = placesOf(template).filter(([first]) => ['schema', 'variables', 'translations'].includes(String(first)));
+    const places = placesOf(template).filter(([first]) =>
+      ['schema', 'variables', 'translations'].includes(String(first)),
+    );
     const values = oddValues.filter((value) => value !== null);
     const found = { saved: 0, refusedByBoth: 0 };
     const law = (place: readonly (string | number)[], value: Json | undefined): boolean => {
@@ -171,7 +186,9 @@ void t.test('a template that is saved, with whatever in one of its places, is ta
     const name = fc.constantFrom(...new Set(places.map((place) => String(place.at(-1)))), 'colour');
     const objects = places.filter((place) => typeof place.at(-1) === 'number');
     fc.assert(
-      fc.property(fc.constantFrom(...objects), name, fc.constantFrom(...values), (place, added, value) => law([...place, added], value)),
+      fc.property(fc.constantFrom(...objects), name, fc.constantFrom(...values), (place, added, value) =>
+        law([...place, added], value),
+      ),
       { numRuns: 500 },
     );
     t.ok(found.saved > 200 && found.refusedByBoth > 500, JSON.stringify(found));
@@ -179,10 +196,19 @@ void t.test('a template that is saved, with whatever in one of its places, is ta
 });
 
 void t.test('what authors get wrong most is refused where it is written', async (t) => {
-  const component = (type: string, props: JsonObject, more: JsonObject = {}): JsonObject => ({ id: 'it', type, props, ...more });
+  const component = (type: string, props: JsonObject, more: JsonObject = {}): JsonObject => ({
+    id: 'it',
+    type,
+    props,
+    ...more,
+  });
   const column: JsonObject = { header: 'Item', content: '{{item.name}}' };
   const inEmail: Readonly<Record<string, JsonObject>> = {
-    'a prop that no component has': component('button', { href: 'https://example.com', colour: 'red' }, { content: 'Go' }),
+    'a prop that no component has': component(
+      'button',
+      { href: 'https://example.com', colour: 'red' },
+      { content: 'Go' },
+    ),
     'a button without its address': component('button', {}, { content: 'Go' }),
     'a button without its label': component('button', { href: 'https://example.com' }),
     'a component that is none': component('heading', {}),
@@ -195,19 +221,31 @@ void t.test('what authors get wrong most is refused where it is written', async 
     'a padding in words': component('container', { padding: 'a lot' }, { children: [] }),
     'a colour that is none': component('container', { color: 'gren' }, { children: [] }),
     'a container without children': component('container', {}),
-    'an operator of another language': component('conditional', { condition: 'a', operator: '===', value: 1 }, { children: [] }),
+    'an operator of another language': component(
+      'conditional',
+      { condition: 'a', operator: '===', value: 1 },
+      { children: [] },
+    ),
     'an operator without its value': component('conditional', { condition: 'a', operator: '>=' }, { children: [] }),
     'a block in braces': component('conditional', { condition: '{{#if a}}', operator: 'exists' }, { children: [] }),
     'rows beside a data source': component('table', { dataSource: 'items', columns: [column], rows: [['a']] }),
     'a data source without columns': component('table', { dataSource: 'items' }),
     'groups of rows': component('table', { rows: [['a']], groupBy: 'name' }),
     'an order without groups': component('table', { dataSource: 'items', columns: [column], groupOrder: 'name' }),
-    'an order that is none': component('table', { dataSource: 'items', columns: [column], groupBy: 'name', groupOrder: 'size' }),
+    'an order that is none': component('table', {
+      dataSource: 'items',
+      columns: [column],
+      groupBy: 'name',
+      groupOrder: 'size',
+    }),
     'a foot without groups': component('table', { dataSource: 'items', columns: [{ ...column, groupFooter: 'x' }] }),
     'a column without content': component('table', { dataSource: 'items', columns: [{ header: 'Item' }] }),
     'a table of nothing': component('table', {}),
     'a timeline of nothing': component('timeline', { color: 'red' }),
-    'a rule without its colours': component('table', { dataSource: 'a', columns: [{ ...column, rules: [{ kind: 'colorScale' }] }] }),
+    'a rule without its colours': component('table', {
+      dataSource: 'a',
+      columns: [{ ...column, rules: [{ kind: 'colorScale' }] }],
+    }),
     'a rule with a member of another': component('table', {
       dataSource: 'a',
       columns: [{ ...column, rules: [{ kind: 'dataBar', bold: true }] }],
@@ -218,7 +256,12 @@ void t.test('what authors get wrong most is refused where it is written', async 
     'a prop of another code': component('qr-code', { kind: 'ean13', value: '4006381333931', errorCorrection: 'H' }),
     'a prop of another code where no kind is given': component('qr-code', { value: 'a', showText: true }),
     'a payment without its account': component('qr-code', { kind: 'epc', name: 'Ada' }),
-    'a payment with a value': component('qr-code', { kind: 'epc', name: 'Ada', iban: 'DE89370400440532013000', value: 'a' }),
+    'a payment with a value': component('qr-code', {
+      kind: 'epc',
+      name: 'Ada',
+      iban: 'DE89370400440532013000',
+      value: 'a',
+    }),
   };
   for (const [what, wrong] of Object.entries(inEmail)) {
     t.notOk(isSaved('email', templateOf([wrong])), `${what} is no template`);
@@ -233,7 +276,9 @@ void t.test('what authors get wrong most is refused where it is written', async 
     'a filter that is none': [{ name: 'a', type: 'string', filters: ['reverse'] }],
     'a schema of JSON Schema': [{ name: 'a', type: 'array', schema: { items: { type: 'string' } } }],
     'members of an array': [{ name: 'a', type: 'array', schema: { properties: { b: { type: 'string' } } } }],
-    'items of an object': [{ name: 'a', type: 'object', schema: { properties: { b: { type: 'object', itemType: 'string' } } } }],
+    'items of an object': [
+      { name: 'a', type: 'object', schema: { properties: { b: { type: 'object', itemType: 'string' } } } },
+    ],
     'an array in an object': { variables: [] },
   };
   for (const [what, wrong] of Object.entries(variables)) {

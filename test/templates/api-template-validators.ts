@@ -11,7 +11,13 @@ import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 const root = new URL('../../../', import.meta.url);
 export const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
-export const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true, validateFormats: false });
+export const ajv = new Ajv({
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  allowUnionTypes: true,
+  validateFormats: false,
+});
 export const validators: Readonly<Record<TemplateKind, ValidateFunction>> = {
   email: ajv.compile(templateJsonSchema('email')),
   attachment: ajv.compile(templateJsonSchema('attachment')),

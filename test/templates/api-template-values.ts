@@ -190,7 +190,9 @@ export const oddValues: readonly Json[] = [
 export const strangeText = fc
   .array(
     fc.constantFrom(
-      ...'0 1 5 9 . % px PX pt mm em rem in # ( ) rgb hsl RGB deg , / a f F solid none red { {{ }} } [ ] _ - ä'.split(' '),
+      ...'0 1 5 9 . % px PX pt mm em rem in # ( ) rgb hsl RGB deg , / a f F solid none red { {{ }} } [ ] _ - ä'.split(
+        ' ',
+      ),
       ' ',
       '\t',
     ),

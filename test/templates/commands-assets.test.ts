@@ -6,7 +6,16 @@ import { assetStream, assertDefined, parseAssetId } from '../../src/domain/core/
 import { AppendUnknown } from '../../src/domain/core/errors.js';
 import { deleteAsset, loadAsset } from '../../src/commands/templates/assets.js';
 import { eraseAll } from '../../src/commands/core/erase.js';
-import { caller, openWorld, OTHER_TEAM, schemaSaying, stranger, TEAM, commandsOfTest, welcome } from '../support/command-world.js';
+import {
+  caller,
+  openWorld,
+  OTHER_TEAM,
+  schemaSaying,
+  stranger,
+  TEAM,
+  commandsOfTest,
+  welcome,
+} from '../support/command-world.js';
 import { DAY_MS, T0 } from '../support/email-facts.js';
 import { brandFont, withLicence } from '../support/gallery-fonts.js';
 import { png, svg } from '../support/pictures.js';
@@ -39,7 +48,11 @@ void t.test('an upload is recorded with what its bytes are, and comes back byte 
     { bytes: png, contentType: 'image/png', filename: 'logo.png' },
     'in another process too',
   );
-  t.same(await loadAsset(deps, TEAM, record.id.toUpperCase()), { bytes: png, contentType: 'image/png', filename: 'logo.png' });
+  t.same(await loadAsset(deps, TEAM, record.id.toUpperCase()), {
+    bytes: png,
+    contentType: 'image/png',
+    filename: 'logo.png',
+  });
   t.match(await events(assetStream(id)), [
     {
       type: 'AssetUploaded',
@@ -48,7 +61,11 @@ void t.test('an upload is recorded with what its bytes are, and comes back byte 
     },
   ]);
 
-  const text = await commands.uploadAsset(caller, { filename: 'C:\\folder\\run.bat', bytes: Buffer.from('echo') }, empty);
+  const text = await commands.uploadAsset(
+    caller,
+    { filename: 'C:\\folder\\run.bat', bytes: Buffer.from('echo') },
+    empty,
+  );
   t.match(text, { filename: 'run.bat.txt', contentType: 'text/plain' });
   t.notOk('width' in text);
   t.match(await commands.uploadAsset(caller, { filename: 'x', bytes: svg }, empty), {
@@ -66,7 +83,9 @@ void t.test('neither the log nor the files hold a name or a byte that can be rea
     { filename: 'contract of jane@example.com.txt', bytes: Buffer.from('jane@example.com owes us') },
     empty,
   );
-  const log = store.events.map(({ data, sealed, metadata }) => `${data}${Buffer.from(sealed ?? []).toString('latin1')}${metadata}`).join();
+  const log = store.events
+    .map(({ data, sealed, metadata }) => `${data}${Buffer.from(sealed ?? []).toString('latin1')}${metadata}`)
+    .join();
   const stored = [...files.stored.values()].map((bytes) => bytes.toString('latin1')).join();
   t.equal(files.stored.size, 1);
   for (const text of [log, stored]) t.notMatch(text, /jane|owes/);
@@ -94,15 +113,22 @@ void t.test('another team cannot tell an asset from an unknown id', async (t) =>
   }
   t.equal(new Set(faults).size, 1);
   t.equal(await loadAsset(deps, OTHER_TEAM, id), undefined);
-  for (const reference of ['', 'x', unknown, `${id}0`, '../x']) t.equal(await loadAsset(deps, TEAM, reference), undefined);
+  for (const reference of ['', 'x', unknown, `${id}0`, '../x'])
+    t.equal(await loadAsset(deps, TEAM, reference), undefined);
   t.match(await commands.getAsset(caller, id), { id }, 'and it is still there');
 });
 
 void t.test('limits: one file, all files, their number', async (t) => {
-  const { commands, files, store } = await openWorld({ assetSizeBytesMax: 100, assetStorageBytesMax: 1_000, assetsMax: 3 });
+  const { commands, files, store } = await openWorld({
+    assetSizeBytesMax: 100,
+    assetStorageBytesMax: 1_000,
+    assetsMax: 3,
+  });
   const bytes = Buffer.alloc(100, 'a');
   const given = (sizeBytes: number) => ({ filename: 'a.txt', bytes: Buffer.alloc(sizeBytes, 'a') });
-  t.match(await commands.uploadAsset(caller, { filename: 'a.txt', bytes }, { count: 2, sizeBytes: 900 }), { sizeBytes: 100 });
+  t.match(await commands.uploadAsset(caller, { filename: 'a.txt', bytes }, { count: 2, sizeBytes: 900 }), {
+    sizeBytes: 100,
+  });
   const [before, kept] = [store.events.length, files.stored.size];
   await t.rejects(commands.uploadAsset(caller, given(101), empty), {
     code: 'ASSET_TOO_LARGE',
@@ -119,7 +145,10 @@ void t.test('limits: one file, all files, their number', async (t) => {
     message: /3 assets, the maximum is 3/,
     details: { relatedInfo: { actualAssets: 3, maxAssets: 3 } },
   });
-  await t.rejects(commands.uploadAsset(caller, given(0), empty), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'file' }] } });
+  await t.rejects(commands.uploadAsset(caller, given(0), empty), {
+    code: 'VALIDATION_ERROR',
+    details: { errors: [{ field: 'file' }] },
+  });
   for (const filename of ['/', '..', '\u202e', ' \n', 'a\u0000.png', 'gnp\u202e.exe', '\u200b'])
     await t.rejects(commands.uploadAsset(caller, { filename, bytes }, empty), {
       code: 'VALIDATION_ERROR',
@@ -179,20 +208,23 @@ void t.test(
   },
 );
 
-void t.test('where nobody knows whether an upload is in the log its bytes stay; where it certainly is not they go', async (t) => {
-  const { commands, store, files, clock } = await openWorld();
-  store.loseAnswers(['written']);
-  store.beforeAppend(() => store.failReads(Infinity));
-  let fault: unknown;
-  void commands.uploadAsset(caller, upload, empty).catch((error: unknown) => (fault = error));
-  while (fault === undefined) await clock.advance(10_000);
-  t.ok(fault instanceof AppendUnknown);
-  t.equal(files.stored.size, 1);
-  store.failReads(0);
-  store.beforeAppend(() => Promise.reject(new Error('disk full')));
-  await t.rejects(commands.uploadAsset(caller, upload, empty), { message: 'disk full' });
-  t.equal(files.stored.size, 1);
-});
+void t.test(
+  'where nobody knows whether an upload is in the log its bytes stay; where it certainly is not they go',
+  async (t) => {
+    const { commands, store, files, clock } = await openWorld();
+    store.loseAnswers(['written']);
+    store.beforeAppend(() => store.failReads(Infinity));
+    let fault: unknown;
+    void commands.uploadAsset(caller, upload, empty).catch((error: unknown) => (fault = error));
+    while (fault === undefined) await clock.advance(10_000);
+    t.ok(fault instanceof AppendUnknown);
+    t.equal(files.stored.size, 1);
+    store.failReads(0);
+    store.beforeAppend(() => Promise.reject(new Error('disk full')));
+    await t.rejects(commands.uploadAsset(caller, upload, empty), { message: 'disk full' });
+    t.equal(files.stored.size, 1);
+  },
+);
 
 void t.test('what is deleted is seen by nobody, and comes back as it was for 30 days', async (t) => {
   const { commands, files, deps, clock } = await openWorld();
@@ -251,8 +283,13 @@ void t.test('a font is kept where documents may be written in it, and a template
     fonts: [{ family: 'Brand Sans', regular }],
     pages: [{ pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [text] }] }],
   });
-  await commands.createAttachmentTemplate(caller, { name: 'Letter', slug: 'letter', schema: schemaOf(`asset:${font.id}`) });
-  const preview = () => commands.previewAttachmentTemplate(caller, 'letter', { variables: {} }, new AbortController().signal);
+  await commands.createAttachmentTemplate(caller, {
+    name: 'Letter',
+    slug: 'letter',
+    schema: schemaOf(`asset:${font.id}`),
+  });
+  const preview = () =>
+    commands.previewAttachmentTemplate(caller, 'letter', { variables: {} }, new AbortController().signal);
   t.same(readPdf((await preview()).bytes).fonts, ['Roboto-Italic']);
   const picture = await commands.uploadAsset(caller, upload, empty);
   await commands.updateAttachmentTemplate(caller, 'letter', { schema: schemaOf(`asset:${picture.id}`) });
@@ -269,8 +306,11 @@ void t.test('an asset of another team is told on save as one that is not there',
   const showing = (assetId: string) => ({ ...welcome, schema: schemaSaying(`<img src="asset:${assetId}" alt="">`) });
   const { id, warnings } = await commands.createTemplate(caller, showing(theirs.id));
   const unknown = await commands.updateTemplate(caller, id, showing('5f0c2a7e-1d4b-4c3a-9e8f-0a1b2c3d4e5f'));
-  const without = (told: readonly Readonly<{ message: string }>[]) => told.map(({ message }) => message.replace(/[0-9a-f-]{36}/, 'ID'));
-  t.match(warnings, [{ field: 'schema.sections[0].components[0].content', message: /^names the asset .* which is not in the gallery/ }]);
+  const without = (told: readonly Readonly<{ message: string }>[]) =>
+    told.map(({ message }) => message.replace(/[0-9a-f-]{36}/, 'ID'));
+  t.match(warnings, [
+    { field: 'schema.sections[0].components[0].content', message: /^names the asset .* which is not in the gallery/ },
+  ]);
   t.same(without(warnings), without(unknown.warnings));
   t.same((await commands.updateTemplate(caller, id, showing(own.id))).warnings, []);
 });

@@ -1,4 +1,7 @@
-/** The language of a call: what is sent, previewed and tried in it says so in every output, and is the same whenever it is made. */
+/**
+ * The language of a call: what is sent, previewed and tried in it says so in every output, and is the same whenever it
+ * is made.
+ */
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
@@ -32,7 +35,13 @@ const mail: CreateTemplateRequest = {
     { name: 'note', type: 'string', fallback: 'nothing' },
   ],
   schema: {
-    sections: [{ id: 's', type: 'main', components: [{ id: 'a', type: 'rich-text', content: '<p>Total: {{total}}, {{note}}</p>' }] }],
+    sections: [
+      {
+        id: 's',
+        type: 'main',
+        components: [{ id: 'a', type: 'rich-text', content: '<p>Total: {{total}}, {{note}}</p>' }],
+      },
+    ],
   },
   translations: {
     de: {
@@ -60,7 +69,9 @@ const document: CreateAttachmentTemplateRequest = {
     ],
     missingCharacters: 'replace',
   },
-  translations: { de: { 'Invoice {{total}}': 'Rechnung {{total}}', 'Total {{total}}': 'Summe {{total}}', Page: 'Seite' } },
+  translations: {
+    de: { 'Invoice {{total}}': 'Rechnung {{total}}', 'Total {{total}}': 'Summe {{total}}', Page: 'Seite' },
+  },
   publish: true,
 };
 
@@ -118,7 +129,11 @@ void t.test('a send call: subject, body, numbers, dates and documents, at once a
   t.match(own.record, { locale: null, timeZone: null });
 
   const german = await send({ locale: 'de-de', timeZone: 'europe/berlin' });
-  t.match(german.event.sealed, { subject: 'Bestellung vom 24.11.26, 00:30', locale: 'de-DE', timeZone: 'Europe/Berlin' });
+  t.match(german.event.sealed, {
+    subject: 'Bestellung vom 24.11.26, 00:30',
+    locale: 'de-DE',
+    timeZone: 'Europe/Berlin',
+  });
   t.match(german.record, { locale: 'de-DE', timeZone: 'Europe/Berlin' });
   t.match(german.raw, /Summe: 1.234,50, nichts/);
   t.match(german.raw, /lang=(?:3D)?"de-DE"/);
@@ -137,7 +152,10 @@ void t.test('a send call: subject, body, numbers, dates and documents, at once a
     input: {
       content: {
         locale: 'de',
-        schema: { missingCharacters: 'replace', pages: [{ sections: [{ components: [{ content: 'Summe {{total}}' }] }] }] },
+        schema: {
+          missingCharacters: 'replace',
+          pages: [{ sections: [{ components: [{ content: 'Summe {{total}}' }] }] }],
+        },
       },
     },
   });
@@ -196,20 +214,31 @@ void t.test('a bulk send: of all, and of each', async (t) => {
   t.match(await sentMail(world, emailIdInBatch(id, 2)), /Summe: 1&#160;234,50, nichts/);
 
   const zones = Intl.supportedValuesOf('timeZone').slice(0, 101);
-  const many = { ...request, recipients: zones.map((timeZone, index) => ({ email: `r${index}@example.org`, timeZone })) };
+  const many = {
+    ...request,
+    recipients: zones.map((timeZone, index) => ({ email: `r${index}@example.org`, timeZone })),
+  };
   const { details } = await refusedWith(t, world.commands.sendBulk(caller, many), 'VALIDATION_ERROR');
   t.match(details.errors, [{ field: 'recipients', message: /^name 101 pairs of locale and timeZone; at most 100/ }]);
   const wrong = { ...request, locale: 'x_y', recipients: [{ email: 'a@example.org', timeZone: 'Mars/Olympus' }] };
-  t.match((await refusedWith(t, world.commands.sendBulk(caller, wrong), 'VALIDATION_ERROR')).details.errors, [{ field: 'locale' }]);
-  t.match((await refusedWith(t, world.commands.sendBulk(caller, { ...wrong, locale: 'de' }), 'VALIDATION_ERROR')).details.errors, [
-    { field: 'recipients[0].timeZone', message: /IANA/ },
+  t.match((await refusedWith(t, world.commands.sendBulk(caller, wrong), 'VALIDATION_ERROR')).details.errors, [
+    { field: 'locale' },
   ]);
+  t.match(
+    (await refusedWith(t, world.commands.sendBulk(caller, { ...wrong, locale: 'de' }), 'VALIDATION_ERROR')).details
+      .errors,
+    [{ field: 'recipients[0].timeZone', message: /IANA/ }],
+  );
 });
 
 void t.test('a dry run looks at each recipient in the own language', async (t) => {
   const world = await open();
   const translations = {
-    de: { 'Order of {{when}}': 'Bestellung {{note}}', '<p>Total: {{total}}, {{note}}</p>': '<p>Summe</p>', nothing: 'nichts' },
+    de: {
+      'Order of {{when}}': 'Bestellung {{note}}',
+      '<p>Total: {{total}}, {{note}}</p>': '<p>Summe</p>',
+      nothing: 'nichts',
+    },
   };
   await world.commands.createTemplate(caller, { ...mail, variables: [{ name: 'note', type: 'string' }], translations });
   const recipients = [{ email: 'a@example.org', locale: 'de' }];
@@ -219,14 +248,27 @@ void t.test('a dry run looks at each recipient in the own language', async (t) =
 
 void t.test('previews of both kinds', async (t) => {
   const world = await withTemplates();
-  const shown = await world.commands.previewTemplate(caller, 'order', { variables, locale: 'de', timeZone: 'Asia/Tokyo' }, never);
+  const shown = await world.commands.previewTemplate(
+    caller,
+    'order',
+    { variables, locale: 'de', timeZone: 'Asia/Tokyo' },
+    never,
+  );
   t.match(shown, { subject: 'Bestellung vom 24.11.26, 08:30', text: /Summe: 1\.234,50, nichts/ });
-  t.match(await world.commands.previewTemplate(caller, 'order', { variables }, never), { subject: 'Order of 11/23/26, 11:30 PM' });
+  t.match(await world.commands.previewTemplate(caller, 'order', { variables }, never), {
+    subject: 'Order of 11/23/26, 11:30 PM',
+  });
   t.match(await world.commands.previewAttachmentTemplate(caller, 'invoice', { variables, locale: 'de' }, never), {
     name: 'Rechnung 1.234,50',
   });
-  t.match(world.generator.made.at(-1)?.input, { content: { locale: 'de', schema: { pages: [{ pageName: 'Seite' }] } } });
-  await refusedWith(t, world.commands.previewTemplate(caller, 'order', { variables, locale: '!' + '!' }, never), 'VALIDATION_ERROR');
+  t.match(world.generator.made.at(-1)?.input, {
+    content: { locale: 'de', schema: { pages: [{ pageName: 'Seite' }] } },
+  });
+  await refusedWith(
+    t,
+    world.commands.previewTemplate(caller, 'order', { variables, locale: '!' + '!' }, never),
+    'VALIDATION_ERROR',
+  );
 });
 
 void t.test('translations are kept with each version, changed and taken away', async (t) => {
@@ -240,8 +282,16 @@ void t.test('translations are kept with each version, changed and taken away', a
   t.same(changed.translations, { fr: {} });
   t.match(changed.warnings, [{ field: 'translations.fr', message: /has no text for "Order of/ }, {}, {}]);
   t.same((await world.commands.updateTemplate(caller, 'order', { translations: {} })).translations, {});
-  t.same((await world.commands.templateVersion(caller, 'order', '1')).translations, mail.translations, 'what was published stays');
-  await refusedWith(t, world.commands.updateTemplate(caller, 'order', { translations: { de: [] } }), 'TEMPLATE_INVALID');
+  t.same(
+    (await world.commands.templateVersion(caller, 'order', '1')).translations,
+    mail.translations,
+    'what was published stays',
+  );
+  await refusedWith(
+    t,
+    world.commands.updateTemplate(caller, 'order', { translations: { de: [] } }),
+    'TEMPLATE_INVALID',
+  );
   const { body } = await world.commands.sendEmail(caller, { ...order, locale: 'de' });
   t.match(await sentMail(world, idOf(body.id)), /Bestellung vom/);
 });

@@ -1,4 +1,7 @@
-/** SVG in mails: a drawing becomes a PNG when a template is saved and when a mail shows one of the gallery; a hostile one reaches nothing and takes no time. */
+/**
+ * SVG in mails: a drawing becomes a PNG when a template is saved and when a mail shows one of the gallery; a hostile
+ * one reaches nothing and takes no time.
+ */
 import t, { type Test } from 'tap';
 import { systemClock } from '../../src/adapters/clock/system.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
@@ -13,14 +16,20 @@ import { keptLog } from '../support/kept-log.js';
 const never = new AbortController().signal;
 const svgOf = (inner: string, size = 'width="120" height="40"'): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ${size}>${inner}</svg>`;
-const logo = svgOf('<rect width="120" height="40" fill="#0f766e"/><text x="10" y="28" font-size="20" fill="#fff">Northwind</text>');
+const logo = svgOf(
+  '<rect width="120" height="40" fill="#0f766e"/><text x="10" y="28" font-size="20" fill="#fff">Northwind</text>',
+);
 const uriOf = (svg: string): string => `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
 
 const world = async (t: Test, limits: Partial<Limits> = {}) => {
   const opened = await openWorld(limits);
   t.teardown(() => opened.deps.generator.close());
   const saved = (components: readonly unknown[]): CreateTemplateRequest =>
-    ({ ...welcome, variables: [], schema: { sections: [{ id: 's', type: 'main', components }] } }) as CreateTemplateRequest;
+    ({
+      ...welcome,
+      variables: [],
+      schema: { sections: [{ id: 's', type: 'main', components }] },
+    }) as CreateTemplateRequest;
   return { ...opened, saved };
 };
 
@@ -37,7 +46,9 @@ void t.test('a data URI is saved as PNG, twice as fine, and is as large as the d
   const { schema } = await commands.getTemplate(caller, 'welcome');
   const stored = JSON.stringify(schema);
   t.notMatch(stored, /svg/);
-  const pictures = [...stored.matchAll(/data:image\/png;base64,([A-Za-z0-9+/=]+)/g)].map(([, data = '']) => Buffer.from(data, 'base64'));
+  const pictures = [...stored.matchAll(/data:image\/png;base64,([A-Za-z0-9+/=]+)/g)].map(([, data = '']) =>
+    Buffer.from(data, 'base64'),
+  );
   t.same(
     pictures.map((bytes) => [pictureSize(bytes, 'image/png'), shownSize(bytes, 'image/png')]),
     [
@@ -90,16 +101,29 @@ void t.test('what is no drawing that stands alone is refused, with its place', a
     'no end': '<svg xmlns="http://www.w3.org/2000/svg"><g>',
   };
   for (const [what, svg] of Object.entries(hostile)) {
-    await t.rejects(commands.createTemplate(caller, saved([{ id: 'a', type: 'image', props: { src: uriOf(svg), alt: '' } }])), {
-      code: 'TEMPLATE_INVALID',
-      message: /schema\.sections\[0\]\.components\[0\]\.props\.src: holds an SVG that /,
-    });
+    await t.rejects(
+      commands.createTemplate(caller, saved([{ id: 'a', type: 'image', props: { src: uriOf(svg), alt: '' } }])),
+      {
+        code: 'TEMPLATE_INVALID',
+        message: /schema\.sections\[0\]\.components\[0\]\.props\.src: holds an SVG that /,
+      },
+    );
     t.comment(what);
   }
-  const many = Array.from({ length: 3 }, (_, at) => ({ id: `i${at}`, type: 'image', props: { src: uriOf(logo), alt: '' } }));
-  await t.rejects(commands.createTemplate(caller, saved(many)), { code: 'TEMPLATE_INVALID', message: /more than 2 drawings/ });
+  const many = Array.from({ length: 3 }, (_, at) => ({
+    id: `i${at}`,
+    type: 'image',
+    props: { src: uriOf(logo), alt: '' },
+  }));
+  await t.rejects(commands.createTemplate(caller, saved(many)), {
+    code: 'TEMPLATE_INVALID',
+    message: /more than 2 drawings/,
+  });
   await t.rejects(
-    commands.createTemplate(caller, saved([{ id: 'a', type: 'image', props: { src: 'data:image/svg+xml,{{svg}}', alt: '' } }])),
+    commands.createTemplate(
+      caller,
+      saved([{ id: 'a', type: 'image', props: { src: 'data:image/svg+xml,{{svg}}', alt: '' } }]),
+    ),
     {
       code: 'TEMPLATE_INVALID',
       message: /src/,
@@ -107,44 +131,57 @@ void t.test('what is no drawing that stands alone is refused, with its place', a
   );
 });
 
-void t.test('the program that draws reaches no file and no network, even past that check, and ends in time', async (t) => {
-  const { logger, lines } = keptLog();
-  const open = (svgTimeoutMs: number) => {
-    const generator = openGenerator({ limits: { ...defaultLimits, svgTimeoutMs }, clock: systemClock(), logger });
-    t.teardown(() => generator.close());
-    return generator;
-  };
-  const [patient, hasty] = [open(60_000), open(2_000)];
-  const draw = (inner: string, generator = patient) =>
-    generator.drawSvg(
-      { teamId: TEAM, svg: svgOf(inner), drawing: { natural: { width: 120, height: 40 }, width: 600, height: 200 } },
-      never,
+void t.test(
+  'the program that draws reaches no file and no network, even past that check, and ends in time',
+  async (t) => {
+    const { logger, lines } = keptLog();
+    const open = (svgTimeoutMs: number) => {
+      const generator = openGenerator({ limits: { ...defaultLimits, svgTimeoutMs }, clock: systemClock(), logger });
+      t.teardown(() => generator.close());
+      return generator;
+    };
+    const [patient, hasty] = [open(60_000), open(2_000)];
+    const draw = (inner: string, generator = patient) =>
+      generator.drawSvg(
+        { teamId: TEAM, svg: svgOf(inner), drawing: { natural: { width: 120, height: 40 }, width: 600, height: 200 } },
+        never,
+      );
+    const empty = await draw('');
+    for (const href of [
+      'file:///etc/passwd',
+      '/etc/passwd',
+      'http://127.0.0.1:9/x.png',
+      `${new URL('../../../test/golden/', import.meta.url).href}`,
+    ])
+      t.same(await draw(`<image href="${href}" width="120" height="40"/>`), empty, href);
+    t.not(
+      Buffer.compare(
+        assertDefined(await draw('<rect width="120" height="40"/>'), 'drawn'),
+        assertDefined(empty, 'empty'),
+      ),
+      0,
     );
-  const empty = await draw('');
-  for (const href of [
-    'file:///etc/passwd',
-    '/etc/passwd',
-    'http://127.0.0.1:9/x.png',
-    `${new URL('../../../test/golden/', import.meta.url).href}`,
-  ])
-    t.same(await draw(`<image href="${href}" width="120" height="40"/>`), empty, href);
-  t.not(Buffer.compare(assertDefined(await draw('<rect width="120" height="40"/>'), 'drawn'), assertDefined(empty, 'empty')), 0);
-  const slow =
-    '<filter id="f" x="-100" y="-100" width="300" height="300"><feTurbulence numOctaves="200"/><feGaussianBlur stdDeviation="50"/></filter>';
-  const tooMuch = slow + '<rect width="120" height="40" filter="url(#f)"/>'.repeat(500);
-  await t.rejects(draw(tooMuch, hasty), { code: 'GENERATION_TIMEOUT' });
-  await t.rejects(draw(tooMuch, hasty), { code: 'GENERATION_TIMEOUT' });
-  t.equal(
-    lines.filter((line) => line.includes('not finished in time')).length,
-    1,
-    'the next mail that shows it does not wait for it again',
-  );
-  t.same(await draw(''), empty, 'and the next one is drawn');
-});
+    const slow =
+      '<filter id="f" x="-100" y="-100" width="300" height="300"><feTurbulence numOctaves="200"/><feGaussianBlur stdDeviation="50"/></filter>';
+    const tooMuch = slow + '<rect width="120" height="40" filter="url(#f)"/>'.repeat(500);
+    await t.rejects(draw(tooMuch, hasty), { code: 'GENERATION_TIMEOUT' });
+    await t.rejects(draw(tooMuch, hasty), { code: 'GENERATION_TIMEOUT' });
+    t.equal(
+      lines.filter((line) => line.includes('not finished in time')).length,
+      1,
+      'the next mail that shows it does not wait for it again',
+    );
+    t.same(await draw(''), empty, 'and the next one is drawn');
+  },
+);
 
 void t.test('a drawing of the gallery travels as PNG', async (t) => {
   const { commands, events, deps, saved } = await world(t);
-  const { id } = await commands.uploadAsset(caller, { filename: 'logo.svg', bytes: Buffer.from(logo) }, { count: 0, sizeBytes: 0 });
+  const { id } = await commands.uploadAsset(
+    caller,
+    { filename: 'logo.svg', bytes: Buffer.from(logo) },
+    { count: 0, sizeBytes: 0 },
+  );
   await commands.createTemplate(caller, {
     ...saved([{ id: 'a', type: 'image', props: { src: `asset:${id}`, alt: 'Logo' } }]),
     publish: true,
@@ -152,7 +189,11 @@ void t.test('a drawing of the gallery travels as PNG', async (t) => {
   const { html } = await commands.previewTemplate(caller, 'welcome', {}, never);
   t.match(html, /src="data:image\/png;base64,/);
   t.match(html, /width="120" height="40"/);
-  const sent = await commands.sendEmail(caller, { templateId: 'welcome', to: [{ email: 'ada@example.com' }], variables: {} });
+  const sent = await commands.sendEmail(caller, {
+    templateId: 'welcome',
+    to: [{ email: 'ada@example.com' }],
+    variables: {},
+  });
   const stream = emailStream(assertDefined(parseEmailId(sent.body.id), 'email id'));
   const [queued] = await events(stream);
   const { attachments } = (queued as { sealed: { attachments: Parameters<typeof loadAttachments>[2] } }).sealed;

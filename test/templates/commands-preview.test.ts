@@ -1,4 +1,7 @@
-/** Previews of emails: small ones are rendered in the process of the service, large ones in a document process, and the answer is the same. */
+/**
+ * Previews of emails: small ones are rendered in the process of the service, large ones in a document process, and the
+ * answer is the same.
+ */
 import t, { type Test } from 'tap';
 import { previewTemplate } from '../../src/commands/templates/preview.js';
 import { DomainError } from '../../src/domain/core/errors.js';
@@ -28,7 +31,8 @@ const open = async (t: Test, limits: Partial<Limits> = {}) => {
       },
     },
   };
-  const save = (request: Partial<CreateTemplateRequest>) => commands.createTemplate(caller, { ...welcome, variables: [], ...request });
+  const save = (request: Partial<CreateTemplateRequest>) =>
+    commands.createTemplate(caller, { ...welcome, variables: [], ...request });
   const preview = async (variables: JsonObject): Promise<Answer> =>
     previewTemplate(watched, caller, 'welcome', { variables }, never).then(
       (body): Answer => ({ status: 'answered', body }),
@@ -66,8 +70,13 @@ void t.test('a mail with every component is the same, byte for byte', async (t) 
 });
 
 void t.test('a refusal is the same, with its details', async (t) => {
-  const needed = { variables: [{ name: 'name', type: 'string', required: true }], schema: schemaSaying('{{name}}') } as const;
-  t.match(await fromBoth(t, needed, {}), { fault: { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.name' }] } } });
+  const needed = {
+    variables: [{ name: 'name', type: 'string', required: true }],
+    schema: schemaSaying('{{name}}'),
+  } as const;
+  t.match(await fromBoth(t, needed, {}), {
+    fault: { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.name' }] } },
+  });
   const many = { schema: schemaSaying('{{s}}'.repeat(50)) };
   t.match(await fromBoth(t, many, { s: '<'.repeat(300_000) }), { fault: { code: 'RENDERED_BODY_TOO_LARGE' } });
   t.match(await fromBoth(t, many, { s: 'x' }, { workCharsMax: 40 }), {
@@ -109,8 +118,8 @@ void t.test('a picture that the call attaches is a frame with its name in a prev
   const request = { schema, variables: [{ name: 'u', type: 'string' }] } as Partial<CreateTemplateRequest>;
   const answer = await fromBoth(t, request, { u: 'cid:photo.1' });
   const { html, warnings } = (answer as Extract<Answer, { status: 'answered' }>).body as PreviewResponse;
-  const frames = [...html.matchAll(/(?:src="|url\(')data:image\/svg\+xml;base64,([A-Za-z0-9+/=]+)(?:"|'\))/g)].map(([, svg = '']) =>
-    Buffer.from(svg, 'base64').toString(),
+  const frames = [...html.matchAll(/(?:src="|url\(')data:image\/svg\+xml;base64,([A-Za-z0-9+/=]+)(?:"|'\))/g)].map(
+    ([, svg = '']) => Buffer.from(svg, 'base64').toString(),
   );
   t.same(
     frames.map((svg) => /<text[^>]*>([^<]*)<\/text>/.exec(svg)?.[1]),
@@ -129,7 +138,12 @@ void t.test('a preview link is good for 15 minutes, for its team and its service
   const { id } = await world.commands.createTemplate(caller, { ...welcome, variables: [] });
   const asked = { kind: 'email', reference: 'welcome', request: { locale: 'de' } } as const;
   const { token, expiresAt } = await world.commands.makePreviewLink(caller, asked);
-  t.same(await world.commands.openPreviewLink(token), { teamId: caller.teamId, kind: 'email', id, request: { locale: 'de' } });
+  t.same(await world.commands.openPreviewLink(token), {
+    teamId: caller.teamId,
+    kind: 'email',
+    id,
+    request: { locale: 'de' },
+  });
   await refusedWith(t, world.commands.makePreviewLink(stranger, asked), 'TEMPLATE_NOT_FOUND');
   await refusedWith(t, world.commands.makePreviewLink(caller, { ...asked, kind: 'document' }), 'TEMPLATE_NOT_FOUND');
   for (const wrong of ['', 'x', token.slice(1), `${token}A`, token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')])

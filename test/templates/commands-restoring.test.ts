@@ -1,9 +1,21 @@
-/** What a template was: its versions are read and put back, deleted templates are taken back, and changes are made to the revision that is meant. */
+/**
+ * What a template was: its versions are read and put back, deleted templates are taken back, and changes are made to
+ * the revision that is meant.
+ */
 import t from 'tap';
 import { makeCommands } from '../../src/commands/index.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream } from '../../src/domain/core/ids.js';
 import { refusedWith } from '../support/given.js';
-import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
+import {
+  caller,
+  openWorld,
+  schemaSaying,
+  simple,
+  stranger,
+  TEAM,
+  welcome,
+  withTemplate,
+} from '../support/command-world.js';
 
 const DAY_MS = 86_400_000;
 
@@ -11,24 +23,59 @@ const text = { id: 'text', type: 'rich-text', content: '<p>Invoice</p>' };
 const invoice = {
   slug: 'invoice',
   name: 'Invoice',
-  schema: { outputFormats: ['pdf'], pages: [{ pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [text] }] }] },
+  schema: {
+    outputFormats: ['pdf'],
+    pages: [{ pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [text] }] }],
+  },
 };
 
 void t.test('a version is read with its content, and becomes the draft again', async (t) => {
   const { commands, template } = await withTemplate();
-  await commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}', schema: schemaSaying('second'), description: 'New' });
+  await commands.updateTemplate(caller, 'welcome', {
+    subject: 'Second {{name}}',
+    schema: schemaSaying('second'),
+    description: 'New',
+  });
   const second = await commands.publishTemplate(caller, 'welcome');
   const { subject, schema, variables, description } = template;
-  t.match(await commands.templateVersion(caller, 'welcome', '1'), { version: 1, current: false, subject, schema, variables, description });
-  t.match(await commands.templateVersion(caller, 'welcome', '2'), { version: 2, current: true, subject: 'Second {{name}}' });
+  t.match(await commands.templateVersion(caller, 'welcome', '1'), {
+    version: 1,
+    current: false,
+    subject,
+    schema,
+    variables,
+    description,
+  });
+  t.match(await commands.templateVersion(caller, 'welcome', '2'), {
+    version: 2,
+    current: true,
+    subject: 'Second {{name}}',
+  });
   for (const version of ['0', '3', '01', 'draft', 'published', ''])
     await refusedWith(t, commands.templateVersion(caller, 'welcome', version), 'TEMPLATE_VERSION_NOT_FOUND');
   const restored = await commands.restoreTemplateVersion(caller, 'welcome', '1');
-  t.match(restored, { subject, schema, variables, description, status: 'draft', version: 3, publishedVersion: 2, slug: 'welcome' });
+  t.match(restored, {
+    subject,
+    schema,
+    variables,
+    description,
+    status: 'draft',
+    version: 3,
+    publishedVersion: 2,
+    slug: 'welcome',
+  });
   t.ok(restored.revision > second.revision);
-  t.equal((await commands.templateVersion(caller, 'welcome', '2')).subject, 'Second {{name}}', 'what is published stays');
+  t.equal(
+    (await commands.templateVersion(caller, 'welcome', '2')).subject,
+    'Second {{name}}',
+    'what is published stays',
+  );
   t.match(await commands.publishTemplate(caller, 'welcome'), { publishedVersion: 3, subject });
-  t.equal((await commands.restoreTemplateVersion(caller, 'welcome', '1')).status, 'published', 'the same content changes nothing');
+  t.equal(
+    (await commands.restoreTemplateVersion(caller, 'welcome', '1')).status,
+    'published',
+    'the same content changes nothing',
+  );
   await refusedWith(t, commands.templateVersion(stranger, template.id, '1'), 'TEMPLATE_NOT_FOUND');
   await refusedWith(t, commands.restoreTemplateVersion(stranger, template.id, '1'), 'TEMPLATE_NOT_FOUND');
 });
@@ -126,9 +173,17 @@ void t.test('an attachment template is taken back, and its versions are read, as
     schema: made.schema,
     outputFormats: made.outputFormats,
   });
-  t.match(await commands.restoreAttachmentTemplateVersion(caller, made.shortId, '1'), { name: made.name, status: 'draft', version: 3 });
+  t.match(await commands.restoreAttachmentTemplateVersion(caller, made.shortId, '1'), {
+    name: made.name,
+    status: 'draft',
+    version: 3,
+  });
   await commands.deleteAttachmentTemplate(caller, made.id);
-  t.match(await commands.restoreAttachmentTemplate(caller, made.shortId, {}), { id: made.id, slug: made.slug, publishedVersion: 2 });
+  t.match(await commands.restoreAttachmentTemplate(caller, made.shortId, {}), {
+    id: made.id,
+    slug: made.slug,
+    publishedVersion: 2,
+  });
 });
 
 void t.test('a change for another revision is refused, and nothing is written', async (t) => {
@@ -145,21 +200,30 @@ void t.test('a change for another revision is refused, and nothing is written', 
     () => commands.deleteTemplate(caller, 'welcome', stale),
     () => commands.restoreTemplateVersion(caller, 'welcome', '1', []),
   ];
-  for (const refusal of refusals) t.same((await refusedWith(t, refusal(), 'REVISION_MISMATCH')).details.relatedInfo, { revision });
+  for (const refusal of refusals)
+    t.same((await refusedWith(t, refusal(), 'REVISION_MISMATCH')).details.relatedInfo, { revision });
   t.equal(store.events.length, before);
-  const changed = await commands.updateTemplate(caller, 'welcome', { slug: 'hello', subject: 'Third {{name}}' }, [0, revision]);
+  const changed = await commands.updateTemplate(caller, 'welcome', { slug: 'hello', subject: 'Third {{name}}' }, [
+    0,
+    revision,
+  ]);
   t.match(changed, { slug: 'hello', subject: 'Third {{name}}' });
   const published = await commands.publishTemplate(caller, 'hello', [changed.revision]);
   t.equal((await commands.publishTemplate(caller, 'hello', [published.revision])).revision, published.revision);
   await commands.deleteTemplate(caller, 'hello', [published.revision]);
   await refusedWith(t, commands.deleteTemplate(caller, 'hello', stale), 'TEMPLATE_NOT_FOUND');
-  t.equal((await events(templateStream(assertDefined(parseTemplateId(template.id), 'id')))).at(-1)?.type, 'TemplateDeleted');
+  t.equal(
+    (await events(templateStream(assertDefined(parseTemplateId(template.id), 'id')))).at(-1)?.type,
+    'TemplateDeleted',
+  );
 });
 
 void t.test('of changes at once for one revision, one is made', async (t) => {
   const { commands, template } = await withTemplate();
   const results = await Promise.allSettled(
-    Array.from({ length: 6 }, (_, at) => commands.updateTemplate(caller, 'welcome', { description: `${at}` }, [template.revision])),
+    Array.from({ length: 6 }, (_, at) =>
+      commands.updateTemplate(caller, 'welcome', { description: `${at}` }, [template.revision]),
+    ),
   );
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const result of results) if (result.status === 'rejected') t.match(result.reason, { code: 'REVISION_MISMATCH' });
@@ -170,7 +234,15 @@ void t.test('a read-only field stands in a change as it is now, or the change is
   const before = store.events.length;
   t.strictSame(await commands.updateTemplate(caller, 'welcome', template), { ...template, warnings: [] });
   t.equal(store.events.length, before);
-  const wrong = { id: 'x', type: 'attachment', status: 'draft', version: 2, publishedVersion: null, createdAt: 'x', updatedAt: 'x' };
+  const wrong = {
+    id: 'x',
+    type: 'attachment',
+    status: 'draft',
+    version: 2,
+    publishedVersion: null,
+    createdAt: 'x',
+    updatedAt: 'x',
+  };
   for (const [field, value] of Object.entries(wrong)) {
     const { details } = await refusedWith(
       t,
@@ -200,7 +272,11 @@ void t.test('a change takes what is answered of a version, of this template alon
     ['current', { name: 'New', current: true }],
     ['type', { ...first, type: 'attachment' }],
   ] as const) {
-    const { details } = await refusedWith(t, commands.updateTemplate(caller, 'welcome', wrong as object), 'VALIDATION_ERROR');
+    const { details } = await refusedWith(
+      t,
+      commands.updateTemplate(caller, 'welcome', wrong as object),
+      'VALIDATION_ERROR',
+    );
     t.same(
       details.errors?.map((error) => error.field),
       [field],
@@ -218,7 +294,9 @@ void t.test('the address of the schema that an editor goes by is left aside', as
   t.equal(template.name, 'Imported');
   await commands.createAttachmentTemplate(caller, { ...invoice, $schema });
   await commands.updateAttachmentTemplate(caller, 'invoice', { $schema, description: 'New' });
-  t.match((await commands.importAttachmentTemplate(caller, { ...invoice, name: 'Imported', $schema })).template, { name: 'Imported' });
+  t.match((await commands.importAttachmentTemplate(caller, { ...invoice, name: 'Imported', $schema })).template, {
+    name: 'Imported',
+  });
   const log = JSON.stringify(store.events);
   t.ok(log.includes('Imported'));
   t.notOk(log.includes('$schema'), 'no event holds it');
@@ -230,5 +308,9 @@ void t.test('a change of an attachment template takes what is answered of a vers
   const first = await commands.attachmentTemplateVersion(caller, made.id, '1');
   await commands.updateAttachmentTemplate(caller, made.id, { name: 'Bill' });
   await commands.publishAttachmentTemplate(caller, made.id);
-  t.match(await commands.updateAttachmentTemplate(caller, made.id, first), { name: made.name, schema: made.schema, version: 3 });
+  t.match(await commands.updateAttachmentTemplate(caller, made.id, first), {
+    name: made.name,
+    schema: made.schema,
+    version: 3,
+  });
 });

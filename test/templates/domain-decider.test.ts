@@ -4,7 +4,12 @@ import t from 'tap';
 import { templateRecord, templateVersions } from '../../src/commands/templates/answers.js';
 import { assertDefined, parseTemplateId } from '../../src/domain/core/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
-import { evolveSlug, findVersion, type TemplateCommandOf, type TemplateStateOf } from '../../src/domain/templates/decider.js';
+import {
+  evolveSlug,
+  findVersion,
+  type TemplateCommandOf,
+  type TemplateStateOf,
+} from '../../src/domain/templates/decider.js';
 import { templateDecider, templateRules } from '../../src/domain/templates/email-template.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';
@@ -36,7 +41,13 @@ const published = (version: number, revision: number, when: string): TemplateEve
 
 void t.test('created, as a draft or published at once; a second time nothing', async (t) => {
   const { given } = template(t);
-  const create = (publish: boolean): TemplateCommandOf<'email'> => ({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish });
+  const create = (publish: boolean): TemplateCommandOf<'email'> => ({
+    type: 'CreateTemplate',
+    at: T0,
+    slug: 'welcome',
+    draft,
+    publish,
+  });
   const state = given()
     .when(create(false))
     .then(created, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft } });
@@ -93,7 +104,13 @@ void t.test('publish makes the draft the next version, once for each revision', 
   given(created, saved(1, draft), published(1, 1, at(1)))
     .when({ type: 'PublishTemplate', at: at(2) })
     .nothing();
-  const ahead = given(created, saved(1, draft), published(1, 1, at(1)), saved(2, second, at(2)), saved(3, draft, at(3)));
+  const ahead = given(
+    created,
+    saved(1, draft),
+    published(1, 1, at(1)),
+    saved(2, second, at(2)),
+    saved(3, draft, at(3)),
+  );
   t.match(templateRecord(templateRules, { id, template: ahead.state.template!, revision: 1 }), {
     status: 'draft',
     version: 2,
@@ -187,7 +204,9 @@ void t.test('a deleted template, and one that never was, are not found', async (
     given(created, saved(1, draft), deleted).when(command).refused('TEMPLATE_NOT_FOUND');
     given().when(command).refused('TEMPLATE_NOT_FOUND');
   }
-  given(created, saved(1, draft), deleted).when({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true }).nothing();
+  given(created, saved(1, draft), deleted)
+    .when({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true })
+    .nothing();
 });
 
 void t.test('a fold is total: events without their first one change nothing', async (t) => {
@@ -202,56 +221,72 @@ void t.test('a fold is total: events without their first one change nothing', as
   for (const event of later) t.strictSame(templateDecider.evolve(nothing, event), nothing);
 });
 
-void t.test('a deleted template is restored as it was, under its slug or another; a living one is left alone', async (t) => {
-  const { given } = template(t);
-  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
-  const restore = (slug: string): TemplateCommandOf<'email'> => ({ type: 'RestoreTemplate', at: at(2), slug, deletedSince: at(1) });
-  const restored: TemplateEvent = { type: 'TemplateRestored', data: { at: at(2) } };
-  const before = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
-  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
-    .when(restore('welcome'))
-    .then(restored);
-  t.strictSame(state.template, { ...before, updatedAt: at(2) });
-  given(created, saved(1, draft), deleted)
-    .when(restore('hello'))
-    .then(restored, { type: 'TemplateSlugChanged', data: { at: at(2), slug: 'hello' } });
-  given(created, saved(1, draft)).when(restore('hello')).nothing();
-  given().when(restore('hello')).refused('TEMPLATE_NOT_FOUND');
-});
+void t.test(
+  'a deleted template is restored as it was, under its slug or another; a living one is left alone',
+  async (t) => {
+    const { given } = template(t);
+    const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+    const restore = (slug: string): TemplateCommandOf<'email'> => ({
+      type: 'RestoreTemplate',
+      at: at(2),
+      slug,
+      deletedSince: at(1),
+    });
+    const restored: TemplateEvent = { type: 'TemplateRestored', data: { at: at(2) } };
+    const before = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
+    const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+      .when(restore('welcome'))
+      .then(restored);
+    t.strictSame(state.template, { ...before, updatedAt: at(2) });
+    given(created, saved(1, draft), deleted)
+      .when(restore('hello'))
+      .then(restored, { type: 'TemplateSlugChanged', data: { at: at(2), slug: 'hello' } });
+    given(created, saved(1, draft)).when(restore('hello')).nothing();
+    given().when(restore('hello')).refused('TEMPLATE_NOT_FOUND');
+  },
+);
 
-void t.test('a template that was deleted long enough ago is removed, once, and nothing is done to it any more', async (t) => {
-  const { given } = template(t);
-  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
-  const removed: TemplateEvent = { type: 'TemplateRemoved', data: { at: at(9) } };
-  const remove = (deletedSince: string): TemplateCommandOf<'email'> => ({ type: 'RemoveTemplate', at: at(9), deletedSince });
-  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
-    .when(remove(at(2)))
-    .then(removed);
-  t.strictSame(state, { created: { slug: 'welcome', at: T0 }, template: undefined }, 'no content is kept in memory');
-  given(created, saved(1, draft), deleted)
-    .when(remove(at(1)))
-    .nothing();
-  given(created, saved(1, draft))
-    .when(remove(at(2)))
-    .nothing();
-  given(created, saved(1, draft), deleted, { type: 'TemplateRestored', data: { at: at(1) } })
-    .when(remove(at(2)))
-    .nothing();
-  given(created, saved(1, draft), deleted, removed)
-    .when(remove(at(2)))
-    .nothing();
-  given()
-    .when(remove(at(2)))
-    .nothing();
-  const commands: TemplateCommandOf<'email'>[] = [
-    { type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true },
-    { type: 'SaveDraft', at: T0, draft: second },
-    { type: 'PublishTemplate', at: T0 },
-    { type: 'DeleteTemplate', at: T0 },
-    { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(0) },
-  ];
-  for (const command of commands) given(created, saved(1, draft), deleted, removed).when(command).refused('TEMPLATE_NOT_FOUND');
-});
+void t.test(
+  'a template that was deleted long enough ago is removed, once, and nothing is done to it any more',
+  async (t) => {
+    const { given } = template(t);
+    const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+    const removed: TemplateEvent = { type: 'TemplateRemoved', data: { at: at(9) } };
+    const remove = (deletedSince: string): TemplateCommandOf<'email'> => ({
+      type: 'RemoveTemplate',
+      at: at(9),
+      deletedSince,
+    });
+    const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+      .when(remove(at(2)))
+      .then(removed);
+    t.strictSame(state, { created: { slug: 'welcome', at: T0 }, template: undefined }, 'no content is kept in memory');
+    given(created, saved(1, draft), deleted)
+      .when(remove(at(1)))
+      .nothing();
+    given(created, saved(1, draft))
+      .when(remove(at(2)))
+      .nothing();
+    given(created, saved(1, draft), deleted, { type: 'TemplateRestored', data: { at: at(1) } })
+      .when(remove(at(2)))
+      .nothing();
+    given(created, saved(1, draft), deleted, removed)
+      .when(remove(at(2)))
+      .nothing();
+    given()
+      .when(remove(at(2)))
+      .nothing();
+    const commands: TemplateCommandOf<'email'>[] = [
+      { type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true },
+      { type: 'SaveDraft', at: T0, draft: second },
+      { type: 'PublishTemplate', at: T0 },
+      { type: 'DeleteTemplate', at: T0 },
+      { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(0) },
+    ];
+    for (const command of commands)
+      given(created, saved(1, draft), deleted, removed).when(command).refused('TEMPLATE_NOT_FOUND');
+  },
+);
 
 void t.test('a slug is owned by who claimed it last; only the owner releases it', async (t) => {
   const claim = (templateId: string) => ({ type: 'TemplateSlugClaimed' as const, data: { at: T0, templateId } });
@@ -261,42 +296,45 @@ void t.test('a slug is owned by who claimed it last; only the owner releases it'
   t.equal([claim('a'), claim('b'), release('b')].reduce(evolveSlug, undefined as string | undefined), undefined);
 });
 
-void t.test('whatever is done to a template, versions count from 1 and each names a revision that was saved', async () => {
-  const command = fc.oneof(
-    fc.record({
-      type: fc.constant('SaveDraft' as const),
-      at: fc.constant(T0),
-      draft: fc.constantFrom(draft, second, { ...draft, subject: 'Third' }),
-    }),
-    fc.record({ type: fc.constant('PublishTemplate' as const), at: fc.constant(T0) }),
-    fc.record({ type: fc.constant('ChangeSlug' as const), at: fc.constant(T0), slug: fc.constantFrom('a', 'b') }),
-    fc.record({ type: fc.constant('DeleteTemplate' as const), at: fc.constant(T0) }),
-  );
-  fc.assert(
-    fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
-      const events: TemplateEvent[] = [created, saved(1, draft)];
-      let state = events.reduce(templateDecider.evolve, templateDecider.initialState);
-      for (const next of commands) {
-        try {
-          const made = templateDecider.decide(next, state);
-          events.push(...made);
-          state = made.reduce(templateDecider.evolve, state);
-        } catch (fault) {
-          if (!(fault instanceof DomainError) || state.template?.deletedAt === null) throw fault;
+void t.test(
+  'whatever is done to a template, versions count from 1 and each names a revision that was saved',
+  async () => {
+    const command = fc.oneof(
+      fc.record({
+        type: fc.constant('SaveDraft' as const),
+        at: fc.constant(T0),
+        draft: fc.constantFrom(draft, second, { ...draft, subject: 'Third' }),
+      }),
+      fc.record({ type: fc.constant('PublishTemplate' as const), at: fc.constant(T0) }),
+      fc.record({ type: fc.constant('ChangeSlug' as const), at: fc.constant(T0), slug: fc.constantFrom('a', 'b') }),
+      fc.record({ type: fc.constant('DeleteTemplate' as const), at: fc.constant(T0) }),
+    );
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+        const events: TemplateEvent[] = [created, saved(1, draft)];
+        let state = events.reduce(templateDecider.evolve, templateDecider.initialState);
+        for (const next of commands) {
+          try {
+            const made = templateDecider.decide(next, state);
+            events.push(...made);
+            state = made.reduce(templateDecider.evolve, state);
+          } catch (fault) {
+            if (!(fault instanceof DomainError) || state.template?.deletedAt === null) throw fault;
+          }
         }
-      }
-      const drafts = events.flatMap(({ type, data }) =>
-        type === 'TemplateDraftSaved' && templateRules.isDraft(data.draft) ? [{ ...data, draft: data.draft }] : [],
-      );
-      const { template: known } = state;
-      if (!drafts.every(({ revision }, index) => revision === index + 1)) throw new Error('revisions count from 1');
-      known!.published.forEach(({ version, revision, name, subject, from }, index) => {
-        const of = drafts[revision - 1]!.draft;
-        if (version !== index + 1 || of.name !== name || of.subject !== subject || of.from !== from)
-          throw new Error('a version is not its revision');
-      });
-      if (known!.revision !== drafts.length) throw new Error('the newest draft is the last that was saved');
-    }),
-    { numRuns: 300 },
-  );
-});
+        const drafts = events.flatMap(({ type, data }) =>
+          type === 'TemplateDraftSaved' && templateRules.isDraft(data.draft) ? [{ ...data, draft: data.draft }] : [],
+        );
+        const { template: known } = state;
+        if (!drafts.every(({ revision }, index) => revision === index + 1)) throw new Error('revisions count from 1');
+        known!.published.forEach(({ version, revision, name, subject, from }, index) => {
+          const of = drafts[revision - 1]!.draft;
+          if (version !== index + 1 || of.name !== name || of.subject !== subject || of.from !== from)
+            throw new Error('a version is not its revision');
+        });
+        if (known!.revision !== drafts.length) throw new Error('the newest draft is the last that was saved');
+      }),
+      { numRuns: 300 },
+    );
+  },
+);

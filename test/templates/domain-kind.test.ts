@@ -19,7 +19,8 @@ const office = (type: string): Buffer =>
     '[Content_Types].xml': strToU8(`<Types><Override PartName="/word/document.xml" ContentType="${type}"/></Types>`),
     'word/document.xml': strToU8('<x/>'),
   });
-const openDocument = (type: string): Buffer => zip({ mimetype: [strToU8(type), { level: 0 }], 'content.xml': strToU8('<x/>') });
+const openDocument = (type: string): Buffer =>
+  zip({ mimetype: [strToU8(type), { level: 0 }], 'content.xml': strToU8('<x/>') });
 
 void t.test('pictures, with their size', async (t) => {
   const size = { width: 7, height: 5 };
@@ -28,15 +29,12 @@ void t.test('pictures, with their size', async (t) => {
   t.same(await kind(gif), { contentType: 'image/gif', size });
   for (const each of [webp, lossyWebp, losslessWebp]) t.same(await kind(each), { contentType: 'image/webp', size });
   t.same(await kind(svg), { contentType: 'image/svg+xml', size });
-  t.same(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml', 'application/pdf', 'text/plain'].map(isRaster), [
-    true,
-    true,
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
+  t.same(
+    ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml', 'application/pdf', 'text/plain'].map(
+      isRaster,
+    ),
+    [true, true, true, true, false, false, false],
+  );
 });
 
 void t.test('documents, archives and texts', async (t) => {
@@ -46,7 +44,11 @@ void t.test('documents, archives and texts', async (t) => {
     ['%PDF-1.7\n1 0 obj\n<<>>\nendobj\n', 'x.csv', 'application/pdf'],
     [zip({ 'a.txt': strToU8('x') }), 'x', 'application/zip'],
     [office(`${openxml}.main+xml`), 'x', openxml],
-    [openDocument('application/vnd.oasis.opendocument.spreadsheet'), 'x', 'application/vnd.oasis.opendocument.spreadsheet'],
+    [
+      openDocument('application/vnd.oasis.opendocument.spreadsheet'),
+      'x',
+      'application/vnd.oasis.opendocument.spreadsheet',
+    ],
     ['BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n', 'x.ics', 'text/calendar'],
     ['Grüße\r\n\tan alle\f', 'x.txt', 'text/plain'],
     ['\ufeffa;b\n1;2', 'x.CSV', 'text/csv'],
@@ -108,12 +110,16 @@ void t.test('every cut of a picture is either read or refused, and never anythin
     ['image/webp', losslessWebp],
   ] as const) {
     const sizes = new Set<string>();
-    for (let end = 0; end <= bytes.length; end += 1) sizes.add(JSON.stringify(pictureSize(bytes.subarray(0, end), type) ?? null));
+    for (let end = 0; end <= bytes.length; end += 1)
+      sizes.add(JSON.stringify(pictureSize(bytes.subarray(0, end), type) ?? null));
     t.same([...sizes], ['null', '{"width":7,"height":5}'], type);
   }
   t.equal(pictureSize(png, 'image/bmp'), undefined);
   t.equal(pictureSize(Buffer.from('GIF85a1234567'), 'image/gif'), undefined);
-  t.equal(pictureSize(Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(1_000_000, 0xff)]), 'image/jpeg'), undefined);
+  t.equal(
+    pictureSize(Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(1_000_000, 0xff)]), 'image/jpeg'),
+    undefined,
+  );
 });
 
 void t.test('a name ends as its type does', async (t) => {

@@ -13,7 +13,13 @@ import {
 import type { AttachmentTemplateContent, DocumentComponent } from '../../src/domain/rendering/content.js';
 import { findVersion, type TemplateCommandOf } from '../../src/domain/templates/decider.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
-import { attachmentTemplateIdOf, assertDefined, parseAttachmentTemplateId, parseTeamId, type TeamId } from '../../src/domain/core/ids.js';
+import {
+  attachmentTemplateIdOf,
+  assertDefined,
+  parseAttachmentTemplateId,
+  parseTeamId,
+  type TeamId,
+} from '../../src/domain/core/ids.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
 import { templateDecider } from '../../src/domain/templates/email-template.js';
 import { at, T0 } from '../support/email-facts.js';
@@ -30,7 +36,10 @@ const draft: AttachmentDraft = {
   locale: 'de-CH',
   timeZone: 'Europe/Zurich',
 };
-const created: TemplateEvent = { type: 'TemplateCreated', data: { at: T0, slug: 'invoice', kind: 'attachment', shortId: SHORT_ID } };
+const created: TemplateEvent = {
+  type: 'TemplateCreated',
+  data: { at: T0, slug: 'invoice', kind: 'attachment', shortId: SHORT_ID },
+};
 const saved = (revision: number, which: AttachmentDraft | EmailDraft = draft, when = T0): TemplateEvent => ({
   type: 'TemplateDraftSaved',
   data: { at: when, revision, draft: which },
@@ -40,61 +49,68 @@ const published = (version: number, revision: number, when: string): TemplateEve
   data: { at: when, version, revision },
 });
 
-void t.test('created with its short id; changed, published and resolved as every template is, without subject and sender', async (t) => {
-  const { given } = template(t);
-  const create: TemplateCommandOf<'attachment'> = {
-    type: 'CreateTemplate',
-    at: T0,
-    slug: 'invoice',
-    shortId: SHORT_ID,
-    draft,
-    publish: false,
-  };
-  const state = given().when(create).then(created, saved(1));
-  t.strictSame(templateRecord(attachmentTemplateRules, { id, template: state.template!, revision: 1 }), {
-    id,
-    shortId: SHORT_ID,
-    slug: 'invoice',
-    name: 'Invoice',
-    description: 'Of an order',
-    type: 'attachment',
-    outputFormats: ['pdf', 'excel'],
-    status: 'draft',
-    version: 1,
-    publishedVersion: null,
-    locale: 'de-CH',
-    timeZone: 'Europe/Zurich',
-    strictVariables: false,
-    translations: {},
-    createdAt: T0,
-    updatedAt: T0,
-    revision: 1,
-    variables: draft.variables,
-    schema: draft.schema,
-  });
-  const second = { ...draft, name: 'Bill' };
-  const live = given(
-    created,
-    saved(1),
-    published(1, 1, at(1)),
-    saved(2, second, at(2)),
-    published(2, 2, at(3)),
-    saved(3, { ...draft, name: 'Third' }, at(4)),
-  );
-  const found = (version: string) => findVersion(attachmentTemplateRules, live.state.template!, version);
-  t.equal(live.state.template!.shortId, SHORT_ID);
-  t.strictSame(templateVersions(attachmentTemplateRules, live.state.template!), [
-    { version: 2, name: 'Bill', publishedAt: at(3), current: true },
-    { version: 1, name: 'Invoice', publishedAt: at(1), current: false },
-  ]);
-  t.strictSame(found('published'), { revision: 2, version: 2, shown: { version: 2, revision: 2, name: 'Bill', publishedAt: at(3) } });
-  t.strictSame(found('draft'), { revision: 3, version: null, shown: { name: 'Third' } });
-  t.throws(() => found('3'), { code: 'TEMPLATE_VERSION_NOT_FOUND' });
-  given(created, saved(1))
-    .when({ type: 'SaveDraft', at: at(1), draft: { ...draft } })
-    .nothing();
-  given().when({ type: 'PublishTemplate', at: T0 }).refused('TEMPLATE_NOT_FOUND');
-});
+void t.test(
+  'created with its short id; changed, published and resolved as every template is, without subject and sender',
+  async (t) => {
+    const { given } = template(t);
+    const create: TemplateCommandOf<'attachment'> = {
+      type: 'CreateTemplate',
+      at: T0,
+      slug: 'invoice',
+      shortId: SHORT_ID,
+      draft,
+      publish: false,
+    };
+    const state = given().when(create).then(created, saved(1));
+    t.strictSame(templateRecord(attachmentTemplateRules, { id, template: state.template!, revision: 1 }), {
+      id,
+      shortId: SHORT_ID,
+      slug: 'invoice',
+      name: 'Invoice',
+      description: 'Of an order',
+      type: 'attachment',
+      outputFormats: ['pdf', 'excel'],
+      status: 'draft',
+      version: 1,
+      publishedVersion: null,
+      locale: 'de-CH',
+      timeZone: 'Europe/Zurich',
+      strictVariables: false,
+      translations: {},
+      createdAt: T0,
+      updatedAt: T0,
+      revision: 1,
+      variables: draft.variables,
+      schema: draft.schema,
+    });
+    const second = { ...draft, name: 'Bill' };
+    const live = given(
+      created,
+      saved(1),
+      published(1, 1, at(1)),
+      saved(2, second, at(2)),
+      published(2, 2, at(3)),
+      saved(3, { ...draft, name: 'Third' }, at(4)),
+    );
+    const found = (version: string) => findVersion(attachmentTemplateRules, live.state.template!, version);
+    t.equal(live.state.template!.shortId, SHORT_ID);
+    t.strictSame(templateVersions(attachmentTemplateRules, live.state.template!), [
+      { version: 2, name: 'Bill', publishedAt: at(3), current: true },
+      { version: 1, name: 'Invoice', publishedAt: at(1), current: false },
+    ]);
+    t.strictSame(found('published'), {
+      revision: 2,
+      version: 2,
+      shown: { version: 2, revision: 2, name: 'Bill', publishedAt: at(3) },
+    });
+    t.strictSame(found('draft'), { revision: 3, version: null, shown: { name: 'Third' } });
+    t.throws(() => found('3'), { code: 'TEMPLATE_VERSION_NOT_FOUND' });
+    given(created, saved(1))
+      .when({ type: 'SaveDraft', at: at(1), draft: { ...draft } })
+      .nothing();
+    given().when({ type: 'PublishTemplate', at: T0 }).refused('TEMPLATE_NOT_FOUND');
+  },
+);
 
 void t.test('a stream holds one kind of template: a draft of the other is a broken log', async (t) => {
   const email: EmailDraft = {
@@ -115,7 +131,11 @@ void t.test('a stream holds one kind of template: a draft of the other is a brok
 });
 
 void t.test('a template whose first event names no kind is an email', async (t) => {
-  const first = decodeEvent('TemplateCreated.v1', JSON.stringify({ at: T0, slug: 'welcome' }), undefined) as TemplateEvent;
+  const first = decodeEvent(
+    'TemplateCreated.v1',
+    JSON.stringify({ at: T0, slug: 'welcome' }),
+    undefined,
+  ) as TemplateEvent;
   t.strictSame(templateDecider.evolve(templateDecider.initialState, first).created, { at: T0, slug: 'welcome' });
 });
 
@@ -174,13 +194,27 @@ void t.test('a picture is found in the template by its address, or where only on
     id: 'l',
     type: 'loop',
     props: { dataSource: '{{x}}' },
-    children: [{ id: 'c', type: 'conditional', children: [image('https://a.example/1.png')], elseChildren: [image('{{item.photo}}')] }],
+    children: [
+      {
+        id: 'c',
+        type: 'conditional',
+        children: [image('https://a.example/1.png')],
+        elseChildren: [image('{{item.photo}}')],
+      },
+    ],
   };
   t.equal(
     imageFieldOf(content(image('https://a.example/2.png'), loop), 'https://a.example/1.png'),
     `${base}[1].children[0].children[0].props.src`,
   );
-  t.equal(imageFieldOf(content(loop), 'https://a.example/filled.png'), `${base}[0].children[0].elseChildren[0].props.src`);
-  t.equal(imageFieldOf(content(loop, image('https://a.example/{{x}}')), 'https://a.example/filled.png'), undefined, 'two might be meant');
+  t.equal(
+    imageFieldOf(content(loop), 'https://a.example/filled.png'),
+    `${base}[0].children[0].elseChildren[0].props.src`,
+  );
+  t.equal(
+    imageFieldOf(content(loop, image('https://a.example/{{x}}')), 'https://a.example/filled.png'),
+    undefined,
+    'two might be meant',
+  );
   t.equal(imageFieldOf(content(), 'https://a.example/1.png'), undefined);
 });

@@ -166,7 +166,8 @@ void t.test('hostile lengths take time in proportion', async (t) => {
     (size) => `<style>${'url(#a)'.repeat(size / 7)}</style>`,
     (size) => `<style>${'<![CDATA[x]]>'.repeat(size / 13)}</style>`,
   ];
-  for (const content of contents) t.ok(await growsLinearly((size) => readSvg(inside(content(size))), 1_000_000), content(100).slice(0, 20));
+  for (const content of contents)
+    t.ok(await growsLinearly((size) => readSvg(inside(content(size))), 1_000_000), content(100).slice(0, 20));
 });
 
 void t.test('a drawing of many pieces is read in turns, one of more than are taken is refused', async (t) => {
@@ -188,5 +189,9 @@ void t.test('a drawing of many pieces is read in turns, one of more than are tak
     readSvg(inside(attributes!(5_000), 'width="1" height="2"')),
     readSvg(inside(elements!(9_000), 'width="3" height="4"')),
   ]);
-  t.same([first, second], [{ size: { width: 1, height: 2 } }, { size: { width: 3, height: 4 } }], 'two at once do not disturb each other');
+  t.same(
+    [first, second],
+    [{ size: { width: 1, height: 2 } }, { size: { width: 3, height: 4 } }],
+    'two at once do not disturb each other',
+  );
 });

@@ -26,7 +26,11 @@ const formType = `multipart/form-data; boundary=${BOUNDARY}`;
 const open = async (t: Test, options: FakeOptions = {}) => {
   const server = await fakeServer(options);
   t.teardown(() => server.app.close());
-  const post = async (payload: Buffer | string, contentType = formType, more: Readonly<Record<string, string>> = {}) => {
+  const post = async (
+    payload: Buffer | string,
+    contentType = formType,
+    more: Readonly<Record<string, string>> = {},
+  ) => {
     const response = await server.app.inject({
       method: 'POST',
       url: '/api/assets',
@@ -35,7 +39,8 @@ const open = async (t: Test, options: FakeOptions = {}) => {
     });
     return { status: response.statusCode, body: response.json<Record<string, unknown>>(), headers: response.headers };
   };
-  const uploads = () => server.calls.filter(([name]) => name === 'uploadAsset').map(([, , upload, usage]) => [upload, usage]);
+  const uploads = () =>
+    server.calls.filter(([name]) => name === 'uploadAsset').map(([, , upload, usage]) => [upload, usage]);
   return { ...server, post, uploads };
 };
 
@@ -77,7 +82,9 @@ void t.test('a file comes as a form or as base64, and the gallery is measured be
     [TEAM, TEAM],
   );
 
-  t.match(await post(JSON.stringify({ filename: 'a.png', content: bytes.toString('base64') }), 'application/json'), { status: 201 });
+  t.match(await post(JSON.stringify({ filename: 'a.png', content: bytes.toString('base64') }), 'application/json'), {
+    status: 201,
+  });
   t.same(uploads().at(-1)?.[0], { filename: 'a.png', bytes });
   t.match(await post(form([{ filename: '../../etc/passwd', content: 'x' }])), { status: 201 });
   t.match(
@@ -118,11 +125,20 @@ void t.test('what is no such upload is refused, and nothing is called', async (t
       body: { code: 'VALIDATION_ERROR', errors: [{ field: 'content' }] },
     });
   }
-  for (const body of [{}, { filename: 'a.png' }, { filename: '', content: '' }, { filename: 'a', content: '', type: 'x' }, []]) {
+  for (const body of [
+    {},
+    { filename: 'a.png' },
+    { filename: '', content: '' },
+    { filename: 'a', content: '', type: 'x' },
+    [],
+  ]) {
     t.match(await post(JSON.stringify(body), 'application/json'), { status: 400, body: { code: 'VALIDATION_ERROR' } });
   }
   t.match(await post('x', 'image/png'), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
-  t.match(await post(form([file]), formType, { 'content-encoding': 'gzip' }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
+  t.match(await post(form([file]), formType, { 'content-encoding': 'gzip' }), {
+    status: 400,
+    body: { code: 'UNSUPPORTED_CONTENT_TYPE' },
+  });
   const bare = await app.inject({ method: 'POST', url: '/api/assets', headers: { authorization: 'Bearer unlimited' } });
   t.match([bare.statusCode, bare.json()], [400, { code: 'VALIDATION_ERROR', message: /multipart/ }], 'no body at all');
   t.same(calls, []);
@@ -213,34 +229,43 @@ void t.test('no other endpoint takes a form', async (t) => {
   }
 });
 
-void t.test('bytes are handed out so that they cannot act: a type of ours, no sniffing, no scripts, a name made safe', async (t) => {
-  const { app, deps } = await open(t);
-  const get = (id: string) => app.inject({ url: `/api/assets/${id}/content`, headers: bearer('unlimited') });
-  const picture = await get(ASSET);
-  t.equal(picture.statusCode, 200);
-  t.same(picture.rawPayload, Buffer.from([0, 255, 1]));
-  t.match(picture.headers, {
-    'content-type': 'image/png',
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-    'content-disposition': `inline; filename*=UTF-8''logo%20%22Zo%C3%AB%22.png; filename="logo _Zoe_.png"`,
-    'content-length': '3',
-  });
-  for (const contentType of ['image/svg+xml', 'application/pdf', 'text/plain', 'text/csv', 'application/zip']) {
-    const server = await fakeServer();
-    t.teardown(() => server.app.close());
-    Object.assign(server.deps.commands, { assetContent: async () => ({ bytes: Buffer.from('<svg/>'), contentType, filename: 'x' }) });
-    const { headers } = await server.app.inject({ url: `/api/assets/${ASSET}/content`, headers: bearer('unlimited') });
-    t.match(headers, {
-      'content-type': contentType,
-      'content-disposition': /^attachment;/,
+void t.test(
+  'bytes are handed out so that they cannot act: a type of ours, no sniffing, no scripts, a name made safe',
+  async (t) => {
+    const { app, deps } = await open(t);
+    const get = (id: string) => app.inject({ url: `/api/assets/${id}/content`, headers: bearer('unlimited') });
+    const picture = await get(ASSET);
+    t.equal(picture.statusCode, 200);
+    t.same(picture.rawPayload, Buffer.from([0, 255, 1]));
+    t.match(picture.headers, {
+      'content-type': 'image/png',
       'x-content-type-options': 'nosniff',
-      'content-security-policy': /sandbox/,
+      'content-security-policy':
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+      'content-disposition': `inline; filename*=UTF-8''logo%20%22Zo%C3%AB%22.png; filename="logo _Zoe_.png"`,
+      'content-length': '3',
     });
-  }
-  for (const id of ['x', `${ASSET}0`, '%00', deps.ids.uuid()])
-    t.match((await get(id)).json(), { statusCode: 404, code: 'ASSET_NOT_FOUND' }, id);
-});
+    for (const contentType of ['image/svg+xml', 'application/pdf', 'text/plain', 'text/csv', 'application/zip']) {
+      const server = await fakeServer();
+      t.teardown(() => server.app.close());
+      Object.assign(server.deps.commands, {
+        assetContent: async () => ({ bytes: Buffer.from('<svg/>'), contentType, filename: 'x' }),
+      });
+      const { headers } = await server.app.inject({
+        url: `/api/assets/${ASSET}/content`,
+        headers: bearer('unlimited'),
+      });
+      t.match(headers, {
+        'content-type': contentType,
+        'content-disposition': /^attachment;/,
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': /sandbox/,
+      });
+    }
+    for (const id of ['x', `${ASSET}0`, '%00', deps.ids.uuid()])
+      t.match((await get(id)).json(), { statusCode: 404, code: 'ASSET_NOT_FOUND' }, id);
+  },
+);
 
 void t.test('records, lists, deletion', async (t) => {
   const { app, calls } = await open(t);
@@ -257,5 +282,6 @@ void t.test('records, lists, deletion', async (t) => {
     ['listAssets', TEAM, { search: 'log' }, { page: 2, limit: 5 }],
   ]);
   t.match(await ask('GET', '/api/assets?search=l'), [400, { code: 'VALIDATION_ERROR' }]);
-  for (const method of ['GET', 'DELETE'] as const) t.match(await ask(method, '/api/assets/x'), [404, { code: 'ASSET_NOT_FOUND' }]);
+  for (const method of ['GET', 'DELETE'] as const)
+    t.match(await ask(method, '/api/assets/x'), [404, { code: 'ASSET_NOT_FOUND' }]);
 });

@@ -49,41 +49,52 @@ void t.test('lists show what is there, newest first, and galleries are measured'
   await projectIn(readModels, assetsProjection(30 * DAY_MS), events);
   const page = await queries.listAssets(team, {}, { page: 1, limit: 1 });
   t.match(page, {
-    data: [{ id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 }],
+    data: [
+      { id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 },
+    ],
     meta: { total: 2, totalPages: 2, totalIsLowerBound: false },
   });
   t.match(await queries.listAssets(team, {}, { page: 1, limit: 1, cursor: page.meta.nextCursor! }), {
     data: [{ id: idOf(2) }],
     meta: { nextCursor: null },
   });
-  t.match(await queries.listAssets(team, { search: 'TERMS' }, { page: 1, limit: 20 }), { data: [{ id: idOf(4) }], meta: { total: 1 } });
-  t.match(await queries.listAssets(other, { search: 'terms' }, { page: 1, limit: 20 }), { data: [], meta: { total: 0 } });
+  t.match(await queries.listAssets(team, { search: 'TERMS' }, { page: 1, limit: 20 }), {
+    data: [{ id: idOf(4) }],
+    meta: { total: 1 },
+  });
+  t.match(await queries.listAssets(other, { search: 'terms' }, { page: 1, limit: 20 }), {
+    data: [],
+    meta: { total: 0 },
+  });
   // Positions are those of the store, whichever it gives.
   const lastOf = (teamId: string) => events.findLast(({ metadata }) => metadata.teamId === teamId)!.position;
   t.same(await queries.assetUsage(team), { count: 2, sizeBytes: 50, position: lastOf(team) });
   t.same(await queries.assetUsage(other), { count: 1, sizeBytes: 5, position: lastOf(other) });
 });
 
-void t.test('the documents are the same however the events are cut, and when they are rebuilt after the key is gone', async (t) => {
-  const test = await story();
-  const live = openDocuments(t);
-  await projectIn(live, assetsProjection(30 * DAY_MS), await test.recorded());
-  const expected = await documentsOf(live, assetsProjection(30 * DAY_MS));
-  t.same(
-    Object.values(expected).map((found) => found.length),
-    [0, 2, 3],
-  );
-  for (const sizes of [[1], [2], [3, 1]]) {
-    const readModels = openDocuments(t);
-    await projectIn(readModels, assetsProjection(30 * DAY_MS), await test.recorded(), { sizes, forgetful: true });
-    t.same(await documentsOf(readModels, assetsProjection(30 * DAY_MS)), expected, `cut as ${sizes.join()}`);
-  }
-  await test.eventLog.destroyKey(stream(1));
-  t.match((await test.recorded())[0], { event: { sealed: undefined } });
-  const rebuilt = openDocuments(t);
-  await projectIn(rebuilt, assetsProjection(30 * DAY_MS), await test.recorded());
-  t.same(await documentsOf(rebuilt, assetsProjection(30 * DAY_MS)), expected);
-});
+void t.test(
+  'the documents are the same however the events are cut, and when they are rebuilt after the key is gone',
+  async (t) => {
+    const test = await story();
+    const live = openDocuments(t);
+    await projectIn(live, assetsProjection(30 * DAY_MS), await test.recorded());
+    const expected = await documentsOf(live, assetsProjection(30 * DAY_MS));
+    t.same(
+      Object.values(expected).map((found) => found.length),
+      [0, 2, 3],
+    );
+    for (const sizes of [[1], [2], [3, 1]]) {
+      const readModels = openDocuments(t);
+      await projectIn(readModels, assetsProjection(30 * DAY_MS), await test.recorded(), { sizes, forgetful: true });
+      t.same(await documentsOf(readModels, assetsProjection(30 * DAY_MS)), expected, `cut as ${sizes.join()}`);
+    }
+    await test.eventLog.destroyKey(stream(1));
+    t.match((await test.recorded())[0], { event: { sealed: undefined } });
+    const rebuilt = openDocuments(t);
+    await projectIn(rebuilt, assetsProjection(30 * DAY_MS), await test.recorded());
+    t.same(await documentsOf(rebuilt, assetsProjection(30 * DAY_MS)), expected);
+  },
+);
 
 void t.test('a write that was torn anywhere and is made again gives the same', async (t) => {
   const recorded = await (await story()).recorded();

@@ -66,7 +66,10 @@ const ofKinds = [
     timers: 'attachmentTemplateTimers',
     begin: [
       { type: 'TemplateCreated', data: { at: T0, slug: 'bill', kind: 'attachment', shortId: 'atpl_0000000001' } },
-      { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...document, schema: { outputFormats: ['pdf'], pages: [] } } } },
+      {
+        type: 'TemplateDraftSaved',
+        data: { at: T0, revision: 1, draft: { ...document, schema: { outputFormats: ['pdf'], pages: [] } } },
+      },
     ] satisfies readonly TemplateEvent[],
   },
 ] as const;
@@ -74,23 +77,26 @@ const ofKinds = [
 for (const { kind, projection, rows, timers, begin } of ofKinds) {
   const stream = `${kind}-${TEMPLATE_ID}`;
 
-  void t.test(`${kind}: a timer stands from the deletion until it is restored or removed; then nothing is left of the row`, async (t) => {
-    const { append, recorded } = openLogOfTest();
-    const readModels = openDocuments(t);
-    const after = async (events: readonly TemplateEvent[]) => {
-      await append(stream, events);
-      await projectIn(readModels, projection, await recorded());
-      return documentsOf(readModels, projection);
-    };
-    t.same((await after(begin))[timers], []);
-    const due = { kind: 'removal', key: stream, priority: 'low', team: TEAM_ID, dueAt: '2030-01-31T12:01:00.001Z' };
-    t.match((await after([deleted]))[timers], [due]);
-    const living = await after([restored]);
-    t.same(living[timers], []);
-    t.equal(living[rows]!.length, 1);
-    t.match((await after([deleted]))[timers], [due]);
-    t.strictSame(await after([removed]), { [timers]: [], [rows]: [] });
-  });
+  void t.test(
+    `${kind}: a timer stands from the deletion until it is restored or removed; then nothing is left of the row`,
+    async (t) => {
+      const { append, recorded } = openLogOfTest();
+      const readModels = openDocuments(t);
+      const after = async (events: readonly TemplateEvent[]) => {
+        await append(stream, events);
+        await projectIn(readModels, projection, await recorded());
+        return documentsOf(readModels, projection);
+      };
+      t.same((await after(begin))[timers], []);
+      const due = { kind: 'removal', key: stream, priority: 'low', team: TEAM_ID, dueAt: '2030-01-31T12:01:00.001Z' };
+      t.match((await after([deleted]))[timers], [due]);
+      const living = await after([restored]);
+      t.same(living[timers], []);
+      t.equal(living[rows]!.length, 1);
+      t.match((await after([deleted]))[timers], [due]);
+      t.strictSame(await after([removed]), { [timers]: [], [rows]: [] });
+    },
+  );
 
   void t.test(`${kind}: a write of the removal that is torn anywhere is made again`, async (t) => {
     const { append, recorded } = openLogOfTest();

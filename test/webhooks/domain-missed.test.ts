@@ -18,7 +18,13 @@ const changed = (minute: number, data: Readonly<{ enabled?: boolean; events?: st
 });
 const asked = (minute: number, id: string, since: number, until?: number): WebhookEvent => ({
   type: 'WebhookBackfillAsked',
-  data: { at: at(minute), id, since: at(since), ...(until === undefined ? {} : { until: at(until) }), events: [...KINDS] },
+  data: {
+    at: at(minute),
+    id,
+    since: at(since),
+    ...(until === undefined ? {} : { until: at(until) }),
+    events: [...KINDS],
+  },
 });
 
 /** Each stands ten positions after the one before. */
@@ -63,7 +69,12 @@ void t.test('nothing is looked for where all went to it, or was asked for before
   t.equal(mayHaveMissed(again, window(95, 150)), false);
   t.equal(mayHaveMissed(again, window(95, 151)), true);
   t.equal(mayHaveMissed(again, window(80, 150)), true);
-  const gapSince = facts(...disabledOnce, asked(300, 'a', 0), changed(400, { enabled: false }), changed(500, { enabled: true }));
+  const gapSince = facts(
+    ...disabledOnce,
+    asked(300, 'a', 0),
+    changed(400, { enabled: false }),
+    changed(500, { enabled: true }),
+  );
   t.equal(mayHaveMissed(gapSince, window(0)), true, 'a gap since the request before');
   t.equal(mayHaveMissed(gapSince, window(0, 300)), false);
 });

@@ -40,32 +40,37 @@ const complained = (...recipients: readonly number[]): EmailEvent => ({
   data: { at: AT, feedbackType: 'abuse', recipients: [...recipients] },
 });
 
-void t.test('each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried', async (t) => {
-  t.same(noticesOf(sent), [
-    { kind: 'email.sent', recipient: 0 },
-    { kind: 'email.bounced', recipient: 1 },
-    { kind: 'email.failed', recipient: 2 },
-  ]);
-  const deferred: EmailEvent = {
-    type: 'EmailDeferred',
-    data: { ...attempt, outcomes: [outcome(2, 'deferred')], nextAttemptAt: AT },
-    sealed: undefined,
-  };
-  t.same(noticesOf(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
-  t.same(noticesOf({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
-  t.same(noticesOf(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
-    { kind: 'email.bounced', recipient: 0 },
-    { kind: 'email.bounced', recipient: 2 },
-  ]);
-  t.same(noticesOf(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
-  t.same(noticesOf(complained()), [{ kind: 'email.complained' }]);
-  t.same(noticesOf(queued), [{ kind: 'email.queued' }]);
-  t.same(
-    noticesOf({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
-    [0, 2].map((recipient) => ({ kind: 'email.suppressed', recipient })),
-  );
-  t.same(noticesOf({ type: 'EmailDeleted', data: { at: AT } }), []);
-});
+void t.test(
+  'each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried',
+  async (t) => {
+    t.same(noticesOf(sent), [
+      { kind: 'email.sent', recipient: 0 },
+      { kind: 'email.bounced', recipient: 1 },
+      { kind: 'email.failed', recipient: 2 },
+    ]);
+    const deferred: EmailEvent = {
+      type: 'EmailDeferred',
+      data: { ...attempt, outcomes: [outcome(2, 'deferred')], nextAttemptAt: AT },
+      sealed: undefined,
+    };
+    t.same(noticesOf(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
+    t.same(noticesOf({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [
+      { kind: 'email.delivered', recipient: 1 },
+    ]);
+    t.same(noticesOf(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
+      { kind: 'email.bounced', recipient: 0 },
+      { kind: 'email.bounced', recipient: 2 },
+    ]);
+    t.same(noticesOf(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
+    t.same(noticesOf(complained()), [{ kind: 'email.complained' }]);
+    t.same(noticesOf(queued), [{ kind: 'email.queued' }]);
+    t.same(
+      noticesOf({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
+      [0, 2].map((recipient) => ({ kind: 'email.suppressed', recipient })),
+    );
+    t.same(noticesOf({ type: 'EmailDeleted', data: { at: AT } }), []);
+  },
+);
 
 void t.test('an id is derived, says its number, and is read again', async (t) => {
   const key = eventKey(WEBHOOK, 'source', 1);
@@ -94,37 +99,50 @@ void t.test('a body is the same bytes each time, and nothing where the key is de
     },
   });
   t.equal(bodyOf(entry, [{ ...queued, sealed: undefined }, sent]), undefined);
-  const suppressed: EmailEvent = { type: 'RecipientsSuppressed', data: { at: AT, recipients: [1], priority: 'normal' } };
+  const suppressed: EmailEvent = {
+    type: 'RecipientsSuppressed',
+    data: { at: AT, recipients: [1], priority: 'normal' },
+  };
   t.match(JSON.parse(bodyOf({ ...entry, kind: 'email.suppressed' }, [queued, suppressed])!), {
     event: 'email.suppressed',
     data: { recipient: queued.sealed!.recipients[1]!.email, status: 'suppressed', suppressedAt: AT },
   });
 });
 
-void t.test('who leaves a list by the link of a mail is told of, and no other entry of the suppression list', async (t) => {
-  const stream = 'suppression-5c0ffee0-0000-8000-8000-00000000000a';
-  const left: SuppressionEvent = {
-    type: 'AddressSuppressed',
-    data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length), list: 'offers' },
-    sealed: { address: 'ann@example.org' },
-  };
-  t.same(noticesOf(left), [{ kind: 'email.unsubscribed' }]);
-  const { emailId: _absent, ...imported } = left.data;
-  t.same(noticesOf({ ...left, data: imported }), []);
-  t.same(noticesOf({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
-  t.same(noticesOf({ type: 'SuppressionRemoved', data: { at: AT } }), []);
-  const entry = { stream, at: AT, kind: 'email.unsubscribed' };
-  const data = { emailLogId: left.data.emailId, recipient: 'ann@example.org', list: 'offers', unsubscribedAt: AT };
-  t.same(JSON.parse(bodyOf(entry, [left])!), { event: 'email.unsubscribed', timestamp: AT, data });
-  t.match(JSON.parse(bodyOf(entry, [{ ...left, sealed: {} }])!), { data: { recipient: null } }, 'of an archived mail');
-  t.equal(bodyOf(entry, [{ ...left, sealed: undefined }]), undefined, 'erased since');
-});
+void t.test(
+  'who leaves a list by the link of a mail is told of, and no other entry of the suppression list',
+  async (t) => {
+    const stream = 'suppression-5c0ffee0-0000-8000-8000-00000000000a';
+    const left: SuppressionEvent = {
+      type: 'AddressSuppressed',
+      data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length), list: 'offers' },
+      sealed: { address: 'ann@example.org' },
+    };
+    t.same(noticesOf(left), [{ kind: 'email.unsubscribed' }]);
+    const { emailId: _absent, ...imported } = left.data;
+    t.same(noticesOf({ ...left, data: imported }), []);
+    t.same(noticesOf({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
+    t.same(noticesOf({ type: 'SuppressionRemoved', data: { at: AT } }), []);
+    const entry = { stream, at: AT, kind: 'email.unsubscribed' };
+    const data = { emailLogId: left.data.emailId, recipient: 'ann@example.org', list: 'offers', unsubscribedAt: AT };
+    t.same(JSON.parse(bodyOf(entry, [left])!), { event: 'email.unsubscribed', timestamp: AT, data });
+    t.match(
+      JSON.parse(bodyOf(entry, [{ ...left, sealed: {} }])!),
+      { data: { recipient: null } },
+      'of an archived mail',
+    );
+    t.equal(bodyOf(entry, [{ ...left, sealed: undefined }]), undefined, 'erased since');
+  },
+);
 
 void t.test('what reports say later has the fields of the contract', async (t) => {
   const entry = { stream: STREAM, at: AT, kind: 'email.bounced', recipient: 1 };
   const late: EmailEvent = {
     type: 'EmailBounceReported',
-    data: { at: AT, bounces: [{ recipient: 1, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' }] },
+    data: {
+      at: AT,
+      bounces: [{ recipient: 1, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' }],
+    },
     sealed: { replies: ['552 full'] },
   };
   const read = (of: typeof entry | Omit<typeof entry, 'recipient'>, event: EmailEvent) =>
@@ -139,30 +157,45 @@ void t.test('what reports say later has the fields of the contract', async (t) =
     bounceMessage: '552 full',
   });
   const kind = 'email.complained';
-  t.match(read({ ...entry, kind }, complained(1)), { recipient, status: 'complained', complainedAt: AT, feedbackType: 'abuse' });
+  t.match(read({ ...entry, kind }, complained(1)), {
+    recipient,
+    status: 'complained',
+    complainedAt: AT,
+    feedbackType: 'abuse',
+  });
   const recipients = queued.sealed!.recipients.map((one) => one!.email);
   t.match(read({ stream: STREAM, at: AT, kind }, complained()), { recipient: null, recipients, status: 'complained' });
 });
 
-void t.test('of a recipient who is erased no body is left; of the others, and of the whole email, it tells nothing of them', async (t) => {
-  const sealed = { ...queued.sealed!, recipients: queued.sealed!.recipients.map((one, place) => (place === 1 ? null : one)) };
-  const first = { ...queued, sealed };
-  const history = [first, sent];
-  for (const [recipient, is] of [
-    [0, true],
-    [1, false],
-    [2, true],
-  ] as const)
-    t.equal(bodyOf({ stream: STREAM, at: AT, kind: 'email.delivered', recipient }, history) !== undefined, is);
-  const whole = JSON.parse(bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [first])!) as { data: unknown };
-  const [one, , other] = queued.sealed!.recipients.map((recipient) => recipient!.email);
-  t.match(whole.data, { recipients: [one, null, other], subject: queued.sealed!.subject });
-  t.same(noticesOf({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
-});
+void t.test(
+  'of a recipient who is erased no body is left; of the others, and of the whole email, it tells nothing of them',
+  async (t) => {
+    const sealed = {
+      ...queued.sealed!,
+      recipients: queued.sealed!.recipients.map((one, place) => (place === 1 ? null : one)),
+    };
+    const first = { ...queued, sealed };
+    const history = [first, sent];
+    for (const [recipient, is] of [
+      [0, true],
+      [1, false],
+      [2, true],
+    ] as const)
+      t.equal(bodyOf({ stream: STREAM, at: AT, kind: 'email.delivered', recipient }, history) !== undefined, is);
+    const whole = JSON.parse(bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [first])!) as { data: unknown };
+    const [one, , other] = queued.sealed!.recipients.map((recipient) => recipient!.email);
+    t.match(whole.data, { recipients: [one, null, other], subject: queued.sealed!.subject });
+    t.same(noticesOf({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
+  },
+);
 
 void t.test('a body has 256 KB at most, and says what was left out', async (t) => {
   const { confidential: _, ...data } = queued.data;
-  const large = { ...queued, data, sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } } };
+  const large = {
+    ...queued,
+    data,
+    sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } },
+  };
   const confidential = { ...large, data: { ...data, confidential: true as const } };
   t.notOk(
     bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [confidential])!.includes('metadata'),
@@ -185,29 +218,36 @@ void t.test('of an answer no address is kept, however it is written', async (t) 
   ])
     t.notMatch(keptAnswer(`to <${address}>, thanks`, 1_024), /ada/, address);
   t.equal(keptAnswer('status 200', 1_024), 'status 200');
-  t.equal(keptAnswer('sent to ada', 11), 'sent to [ad', 'what is cut may be the beginning of one, and no more is kept than was asked for');
+  t.equal(
+    keptAnswer('sent to ada', 11),
+    'sent to [ad',
+    'what is cut may be the beginning of one, and no more is kept than was asked for',
+  );
   t.equal(keptAnswer('@ '.repeat(512), 1_024).length, 1_024);
 });
 
-void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for', async (t) => {
-  const pauses = [60_000, 300_000, 1_800_000];
-  const next = (attempt: number, askedMs = 0, delaysMs: readonly number[] = pauses, eventId = 'evt') =>
-    nextAttemptMs({ attempt, eventId, nowMs: 0, retryAfterMs: askedMs }, delaysMs);
-  for (const [index, pauseMs] of pauses.entries())
-    for (let event = 0; event < 100; event += 1) {
-      const after = next(index + 1, 0, pauses, `evt_${event}`)!;
-      t.ok(after >= pauseMs && after < pauseMs * 1.1, `${after}`);
-    }
-  t.equal(next(4), undefined);
-  t.equal(next(1, 120_000), 120_000);
-  t.equal(next(1, 86_400_000), 3_600_000, 'an hour at most');
-  t.ok(next(2, 1_000)! >= 300_000, 'never sooner');
-  t.equal(next(2, 0, [60_000]), undefined, 'a schedule of one pause has two attempts');
-  t.ok(next(4, 0, [...pauses, 7_200_000])! >= 7_200_000, 'and one of four has five');
-  t.equal(retryAfterMs('120', 0), 120_000);
-  t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
-  t.equal(retryAfterMs('soon', 0), 0);
-});
+void t.test(
+  'attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for',
+  async (t) => {
+    const pauses = [60_000, 300_000, 1_800_000];
+    const next = (attempt: number, askedMs = 0, delaysMs: readonly number[] = pauses, eventId = 'evt') =>
+      nextAttemptMs({ attempt, eventId, nowMs: 0, retryAfterMs: askedMs }, delaysMs);
+    for (const [index, pauseMs] of pauses.entries())
+      for (let event = 0; event < 100; event += 1) {
+        const after = next(index + 1, 0, pauses, `evt_${event}`)!;
+        t.ok(after >= pauseMs && after < pauseMs * 1.1, `${after}`);
+      }
+    t.equal(next(4), undefined);
+    t.equal(next(1, 120_000), 120_000);
+    t.equal(next(1, 86_400_000), 3_600_000, 'an hour at most');
+    t.ok(next(2, 1_000)! >= 300_000, 'never sooner');
+    t.equal(next(2, 0, [60_000]), undefined, 'a schedule of one pause has two attempts');
+    t.ok(next(4, 0, [...pauses, 7_200_000])! >= 7_200_000, 'and one of four has five');
+    t.equal(retryAfterMs('120', 0), 120_000);
+    t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
+    t.equal(retryAfterMs('soon', 0), 0);
+  },
+);
 
 void t.test('an open and a click say who, when, with what, and whether it was a machine', async (t) => {
   const visitor = { userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' };
@@ -223,5 +263,12 @@ void t.test('an open and a click say who, when, with what, and whether it was a 
   const dataOf = (kind: string, last: EmailEvent): unknown =>
     (JSON.parse(bodyOf({ kind, recipient: 0, stream: STREAM, at: AT }, [queued, last])!) as { data: unknown }).data;
   t.match(dataOf('email.opened', open), { status: 'opened', openedAt: AT, ...visitor, machine: false });
-  t.match(dataOf('email.clicked', click), { clickedAt: AT, url, ...visitor, machine: true, machineRule: 'burst', times: 10 });
+  t.match(dataOf('email.clicked', click), {
+    clickedAt: AT,
+    url,
+    ...visitor,
+    machine: true,
+    machineRule: 'burst',
+    times: 10,
+  });
 });

@@ -13,8 +13,12 @@ import { memoryKeys } from '../support/memory-ports.js';
 import { answering, answersKept, openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
 
 const differenceOf = async (world: WebhookWorld) =>
-  (await compareWithRebuild(webhooksProjection(30 * DAY_MS), { eventLog: world.elsewhere().eventLog, readModels: world.readModels }))
-    .difference;
+  (
+    await compareWithRebuild(webhooksProjection(30 * DAY_MS), {
+      eventLog: world.elsewhere().eventLog,
+      readModels: world.readModels,
+    })
+  ).difference;
 
 /** The answers that the list shows, the oldest first. */
 const listed = async (world: WebhookWorld, id: Parameters<WebhookWorld['deliveries']>[0]) => {
@@ -24,7 +28,8 @@ const listed = async (world: WebhookWorld, id: Parameters<WebhookWorld['deliveri
 
 const exported = async (world: WebhookWorld, email: string): Promise<string> => {
   let text = '';
-  for await (const piece of await world.commands.exportAddress(caller, { email }, addressIndex(world.readModels))) text += piece;
+  for await (const piece of await world.commands.exportAddress(caller, { email }, addressIndex(world.readModels)))
+    text += piece;
   return text;
 };
 
@@ -100,7 +105,8 @@ void t.test('an answer opens in no other place, and with all of its keys', async
   const ids = [one.id, two.id];
   const item = { eventId: 'evt_1', attempt: 1 } as DeliveryListing;
   const answer = sealAnswer(await keys.getMany(ids), item, { answer: 'yes', keys: ids });
-  const opened = async (listing: DeliveryListing) => (await withAnswers(keys, [{ item: listing, answer }]))[0]?.response;
+  const opened = async (listing: DeliveryListing) =>
+    (await withAnswers(keys, [{ item: listing, answer }]))[0]?.response;
   t.equal(await opened(item), 'yes');
   t.equal(await opened({ ...item, attempt: 2 }), undefined);
   await keys.destroy([one.id]);

@@ -1,4 +1,7 @@
-/** What a subscription missed goes to it when it asks: once, in its chain, at a pace that leaves room for what occurs meanwhile. */
+/**
+ * What a subscription missed goes to it when it asks: once, in its chain, at a pace that leaves room for what occurs
+ * meanwhile.
+ */
 import t, { type Test } from 'tap';
 import { webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
@@ -18,12 +21,18 @@ const idsOf = (posts: readonly Post[]): string[] => [...new Set(posts.map(({ id 
 /** Every email once, in one chain without a gap, doubles with the same bytes. */
 const assertChain = (t: Test, posts: readonly Post[], emails: readonly string[]): void => {
   const byId = new Map(posts.map((post) => [post.id, post]));
-  const differs = posts.filter((post) => post.body !== byId.get(post.id)?.body || post.previous !== byId.get(post.id)?.previous);
+  const differs = posts.filter(
+    (post) => post.body !== byId.get(post.id)?.body || post.previous !== byId.get(post.id)?.previous,
+  );
   t.same(differs, []);
   t.same([...byId.values()].map(emailIn).sort(), [...emails].sort(), 'each has one id');
   const previous = new Set([...byId.values()].map((post) => post.previous));
   t.equal(previous.size, byId.size, 'each is named by one');
-  t.equal([...byId.values()].filter((post) => post.previous !== undefined && !byId.has(post.previous)).length, 0, 'no gap');
+  t.equal(
+    [...byId.values()].filter((post) => post.previous !== undefined && !byId.has(post.previous)).length,
+    0,
+    'no gap',
+  );
 };
 
 const passesUntil = async (world: WebhookWorld, holds: () => boolean): Promise<void> => {
@@ -31,7 +40,10 @@ const passesUntil = async (world: WebhookWorld, holds: () => boolean): Promise<v
 };
 
 /** Subscribed, then disabled for a while. Out: what went to it then, and what it missed. */
-const afterGap = async (world: WebhookWorld, missedCount: number): Promise<{ id: WebhookId; sent: string[]; missed: string[] }> => {
+const afterGap = async (
+  world: WebhookWorld,
+  missedCount: number,
+): Promise<{ id: WebhookId; sent: string[]; missed: string[] }> => {
   const id = await world.subscribe('/hook');
   const sent = await acceptMany(world, 3);
   await world.passes(1_000);
@@ -66,7 +78,9 @@ void t.test('what occurred while it was disabled goes to it, with ids that stay 
   const again = world.posts.slice(before.length);
   t.same(idsOf(again), idsOf(before), 'all of them again, with the ids that they have');
   t.equal(again.length, all.length, 'each once');
-  const asked = (await world.deps.eventLog.load(webhookStream(id))).filter(({ event }) => event.type === 'WebhookBackfillAsked');
+  const asked = (await world.deps.eventLog.load(webhookStream(id))).filter(
+    ({ event }) => event.type === 'WebhookBackfillAsked',
+  );
   t.equal(asked.length, 1, 'nothing is looked for twice');
 });
 
@@ -107,32 +121,38 @@ void t.test('processes that die in the middle of it go on where it was', async (
   assertChain(t, world.posts, [...sent, ...missed]);
 });
 
-void t.test('kinds that it asks for later, no more than the window, and nothing older than emails are kept', async (t) => {
-  const world = await openWebhookWorld(t);
-  const id = await world.subscribe('/hook', { events: ['email.delivered'] });
-  world.start('worker-1');
-  const old = await world.accept();
-  await world.clock.advance(31 * DAY_MS);
-  const early = await world.accept();
-  await world.passes(10_000);
-  const since = isoTime(world.clock.now());
-  const wanted = await acceptMany(world, 2);
-  await world.passes(10_000);
-  const until = isoTime(world.clock.now());
-  const late = await world.accept();
-  await world.passes(1_000);
-  await world.commands.updateWebhook(caller, id, { events: ['email.queued', 'email.delivered'] });
-  await world.passes(1_000);
-  await world.commands.replayWebhook(caller, id, { since, until, events: ['email.delivered'] });
-  await world.passes(8_000);
-  t.equal(world.posts.length, 0);
-  await world.commands.replayWebhook(caller, id, { since, until });
-  await passesUntil(world, () => world.posts.length >= 2);
-  await world.passes(8_000);
-  t.same(world.posts.map(emailIn).sort(), [...wanted].sort());
-  await world.commands.replayWebhook(caller, id, { since: isoTime(world.clock.now() - 60 * DAY_MS), events: ['email.queued'] });
-  await passesUntil(world, () => idsOf(world.posts).length === 4);
-  await world.passes(8_000);
-  assertChain(t, world.posts, [...wanted, early, late]);
-  t.notOk(world.posts.some((post) => emailIn(post) === old)); // prettier-ignore
-});
+void t.test(
+  'kinds that it asks for later, no more than the window, and nothing older than emails are kept',
+  async (t) => {
+    const world = await openWebhookWorld(t);
+    const id = await world.subscribe('/hook', { events: ['email.delivered'] });
+    world.start('worker-1');
+    const old = await world.accept();
+    await world.clock.advance(31 * DAY_MS);
+    const early = await world.accept();
+    await world.passes(10_000);
+    const since = isoTime(world.clock.now());
+    const wanted = await acceptMany(world, 2);
+    await world.passes(10_000);
+    const until = isoTime(world.clock.now());
+    const late = await world.accept();
+    await world.passes(1_000);
+    await world.commands.updateWebhook(caller, id, { events: ['email.queued', 'email.delivered'] });
+    await world.passes(1_000);
+    await world.commands.replayWebhook(caller, id, { since, until, events: ['email.delivered'] });
+    await world.passes(8_000);
+    t.equal(world.posts.length, 0);
+    await world.commands.replayWebhook(caller, id, { since, until });
+    await passesUntil(world, () => world.posts.length >= 2);
+    await world.passes(8_000);
+    t.same(world.posts.map(emailIn).sort(), [...wanted].sort());
+    await world.commands.replayWebhook(caller, id, {
+      since: isoTime(world.clock.now() - 60 * DAY_MS),
+      events: ['email.queued'],
+    });
+    await passesUntil(world, () => idsOf(world.posts).length === 4);
+    await world.passes(8_000);
+    assertChain(t, world.posts, [...wanted, early, late]);
+    t.notOk(world.posts.some((post) => emailIn(post) === old)); // prettier-ignore
+  },
+);

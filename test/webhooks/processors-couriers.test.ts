@@ -1,4 +1,7 @@
-/** Couriers of webhooks, while the log, the clock and the endpoints are scripted: their pace, their records, and their restarts. */
+/**
+ * Couriers of webhooks, while the log, the clock and the endpoints are scripted: their pace, their records, and their
+ * restarts.
+ */
 import t from 'tap';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js';
@@ -15,7 +18,8 @@ const nowhere: OutboundPost = {
 
 const depsOf = (world: WebhookWorld) => {
   const { processing, readModels, keeper } = world;
-  const caughtUp = (position: number, signal: AbortSignal): Promise<void> => processing.timersCaughtUp('email', position, signal);
+  const caughtUp = (position: number, signal: AbortSignal): Promise<void> =>
+    processing.timersCaughtUp('email', position, signal);
   return {
     ...processing,
     ...world.elsewhere(),
@@ -71,7 +75,11 @@ void t.test('a replay that wants none of its events ends, and stops nothing else
   t.match(await world.commands.replayWebhook(caller, id, { since, events: ['email.bounced'] }), { from: 0, to: 3 });
   await world.passes(8_000);
   t.equal(world.posts.length, 3);
-  t.match(await world.commands.replayWebhook(caller, id, { since }), { from: 0, to: 3 }, 'no replay is under way any more');
+  t.match(
+    await world.commands.replayWebhook(caller, id, { since }),
+    { from: 0, to: 3 },
+    'no replay is under way any more',
+  );
   await world.passes(8_000);
   t.equal(world.posts.length, 6);
 });
@@ -87,27 +95,30 @@ const appendedMs = async (world: WebhookWorld): Promise<readonly number[]> => {
 /** What came of attempts within that time shares a fact. */
 const GATHER_MS = 500;
 
-void t.test('what came of attempts is appended within the time of gathering, and what comes within it shares a fact', async (t) => {
-  const world = await openWebhookWorld(t);
-  await world.subscribe('/slow');
-  world.endpoint('/slow', async (post, signal) => {
-    await world.clock.sleep(130, signal);
-    return answering(200)(post, signal);
-  });
-  world.start('worker-1');
-  await world.passes(2_000);
-  for (let made = 0; made < 20; made += 1) await world.accept();
-  await world.passes(4_000, 10);
-  const ended = world.posts.map(({ atMs }) => atMs + 130);
-  const facts = await appendedMs(world);
-  t.equal(ended.length, 20);
-  for (const atMs of ended)
-    t.ok(
-      facts.some((fact) => fact >= atMs && fact <= atMs + GATHER_MS + 20),
-      `appended soon after ${atMs}`,
-    );
-  t.ok(facts.length < 4, `${facts.length} facts`);
-});
+void t.test(
+  'what came of attempts is appended within the time of gathering, and what comes within it shares a fact',
+  async (t) => {
+    const world = await openWebhookWorld(t);
+    await world.subscribe('/slow');
+    world.endpoint('/slow', async (post, signal) => {
+      await world.clock.sleep(130, signal);
+      return answering(200)(post, signal);
+    });
+    world.start('worker-1');
+    await world.passes(2_000);
+    for (let made = 0; made < 20; made += 1) await world.accept();
+    await world.passes(4_000, 10);
+    const ended = world.posts.map(({ atMs }) => atMs + 130);
+    const facts = await appendedMs(world);
+    t.equal(ended.length, 20);
+    for (const atMs of ended)
+      t.ok(
+        facts.some((fact) => fact >= atMs && fact <= atMs + GATHER_MS + 20),
+        `appended soon after ${atMs}`,
+      );
+    t.ok(facts.length < 4, `${facts.length} facts`);
+  },
+);
 
 void t.test('that an endpoint is gone is appended at once', async (t) => {
   const world = await openWebhookWorld(t);

@@ -31,7 +31,11 @@ const open = async (t: Test) => {
     ['ben@owners.example', 'owner'],
     ['cy@members.example', 'member'],
   ] as const) {
-    const userId = await makeUser(deps, { email, password: PASSWORD, name: 'Somebody' }, { isVerified: true, from: 'request-1' });
+    const userId = await makeUser(
+      deps,
+      { email, password: PASSWORD, name: 'Somebody' },
+      { isVerified: true, from: 'request-1' },
+    );
     await addMember(deps, TEAM, userId, role);
   }
   /** To whom mails about it were accepted. */
@@ -69,17 +73,20 @@ void t.test('after 410 each owner has one mail, and each time that it happens on
   t.same(await world.told(), [...OWNERS, ...OWNERS].toSorted(), 'it was disabled anew');
 });
 
-void t.test('who was broken off and begins again tells nobody twice; of one that is disabled nobody is told', async (t) => {
-  const world = await open(t);
-  const id = await world.subscribe('/failing');
-  const tell = () => tellOwners({ ...world.deps }, { id, reason: 'failing' }, causeIn(world));
-  await Promise.all([tell(), tell()]);
-  await tell();
-  t.same(await world.told(), OWNERS);
-  await world.commands.updateWebhook(caller, id, { enabled: false });
-  await tell();
-  t.same(await world.told(), OWNERS);
-});
+void t.test(
+  'who was broken off and begins again tells nobody twice; of one that is disabled nobody is told',
+  async (t) => {
+    const world = await open(t);
+    const id = await world.subscribe('/failing');
+    const tell = () => tellOwners({ ...world.deps }, { id, reason: 'failing' }, causeIn(world));
+    await Promise.all([tell(), tell()]);
+    await tell();
+    t.same(await world.told(), OWNERS);
+    await world.commands.updateWebhook(caller, id, { enabled: false });
+    await tell();
+    t.same(await world.told(), OWNERS);
+  },
+);
 
 void t.test('it is disabled although its mail cannot be sent', async (t) => {
   const world = await open(t);

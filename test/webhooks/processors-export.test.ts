@@ -13,14 +13,18 @@ type Line = Readonly<Record<string, unknown>>;
 const exported = async (world: WebhookWorld, email: string, who = caller): Promise<readonly Line[]> => {
   await world.settled();
   let text = '';
-  for await (const piece of await world.commands.exportAddress(who, { email }, addressIndex(world.readModels))) text += piece;
+  for await (const piece of await world.commands.exportAddress(who, { email }, addressIndex(world.readModels)))
+    text += piece;
   const lines = text.trim().split('\n');
   return lines.map((one) => JSON.parse(one) as Line).filter(({ type }) => type === 'webhookDelivery');
 };
 
 void t.test('attempts of its own emails, of all subscriptions, over several parts', async (t) => {
   const world = await openWebhookWorld(t);
-  const [one, two] = [await world.subscribe('/one'), await world.subscribe('/two', { events: ['email.queued', 'email.delivered'] })];
+  const [one, two] = [
+    await world.subscribe('/one'),
+    await world.subscribe('/two', { events: ['email.queued', 'email.delivered'] }),
+  ];
   world.endpoint('/one', answering(500, { body: 'not now' }));
   world.endpoint('/two', answering(200, { body: 'thanks' }));
   world.start('worker-1');
@@ -38,7 +42,11 @@ void t.test('attempts of its own emails, of all subscriptions, over several part
     ['email.queued', 'failed', 1, 'not now'],
     ['email.queued', 'failed', 2, 'not now'],
   ]);
-  t.same(told(one, both)[0], ['email.queued', 'failed', 1, undefined], 'of the whole email the answer may be about others');
+  t.same(
+    told(one, both)[0],
+    ['email.queued', 'failed', 1, undefined],
+    'of the whole email the answer may be about others',
+  );
   t.same(told(two, own), [
     ['email.queued', 'success', 1, 'thanks'],
     ['email.delivered', 'success', 1, 'thanks'],

@@ -1,4 +1,7 @@
-/** Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is lost. */
+/**
+ * Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is
+ * lost.
+ */
 import t, { type Test } from 'tap';
 import { GIVE_WAY_MS } from '../../src/event-log/decoding.js';
 import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
@@ -9,7 +12,12 @@ import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domai
 import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
-import { webhooksProjection, WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS } from '../../src/projections/webhooks/webhooks.js';
+import {
+  webhooksProjection,
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_FAILURES,
+  WEBHOOKS,
+} from '../../src/projections/webhooks/webhooks.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { answering, answersKept, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
 
@@ -41,7 +49,8 @@ void t.test('1 of 20 endpoints that hangs, with 10,000 events, delays no other',
   world.start('worker-1');
   const startedMs = world.clock.now();
   const healthy = paths.slice(1);
-  while (healthy.some((path) => to(world.posts, path).length < 500) && world.clock.now() - startedMs < 30_000) await world.passes(1_000);
+  while (healthy.some((path) => to(world.posts, path).length < 500) && world.clock.now() - startedMs < 30_000)
+    await world.passes(1_000);
   t.ok(world.clock.now() - startedMs < 30_000, 'all others have all before the first post to it has ended');
   for (const path of healthy) assertWhole(t, to(world.posts, path), 500);
   t.ok(to(world.posts, '/0').length <= 8);
@@ -70,21 +79,24 @@ void t.test('a receiver says when it wants to be asked again', async (t) => {
   assertWhole(t, world.posts, 1);
 });
 
-void t.test('five days of nothing but failures disable, and one success in between does not let it come to that', async (t) => {
-  const world = await openWebhookWorld(t);
-  const [never, once] = [await world.subscribe('/never'), await world.subscribe('/once')];
-  world.endpoint('/never', answering(500));
-  world.start('worker-1');
-  for (let half = 0; half < 11; half += 1) {
-    world.endpoint('/once', answering(half === 5 ? 200 : 500));
-    await world.accept();
-    await world.passes(40_000, 500);
-    const { enabled, disabledReason } = await world.commands.getWebhook(caller, never);
-    t.same([enabled, disabledReason], half < 10 ? [true, undefined] : [false, 'failing'], `after ${half / 2} days`);
-    t.equal((await world.commands.getWebhook(caller, once)).enabled, true);
-    await world.clock.advance(DAY_MS / 2);
-  }
-});
+void t.test(
+  'five days of nothing but failures disable, and one success in between does not let it come to that',
+  async (t) => {
+    const world = await openWebhookWorld(t);
+    const [never, once] = [await world.subscribe('/never'), await world.subscribe('/once')];
+    world.endpoint('/never', answering(500));
+    world.start('worker-1');
+    for (let half = 0; half < 11; half += 1) {
+      world.endpoint('/once', answering(half === 5 ? 200 : 500));
+      await world.accept();
+      await world.passes(40_000, 500);
+      const { enabled, disabledReason } = await world.commands.getWebhook(caller, never);
+      t.same([enabled, disabledReason], half < 10 ? [true, undefined] : [false, 'failing'], `after ${half / 2} days`);
+      t.equal((await world.commands.getWebhook(caller, once)).enabled, true);
+      await world.clock.advance(DAY_MS / 2);
+    }
+  },
+);
 
 void t.test(
   'failures that are not spread over five days disable nothing, and the time in which the service did not run does not count',
@@ -125,10 +137,20 @@ void t.test('a post is signed at the time of the machine while the service goes 
     close: async () => {},
   };
   const clock = { ...deps.clock, machineNow: () => machineMs };
-  const endpoint = { url: 'https://hooks.example/a', keys: signingKeysOf(formatSecret(Buffer.alloc(32, 1))), earlier: [] };
+  const endpoint = {
+    url: 'https://hooks.example/a',
+    keys: signingKeysOf(formatSecret(Buffer.alloc(32, 1))),
+    earlier: [],
+  };
   const id = await subscribe('/a');
   const post = { id: 'evt_0_x', previousId: null, kind: 'email.queued', body: '{}' };
-  await attemptDelivery({ webhooks: { outbound, insecureHosts: [] }, clock }, id, endpoint, post, new AbortController().signal);
+  await attemptDelivery(
+    { webhooks: { outbound, insecureHosts: [] }, clock },
+    id,
+    endpoint,
+    post,
+    new AbortController().signal,
+  );
   t.same(stamps, [String(machineMs / 1_000), String(machineMs / 1_000)]);
 });
 
@@ -146,7 +168,10 @@ void t.test('after 410 nothing more is sent until it is enabled again', async (t
   await world.accept();
   await world.passes(120_000, 1_000);
   t.equal(world.posts.length, 1);
-  t.match(await world.commands.updateWebhook(caller, id, { enabled: true }), { enabled: true, disabledReason: undefined });
+  t.match(await world.commands.updateWebhook(caller, id, { enabled: true }), {
+    enabled: true,
+    disabledReason: undefined,
+  });
   await world.passes(1_000);
   await world.accept();
   await world.passes(2_000);
@@ -181,30 +206,33 @@ void t.test('a process that dies in the middle of a replay loses nothing of it',
   t.equal((await world.commands.replayWebhook(caller, id, { since })).to, 40, 'the replay has ended');
 });
 
-void t.test('a process that is frozen with posts under way is taken over from, and what it says then is too late', async (t) => {
-  const world = await openWebhookWorld(t);
-  const id = await world.subscribe('/held');
-  let release = (): void => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
-  world.endpoint('/held', async (post, signal) => {
-    await held;
-    return answering(200)(post, signal);
-  });
-  world.start('worker-1');
-  await acceptMany(world, 30);
-  await world.passes(2_000);
-  t.equal(world.posts.length, 8);
-  world.keeper.kill('worker-1');
-  world.endpoint('/held', answering(200));
-  world.start('worker-2');
-  await world.passes(30_000, 500);
-  assertWhole(t, world.posts, 30);
-  release();
-  await world.passes(10_000, 500);
-  assertWhole(t, world.posts, 30);
-  t.equal(world.posts.length, 38, 'those that were under way came twice');
-  t.equal((await world.deliveries(id)).length, 30, 'each is recorded once');
-});
+void t.test(
+  'a process that is frozen with posts under way is taken over from, and what it says then is too late',
+  async (t) => {
+    const world = await openWebhookWorld(t);
+    const id = await world.subscribe('/held');
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    world.endpoint('/held', async (post, signal) => {
+      await held;
+      return answering(200)(post, signal);
+    });
+    world.start('worker-1');
+    await acceptMany(world, 30);
+    await world.passes(2_000);
+    t.equal(world.posts.length, 8);
+    world.keeper.kill('worker-1');
+    world.endpoint('/held', answering(200));
+    world.start('worker-2');
+    await world.passes(30_000, 500);
+    assertWhole(t, world.posts, 30);
+    release();
+    await world.passes(10_000, 500);
+    assertWhole(t, world.posts, 30);
+    t.equal(world.posts.length, 38, 'those that were under way came twice');
+    t.equal((await world.deliveries(id)).length, 30, 'each is recorded once');
+  },
+);
 
 void t.test('a subscription whose events are damaged stops alone, and is told of', async (t) => {
   const world = await openWebhookWorld(t);
@@ -321,7 +349,13 @@ void t.test('while its team is deleted nothing is posted, and where it is restor
   await world.passes(3_000);
   t.equal(to(world.posts, '/a').length, 20);
   const apply = (command: TeamCommand) =>
-    handle(world.deps.eventLog, teamStream(TEAM), teamDecider, command, causeOf(world.deps, { ...caller, actor: 'cli' }));
+    handle(
+      world.deps.eventLog,
+      teamStream(TEAM),
+      teamDecider,
+      command,
+      causeOf(world.deps, { ...caller, actor: 'cli' }),
+    );
   await apply({ type: 'DeleteTeam', at: isoTime(world.clock.now()), by: 'operator', firstTeam: false });
   await acceptMany(world, 3);
   const posted = world.posts.length;
@@ -333,7 +367,8 @@ void t.test('while its team is deleted nothing is posted, and where it is restor
   assertWhole(t, to(world.posts, '/a'), 23);
   await world.passes(600_000, 2_000);
   assertWhole(t, to(world.posts, '/b'), 23);
-  for (const id of [first, failing]) t.ok((await world.deliveries(id)).slice(0, 3).every(({ status }) => status === 'success'));
+  for (const id of [first, failing])
+    t.ok((await world.deliveries(id)).slice(0, 3).every(({ status }) => status === 'success'));
 });
 
 void t.test('what is under way when its team is deleted is kept', async (t) => {

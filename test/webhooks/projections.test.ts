@@ -14,7 +14,14 @@ const id = 'wh_AAAAAAAAAAAAAAAAAAAAAA' as WebhookId;
 const later = '2030-01-01T10:01:00.000Z';
 
 const outcome = (number: number, result: WebhookOutcome['result'], attempt = 1): WebhookOutcome => ({
-  ...{ number, previous: null, stream: 'email-018c0000-0000-7000-8000-000000000001', revision: 0, at: T0, kind: 'email.queued' },
+  ...{
+    number,
+    previous: null,
+    stream: 'email-018c0000-0000-7000-8000-000000000001',
+    revision: 0,
+    at: T0,
+    kind: 'email.queued',
+  },
   ...{ key: 'AAAAAAAAAAAAAAAAAAAAAA', attempt, attemptedAt: T0, result, responseMs: 1 },
   ...(result === 'failed' ? { nextRetryAt: later } : {}),
 });
@@ -38,7 +45,10 @@ for (const sizes of [[1], [100]])
     t.same(await due(), [[0, 1], [2, 1], [3, 1]]); // prettier-ignore
     await tell(attempted(outcome(2, 'failed', 2), outcome(0, 'success', 2)), attempted(outcome(4, 'failed')));
     t.same((await due()).sort(), [[2, 2], [3, 1], [4, 1]]); // prettier-ignore
-    const { deliveries } = await listDeliveries({ readModels, keys: memoryKeys() }, id, T0, { limit: 100, cursor: undefined });
+    const { deliveries } = await listDeliveries({ readModels, keys: memoryKeys() }, id, T0, {
+      limit: 100,
+      cursor: undefined,
+    });
     t.equal(deliveries.length, 7);
   });
 

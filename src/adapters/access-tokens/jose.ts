@@ -26,7 +26,11 @@ export const joseAccessTokens = (): AccessTokens => {
       if (x === undefined || d === undefined) throw new Error('an Ed25519 key has no x or d');
       return { publicKey: x, privateKey: d };
     },
-    sign: async ({ kid, publicKey, privateKey }, { issuer, audience }, { userId, sessionId, issuedAtMs, expiresAtMs }) => {
+    sign: async (
+      { kid, publicKey, privateKey },
+      { issuer, audience },
+      { userId, sessionId, issuedAtMs, expiresAtMs },
+    ) => {
       const key = await privateKeys.getOrMake(kid, () => importKey(publicKey, privateKey));
       return new SignJWT({ sid: sessionId })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -43,7 +47,9 @@ export const joseAccessTokens = (): AccessTokens => {
       return alg === ALGORITHM && typeof kid === 'string' ? kid : undefined;
     },
     read: async (token, { kid, publicKey }, parties, at) => {
-      const key = publicKeys.getOrMake(kid, () => createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' }));
+      const key = publicKeys.getOrMake(kid, () =>
+        createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' }),
+      );
       const payload = signedPayload(token, kid, key);
       return payload === undefined ? { kind: 'invalid' } : checkedClaims(payload, parties, at);
     },
@@ -58,8 +64,8 @@ const importKey = async (x: string, d: string): Promise<CryptoKey> => {
 };
 
 /**
- * The payload of a token; undefined if its signature is not of that key or its header is not ours. The signature is checked in this
- * thread, because handing one to a thread of WebCrypto costs more than checking it.
+ * The payload of a token; undefined if its signature is not of that key or its header is not ours. The signature is
+ * checked in this thread, because handing one to a thread of WebCrypto costs more than checking it.
  */
 const signedPayload = (token: string, kid: string, key: KeyObject): Payload | undefined => {
   const [, signed, signature] = FORM.exec(token) ?? [];
@@ -68,7 +74,8 @@ const signedPayload = (token: string, kid: string, key: KeyObject): Payload | un
   // The last letter has unused bits. Only one of the ways to write a signature is accepted.
   if (bytes.toString('base64url') !== signature || !verify(null, Buffer.from(signed), key, bytes)) return undefined;
   const [header, payload] = signed.split('.').map(partOf);
-  const isOurs = header?.['alg'] === ALGORITHM && header['typ'] === TYPE && header['kid'] === kid && header['crit'] === undefined;
+  const isOurs =
+    header?.['alg'] === ALGORITHM && header['typ'] === TYPE && header['kid'] === kid && header['crit'] === undefined;
   return isOurs ? payload : undefined;
 };
 
@@ -84,7 +91,8 @@ const partOf = (text: string): Payload | undefined => {
 
 const checkedClaims = (payload: Payload, { issuer, audience }: TokenParties, { nowMs, skewMs }: At): ReadToken => {
   const { iss, aud, sub, sid, iat, nbf, exp } = payload;
-  if (iss !== issuer || aud !== audience || typeof sub !== 'string' || typeof sid !== 'string') return { kind: 'invalid' };
+  if (iss !== issuer || aud !== audience || typeof sub !== 'string' || typeof sid !== 'string')
+    return { kind: 'invalid' };
   if (typeof iat !== 'number' || typeof nbf !== 'number' || typeof exp !== 'number') return { kind: 'invalid' };
   if (nbf * 1_000 > nowMs + skewMs) return { kind: 'invalid' };
   if (exp * 1_000 <= nowMs - skewMs) return { kind: 'expired' };

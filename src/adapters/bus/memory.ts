@@ -1,6 +1,14 @@
 /** Pointers to work within one process: a queue for each processor and priority, bounded, gone with the process. */
 import { setMaxListeners } from 'node:events';
-import { priorities, priorityShares, type Pointer, type Priority, type Room, type Work, type Bus } from '../../domain/ports/bus.js';
+import {
+  priorities,
+  priorityShares,
+  type Pointer,
+  type Priority,
+  type Room,
+  type Work,
+  type Bus,
+} from '../../domain/ports/bus.js';
 import { openShares, type Shares } from '../../shared/concurrency.js';
 import { type Fifo, turns } from './turns.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -61,7 +69,8 @@ export const openMemoryBus = (options: MemoryBusOptions): Bus => {
     whenRoom: (processor, room, signal) => waitForRoom(queueOf(processor), room, [signal, closed.signal]),
     consume: (processor, { maxInFlight, signal }) => {
       const queue = queueOf(processor);
-      const workOf = (entry: Entry, done: () => void): Work => makeWork(options, queue, entry, { done, closed: closed.signal });
+      const workOf = (entry: Entry, done: () => void): Work =>
+        makeWork(options, queue, entry, { done, closed: closed.signal });
       return consumeFrom(queue, { maxInFlight, signal, closed: closed.signal, workOf });
     },
     depth: async (processor) => queues.get(processor)?.known.size ?? 0,
@@ -95,7 +104,8 @@ const makeWork = (
     ack: async () => end(() => forget(queue, entry)),
     retryAt: async (atMs) =>
       end(() => {
-        // The entry keeps its room while it waits, so a retry is never refused. The pause is measured from now, because the system's time may be set meanwhile.
+        // The entry keeps its room while it waits, so a retry is never refused. The pause is measured from now, because
+        // the system's time may be set meanwhile.
         void clock.sleep(atMs - clock.now(), closed).then(() => {
           if (!closed.aborted) enqueue(queue, entry);
         });
@@ -184,10 +194,14 @@ const lentMax = ({ pointersMax }: Queue): number => Math.floor(pointersMax * 1.5
 const hasRoom = (queue: Queue, { room, share }: Pick<RoomWaiter, 'room' | 'share'>): boolean => {
   const { taken, pointersMax, teamShare } = queue;
   const all = taken.get(room) ?? 0;
-  return all <= pointersMax / 2 || (share !== undefined && all <= lentMax(queue) && (taken.get(share) ?? 0) <= teamShare / 2);
+  return (
+    all <= pointersMax / 2 || (share !== undefined && all <= lentMax(queue) && (taken.get(share) ?? 0) <= teamShare / 2)
+  );
 };
 
-/** Resolves when at least half of that room is free, of all or of the team that is named, or one of the signals aborts. */
+/**
+ * Resolves when at least half of that room is free, of all or of the team that is named, or one of the signals aborts.
+ */
 const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSignal[]): Promise<void> =>
   new Promise((resolve) => {
     const wanted = { room: roomOf(of), share: of.team === undefined ? undefined : shareOf(of) };
@@ -219,7 +233,10 @@ type ConsumeOptions = Readonly<{
 }>;
 
 /** Gives out work until a signal aborts, at most `maxInFlight` at once. */
-async function* consumeFrom(queue: Queue, { maxInFlight, signal, closed, workOf }: ConsumeOptions): AsyncGenerator<Work> {
+async function* consumeFrom(
+  queue: Queue,
+  { maxInFlight, signal, closed, workOf }: ConsumeOptions,
+): AsyncGenerator<Work> {
   const onAbort = (): void => wake(queue);
   signal.addEventListener('abort', onAbort);
   let inFlight = 0;

@@ -1,8 +1,21 @@
-/** Work for one consumer: pulled ahead by priority and group, a share of each priority, and given out in turns between teams. */
+/**
+ * Work for one consumer: pulled ahead by priority and group, a share of each priority, and given out in turns between
+ * teams.
+ */
 import type { Msg } from 'nats';
 import type { Clock } from '../../domain/ports/clock.js';
 import { type Link, NobodyListens } from './nats-link.js';
-import { type Names, placesOf, membersOf, nanos, type Place, shareOf, type Streams, decodePointer, ACK_WAIT_MS } from './nats-streams.js';
+import {
+  type Names,
+  placesOf,
+  membersOf,
+  nanos,
+  type Place,
+  shareOf,
+  type Streams,
+  decodePointer,
+  ACK_WAIT_MS,
+} from './nats-streams.js';
 import { priorities, priorityShares, type Priority, type Work, type Pointer } from '../../domain/ports/bus.js';
 import { openShares } from '../../shared/concurrency.js';
 import { type Fifo, turns } from './turns.js';
@@ -44,7 +57,9 @@ type Channel = {
   isKnown: boolean;
 };
 
-/** The requests for work of one consumer: by place, a batch at a time, sent again when the server has forgotten them. */
+/**
+ * The requests for work of one consumer: by place, a batch at a time, sent again when the server has forgotten them.
+ */
 type Channels = Readonly<{
   /** The channel of that priority and group. */
   of: (priority: string | undefined, group: string | undefined) => Channel | undefined;
@@ -74,7 +89,10 @@ const ASK_FOR_MS = 30_000;
 /** A request whose end never arrives counts as ended after this. */
 const GRACE_MS = 5_000;
 const WATCH_EVERY_MS = 1_000;
-/** Interval at which a missing consumer is looked for. A process that makes a consumer tells all others, so this rarely finds one. */
+/**
+ * Interval at which a missing consumer is looked for. A process that makes a consumer tells all others, so this rarely
+ * finds one.
+ */
 const LOOK_EVERY_MS = 60_000;
 const BATCH_MIN = 2;
 const NOTHING_CAME = 408;
@@ -187,7 +205,11 @@ const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, 
 
 /** Deliveries that were pulled and not given out. Each priority that has some gets its share. */
 const openAhead = (): Pick<Fifo<Waiting>, 'push' | 'shift'> => {
-  const waiting: Readonly<Record<Priority, Fifo<Waiting>>> = { high: turns(turnsOf), normal: turns(turnsOf), low: turns(turnsOf) };
+  const waiting: Readonly<Record<Priority, Fifo<Waiting>>> = {
+    high: turns(turnsOf),
+    normal: turns(turnsOf),
+    low: turns(turnsOf),
+  };
   const shares = openShares(priorities, priorityShares);
   return {
     push: (one) => {
@@ -213,7 +235,9 @@ const channelNamesOf = (subject: string): readonly [priority: string | undefined
 const readDelivery = (processor: string, priority: string | undefined, msg: Msg): Delivery | undefined => {
   const pointer = decodePointer(msg.string(), priority);
   const reply = msg.reply ?? '';
-  return pointer === undefined || reply === '' ? undefined : { pointer, processor, deliveries: deliveriesOf(reply), reply };
+  return pointer === undefined || reply === ''
+    ? undefined
+    : { pointer, processor, deliveries: deliveriesOf(reply), reply };
 };
 
 /** In: $JS.ACK.STREAM.CONSUMER.DELIVERIES.…, or with a domain and an account before the stream. */
@@ -223,8 +247,8 @@ const deliveriesOf = (reply: string): number => {
 };
 
 /**
- * Asks every place at once whether it has work, because a request for work costs the server next to nothing. A consumer is made here only
- * where one was: the server answers 503 where there is none, or (before 2.10) does not answer at all.
+ * Asks every place at once whether it has work, because a request for work costs the server next to nothing. A consumer
+ * is made here only where one was: the server answers 503 where there is none, or (before 2.10) does not answer at all.
  */
 const openChannels = (deps: ChannelsDeps): Channels => {
   const { clock, link, streams, inbox, stopped } = deps;
@@ -318,7 +342,8 @@ const watchOver = async (clock: Clock, stopped: AbortSignal, watch: () => void):
   }
 };
 
-// Pointers that were delivered and are not settled yet: the server is told that they are in work, and in the end what became of them.
+// Pointers that were delivered and are not settled yet: the server is told that they are in work, and in the end what
+// became of them.
 
 /** A delivery; `reply` names it to the server. */
 export type Delivery = Readonly<{ pointer: Pointer; processor: string; deliveries: number; reply: string }>;
@@ -384,7 +409,10 @@ export const openHeld = ({ clock, link }: Readonly<{ clock: Clock; link: Link }>
 type Kept = Readonly<{
   /** When the server was last told that a delivery is in work. */
   held: Map<Delivery, number>;
-  /** When pointers are due that this process has sent back, by the monotonic clock: a server that was restarted may deliver them at once. */
+  /**
+   * When pointers are due that this process has sent back, by the monotonic clock: a server that was restarted may
+   * deliver them at once.
+   */
   later: Map<string, number>;
 }>;
 

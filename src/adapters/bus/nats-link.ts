@@ -1,6 +1,6 @@
 /**
- * The connection to NATS: questions with one shared inbox and two deadlines, and whether the server answers. A question that is not
- * answered rejects, and is never asked again by itself.
+ * The connection to NATS: questions with one shared inbox and two deadlines, and whether the server answers. A question
+ * that is not answered rejects, and is never asked again by itself.
  */
 import type { Msg, NatsConnection } from 'nats';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -12,7 +12,10 @@ type LinkDeps = Readonly<{ clock: Clock; logger: Logger }>;
 type Presence = Readonly<{
   /** False from the moment in which the server was last found not to answer until it answers again. */
   isUp: () => boolean;
-  /** Calls back each time the server is there again: it has forgotten requests for work. Its streams and consumers outlast that. */
+  /**
+   * Calls back each time the server is there again: it has forgotten requests for work. Its streams and consumers
+   * outlast that.
+   */
   onBack: (callback: () => void) => () => void;
   isConnected: () => boolean;
   disconnected: () => void;
@@ -26,7 +29,9 @@ export type Link = Readonly<{
   connection: NatsConnection;
   /** Rejects with BusAway or NobodyListens. */
   ask: (subject: string, payload: string) => Promise<Msg>;
-  /** As `ask`, for questions whose answer may take long: one without an answer does not mean that the server is away. */
+  /**
+   * As `ask`, for questions whose answer may take long: one without an answer does not mean that the server is away.
+   */
   askPatiently: (subject: string, payload: string) => Promise<Msg>;
   /** Sends without an answer. The message is lost if the server is not connected. */
   post: (subject: string, payload: string, reply?: string) => void;
@@ -72,7 +77,9 @@ export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDe
     (subject: string, payload: string): Promise<Msg> =>
       new Promise((resolve, reject) => {
         if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
-        connection.publish(subject, payload, { reply: `${inbox}.${name}.${questions.add({ subject, resolve, reject })}` });
+        connection.publish(subject, payload, {
+          reply: `${inbox}.${name}.${questions.add({ subject, resolve, reject })}`,
+        });
       });
   const listen = (questions: Questions, name: string): void => {
     const from = `${inbox}.${name}.`;
@@ -100,14 +107,16 @@ export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDe
     ask,
     askPatiently: askIn(patient, 'patient'),
     post: (subject, payload, reply) => {
-      if (presence.isConnected() && !closing.signal.aborted) connection.publish(subject, payload, reply === undefined ? {} : { reply });
+      if (presence.isConnected() && !closing.signal.aborted)
+        connection.publish(subject, payload, reply === undefined ? {} : { reply });
     },
     isUp: () => presence.isUp() && !closing.signal.aborted,
     onBack: presence.onBack,
     closed: closing.signal,
     close: async () => {
       if (closing.signal.aborted) return;
-      // Messages posted last are still sent and open questions answered, but nobody waits for a server that does not answer.
+      // Messages posted last are still sent and open questions answered, but nobody waits for a server that does not
+      // answer.
       const over = new AbortController();
       const ended = Promise.all([connection.flush().catch(() => {}), prompt.whenAnswered()]);
       if (presence.isUp()) await Promise.race([ended, clock.sleep(FLUSH_WITHIN_MS, over.signal)]);

@@ -1,8 +1,20 @@
-/** Publishes pointers to the stream, all of a call at once, each acknowledged by the server; and counts the room that is left for them. */
+/**
+ * Publishes pointers to the stream, all of a call at once, each acknowledged by the server; and counts the room that is
+ * left for them.
+ */
 import type { Clock } from '../../domain/ports/clock.js';
 import { priorities, type Pointer, type Priority, type Room } from '../../domain/ports/bus.js';
 import { type Link, NobodyListens } from './nats-link.js';
-import { GROUPS, groupOf, JetStreamRefusal, type Names, type Place, type Streams, encodePointer, membersOf } from './nats-streams.js';
+import {
+  GROUPS,
+  groupOf,
+  JetStreamRefusal,
+  type Names,
+  type Place,
+  type Streams,
+  encodePointer,
+  membersOf,
+} from './nats-streams.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
 export type PublishDeps = Readonly<{ logger: Logger; link: Link; streams: Streams; names: Names; rooms: Rooms }>;
@@ -14,9 +26,9 @@ type Fate = 'taken' | 'double' | 'lost' | Refused;
 type Refused = `refused${string}`;
 
 /**
- * The room for pointers of one processor and priority, which all sources share: the server's last count, and what was published since.
- * The server is asked only when these fill the room, so that a pointer costs no question. Before the first question a process knows of what
- * it has published itself.
+ * The room for pointers of one processor and priority, which all sources share: the server's last count, and what was
+ * published since. The server is asked only when these fill the room, so that a pointer costs no question. Before the
+ * first question a process knows of what it has published itself.
  */
 type Rooms = Readonly<{
   /** Takes room for one pointer. Out: false if there is none by the counts at hand. */
@@ -49,8 +61,8 @@ const CLOSED_MS = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * By group: the server's count, how many pointers were reserved since the start, how many of these the server has taken, and how many of those
- * before it was asked.
+ * By group: the server's count, how many pointers were reserved since the start, how many of these the server has
+ * taken, and how many of those before it was asked.
  */
 type Counts = {
   readonly said: number[];
@@ -65,7 +77,13 @@ type Counts = {
 
 type Waiter = Readonly<{ group: number | undefined; end: () => void }>;
 
-type RoomsDeps = Readonly<{ clock: Clock; link: Pick<Link, 'closed' | 'isUp'>; streams: Streams; names: Names; pointersMax: number }>;
+type RoomsDeps = Readonly<{
+  clock: Clock;
+  link: Pick<Link, 'closed' | 'isUp'>;
+  streams: Streams;
+  names: Names;
+  pointersMax: number;
+}>;
 
 export const openPublish = (deps: PublishDeps): Publish => {
   const { link, streams, rooms } = deps;
@@ -95,7 +113,11 @@ export const openPublish = (deps: PublishDeps): Publish => {
   };
 };
 
-const placeOf = (processor: string, pointer: Pointer): Place => ({ processor, priority: pointer.priority, group: groupOf(pointer) });
+const placeOf = (processor: string, pointer: Pointer): Place => ({
+  processor,
+  priority: pointer.priority,
+  group: groupOf(pointer),
+});
 
 /** If the server takes nothing although there is room, the log says so once, and the room is closed for a while. */
 const openRefusals = ({ link, logger, rooms }: PublishDeps): ((fates: readonly Fate[]) => void) => {
@@ -107,13 +129,18 @@ const openRefusals = ({ link, logger, rooms }: PublishDeps): ((fates: readonly F
       return;
     }
     rooms.close();
-    if (!refuses && link.isUp()) logger.error({ reason: refused }, 'the NATS server takes no pointers: work waits until it does');
+    if (!refuses && link.isUp())
+      logger.error({ reason: refused }, 'the NATS server takes no pointers: work waits until it does');
     refuses = true;
   };
 };
 
 /** Asks the server for its counts only if the room seems to be full. */
-const reserveAll = async (rooms: Rooms, processor: string, pointers: readonly Pointer[]): Promise<readonly boolean[]> => {
+const reserveAll = async (
+  rooms: Rooms,
+  processor: string,
+  pointers: readonly Pointer[],
+): Promise<readonly boolean[]> => {
   const reserved = pointers.map((pointer) => rooms.reserve(processor, pointer));
   const wanting = new Set(pointers.filter((_, at) => !reserved[at]).map(({ priority }) => priority));
   if (wanting.size === 0) return reserved;
@@ -172,7 +199,10 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
   const hasRoom = (counts: Counts, group: number | undefined): boolean => {
     if (clock.monotonic() < closedUntilMs) return false;
     const taken = sum(counts);
-    return taken <= pointersMax / 2 || (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2);
+    return (
+      taken <= pointersMax / 2 ||
+      (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2)
+    );
   };
   /** Looks on behalf of all that wait for the same room. */
   const look = async (counts: Counts, again: () => Promise<void>): Promise<void> => {
@@ -281,11 +311,18 @@ const sum = (counts: Counts): number => {
 };
 
 /** Pointers published while the server is asked count on top of its answer, so that the room is never overestimated. */
-const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, processor: string, priority: Priority): Promise<void> => {
+const ask = async (
+  { clock, streams, names }: RoomsDeps,
+  counts: Counts,
+  processor: string,
+  priority: Priority,
+): Promise<void> => {
   await streams.ensureStreams();
   const before = [...counts.settled];
   const askedAtMs = clock.monotonic();
-  const answers = await Promise.all(zeros().map((_, group) => askOne({ streams, names }, { processor, priority, group })));
+  const answers = await Promise.all(
+    zeros().map((_, group) => askOne({ streams, names }, { processor, priority, group })),
+  );
   counts.askedAtMs = askedAtMs;
   answers.forEach((said, group) => {
     if (said === undefined) return;
@@ -295,7 +332,10 @@ const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, process
 };
 
 /** Out: undefined where the count at hand is better than what the server knows. */
-const askOne = async ({ streams, names }: Pick<RoomsDeps, 'streams' | 'names'>, place: Place): Promise<number | undefined> => {
+const askOne = async (
+  { streams, names }: Pick<RoomsDeps, 'streams' | 'names'>,
+  place: Place,
+): Promise<number | undefined> => {
   try {
     const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(place)}`);
     return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);

@@ -1,6 +1,7 @@
 /**
- * The streams and consumers of the bus on a NATS server: their names, the format of a pointer in them, and their creation, repeated when the
- * server has lost them. A consumer is made when the first pointer of its place is published, a few at a time, and stays.
+ * The streams and consumers of the bus on a NATS server: their names, the format of a pointer in them, and their
+ * creation, repeated when the server has lost them. A consumer is made when the first pointer of its place is
+ * published, a few at a time, and stays.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -37,7 +38,8 @@ export const namesOf = (prefix: string): Names => {
     parkedStream: `${streams}_PARKED`,
     workSubjects: `${prefix}.work.>`,
     parkedSubjects: `${prefix}.parked.>`,
-    workSubject: (processor, pointer) => groupSubject(processor, pointer.priority, groupOf(pointer)) + token(pointer.id),
+    workSubject: (processor, pointer) =>
+      groupSubject(processor, pointer.priority, groupOf(pointer)) + token(pointer.id),
     placeSubject: ({ processor, priority, group }) => `${groupSubject(processor, priority, group)}*`,
     parkedSubject: (processor, { id }) => `${prefix}.parked.${token(processor)}.${token(id)}`,
     consumer: ({ processor, priority, group }) => `${token(processor)}-${priority}-${group}`,
@@ -56,7 +58,8 @@ export const groupOf = ({ team = '', source = '' }: Pick<Pointer, 'team' | 'sour
 };
 
 /** The text itself if NATS takes it in a subject and in the name of a consumer, else its hash. */
-const token = (text: string): string => (/^[\w@-]{1,128}$/.test(text) ? text : `~${createHash('sha256').update(text).digest('base64url')}`);
+const token = (text: string): string =>
+  /^[\w@-]{1,128}$/.test(text) ? text : `~${createHash('sha256').update(text).digest('base64url')}`;
 
 export const encodePointer = ({ id, stream, team, source, sender }: Pointer): string =>
   JSON.stringify({ id, stream, team, source, sender });
@@ -89,12 +92,18 @@ export const membersOf = (json: string): Readonly<Record<string, unknown>> => {
 export type Streams = Readonly<{
   /** Resolves when the streams are there. Rejects where the server refuses them. */
   ensureStreams: () => Promise<void>;
-  /** Has the consumer of that place made, unless this process has done so: after those that were wanted before, again and again until it is there. */
+  /**
+   * Has the consumer of that place made, unless this process has done so: after those that were wanted before, again
+   * and again until it is there.
+   */
   want: (place: Place) => void;
   /** The server seems to have lost that consumer: it is made again. */
   wantAgain: (place: Place) => void;
   isWanted: (place: Place) => boolean;
-  /** Calls back when a consumer may be there although its making failed, because the answer came too late. Out: a function that ends this. */
+  /**
+   * Calls back when a consumer may be there although its making failed, because the answer came too late. Out: a
+   * function that ends this.
+   */
   onDoubt: (callback: (place: Place) => void) => () => void;
   /** The server has lost the streams, and the consumers with them. */
   forget: () => void;
@@ -102,7 +111,10 @@ export type Streams = Readonly<{
   api: (subject: string, request?: unknown) => Promise<Readonly<Record<string, unknown>>>;
 }>;
 
-/** The server delivers a pointer again when it has heard nothing of the delivery for so long: what a killed process held comes to others after it. */
+/**
+ * The server delivers a pointer again when it has heard nothing of the delivery for so long: what a killed process held
+ * comes to others after it.
+ */
 export const ACK_WAIT_MS = 12_000;
 /** More than the rooms of all processors hold together. The server refuses pointers beyond it. */
 const POINTERS_MAX = 1_000_000;
@@ -187,7 +199,11 @@ export const openStreams = (
 type TurnsOfMaking = Readonly<{ add: (name: string, place: Place) => void; has: (name: string) => boolean }>;
 
 /** Makes what is wanted, the oldest wish first and few at once; what cannot be made goes to the end. */
-const openTurnsOfMaking = (clock: Clock, closed: AbortSignal, make: (place: Place) => Promise<boolean>): TurnsOfMaking => {
+const openTurnsOfMaking = (
+  clock: Clock,
+  closed: AbortSignal,
+  make: (place: Place) => Promise<boolean>,
+): TurnsOfMaking => {
   const wanted = new Map<string, Place>();
   const underWay = new Map<string, Place>();
   const work = async (name: string, place: Place): Promise<void> => {
@@ -246,7 +262,10 @@ const makeStreams = async (api: Streams['api'], names: Names, replicas: number):
 };
 
 /** A stream of that name that an operator has changed is used as it is. */
-const makeStream = async (api: Streams['api'], config: Readonly<{ name: string } & Record<string, unknown>>): Promise<void> => {
+const makeStream = async (
+  api: Streams['api'],
+  config: Readonly<{ name: string } & Record<string, unknown>>,
+): Promise<void> => {
   try {
     await api(`STREAM.CREATE.${config.name}`, config);
   } catch (fault) {

@@ -1,6 +1,7 @@
 /**
- * Pointers to work on a NATS server with JetStream, shared by every process: one stream, in it a subject for each pointer by processor,
- * priority and group, and a durable consumer for each group that has had pointers. What the server loses is found again by timers.
+ * Pointers to work on a NATS server with JetStream, shared by every process: one stream, in it a subject for each
+ * pointer by processor, priority and group, and a durable consumer for each group that has had pointers. What the
+ * server loses is found again by timers.
  */
 import { readFileSync } from 'node:fs';
 import type * as Driver from 'nats';
@@ -54,12 +55,17 @@ export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOp
   setMaxListeners(0, closing.signal, link.closed);
   const publishing: PublishDeps = { logger, link, streams, names, rooms };
   const publish = openPublish(publishing);
-  const workOf = (delivery: Delivery, done: () => void): Work => makeWork({ clock, logger, held, publishing }, delivery, done);
+  const workOf = (delivery: Delivery, done: () => void): Work =>
+    makeWork({ clock, logger, held, publishing }, delivery, done);
   return {
     publish,
     whenRoom: rooms.whenRoom,
     consume: (processor, { maxInFlight, signal }) =>
-      consumeFrom({ clock, link, streams, names, held, freshInbox, closed: closing.signal }, processor, { maxInFlight, signal, workOf }),
+      consumeFrom({ clock, link, streams, names, held, freshInbox, closed: closing.signal }, processor, {
+        maxInFlight,
+        signal,
+        workOf,
+      }),
     depth: rooms.depth,
     parked: openParked(publishing, publish),
     close: async () => {
@@ -70,7 +76,9 @@ export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOp
   };
 };
 
-const connectTo = async (address: NatsAddress): Promise<Readonly<{ connection: Link['connection']; freshInbox: () => string }>> => {
+const connectTo = async (
+  address: NatsAddress,
+): Promise<Readonly<{ connection: Link['connection']; freshInbox: () => string }>> => {
   const driver = await import('nats');
   const servers = address.servers.join(', ');
   try {
@@ -89,9 +97,12 @@ const connectTo = async (address: NatsAddress): Promise<Readonly<{ connection: L
     return { connection, freshInbox: () => driver.createInbox() };
   } catch (fault) {
     const why = whyOf(fault);
-    throw new Error(`SEALPOST_BUS_URL: no NATS server can be used at ${servers} (${why}). Start it, or correct the setting.`, {
-      cause: fault,
-    });
+    throw new Error(
+      `SEALPOST_BUS_URL: no NATS server can be used at ${servers} (${why}). Start it, or correct the setting.`,
+      {
+        cause: fault,
+      },
+    );
   }
 };
 
@@ -148,20 +159,39 @@ const makeWork = ({ clock, logger, held, publishing }: WorkDeps, delivery: Deliv
   };
 };
 
-/** Writes work to the stream of parked work: one message for each id, which stays until it is released. Resolves when the server has it. */
-const park = async ({ link, streams, names }: PublishDeps, delivery: Delivery, reason: string, atMs: number): Promise<void> => {
+/**
+ * Writes work to the stream of parked work: one message for each id, which stays until it is released. Resolves when
+ * the server has it.
+ */
+const park = async (
+  { link, streams, names }: PublishDeps,
+  delivery: Delivery,
+  reason: string,
+  atMs: number,
+): Promise<void> => {
   await streams.ensureStreams();
   const { processor, pointer, deliveries } = delivery;
-  const kept = { processor, priority: pointer.priority, pointer: encodePointer(pointer), deliveries, reason, parkedAtMs: atMs };
+  const kept = {
+    processor,
+    priority: pointer.priority,
+    pointer: encodePointer(pointer),
+    deliveries,
+    reason,
+    parkedAtMs: atMs,
+  };
   const answer = membersOf((await link.ask(names.parkedSubject(processor, pointer), JSON.stringify(kept))).string());
-  if (answer['error'] !== undefined) throw new Error(`the NATS server keeps no parked work: ${JSON.stringify(answer['error'])}`);
+  if (answer['error'] !== undefined)
+    throw new Error(`the NATS server keeps no parked work: ${JSON.stringify(answer['error'])}`);
 };
 
 const openParked = ({ streams, names }: PublishDeps, publish: Publish): ParkedWork => {
   const find = async (seq: number): Promise<Readonly<{ seq: number; parked: Parked | undefined }> | undefined> => {
     try {
       await streams.ensureStreams();
-      const answer = await streams.api(`STREAM.MSG.GET.${names.parkedStream}`, { seq, next_by_subj: names.parkedSubjects });
+      const answer = await streams.api(`STREAM.MSG.GET.${names.parkedStream}`, {
+        seq,
+        next_by_subj: names.parkedSubjects,
+      });
       const message = answer['message'] as Readonly<{ seq: number; data?: string }>;
       return { seq: message.seq, parked: readParked(Buffer.from(message.data ?? '', 'base64').toString()) };
     } catch (fault) {
@@ -213,8 +243,8 @@ type NatsAddress = Readonly<{
 }>;
 
 /**
- * nats://user:password@host:4222,other:4222?prefix=sealpost&replicas=3, tls://… where only an encrypted connection will do.
- * Throws where the URL says what the bus does not understand; the message shows no credentials.
+ * nats://user:password@host:4222,other:4222?prefix=sealpost&replicas=3, tls://… where only an encrypted connection will
+ * do. Throws where the URL says what the bus does not understand; the message shows no credentials.
  */
 export const readNatsUrl = (url: string): NatsAddress => {
   const refuse = (why: string): never => {
@@ -222,7 +252,8 @@ export const readNatsUrl = (url: string): NatsAddress => {
   };
   // WHATWG URLs have one host, those of a NATS cluster several.
   const [, scheme = '', userInfo = '', hosts = '', query = ''] =
-    /^([a-z]+:)\/\/(?:(.*)@)?([^/?#@]*)\/?(?:\?(.*))?$/i.exec(url) ?? refuse('is not of the form nats://user:password@host:4222.');
+    /^([a-z]+:)\/\/(?:(.*)@)?([^/?#@]*)\/?(?:\?(.*))?$/i.exec(url) ??
+    refuse('is not of the form nats://user:password@host:4222.');
   if (!schemes.includes(scheme)) refuse(`has no scheme of NATS; it takes ${schemes.join(' and ')}.`);
   const search = new URLSearchParams(query);
   for (const name of search.keys()) {
@@ -230,7 +261,8 @@ export const readNatsUrl = (url: string): NatsAddress => {
   }
   const given = (name: string): string | undefined => search.get(name) ?? undefined;
   const prefix = given('prefix') ?? prefixDefault;
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) refuse('has a prefix that is not made of 1 to 32 letters, digits, hyphens and underscores.');
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix))
+    refuse('has a prefix that is not made of 1 to 32 letters, digits, hyphens and underscores.');
   const replicas = Number(given('replicas') ?? 1);
   if (!Number.isInteger(replicas) || replicas < 1 || replicas > replicasMax)
     refuse(`has replicas that are no number from 1 to ${replicasMax}.`);

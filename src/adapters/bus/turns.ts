@@ -1,4 +1,7 @@
-/** A queue in which groups take turns, and within each group its subgroups; within the last group the oldest item comes first. */
+/**
+ * A queue in which groups take turns, and within each group its subgroups; within the last group the oldest item comes
+ * first.
+ */
 
 export type Fifo<Item> = Readonly<{
   push: (item: Item) => void;

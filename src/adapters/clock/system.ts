@@ -45,9 +45,10 @@ const monotonic = (): number => {
 const SLICE_MS = 8;
 
 /**
- * Out: a function whose promises resolve in slices, one slice in each turn of the event loop. The first promise of a slice is of each
- * priority in turn, so that none starves; then higher priorities come before lower ones, and each in the order of its calls. Code that
- * runs after a promise, up to its first wait for anything outside, belongs to the slice.
+ * Out: a function whose promises resolve in slices, one slice in each turn of the event loop. The first promise of a
+ * slice is of each priority in turn, so that none starves; then higher priorities come before lower ones, and each in
+ * the order of its calls. Code that runs after a promise, up to its first wait for anything outside, belongs to the
+ * slice.
  */
 export const slicesOfLoop = (sliceMs = SLICE_MS): ((priority: Priority) => Promise<void>) => {
   const waiting: Readonly<Record<Priority, (() => void)[]>> = { high: [], normal: [], low: [] };
@@ -88,14 +89,17 @@ export const slicesOfLoop = (sliceMs = SLICE_MS): ((priority: Priority) => Promi
     });
 };
 
-/** Out: a function whose promises resolve in the order in which it was called, each in a turn of the event loop of its own. */
+/**
+ * Out: a function whose promises resolve in the order in which it was called, each in a turn of the event loop of its
+ * own.
+ */
 export const turnsOfLoop = (): (() => Promise<void>) => {
   let last = Promise.resolve();
   return () => (last = last.then(() => new Promise((resolve) => setImmediate(resolve))));
 };
 
-// * A clock that ignores leaps of the system's time: work stays due at the moment it was, and nothing is early. On each call it compares
-// the system's time with the machine's monotonic time. Its record between two runs is two small files.
+// * A clock that ignores leaps of the system's time: work stays due at the moment it was, and nothing is early. On each
+// call it compares the system's time with the machine's monotonic time. Its record between two runs is two small files.
 
 type Reading = Readonly<{ nowMs: number; monotonicMs: number; uptimeMs: number }>;
 
@@ -187,12 +191,18 @@ const put = (file: string, text: string): void => {
 };
 
 const isAwayTime = (value: unknown): value is AwayTime =>
-  typeof value === 'object' && value !== null && 'fromMs' in value && 'toMs' in value && [value.fromMs, value.toMs].every(Number.isFinite);
+  typeof value === 'object' &&
+  value !== null &&
+  'fromMs' in value &&
+  'toMs' in value &&
+  [value.fromMs, value.toMs].every(Number.isFinite);
 
 /** Out: undefined if the text is no mark of ours. */
 const parse = (text: string | undefined): ClockMark | undefined => {
   try {
-    const { nowMs, uptimeMs, waitMs, confirmation, away } = JSON.parse(text ?? '') as Partial<Record<keyof ClockMark, unknown>>;
+    const { nowMs, uptimeMs, waitMs, confirmation, away } = JSON.parse(text ?? '') as Partial<
+      Record<keyof ClockMark, unknown>
+    >;
     if (typeof nowMs !== 'number' || typeof uptimeMs !== 'number' || typeof waitMs !== 'number') return undefined;
     return {
       nowMs,

@@ -31,7 +31,9 @@ export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }:
     try {
       return (await ask(resolver)) ?? { kind: 'none' };
     } catch (fault) {
-      return { kind: fault instanceof Error && 'code' in fault && NOTHING.includes(String(fault.code)) ? 'none' : 'failed' };
+      return {
+        kind: fault instanceof Error && 'code' in fault && NOTHING.includes(String(fault.code)) ? 'none' : 'failed',
+      };
     } finally {
       signal.removeEventListener('abort', cancel);
     }
@@ -43,9 +45,14 @@ export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }:
 };
 
 const textsOf = (records: readonly (readonly string[])[]) =>
-  records.length === 0 ? undefined : { kind: 'found' as const, texts: records.slice(0, RECORDS_MAX).map((parts) => parts.join('')) };
+  records.length === 0
+    ? undefined
+    : { kind: 'found' as const, texts: records.slice(0, RECORDS_MAX).map((parts) => parts.join('')) };
 
 const hostsOf = (records: readonly Readonly<{ exchange: string }>[]) =>
   records.length === 0
     ? undefined
-    : { kind: 'found' as const, hosts: records.slice(0, RECORDS_MAX).map(({ exchange }) => exchange.toLowerCase().replace(/\.$/, '')) };
+    : {
+        kind: 'found' as const,
+        hosts: records.slice(0, RECORDS_MAX).map(({ exchange }) => exchange.toLowerCase().replace(/\.$/, '')),
+      };

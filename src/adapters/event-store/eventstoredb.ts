@@ -1,4 +1,6 @@
-/** The log of events on an EventStoreDB or KurrentDB server (22.6 and newer), which several processes and hosts share. */
+/**
+ * The log of events on an EventStoreDB or KurrentDB server (22.6 and newer), which several processes and hosts share.
+ */
 import type { Clock } from '../../domain/ports/clock.js';
 import type { AppendOutcome, EventBatch, EventStore, EventToStore, Position } from '../../domain/ports/event-store.js';
 import type { Logger } from '../../domain/ports/logger.js';
@@ -35,21 +37,34 @@ const timesDefault: EventStoreDbTimes = { connectMs: 3_000, appendMs: 5_000, rea
 const APPEND_BYTES_MAX = 16 * 1024 * 1024;
 
 export type EventStoreDbOptions = Readonly<{
-  /** esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://; the option `prefix` is ours and tells logs on one server apart. */
+  /**
+   * esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://; the option `prefix` is ours and tells logs on one
+   * server apart.
+   */
   url: string;
   clock: Clock;
   logger: Logger;
   times?: Partial<EventStoreDbTimes>;
 }>;
 
-/** Rejects with RangeError where the URL is none, with EventStoreAway where the server cannot be reached, with EventStoreDenied where it refuses the user. */
+/**
+ * Rejects with RangeError where the URL is none, with EventStoreAway where the server cannot be reached, with
+ * EventStoreDenied where it refuses the user.
+ */
 export const openEventStoreDb = async ({ url, clock, logger, times }: EventStoreDbOptions): Promise<EventStore> => {
   const { connectMs, appendMs, readMs, stillMs } = { ...timesDefault, ...times };
   const parsed = parseEventStoreDbUrl(url);
   const names = streamNames(parsed.prefix);
   const connection = openConnection({ url: parsed, clock, connectMs });
   const appends = openAppends({ connection, clock, timeoutMs: appendMs });
-  const reading = openReading({ connection, names, clock, shortMs: readMs, stillMs, known: () => watch.head().position });
+  const reading = openReading({
+    connection,
+    names,
+    clock,
+    shortMs: readMs,
+    stillMs,
+    known: () => watch.head().position,
+  });
   const closed = new AbortController();
   const watch: HeadWatch = openHeadWatch(() => reading.head(), clock, closed.signal);
   const types = openTypeNotes({ appends, reading, names });
@@ -64,7 +79,9 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
   return {
     positions: 'sparse',
     append: (stream, expectedRevision, events) =>
-      closed.signal.aborted ? Promise.reject(new Error('the event store is closed')) : append(stream, expectedRevision, events),
+      closed.signal.aborted
+        ? Promise.reject(new Error('the event store is closed'))
+        : append(stream, expectedRevision, events),
     readStream: (stream, fromRevision = 0) => reading.stream(names.atServer(stream), fromRevision),
     readLast: async (stream) => (await reading.stream(names.atServer(stream), 'end', 1))[0],
     readAll: (after, options = {}) => reading.all(after, options),
@@ -88,7 +105,9 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
 };
 
 const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventStore['append'] => {
-  /** The revision and position of these very events in the stream, found by their ids; undefined if they are not there. */
+  /**
+   * The revision and position of these very events in the stream, found by their ids; undefined if they are not there.
+   */
   const standing = async (
     stream: string,
     expectedRevision: number,
@@ -100,7 +119,12 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
     return { kind: 'done', revision: last.revision, position: last.position };
   };
 
-  const done = async (stream: string, events: readonly EventToStore[], revision: number, position: Position): Promise<AppendOutcome> => {
+  const done = async (
+    stream: string,
+    events: readonly EventToStore[],
+    revision: number,
+    position: Position,
+  ): Promise<AppendOutcome> => {
     watch.note({ position, stream });
     await types.note({ stream, types: events.map(({ type }) => type), lastRevision: revision, lastPosition: position });
     return { kind: 'done', revision, position };
@@ -109,7 +133,8 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
   /** If the read after a successful append fails, the outcome is unknown. */
   const orUnknown = (work: Promise<AppendOutcome | undefined>): Promise<AppendOutcome> =>
     work.then(
-      (outcome) => outcome ?? { kind: 'unknown', cause: new Error('the event store has taken the events and does not show them') },
+      (outcome) =>
+        outcome ?? { kind: 'unknown', cause: new Error('the event store has taken the events and does not show them') },
       (fault: unknown) => ({
         kind: 'unknown',
         cause: fault instanceof Error ? fault : new Error('the stream cannot be read', { cause: fault }),
@@ -118,18 +143,22 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
 
   return async (stream, expectedRevision, events) => {
     if (events.length === 0) throw new RangeError('an append needs at least one event');
-    if (!Number.isInteger(expectedRevision) || expectedRevision < -1) throw new RangeError('the expected revision is -1 or more');
+    if (!Number.isInteger(expectedRevision) || expectedRevision < -1)
+      throw new RangeError('the expected revision is -1 or more');
     const toSend = events.map(toServerEvent);
     const size = toSend.reduce((sum, event) => sum + sizeOf(event), 0);
     if (size > APPEND_BYTES_MAX)
-      throw new AppendRefused(`the events of one append have ${size} bytes, more than the ${APPEND_BYTES_MAX} that an event store takes`);
+      throw new AppendRefused(
+        `the events of one append have ${size} bytes, more than the ${APPEND_BYTES_MAX} that an event store takes`,
+      );
     const newestBefore = watch.head().position;
     const answer = await appends.append({ stream: names.atServer(stream), expectedRevision, events: toSend });
     switch (answer.kind) {
       case 'done': {
         const { revision, commit } = answer;
         // Events that were there before keep their position, which the server may not give.
-        if (commit === undefined || positionOf(commit) <= newestBefore) return orUnknown(standing(stream, expectedRevision, events));
+        if (commit === undefined || positionOf(commit) <= newestBefore)
+          return orUnknown(standing(stream, expectedRevision, events));
         return done(stream, events, revision, positionOf(commit));
       }
       case 'conflict': {
@@ -153,8 +182,9 @@ async function* untilEither(
   if (!signal.aborted && !closed.aborted) yield* follow(AbortSignal.any([signal, closed]));
 }
 
-// * The types of event in the log, noted in a stream beside it, because the server can list them only by reading everything. A type is
-// noted after its first append through this client. If the process ends in between, the next append of that type notes it.
+// * The types of event in the log, noted in a stream beside it, because the server can list them only by reading
+// everything. A type is noted after its first append through this client. If the process ends in between, the next
+// append of that type notes it.
 
 type TypeNotes = Readonly<{
   all: () => Promise<ReadonlyMap<string, Position>>;
@@ -186,7 +216,12 @@ const openTypeNotes = ({ appends, reading, names }: Deps): TypeNotes => {
   const write = async (type: string, position: Position): Promise<void> => {
     const data = Buffer.from(JSON.stringify({ type, position }));
     // The id is derived from the type: if two processes note a type at once, the server keeps one note.
-    const event = { id: serverIdOf(`type ${type} of ${names.typeNotes}`), type: NOTE_TYPE, data, metadata: Buffer.from('{}') };
+    const event = {
+      id: serverIdOf(`type ${type} of ${names.typeNotes}`),
+      type: NOTE_TYPE,
+      data,
+      metadata: Buffer.from('{}'),
+    };
     const answer = await appends.append({ stream: names.typeNotes, expectedRevision: undefined, events: [event] });
     if (answer.kind === 'done') known.add(type);
   };

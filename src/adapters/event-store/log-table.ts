@@ -20,7 +20,10 @@ export type LogTable = Readonly<{
   types: () => ReadonlyMap<string, number>;
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
-  /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
+  /**
+   * At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be
+   * empty.
+   */
   page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter?: Filter) => EventBatch;
 }>;
 
@@ -65,7 +68,9 @@ const schema = `
 /** An append never gives a position below 1. A row there was slipped in, and belongs to no stream. */
 const inOrder = 'position >= 1';
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
-/** Rows that a filtered page looks at for each event it may return. Bounds the time for which it blocks the event loop. */
+/**
+ * Rows that a filtered page looks at for each event it may return. Bounds the time for which it blocks the event loop.
+ */
 const rowsScannedPerEvent = 8;
 
 const ID_AT = '{"eventId":"';
@@ -75,21 +80,27 @@ export const openLogTable = (database: Database): LogTable => {
   const selectHead = database.prepare<[], number>('SELECT coalesce(max(position), 0) FROM events').pluck();
   const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
   const selectStream = database
-    .prepare<[string, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? AND ${inOrder} ORDER BY revision`)
+    .prepare<[string, number], Row>(
+      `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? AND ${inOrder} ORDER BY revision`,
+    )
     .raw(true);
   const selectLast = database
-    .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND ${inOrder} ORDER BY revision DESC LIMIT 1`)
+    .prepare<[string], Row>(
+      `SELECT ${columns} FROM events WHERE stream = ? AND ${inOrder} ORDER BY revision DESC LIMIT 1`,
+    )
     .raw(true);
   const selectPage = pageStatements(database);
   const typeNotes = openTypeNotes(database);
-  const stream = (name: string, fromRevision: number): StoredEvent[] => selectStream.all(name, fromRevision).map(toEvent);
+  const stream = (name: string, fromRevision: number): StoredEvent[] =>
+    selectStream.all(name, fromRevision).map(toEvent);
 
   return {
     head: () => selectHead.get() ?? 0,
     foreignCommits: () => selectVersion.get() ?? 0,
     append: appender(database, stream, typeNotes),
     settleTypes: typeNotes.settle,
-    types: () => new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
+    types: () =>
+      new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
     stream,
     last: (name) => selectLast.all(name).map(toEvent)[0],
     page: ({ after, upTo, limit }, filter = {}) => {
@@ -172,7 +183,8 @@ const openTypeNotes = (database: Database): TypeNotes => {
 /** Makes the table if there is none, and adds the column `event_id` to an older one. */
 const prepareSchema = (database: Database): void => {
   database.exec(schema);
-  const hasEventId = (): boolean => (database.pragma('table_info(events)') as { name: string }[]).some(({ name }) => name === 'event_id');
+  const hasEventId = (): boolean =>
+    (database.pragma('table_info(events)') as { name: string }[]).some(({ name }) => name === 'event_id');
   if (hasEventId()) return;
   inTransaction(database, () => {
     // Another process may have been faster.
@@ -206,7 +218,9 @@ const pageStatements = (database: Database): ((filter: Filter) => Statement<(str
     const shape = `${kinds?.length} ${types?.length}`;
     const known = made.get(shape);
     if (known !== undefined) return known;
-    const anyKind = Array.from({ length: kinds?.length ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
+    const anyKind = Array.from({ length: kinds?.length ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(
+      ' OR ',
+    );
     const ofKinds = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
     // The type is near the beginning of a row, so SQLite reads little of a row that does not match.
     const ofTypes = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;

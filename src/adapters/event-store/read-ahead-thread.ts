@@ -1,4 +1,7 @@
-/** The thread that reads ahead in the log: sends page after page, a few more than were asked for, until it is told to stop. */
+/**
+ * The thread that reads ahead in the log: sends page after page, a few more than were asked for, until it is told to
+ * stop.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../sqlite/database.js';
 import { openLogTable } from './log-table.js';

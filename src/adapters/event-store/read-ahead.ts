@@ -12,8 +12,8 @@ export type Stretch = Readonly<{
   Filter;
 
 /**
- * Pages pass between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
- * `sizes`: the size of the sealed part of each event, -1 if it has none.
+ * Pages pass between threads as one flat list and one block of bytes, which is far cheaper than an object for each
+ * event. `sizes`: the size of the sealed part of each event, -1 if it has none.
  */
 type PackedPage = Readonly<{
   texts: readonly string[];
@@ -28,7 +28,10 @@ export const pagesAheadMax = 3;
 const textsPerEvent = 6;
 const placesPerEvent = 2;
 
-/** A thread costs 40 MB while it runs. A shorter stretch, such as the appends of a minute of the highest load, is read without one. */
+/**
+ * A thread costs 40 MB while it runs. A shorter stretch, such as the appends of a minute of the highest load, is read
+ * without one.
+ */
 export const longFromEvents = 200_000;
 
 /** Positions below 1 are not counted: a sound log has no events there. */
@@ -72,7 +75,10 @@ export const unpack = ({ texts, places, sizes, sealed, position }: PackedPage): 
 };
 
 /** The events of the stretch in batches, in order. Ends when the signal aborts. Rejects if the file cannot be read. */
-export const readAhead = async function* (stretch: Stretch, signal: AbortSignal | undefined): AsyncGenerator<EventBatch> {
+export const readAhead = async function* (
+  stretch: Stretch,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<EventBatch> {
   const worker = new Worker(new URL('./read-ahead-thread.js', import.meta.url), { workerData: stretch });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   const pages: PackedPage[] = [];

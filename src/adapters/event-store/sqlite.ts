@@ -22,8 +22,8 @@ type SqliteEventStoreOptions = Readonly<{
 type Matches = (stream: string) => boolean;
 
 /**
- * The newest events that this process committed, so that live subscribers read nothing from the database. Their positions have no gaps;
- * their number and their bytes are bounded.
+ * The newest events that this process committed, so that live subscribers read nothing from the database. Their
+ * positions have no gaps; their number and their bytes are bounded.
  */
 type RecentEvents = Readonly<{
   /** Takes the event at the next position. After a gap (another process has written) it starts anew. */
@@ -33,8 +33,8 @@ type RecentEvents = Readonly<{
 }>;
 
 /**
- * Tells subscribers that the log has grown: at once if this process wrote, within some milliseconds if another did. One timer serves all
- * subscribers, and runs only while there are any.
+ * Tells subscribers that the log has grown: at once if this process wrote, within some milliseconds if another did. One
+ * timer serves all subscribers, and runs only while there are any.
  */
 type HeadWatch = Readonly<{
   /** The newest position that this process knows of. */
@@ -43,7 +43,10 @@ type HeadWatch = Readonly<{
   notify: (position: number) => void;
   /** Reads the head of the log. A fault rejects the waiting subscribers. */
   look: () => void;
-  /** Out: true when the head is beyond `position`, false when the signal aborts or the store is closed. Rejects if the log cannot be read. */
+  /**
+   * Out: true when the head is beyond `position`, false when the signal aborts or the store is closed. Rejects if the
+   * log cannot be read.
+   */
   beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
   /** Keeps the watch going until the returned function is called. */
   subscribe: () => () => void;
@@ -67,11 +70,17 @@ const eventOverheadBytes = 256;
 const pollEveryMs = 15;
 
 /** In: the database file, made if there is none. Throws SqliteError if it cannot be opened. */
-export const openSqliteEventStore = ({ file, ...options }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
+export const openSqliteEventStore = ({
+  file,
+  ...options
+}: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
   eventStoreOn(openDatabase({ file, synchronous: 'full' }), options);
 
 /** The event store on an open database, which it closes with itself. */
-export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: SqliteEventStoreOptions = {}): EventStore => {
+export const eventStoreOn = (
+  database: Database,
+  { longFrom = longFromEvents }: SqliteEventStoreOptions = {},
+): EventStore => {
   const table = openLogTable(database);
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
@@ -99,8 +108,16 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
   });
 };
 
-/** Appends of one turn of the event loop or a few share a commit. Durable events become recent events and wake the subscribers. */
-const appendCommits = (database: Database, table: LogTable, recent: RecentEvents, watch: HeadWatch): GroupCommit<Append, AppendOutcome> => {
+/**
+ * Appends of one turn of the event loop or a few share a commit. Durable events become recent events and wake the
+ * subscribers.
+ */
+const appendCommits = (
+  database: Database,
+  table: LogTable,
+  recent: RecentEvents,
+  watch: HeadWatch,
+): GroupCommit<Append, AppendOutcome> => {
   /** Events of the group under way. */
   let written: StoredEvent[] = [];
   let head = 0;
@@ -190,7 +207,10 @@ const sizeOf = ({ data, metadata, sealed }: StoredEvent): number =>
   eventOverheadBytes + data.length + metadata.length + (sealed?.byteLength ?? 0);
 
 export const createRecentEvents = ({ countMax, bytesMax } = boundsDefault): RecentEvents => {
-  /** Entries before `start` are dropped: undefined, so that they can be collected, and cut off in batches, because a cut moves the rest. */
+  /**
+   * Entries before `start` are dropped: undefined, so that they can be collected, and cut off in batches, because a cut
+   * moves the rest.
+   */
   let events: (StoredEvent | undefined)[] = [];
   let start = 0;
   let bytes = 0;
@@ -291,7 +311,11 @@ const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>): Head
 };
 
 /** Calls `look` if another process has committed since the last call, `fail` if that cannot be read. */
-const foreignCommitPoll = (table: Pick<LogTable, 'foreignCommits'>, look: () => void, fail: (error: unknown) => void): (() => void) => {
+const foreignCommitPoll = (
+  table: Pick<LogTable, 'foreignCommits'>,
+  look: () => void,
+  fail: (error: unknown) => void,
+): (() => void) => {
   let version = table.foreignCommits();
   return () => {
     try {

@@ -1,7 +1,15 @@
-/** Reads delivery reports, complaints and bounces with postal-mime. Only the beginning of a message is read, because the report comes before the returned mail. */
+/**
+ * Reads delivery reports, complaints and bounces with postal-mime. Only the beginning of a message is read, because the
+ * report comes before the returned mail.
+ */
 import PostalMime, { type Email } from 'postal-mime';
 import { classifyBounce } from '../../domain/email/bounce-rules.js';
-import { type ReportedRecipient, REPORT_BYTES_READ_MAX, type Report, type ReportReader } from '../../domain/ports/report-reader.js';
+import {
+  type ReportedRecipient,
+  REPORT_BYTES_READ_MAX,
+  type Report,
+  type ReportReader,
+} from '../../domain/ports/report-reader.js';
 
 type Fields = ReadonlyMap<string, readonly string[]>;
 
@@ -89,7 +97,10 @@ const textOf = (mail: Email, mimeType: string): string | undefined => {
 const reportOf = (mail: Email): Report => {
   const feedback = textOf(mail, 'message/feedback-report');
   const returned =
-    textOf(mail, 'message/rfc822') ?? textOf(mail, 'message/rfc822-headers') ?? textOf(mail, 'text/rfc822-headers') ?? returnedAsText(mail);
+    textOf(mail, 'message/rfc822') ??
+    textOf(mail, 'message/rfc822-headers') ??
+    textOf(mail, 'text/rfc822-headers') ??
+    returnedAsText(mail);
   const senders = sendersOf(mail, returned, feedback);
   const complainant = complainantOfHotmail(mail, returned);
   if (feedback !== undefined) return { content: complaintOf(feedback, returned, complainant), senders };
@@ -105,7 +116,9 @@ const reportOf = (mail: Email): Report => {
 
 /** The text of all parts: some systems give the reason in a text part of another type, or after another mail. */
 const wordsOf = (mail: Email): string => {
-  const parts = mail.attachments.filter(({ mimeType }) => mimeType.toLowerCase().startsWith('text/')).map(({ content }) => String(content));
+  const parts = mail.attachments
+    .filter(({ mimeType }) => mimeType.toLowerCase().startsWith('text/'))
+    .map(({ content }) => String(content));
   return [mail.text ?? stripTags(mail.html ?? ''), ...parts].join('\n');
 };
 
@@ -146,16 +159,26 @@ const recipientsOf = (status: string, words: string): readonly ReportedRecipient
 const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefined => {
   const action = actions.find(([pattern]) => pattern.test(first(fields, 'action') ?? ''))?.[1];
   if (action === undefined) return undefined;
-  const addresses = ['original-recipient', 'final-recipient', 'x-actual-recipient'].flatMap((name) => addressIn(first(fields, name)));
+  const addresses = ['original-recipient', 'final-recipient', 'x-actual-recipient'].flatMap((name) =>
+    addressIn(first(fields, name)),
+  );
   const status = first(fields, 'status') ?? '';
   const diagnostic = first(fields, 'diagnostic-code') ?? '';
   const more = first(fields, 'x400-supplementary-info') ?? '';
   const enhancedCode = STATUS.exec(status)?.[0] ?? null;
-  const said = [diagnostic.replace(/^[\w-]+\s*;\s*/, ''), status.replace(/^[\d.]+\s*(?=\()/, ''), more].join(' ').trim();
+  const said = [diagnostic.replace(/^[\w-]+\s*;\s*/, ''), status.replace(/^[\d.]+\s*(?=\()/, ''), more]
+    .join(' ')
+    .trim();
   const own = classifyBounce({ status: enhancedCode, text: said, isReply: true });
   // A report without a reason in its fields often has one in its text.
   const reason = own.bounceSubType === 'undetermined' ? classifyBounce({ status: enhancedCode, text: words }) : own;
-  return { addresses, action, ...reason, enhancedCode, text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX) };
+  return {
+    addresses,
+    action,
+    ...reason,
+    enhancedCode,
+    text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX),
+  };
 };
 
 const complaintOf = (feedback: string, returned: string, complainant: readonly string[]): Report['content'] => {
@@ -164,16 +187,21 @@ const complaintOf = (feedback: string, returned: string, complainant: readonly s
   // Not a complaint of a recipient: `not-spam` takes one back, `auth-failure` is about the signature of the mail.
   if (type === 'not-spam' || type === 'auth-failure') return { kind: 'other' };
   const named = [...(fields.get('original-rcpt-to') ?? []), ...(fields.get('removal-recipient') ?? [])];
-  const to = named.length > 0 ? named : complainant.length > 0 ? complainant : (fieldsOf(headOf(returned)).get('to') ?? []);
+  const to =
+    named.length > 0 ? named : complainant.length > 0 ? complainant : (fieldsOf(headOf(returned)).get('to') ?? []);
   const addresses = to.slice(0, RECIPIENTS_MAX).flatMap(addressIn);
-  return { kind: 'complaint', feedbackType: feedbackTypes.includes(type) ? type : 'other', addresses: [...new Set(addresses)] };
+  return {
+    kind: 'complaint',
+    feedbackType: feedbackTypes.includes(type) ? type : 'other',
+    addresses: [...new Set(addresses)],
+  };
 };
 
 const HOTMAIL_RECIPIENT = 'x-hmxmroriginalrecipient';
 
 /**
- * Outlook.com (JMRP) sends a complaint without the parts of RFC 5965: the mail comes back with the recipient in a field of its own, in the
- * head of the report, of the returned mail, or at the beginning of the text.
+ * Outlook.com (JMRP) sends a complaint without the parts of RFC 5965: the mail comes back with the recipient in a field
+ * of its own, in the head of the report, of the returned mail, or at the beginning of the text.
  */
 const complainantOfHotmail = (mail: Email, returned: string): readonly string[] => {
   const own = mail.headers.flatMap(({ key, value }) => (key === HOTMAIL_RECIPIENT ? [value] : []));
@@ -189,7 +217,10 @@ const returnedAsText = ({ text = '' }: Email): string => {
 
 const headOf = (message: string): string => message.split(/\r?\n\r?\n/, 1)[0] ?? '';
 
-/** The addresses that the report may be for. The address that it was sent to comes first, because its host has checked that one. */
+/**
+ * The addresses that the report may be for. The address that it was sent to comes first, because its host has checked
+ * that one.
+ */
 const sendersOf = (mail: Email, returned: string, feedback: string | undefined): readonly string[] => {
   const names = ['delivered-to', 'x-original-to', 'envelope-to', 'to', 'return-path'];
   const own = names.flatMap((name) => mail.headers.filter(({ key }) => key === name).map(({ value }) => value));
@@ -207,7 +238,10 @@ const answersByMachine = ({ headers, subject }: Email): boolean =>
       ((key === 'precedence' || key === 'x-precedence') && /auto_reply/i.test(value)),
   ) || /^(auto(matic)? ?-?reply|out of (the )?office|vacation)/i.test(subject ?? '');
 
-/** Reads a bounce that follows no standard from its words before the returned mail. Out: undefined if the message is no bounce. */
+/**
+ * Reads a bounce that follows no standard from its words before the returned mail. Out: undefined if the message is no
+ * bounce.
+ */
 const bounceInWords = (mail: Email, text: string): ReportedRecipient | undefined => {
   const beginning = text.slice(0, WORDS_CHARS_MAX);
   const cut = RETURNED.exec(beginning);
@@ -218,8 +252,16 @@ const bounceInWords = (mail: Email, text: string): ReportedRecipient | undefined
   // Some mail systems call their bounces an automatic reply.
   if (!isFromDaemon && answersByMachine(mail)) return undefined;
   if (!isDelayed && !FAILED.test(words) && !(isFromDaemon && FAILED.test(subject))) return undefined;
-  const addresses = [...new Set([...words.matchAll(new RegExp(ADDRESS, 'g'))].slice(0, ADDRESSES_MAX).map(([address]) => address))];
+  const addresses = [
+    ...new Set([...words.matchAll(new RegExp(ADDRESS, 'g'))].slice(0, ADDRESSES_MAX).map(([address]) => address)),
+  ];
   const reason = classifyBounce({ status: /#?\b([45]\.\d\.\d{1,3})\b/.exec(words)?.[1] ?? null, text: words });
   const action = isDelayed ? ('delayed' as const) : ('failed' as const);
-  return { addresses, action, ...reason, enhancedCode: null, text: words.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS_MAX) };
+  return {
+    addresses,
+    action,
+    ...reason,
+    enhancedCode: null,
+    text: words.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS_MAX),
+  };
 };

@@ -1,4 +1,8 @@
-/** The SMTP server of the return path: takes reports for addresses with an authentic token, and no other mail. It has no login and relays nothing. */ import type { AddressInfo } from 'node:net';
+/**
+ * The SMTP server of the return path: takes reports for addresses with an authentic token, and no other mail. It has no
+ * login and relays nothing.
+ */
+import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../../domain/ports/clock.js';
 import { addressBucket, withAsciiDomain } from '../../shared/addresses.js';
@@ -90,11 +94,19 @@ export const openSmtpListener = async (options: SmtpListenerOptions): Promise<Sm
   const sessions = openSessions(bounds, limits);
   const server = new SMTPServer({
     ...settingsOf(options),
-    logger: { debug: ({ tnx, cid }: Readonly<{ tnx?: unknown; cid?: unknown }>) => void (tnx === 'command' && sessions.commanded(cid)) },
-    onConnect: (session, done) => done(sessions.begin(session, server) ? null : refusal(421, 'too many connections from your network')),
+    logger: {
+      debug: ({ tnx, cid }: Readonly<{ tnx?: unknown; cid?: unknown }>) =>
+        void (tnx === 'command' && sessions.commanded(cid)),
+    },
+    onConnect: (session, done) =>
+      done(sessions.begin(session, server) ? null : refusal(421, 'too many connections from your network')),
     onClose: sessions.end,
     onMailFrom: (_address, session, done) =>
-      done(limits.mayMessage(session.remoteAddress) ? null : refusal(451, 'too many messages in a minute, try again later')),
+      done(
+        limits.mayMessage(session.remoteAddress)
+          ? null
+          : refusal(451, 'too many messages in a minute, try again later'),
+      ),
     onRcptTo: ({ address }, _session, done) =>
       done(options.emailOf(withAsciiDomain(address)) === undefined ? refusal(550, 'no such address here') : null),
     onData: (stream, session, done) => {
@@ -103,8 +115,11 @@ export const openSmtpListener = async (options: SmtpListenerOptions): Promise<Sm
       void taking.finally(() => receiving.delete(taking));
     },
   });
-  // Faults of single clients; those of listening reject below. The messages are not logged: they may repeat what the client has sent.
-  server.on('error', (error: NodeJS.ErrnoException) => logger.debug({ code: error.code }, 'a client of the return path broke off'));
+  // Faults of single clients; those of listening reject below. The messages are not logged: they may repeat what the
+  // client has sent.
+  server.on('error', (error: NodeJS.ErrnoException) =>
+    logger.debug({ code: error.code }, 'a client of the return path broke off'),
+  );
   server.server.maxConnections = 2 * bounds.allConnectionsMax;
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject);
@@ -143,7 +158,10 @@ const refusal = (responseCode: number, text: string): Error => Object.assign(new
 
 /** The admitted connections. Each ends when its time is over, or when its network sends too many commands. */
 const openSessions = ({ sessionMs }: SmtpBounds, limits: NetworkLimits): Sessions => {
-  const sessions = new Map<unknown, Readonly<{ address: string; timer: NodeJS.Timeout; hangUp: (why: string) => void }>>();
+  const sessions = new Map<
+    unknown,
+    Readonly<{ address: string; timer: NodeJS.Timeout; hangUp: (why: string) => void }>
+  >();
   return {
     begin: ({ id, remoteAddress: address }, server) => {
       if (!limits.open(address)) return false;
@@ -168,7 +186,11 @@ const openSessions = ({ sessionMs }: SmtpBounds, limits: NetworkLimits): Session
 };
 
 /** Out: null if the report was taken, else the reply to the client. Never rejects. */
-const take = async (options: SmtpListenerOptions, stream: SMTPServerDataStream, session: SMTPServerSession): Promise<Error | null> => {
+const take = async (
+  options: SmtpListenerOptions,
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+): Promise<Error | null> => {
   try {
     const raw = await beginningOf(stream);
     if (stream.sizeExceeded) return refusal(552, `the message is larger than ${options.bounds.sizeBytesMax} bytes`);
@@ -177,7 +199,10 @@ const take = async (options: SmtpListenerOptions, stream: SMTPServerDataStream, 
   } catch (error) {
     // The client has gone in the middle of its message.
     if (stream.errored !== null) return later();
-    options.logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'a report could not be recorded');
+    options.logger.error(
+      { error: error instanceof Error ? error : new Error('unknown') },
+      'a report could not be recorded',
+    );
     return later();
   }
 };
@@ -216,7 +241,13 @@ export const openNetworkLimits = (clock: Pick<Clock, 'monotonic'>, bounds: Netwo
     const name = addressBucket(address);
     const known = networks.get(name);
     if (known !== undefined && known.endsAtMs > now) return known;
-    const network: Network = { endsAtMs: now + MINUTE_MS, open: known?.open ?? 0, connections: 0, commands: 0, messages: 0 };
+    const network: Network = {
+      endsAtMs: now + MINUTE_MS,
+      open: known?.open ?? 0,
+      connections: 0,
+      commands: 0,
+      messages: 0,
+    };
     if (known === undefined && networks.size >= NETWORKS_KEPT) forget(networks, now);
     networks.set(name, network);
     return network;

@@ -28,14 +28,26 @@ const abandonedAfterMs = 24 * 60 * 60 * 1000;
 
 const NAME = 'log.json';
 
-/** What the operating system reports while a disk is full, fails, is read-only or away, or no more files can be opened. */
-const refusals: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'ESTALE', 'ENODEV', 'EMFILE', 'ENFILE']);
+/**
+ * What the operating system reports while a disk is full, fails, is read-only or away, or no more files can be opened.
+ */
+const refusals: ReadonlySet<string> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EFBIG',
+  'EIO',
+  'EROFS',
+  'ESTALE',
+  'ENODEV',
+  'EMFILE',
+  'ENFILE',
+]);
 
 /** In: the directory, made if there is none. The functions reject with RangeError if a hash is not 64 hex digits. */
 export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }>): Files => {
   const { path, until, note } = pathsIn(directory);
-  // Work on one hash in this process runs one after the other. Two processes never work on one hash, because each content was sealed with
-  // a nonce of its own.
+  // Work on one hash in this process runs one after the other. Two processes never work on one hash, because each
+  // content was sealed with a nonce of its own.
   const alone = oneAtATime();
 
   const keepUntil = async (hash: string, expiresAt: string): Promise<void> => {
@@ -82,8 +94,10 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
     sweep: async (now, { abandonedBefore } = {}) => {
       const limit = isoTimeOf(now);
       let deleted = 0;
-      for await (const { hash, day } of notedUntil(directory, limit)) if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
-      const abandonedMs = abandonedBefore === undefined ? Date.parse(limit) - abandonedAfterMs : Date.parse(isoTimeOf(abandonedBefore));
+      for await (const { hash, day } of notedUntil(directory, limit))
+        if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
+      const abandonedMs =
+        abandonedBefore === undefined ? Date.parse(limit) - abandonedAfterMs : Date.parse(isoTimeOf(abandonedBefore));
       await clearAbandoned(join(directory, 'tmp'), abandonedMs);
       return deleted;
     },
@@ -94,12 +108,16 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
 const tellingRefusals = <Port extends object>(port: Port): Port =>
   tellingFaults(port, (fault) => {
     const code = fault instanceof Error && 'code' in fault && typeof fault.code === 'string' ? fault.code : '';
-    return refusals.has(code) ? new StoreAway(`the disk that keeps the files refuses (${code})`, { cause: fault, code }) : fault;
+    return refusals.has(code)
+      ? new StoreAway(`the disk that keeps the files refuses (${code})`, { cause: fault, code })
+      : fault;
   });
 
 /** The notes of the days up to that time. */
 async function* notedUntil(directory: string, limit: string): AsyncGenerator<Readonly<{ hash: string; day: string }>> {
-  for (const day of (await entries(join(directory, 'expiring'))).filter((name) => DAY.test(name) && name <= limit.slice(0, 10)))
+  for (const day of (await entries(join(directory, 'expiring'))).filter(
+    (name) => DAY.test(name) && name <= limit.slice(0, 10),
+  ))
     for (const hash of (await entries(join(directory, 'expiring', day))).filter(isHash)) yield { hash, day };
 }
 
@@ -180,7 +198,8 @@ export const openFilesNote = ({ directory }: Readonly<{ directory: string }>): N
       const text = await readText(file);
       return text === undefined ? undefined : parse(file, text);
     },
-    setNote: ({ instance, position, hash }) => writeDurably(directory, file, `${JSON.stringify({ instance, position, hash })}\n`),
+    setNote: ({ instance, position, hash }) =>
+      writeDurably(directory, file, `${JSON.stringify({ instance, position, hash })}\n`),
     has: (hash) => exists(pathOf(directory, hash)),
     close: async () => {},
   };
@@ -189,9 +208,12 @@ export const openFilesNote = ({ directory }: Readonly<{ directory: string }>): N
 const parse = (file: string, text: string): LogNote => {
   try {
     const { instance, position, hash } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof instance === 'string' && typeof position === 'number' && typeof hash === 'string') return { instance, position, hash };
+    if (typeof instance === 'string' && typeof position === 'number' && typeof hash === 'string')
+      return { instance, position, hash };
   } catch {
     // Reported below.
   }
-  throw new Error(`${file} is damaged: it should say which log the files belong to; put back its newest copy, or delete it`);
+  throw new Error(
+    `${file} is damaged: it should say which log the files belong to; put back its newest copy, or delete it`,
+  );
 };

@@ -1,4 +1,7 @@
-/** Tools of the file stores: checks of hashes and times, writes that survive a power loss, reads that tell a missing file from an unreadable one, copies of a directory. */
+/**
+ * Tools of the file stores: checks of hashes and times, writes that survive a power loss, reads that tell a missing
+ * file from an unreadable one, copies of a directory.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat, copyFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,7 +18,10 @@ export const checkHash = (hash: string): void => {
   if (!isHash(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
 };
 
-/** In: an ISO time in any form. Out: that time in UTC with milliseconds, so that texts compare as times do. Throws RangeError for other texts. */
+/**
+ * In: an ISO time in any form. Out: that time in UTC with milliseconds, so that texts compare as times do. Throws
+ * RangeError for other texts.
+ */
 export const isoTimeOf = (text: string): string => {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new RangeError('the time is not an ISO 8601 time');
@@ -70,8 +76,8 @@ export const readText = (file: string): Promise<string | undefined> => orAbsent(
 export const exists = async (file: string): Promise<boolean> => (await orAbsent(stat(file))) !== undefined;
 
 /**
- * Copies a directory of files while others put and delete in it, because the content of a hash never changes. Leaves out files that are
- * being written or deleted meanwhile. Out: how many files were copied; they survive a power loss.
+ * Copies a directory of files while others put and delete in it, because the content of a hash never changes. Leaves
+ * out files that are being written or deleted meanwhile. Out: how many files were copied; they survive a power loss.
  */
 export const copyFiles = async ({ from, to }: Readonly<{ from: string; to: string }>): Promise<number> => {
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -98,7 +104,9 @@ const copyOne = async (source: string, target: string): Promise<boolean> => {
 };
 
 /** The files in a directory, each with its hash and expiry (ISO time; undefined: never). */
-export async function* filesIn(directory: string): AsyncGenerator<Readonly<{ hash: string; expiresAt: string | undefined }>> {
+export async function* filesIn(
+  directory: string,
+): AsyncGenerator<Readonly<{ hash: string; expiresAt: string | undefined }>> {
   const folders = ((await orAbsent(readdir(directory))) ?? []).filter((name) => PREFIX.test(name)).sort();
   for (const folder of folders) {
     for (const name of (await readdir(join(directory, folder))).sort()) {

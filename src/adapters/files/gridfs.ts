@@ -1,13 +1,22 @@
 /**
- * Files in the collections of a GridFS bucket, as its specification lays them out: a row for each file, its bytes in chunks. `filename` is
- * the SHA-256 of the content, `metadata.expiresAt` the expiry.
+ * Files in the collections of a GridFS bucket, as its specification lays them out: a row for each file, its bytes in
+ * chunks. `filename` is the SHA-256 of the content, `metadata.expiresAt` the expiry.
  *
- * Each put writes an upload of its own, the chunks first and the row last, and then removes the uploads of the same content that expire no
- * later. So nothing that is read is overwritten, and a crash leaves chunks without a row, which a sweep finds.
- * An upload is first marked with the oldest expiry and then removed: readers skip it from then on, and after a crash the next sweep removes it.
+ * Each put writes an upload of its own, the chunks first and the row last, and then removes the uploads of the same
+ * content that expire no later. So nothing that is read is overwritten, and a crash leaves chunks without a row, which
+ * a sweep finds. An upload is first marked with the oldest expiry and then removed: readers skip it from then on, and
+ * after a crash the next sweep removes it.
  */
 import { createHash } from 'node:crypto';
-import { type Collection, type Mongo, type ObjectId, durableWrites, openMongo, tellingAway, mongoLogNote } from '../mongodb/client.js';
+import {
+  type Collection,
+  type Mongo,
+  type ObjectId,
+  durableWrites,
+  openMongo,
+  tellingAway,
+  mongoLogNote,
+} from '../mongodb/client.js';
 import { FileDamaged } from '../../domain/core/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { NotedFiles } from '../../domain/ports/log-note.js';
@@ -55,7 +64,9 @@ const readsMax = 5;
 const isThere = { 'metadata.expiresAt': { $ne: REMOVED } } as const;
 
 /** Rejects if the server cannot be used. The functions reject with RangeError if a hash is not 64 hex digits. */
-export const openMongoFiles = async (server: ServerOptions): Promise<Files & Readonly<{ close: () => Promise<void> }>> => {
+export const openMongoFiles = async (
+  server: ServerOptions,
+): Promise<Files & Readonly<{ close: () => Promise<void> }>> => {
   const mongo = await openMongo(server);
   const bucket = bucketOf(mongo);
   try {
@@ -83,7 +94,11 @@ export const openMongoFiles = async (server: ServerOptions): Promise<Files & Rea
       await removeUploads(bucket, await idsOf(bucket.files, { filename: hash }));
     },
     expired: async (now) =>
-      (await bucket.files.distinct('filename', { 'metadata.expiresAt': { $gt: REMOVED, $lte: new Date(isoTimeOf(now)) } })).length,
+      (
+        await bucket.files.distinct('filename', {
+          'metadata.expiresAt': { $gt: REMOVED, $lte: new Date(isoTimeOf(now)) },
+        })
+      ).length,
     sweep: async (now, { abandonedBefore } = {}) => {
       const limit = new Date(isoTimeOf(now));
       const deleted = await sweepExpired(bucket, limit);
@@ -121,9 +136,19 @@ const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 const upload = async (mongo: Mongo, bucket: Bucket, { hash, bytes, until }: Upload): Promise<void> => {
   const id = new mongo.driver.ObjectId();
   // An upload that another client begins at this moment is not among them. Then both stay, and are removed together.
-  const [others] = await Promise.all([bucket.files.find({ filename: hash }).toArray(), putChunks(mongo, bucket, id, bytes)]);
+  const [others] = await Promise.all([
+    bucket.files.find({ filename: hash }).toArray(),
+    putChunks(mongo, bucket, id, bytes),
+  ]);
   const metadata = until === undefined ? {} : { metadata: { expiresAt: until } };
-  const row = { _id: id, length: bytes.byteLength, chunkSize: chunkSizeBytes, uploadDate: id.getTimestamp(), filename: hash, ...metadata };
+  const row = {
+    _id: id,
+    length: bytes.byteLength,
+    chunkSize: chunkSizeBytes,
+    uploadDate: id.getTimestamp(),
+    filename: hash,
+    ...metadata,
+  };
   await bucket.files.insertOne(row, durableWrites);
   const outlived = others.filter((other) => needOf(other) <= needOf(row));
   await removeUploads(
@@ -158,7 +183,8 @@ const readChecked = async (bucket: Bucket, hash: string): Promise<Buffer | undef
       const bytes = await bytesOf(bucket.chunks, row);
       if (bytes !== undefined && hashOf(bytes) === hash) return bytes;
     }
-    const isStillThere = (await bucket.files.countDocuments({ _id: { $in: rows.map(({ _id }) => _id) }, ...isThere })) === rows.length;
+    const isStillThere =
+      (await bucket.files.countDocuments({ _id: { $in: rows.map(({ _id }) => _id) }, ...isThere })) === rows.length;
     if (isStillThere || read === readsMax) throw new FileDamaged(hash, 'its content has another hash');
   }
 };
@@ -190,7 +216,9 @@ const sweepExpired = async ({ files, chunks }: Bucket, limit: Date): Promise<num
     );
     // An upload that was marked earlier was counted then, or has been replaced by a newer one.
     const names = new Set(due.filter((row) => needOf(row) !== REMOVED.getTime()).map(({ filename }) => filename));
-    for (const { filename } of await files.find({ filename: { $in: [...names] } }, { projection: { filename: 1 } }).toArray())
+    for (const { filename } of await files
+      .find({ filename: { $in: [...names] } }, { projection: { filename: 1 } })
+      .toArray())
       names.delete(filename);
     deleted += names.size;
   }
@@ -205,7 +233,10 @@ const removeUploads = async ({ files, chunks }: Bucket, ids: readonly ObjectId[]
   await files.deleteMany({ _id: { $in: among } }, durableWrites);
 };
 
-/** Removes chunks without a row. Looks at uploads begun since the last sweep and before that time: their ids increase with time. */
+/**
+ * Removes chunks without a row. Looks at uploads begun since the last sweep and before that time: their ids increase
+ * with time.
+ */
 const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, before: Date): Promise<void> => {
   const state = db.collection<SweptRow>(stateCollection);
   const from = (await state.findOne({ _id: 'swept' }))?.upTo ?? driver.ObjectId.createFromHexString(BEFORE_ALL);
@@ -219,7 +250,10 @@ const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, before: Da
     if (seen.size > 0) await bucket.chunks.deleteMany({ files_id: { $in: [...seen.values()] } }, durableWrites);
     seen = new Map();
   };
-  for await (const { files_id } of bucket.chunks.find({ files_id: { $gt: from, $lte: to } }, { projection: { _id: 0, files_id: 1 } })) {
+  for await (const { files_id } of bucket.chunks.find(
+    { files_id: { $gt: from, $lte: to } },
+    { projection: { _id: 0, files_id: 1 } },
+  )) {
     seen.set(files_id.toHexString(), files_id);
     if (seen.size >= uploadsAtOnce) await removeOrphans();
   }

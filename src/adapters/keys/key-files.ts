@@ -1,8 +1,18 @@
 /**
- * Keys of the operator: the master key of a setting or of a file in the data directory, the keys under which the log is sealed, and the first API
- * key until somebody has seen it. And the file into which seals are written.
+ * Keys of the operator: the master key of a setting or of a file in the data directory, the keys under which the log is
+ * sealed, and the first API key until somebody has seen it. And the file into which seals are written.
  */
-import { createReadStream, readFileSync, rmSync, closeSync, constants, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import {
+  createReadStream,
+  readFileSync,
+  rmSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from 'node:fs';
 import { spawn } from 'node:child_process';
 import { createHmac, createSecretKey, hash as digest, type KeyObject, randomBytes } from 'node:crypto';
 import { appendFile, stat } from 'node:fs/promises';
@@ -19,7 +29,10 @@ class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
 
-/** In: the key as set (base64 or hex), or undefined for the one in `file`, which is made with mode 0600 where `mayCreate`. Out: 32 bytes. */
+/**
+ * In: the key as set (base64 or hex), or undefined for the one in `file`, which is made with mode 0600 where
+ * `mayCreate`. Out: 32 bytes.
+ */
 export const loadMasterKey = ({
   value,
   file,
@@ -48,7 +61,9 @@ const bytesOfKey = (text: string, source: string): Buffer => {
   const trimmed = text.trim();
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   if (key.byteLength !== KEY_BYTES)
-    throw new KeyFileError(`${source} does not hold ${KEY_BYTES} bytes in base64 or hex (openssl rand -base64 32 makes such a key).`);
+    throw new KeyFileError(
+      `${source} does not hold ${KEY_BYTES} bytes in base64 or hex (openssl rand -base64 32 makes such a key).`,
+    );
   return key;
 };
 
@@ -69,7 +84,8 @@ const create = (file: string): Buffer => {
   try {
     handle = openSync(file, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
   } catch (fault) {
-    if (fault instanceof Error && 'code' in fault && fault.code === 'EEXIST') return bytesOfKey(readFileSync(file, 'utf8'), file);
+    if (fault instanceof Error && 'code' in fault && fault.code === 'EEXIST')
+      return bytesOfKey(readFileSync(file, 'utf8'), file);
     throw fault;
   }
   try {
@@ -105,10 +121,16 @@ const sealKeyOf = (bytes: Buffer): SealKey => {
 /** `secret`: the answer of the key to `TAGS`. */
 const taggedBy = (secret: string): Pick<SealKey, 'id' | 'tag'> => {
   const key = createSecretKey(Buffer.from(digest('sha256', secret), 'hex'));
-  return { id: hmac(key, 'sealpost id of the key').slice(0, ID_CHARS), tag: (hash) => hmac(key, hash).slice(0, TAG_CHARS) };
+  return {
+    id: hmac(key, 'sealpost id of the key').slice(0, ID_CHARS),
+    tag: (hash) => hmac(key, hash).slice(0, TAG_CHARS),
+  };
 };
 
-/** In: the keys of the settings and the command, as they are set. Out: the keys, that of the command first, the one derived from the master key last. */
+/**
+ * In: the keys of the settings and the command, as they are set. Out: the keys, that of the command first, the one
+ * derived from the master key last.
+ */
 export const openSealKeys = (
   { texts, command }: Readonly<{ texts: readonly string[]; command: readonly string[] | undefined }>,
   { fingerprint }: Pick<Keys, 'fingerprint'>,
@@ -130,7 +152,8 @@ export const openSealKeys = (
 
 /** Equal bytes must have an equal answer, or nothing that was signed could be checked. */
 const keyOfCommand = async (command: readonly string[]): Promise<SealKey> => {
-  const sign = (text: string): Promise<string> => answerOf(command, text, { setting: 'SEALPOST_SEAL_COMMAND', charsMax: ANSWER_CHARS_MAX });
+  const sign = (text: string): Promise<string> =>
+    answerOf(command, text, { setting: 'SEALPOST_SEAL_COMMAND', charsMax: ANSWER_CHARS_MAX });
   const secret = await sign(TAGS);
   if ((await sign(TAGS)) !== secret)
     throw new Error(
@@ -140,8 +163,8 @@ const keyOfCommand = async (command: readonly string[]): Promise<SealKey> => {
 };
 
 /**
- * Runs a program, whose first word is its path, without a shell; it gets `text` on its input and none of the settings of the service. Out: what
- * it writes. Bounded in time and output. Rejects with a sentence that names the setting.
+ * Runs a program, whose first word is its path, without a shell; it gets `text` on its input and none of the settings
+ * of the service. Out: what it writes. Bounded in time and output. Rejects with a sentence that names the setting.
  */
 export const answerOf = (
   [program = '', ...args]: readonly string[],
@@ -162,7 +185,10 @@ export const answerOf = (
       if (fault === undefined) resolve(answer);
       else reject(new Error(`the program of ${setting} ${fault}`));
     };
-    const timer = setTimeout(() => end(`gave no answer within ${COMMAND_TIMEOUT_MS / 1_000} seconds`), COMMAND_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => end(`gave no answer within ${COMMAND_TIMEOUT_MS / 1_000} seconds`),
+      COMMAND_TIMEOUT_MS,
+    );
     child.on('error', (fault: NodeJS.ErrnoException) => end(`cannot be run (${fault.code ?? fault.name})`));
     child.stdin.on('error', () => {});
     child.stdout.setEncoding('latin1').on('data', (part: string) => {

@@ -1,6 +1,7 @@
 /**
- * The table of wrapped keys: rows of equal size that fill one page each, many keys in each. When a key is destroyed its row is overwritten
- * in place. No row is deleted or outgrows its page, because SQLite would then copy rows from page to page and leave old copies in the free space.
+ * The table of wrapped keys: rows of equal size that fill one page each, many keys in each. When a key is destroyed its
+ * row is overwritten in place. No row is deleted or outgrows its page, because SQLite would then copy rows from page to
+ * page and leave old copies in the free space.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark, NewKey } from '../../domain/ports/keys.js';
@@ -9,14 +10,17 @@ import { wrappedRowSizeBytes, type WrappedRow, isDestroyed, keysPerRow } from '.
 import type { NotedKeys } from '../../domain/ports/log-note.js';
 
 /**
- * Rows are numbered by the time in microseconds, so that a table restored from an older backup never gives a number twice: the log may
- * name the first.
+ * Rows are numbered by the time in microseconds, so that a table restored from an older backup never gives a number
+ * twice: the log may name the first.
  */
 const rowsPerMs = 1_000;
 
 export type KeyTable = Readonly<{
   wrapped: (row: number) => WrappedRow | undefined;
-  /** Inside a transaction. In: wraps the keys for the row of that number. Out: the number of the new row, higher than any before it. */
+  /**
+   * Inside a transaction. In: wraps the keys for the row of that number. Out: the number of the new row, higher than
+   * any before it.
+   */
   add: (wrap: (row: number) => WrappedRow) => number;
   /** Inside a transaction. */
   replace: (row: number, wrapped: WrappedRow) => void;
@@ -45,7 +49,9 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
   const nextRow = database.prepare<[number], number>('SELECT max(?, coalesce(max(row), 0) + 1) FROM keys').pluck();
   const insert = database.prepare('INSERT INTO keys (row, wrapped, tag) VALUES (?, ?, ?)');
   const update = database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?');
-  const selectAfter = database.prepare<[number, number], number>('SELECT row FROM keys WHERE row > ? ORDER BY row LIMIT ?').pluck();
+  const selectAfter = database
+    .prepare<[number, number], number>('SELECT row FROM keys WHERE row > ? ORDER BY row LIMIT ?')
+    .pluck();
   const selectMark = database.prepare<[], LogMark>('SELECT position, hash FROM mark');
   const upsertMark = database.prepare('INSERT OR REPLACE INTO mark (one, position, hash) VALUES (1, ?, ?)');
 
@@ -119,12 +125,15 @@ type Row = WrappedRow & Readonly<{ row: number }>;
 const idsPerBatch = 10_000;
 
 function* destroyedIn(database: Database): Generator<readonly string[]> {
-  const selectAfter = database.prepare<[number], Row>('SELECT row, wrapped AS bytes, tag FROM keys WHERE row > ? ORDER BY row LIMIT 100');
+  const selectAfter = database.prepare<[number], Row>(
+    'SELECT row, wrapped AS bytes, tag FROM keys WHERE row > ? ORDER BY row LIMIT 100',
+  );
   let ids: string[] = [];
   for (let after = 0; ;) {
     const rows = selectAfter.all(after);
     for (const found of rows)
-      for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(found, index)) ids.push(keyIdOf({ row: found.row, index }));
+      for (let index = 0; index < keysPerRow; index += 1)
+        if (isDestroyed(found, index)) ids.push(keyIdOf({ row: found.row, index }));
     const last = rows.at(-1);
     if (last === undefined || ids.length >= idsPerBatch) {
       if (ids.length > 0) yield ids;
@@ -135,7 +144,8 @@ function* destroyedIn(database: Database): Generator<readonly string[]> {
   }
 }
 
-// The ids of keys, which name a row of wrapped keys and an index in it, and a pool of keys made ahead; for every store of keys.
+// The ids of keys, which name a row of wrapped keys and an index in it, and a pool of keys made ahead; for every store
+// of keys.
 
 /** The row and index of a key. As text: `<row>.<index>`. */
 type KeyPlace = Readonly<{ row: number; index: number }>;
@@ -197,7 +207,8 @@ export const keyPool = (make: () => Promise<readonly NewKey[]>, low: number): Ke
 
   const left = (): NewKey | undefined => {
     const key = ready.pop();
-    // No caller waits for these keys, so a fault is ignored: a caller that finds the pool empty tries again and gets the fault.
+    // No caller waits for these keys, so a fault is ignored: a caller that finds the pool empty tries again and gets
+    // the fault.
     if (key !== undefined && ready.length < low) refill().catch(() => {});
     return key;
   };

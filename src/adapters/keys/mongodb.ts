@@ -1,10 +1,19 @@
 /**
- * Sealing keys as documents of MongoDB, wrapped by the master key in the same rows as in a SQLite file. A key is destroyed by writing its
- * row anew without it. The server keeps the old row in its oplog and on its disk until both are overwritten.
+ * Sealing keys as documents of MongoDB, wrapped by the master key in the same rows as in a SQLite file. A key is
+ * destroyed by writing its row anew without it. The server keeps the old row in its oplog and on its disk until both
+ * are overwritten.
  */
 import { type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
 import { boundedCache } from '../../shared/cache.js';
-import { type Collection, isDuplicateKey, openMongo, tellingAway, type Mongo, durableWrites, mongoLogNote } from '../mongodb/client.js';
+import {
+  type Collection,
+  isDuplicateKey,
+  openMongo,
+  tellingAway,
+  type Mongo,
+  durableWrites,
+  mongoLogNote,
+} from '../mongodb/client.js';
 import { openRow, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys } from './wrapping.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
@@ -23,7 +32,10 @@ type StateRow = { _id: string; value?: Buffer; position?: number; hash?: string 
 type KeyAt = (index: number) => Buffer | undefined;
 
 type KeyRows = Readonly<{
-  /** Reads rows as they are at the server now. Out: a function from index to key for each row that is there and verifies. */
+  /**
+   * Reads rows as they are at the server now. Out: a function from index to key for each row that is there and
+   * verifies.
+   */
   open: (rows: readonly number[]) => Promise<ReadonlyMap<number, KeyAt>>;
 }>;
 
@@ -62,7 +74,10 @@ const rowsAtOnce = 250;
 /** A week: an oplog that holds more is larger than it need be. */
 const journalMsDefault = 7 * 24 * 60 * 60 * 1000;
 
-/** Rows are numbered by the time in microseconds, so that a database restored from an older backup never gives a number twice. */
+/**
+ * Rows are numbered by the time in microseconds, so that a database restored from an older backup never gives a number
+ * twice.
+ */
 const rowsPerMs = 1_000;
 const numbersTriedMax = 20;
 
@@ -175,7 +190,8 @@ const keyRows = ({
   return {
     open: async (rows) => {
       const found = new Map<number, KeyAt>();
-      for (let from = 0; from < rows.length; from += rowsAtOnce) await openSome(rows.slice(from, from + rowsAtOnce), found);
+      for (let from = 0; from < rows.length; from += rowsAtOnce)
+        await openSome(rows.slice(from, from + rowsAtOnce), found);
       return found;
     },
   };
@@ -210,7 +226,8 @@ const makeRow = async (stored: Collection<KeyRow>, wrapping: KeyObject): Promise
       await stored.insertOne({ _id: row, wrapped: bytes, tag }, durableWrites);
       return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
     } catch (error) {
-      // Another process has the number, or this call wrote the row and its answer was lost: then the keys of that row stay unused.
+      // Another process has the number, or this call wrote the row and its answer was lost: then the keys of that row
+      // stay unused.
       if (!isDuplicateKey(error) || tried === numbersTriedMax) throw error;
     }
   }
@@ -222,7 +239,8 @@ const destroyIn = async (stored: Collection<KeyRow>, wrapping: KeyObject, ids: r
     const doomed = new Map(named.slice(from, from + rowsAtOnce).map(({ row, indexes }) => [row, indexes]));
     let attempt = 1;
     while (!(await destroyOnce(stored, wrapping, doomed))) {
-      if (attempt === attemptsMax) throw new Error('the keys could not be destroyed, for others keep changing their rows; repeat it');
+      if (attempt === attemptsMax)
+        throw new Error('the keys could not be destroyed, for others keep changing their rows; repeat it');
       attempt += 1;
     }
   }
@@ -268,7 +286,9 @@ const faultsIn = async (stored: Collection<KeyRow>, wrapping: KeyObject, place: 
 };
 
 /** Tells which keys were destroyed, by the bits behind the tag of their row. Needs no master key. */
-export const openMongoNotedKeys = async (server: Readonly<{ url: string; setting?: string; logger: Logger }>): Promise<NotedKeys> => {
+export const openMongoNotedKeys = async (
+  server: Readonly<{ url: string; setting?: string; logger: Logger }>,
+): Promise<NotedKeys> => {
   const mongo = await openMongo(server);
   const rows = mongo.db.collection<KeyRow>(keysCollection, { promoteBuffers: true });
   return {
@@ -312,7 +332,8 @@ export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: 
     const state = mongo.db.collection<{ _id: string; value?: Buffer }>(keysStateCollection, { promoteBuffers: true });
     await state.updateOne({ _id: 'master' }, { $setOnInsert: { value: check } }, { ...durableWrites, upsert: true });
     const known = (await state.findOne({ _id: 'master' }))?.value;
-    if (known?.equals(check) !== true) throw new Error('the keys there were made with another master key; copy into an empty database');
+    if (known?.equals(check) !== true)
+      throw new Error('the keys there were made with another master key; copy into an empty database');
     const rows = mongo.db.collection<KeyRow>(keysCollection);
     let copied = 0;
     for (let last = 0; ;) {

@@ -6,10 +6,21 @@ import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.
 import { boundedCache } from '../../shared/cache.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { keyPool, keyIdOf, keyPlacesByRow, openKeyTable, type KeyTable } from './key-table.js';
-import { deriveFrom, sealingKey, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow } from './wrapping.js';
+import {
+  deriveFrom,
+  sealingKey,
+  isSameRow,
+  keysPerRow,
+  makeKeys,
+  openRow,
+  withoutKeys,
+  type WrappedRow,
+} from './wrapping.js';
 
 type Change =
-  Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }> | Readonly<{ kind: 'mark'; mark: LogMark }>;
+  | Readonly<{ kind: 'make' }>
+  | Readonly<{ kind: 'destroy'; ids: readonly string[] }>
+  | Readonly<{ kind: 'mark'; mark: LogMark }>;
 
 type Options = Readonly<{
   /** Called once for each row that does not verify. */
@@ -37,7 +48,11 @@ const FAULTS_NOTED_MAX = 1_000;
  * In: the database file, made if there is none, and the master key (32 bytes).
  * Throws if the file was made with another master key.
  */
-export const openSqliteKeys = ({ file, masterKey, ...options }: Options & Readonly<{ file: string; masterKey: Buffer }>): Keys => {
+export const openSqliteKeys = ({
+  file,
+  masterKey,
+  ...options
+}: Options & Readonly<{ file: string; masterKey: Buffer }>): Keys => {
   const master = deriveFrom(masterKey);
   const database = openDatabase({ file, synchronous: 'full', secureDelete: true });
   try {
@@ -116,7 +131,9 @@ const faultsOf = async (table: KeyTable, wrapping: KeyObject, file: string): Pro
     for (const row of rows) {
       const wrapped = table.wrapped(row);
       if (wrapped !== undefined && openRow(wrapping, row, wrapped) === undefined)
-        faults.push(`${file}: row ${row} is not what was written there: it was changed, or put in the place of another`);
+        faults.push(
+          `${file}: row ${row} is not what was written there: it was changed, or put in the place of another`,
+        );
     }
     last = rows.at(-1)!;
     await turn();
@@ -138,11 +155,13 @@ const keysAmong = (table: KeyTable, rows: OpenedRows, ids: readonly string[]): R
 };
 
 /**
- * Caches the rows opened last: emails that are made together have their keys in one row, and are delivered together. Each use compares
- * the cached row with the database, so a key that another process destroyed is not found here either.
+ * Caches the rows opened last: emails that are made together have their keys in one row, and are delivered together.
+ * Each use compares the cached row with the database, so a key that another process destroyed is not found here either.
  */
 const openedRows = (wrapping: KeyObject, onFault: (row: number) => void): OpenedRows => {
-  const opened = boundedCache<number, Readonly<{ wrapped: WrappedRow; keyAt: ReturnType<typeof openRow> }>>({ entriesMax: openedRowsMax });
+  const opened = boundedCache<number, Readonly<{ wrapped: WrappedRow; keyAt: ReturnType<typeof openRow> }>>({
+    entriesMax: openedRowsMax,
+  });
   const faulty = boundedCache<number, true>({ entriesMax: FAULTS_NOTED_MAX });
   return {
     open: (row, wrapped) => {
@@ -161,8 +180,8 @@ const openedRows = (wrapping: KeyObject, onFault: (row: number) => void): Opened
 };
 
 /**
- * Empties the write-ahead log, which still holds pages with the destroyed keys: SQLite copies it into the database and truncates it.
- * A process that reads at this moment prevents that, so the truncation is tried again, without blocking.
+ * Empties the write-ahead log, which still holds pages with the destroyed keys: SQLite copies it into the database and
+ * truncates it. A process that reads at this moment prevents that, so the truncation is tried again, without blocking.
  * Calls of one turn of the event loop share one truncation. Rejects if the log could not be emptied in time.
  */
 const logTruncation = (database: Database): (() => Promise<void>) => {

@@ -1,9 +1,10 @@
 /**
- * The cryptography of sealing keys: the keys derived from the master key, how they wrap the sealing keys of one row, and how a sealing key seals bytes.
+ * The cryptography of sealing keys: the keys derived from the master key, how they wrap the sealing keys of one row,
+ * and how a sealing key seals bytes.
  *
- * A row is AES-256-GCM (NIST SP 800-38D) with its tag beside it, and begins with the random nonce. The number of the row and the list of
- * its destroyed keys are authenticated, so a row that was changed or swapped with another is found. A key is destroyed by wrapping the row
- * anew without it.
+ * A row is AES-256-GCM (NIST SP 800-38D) with its tag beside it, and begins with the random nonce. The number of the
+ * row and the list of its destroyed keys are authenticated, so a row that was changed or swapped with another is found.
+ * A key is destroyed by wrapping the row anew without it.
  */
 import {
   randomFillSync,
@@ -55,7 +56,8 @@ const poolSizeBytes = 4_096;
 export const deriveFrom = (masterKey: Buffer): MasterKey => {
   if (masterKey.byteLength !== keySizeBytes)
     throw new RangeError(`the master key has ${masterKey.byteLength} bytes, it needs ${keySizeBytes}`);
-  const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), info, keySizeBytes));
+  const derive = (info: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), info, keySizeBytes));
   const fingerprintKeys = new Map<string, KeyObject>();
 
   const fingerprintKey = (purpose: string): KeyObject => {
@@ -75,8 +77,10 @@ export const deriveFrom = (masterKey: Buffer): MasterKey => {
 
 export const isSameRow = (a: WrappedRow, b: WrappedRow): boolean => a.bytes.equals(b.bytes) && a.tag.equals(b.tag);
 
-const keyAt = (plain: Buffer, index: number): Buffer => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes);
-const contextOf = (row: number, destroyed: Buffer): Buffer => Buffer.concat([Buffer.from(`sealpost keys of row ${row}\n`), destroyed]);
+const keyAt = (plain: Buffer, index: number): Buffer =>
+  plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes);
+const contextOf = (row: number, destroyed: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`sealpost keys of row ${row}\n`), destroyed]);
 
 /** Fresh keys, and a function that wraps them for the row of that number. */
 export const makeKeys = (): Readonly<{
@@ -106,12 +110,16 @@ export const isDestroyed = ({ tag }: WrappedRow, index: number): boolean =>
 /** The bits of those keys that are destroyed. */
 const destroyedIn = (wrapped: WrappedRow, more: readonly number[] = []): Buffer => {
   const bits = Buffer.alloc(destroyedSizeBytes);
-  for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(wrapped, index)) bits[index >> 3]! |= 1 << (index & 7);
+  for (let index = 0; index < keysPerRow; index += 1)
+    if (isDestroyed(wrapped, index)) bits[index >> 3]! |= 1 << (index & 7);
   for (const index of more) bits[index >> 3]! |= 1 << (index & 7);
   return bits;
 };
 
-/** The plain keys of a row; the bytes of destroyed keys mean nothing. Out: undefined if the row is not what was written under that number. */
+/**
+ * The plain keys of a row; the bytes of destroyed keys mean nothing. Out: undefined if the row is not what was written
+ * under that number.
+ */
 const unwrap = (wrapping: KeyObject, row: number, { bytes, tag }: WrappedRow): Buffer | undefined => {
   const [nonce, ciphertext] = [bytes.subarray(0, rowNonceSizeBytes), bytes.subarray(rowNonceSizeBytes)];
   try {
@@ -126,14 +134,29 @@ const unwrap = (wrapping: KeyObject, row: number, { bytes, tag }: WrappedRow): B
   }
 };
 
-/** Out: a function that gives the key at `index` (32 bytes), or undefined if that key is destroyed; undefined for a row that does not verify. */
-export const openRow = (wrapping: KeyObject, row: number, wrapped: WrappedRow): ((index: number) => Buffer | undefined) | undefined => {
+/**
+ * Out: a function that gives the key at `index` (32 bytes), or undefined if that key is destroyed; undefined for a row
+ * that does not verify.
+ */
+export const openRow = (
+  wrapping: KeyObject,
+  row: number,
+  wrapped: WrappedRow,
+): ((index: number) => Buffer | undefined) | undefined => {
   const plain = unwrap(wrapping, row, wrapped);
   return plain && ((index) => (isDestroyed(wrapped, index) ? undefined : keyAt(plain, index)));
 };
 
-/** The row without its keys at those indexes. In a row that does not verify their bytes are overwritten, and it still does not verify. */
-export const withoutKeys = (wrapping: KeyObject, row: number, wrapped: WrappedRow, indexes: readonly number[]): WrappedRow => {
+/**
+ * The row without its keys at those indexes. In a row that does not verify their bytes are overwritten, and it still
+ * does not verify.
+ */
+export const withoutKeys = (
+  wrapping: KeyObject,
+  row: number,
+  wrapped: WrappedRow,
+  indexes: readonly number[],
+): WrappedRow => {
   const plain = unwrap(wrapping, row, wrapped);
   if (plain !== undefined) return wrapRow(wrapping, row, withZeros(plain, indexes), destroyedIn(wrapped, indexes));
   const bytes = Buffer.from(wrapped.bytes);
@@ -168,12 +191,13 @@ const randomPool = (): ((sizeBytes: number) => Buffer) => {
 const nonces = randomPool();
 
 /**
- * Seals with AES-256-GCM (NIST SP 800-38D): nonce (12 bytes), ciphertext, tag (16 bytes). `key` is 32 bytes. The nonce of each sealing is
- * random, so one key may seal far more than an email ever needs.
+ * Seals with AES-256-GCM (NIST SP 800-38D): nonce (12 bytes), ciphertext, tag (16 bytes). `key` is 32 bytes. The nonce
+ * of each sealing is random, so one key may seal far more than an email ever needs.
  */
 export const sealingKey = (key: Buffer): SealingKey => {
   let imported: KeyObject | undefined;
-  // Node 24 takes 25 µs for a key given as bytes in each call. Many keys are read and never used, so the key object is made at first use.
+  // Node 24 takes 25 µs for a key given as bytes in each call. Many keys are read and never used, so the key object is
+  // made at first use.
   const keyObject = (): KeyObject => (imported ??= createSecretKey(key));
   return { seal: sealWith(keyObject), open: openWith(keyObject) };
 };
@@ -196,7 +220,9 @@ const openWith =
   (sealed, context) => {
     if (sealed.byteLength < sealingOverheadBytes) throw new Error('the sealed bytes are too short to be whole');
     const tagAt = sealed.byteLength - tagSizeBytes;
-    const decipher = createDecipheriv('aes-256-gcm', key(), sealed.subarray(0, nonceSizeBytes), { authTagLength: tagSizeBytes });
+    const decipher = createDecipheriv('aes-256-gcm', key(), sealed.subarray(0, nonceSizeBytes), {
+      authTagLength: tagSizeBytes,
+    });
     decipher.setAAD(Buffer.from(context));
     decipher.setAuthTag(sealed.subarray(tagAt));
     const plain = decipher.update(sealed.subarray(nonceSizeBytes, tagAt));

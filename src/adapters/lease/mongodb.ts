@@ -1,6 +1,7 @@
 /**
- * Leases as documents of MongoDB, one for each name. Every call is one conditional change of one document, and the server compares and
- * counts by its own clock (`$$NOW`). A release leaves the document, because the next fence continues from it.
+ * Leases as documents of MongoDB, one for each name. Every call is one conditional change of one document, and the
+ * server compares and counts by its own clock (`$$NOW`). A release leaves the document, because the next fence
+ * continues from it.
  */
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
@@ -38,8 +39,9 @@ const FAILED_TO_PARSE = 9;
 const mostAttempts = 20;
 
 /**
- * Documents are deleted so long after their lease ended: some names, such as those of workers, are used once. A new document's fence
- * begins at the milliseconds of the server's clock, so it is higher than that of the deleted one unless the clock was set back by as much.
+ * Documents are deleted so long after their lease ended: some names, such as those of workers, are used once. A new
+ * document's fence begins at the milliseconds of the server's clock, so it is higher than that of the deleted one
+ * unless the clock was set back by as much.
  */
 const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -83,7 +85,8 @@ export const leasesOn = async (db: Db, parts: Parts): Promise<Leases> => {
       const row = await leases.findOneAndUpdate(isHeld, longer, { ...durable, returnDocument: 'after' });
       return row === null ? undefined : leaseOf(row, ttlMs);
     },
-    release: async ({ name, fence }) => void (await leases.updateOne({ _id: name, fence }, ended(serverNow()), durable)),
+    release: async ({ name, fence }) =>
+      void (await leases.updateOne({ _id: name, fence }, ended(serverNow()), durable)),
     read: async (name) => {
       const now = serverNow();
       const [row] = await leases
@@ -114,7 +117,10 @@ const take = async (leases: Collection<Row>, name: string, claim: Claim): Promis
   }
 };
 
-/** MongoDB reports a race of two upserts as a duplicate key. DocumentDB reports a race on one document as `FailedToParse` of `$$NOW`. */
+/**
+ * MongoDB reports a race of two upserts as a duplicate key. DocumentDB reports a race on one document as
+ * `FailedToParse` of `$$NOW`.
+ */
 const isOvertaken = (error: unknown): boolean => isDuplicateKey(error) || codeOf(error) === FAILED_TO_PARSE;
 
 /** A change that gives the name to `holder` if it is free or theirs, and else changes nothing. */

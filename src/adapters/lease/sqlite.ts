@@ -1,6 +1,7 @@
 /**
- * Leases as rows of a SQLite file of their own. A lease ends when its time is over, and at once when the process that holds it dies:
- * beside its row stands a lock of the operating system. A frozen process keeps that lock, and loses the lease after its time.
+ * Leases as rows of a SQLite file of their own. A lease ends when its time is over, and at once when the process that
+ * holds it dies: beside its row stands a lock of the operating system. A frozen process keeps that lock, and loses the
+ * lease after its time.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,10 @@ type SqliteLeasesOptions = Readonly<{
 
 type Row = Readonly<{ holder: string; instance: string; fence: number; endMs: number }>;
 
-/** Tells which open instances live: each holds a lock of the operating system on a file of its own, which ends with its process. */
+/**
+ * Tells which open instances live: each holds a lock of the operating system on a file of its own, which ends with its
+ * process.
+ */
 type Presence = Readonly<{
   /** The unique name of this instance. */
   instance: string;
@@ -83,7 +87,10 @@ export const openSqliteLeases = ({ file, clock, freshName }: SqliteLeasesOptions
   };
 };
 
-/** Commits to the disk: a fence must never be given out twice, so it has to survive a power loss. Other changes need not. */
+/**
+ * Commits to the disk: a fence must never be given out twice, so it has to survive a power loss. Other changes need
+ * not.
+ */
 const durably = <Result>(database: Database, work: () => Result): Result => {
   database.pragma('synchronous = full');
   try {
@@ -94,8 +101,8 @@ const durably = <Result>(database: Database, work: () => Result): Result => {
 };
 
 /**
- * The rows of leases. One fence counts over all names, so that it goes on when a row is removed. In a new file it begins with the time, so that
- * it is above those of a file that was deleted.
+ * The rows of leases. One fence counts over all names, so that it goes on when a row is removed. In a new file it
+ * begins with the time, so that it is above those of a file that was deleted.
  */
 const leaseTable = (database: Database, nowMs: number) => {
   database.exec(`
@@ -115,7 +122,8 @@ const leaseTable = (database: Database, nowMs: number) => {
   const removeOf = database.prepare<[string]>('DELETE FROM leases WHERE instance = ?');
   return {
     find: (name: string): Row | undefined => find.get(name),
-    put: (name: string, { holder, instance, fence, endMs }: Row): void => void put.run(name, holder, instance, fence, endMs),
+    put: (name: string, { holder, instance, fence, endMs }: Row): void =>
+      void put.run(name, holder, instance, fence, endMs),
     nextFence: (): number => next.get()!.fence,
     remove: (name: string, fence: number): void => void remove.run(name, fence),
     removeOf: (instance: string): void => void removeOf.run(instance),

@@ -28,7 +28,9 @@ type MemoryWindows = Readonly<{
   clear: () => void;
 }>;
 
-/** An acquisition looks at so many buckets beside its own, so that slots that nobody releases do not fill the memory. */
+/**
+ * An acquisition looks at so many buckets beside its own, so that slots that nobody releases do not fill the memory.
+ */
 const sweptPerAcquire = 4;
 
 /** Beyond so many live buckets of one length the oldest is dropped: memory stays bounded under a flood of names. */
@@ -62,7 +64,8 @@ const hit = (windows: MemoryWindows, clock: Clock, asked: readonly Window[]): Ad
   let leftMs = 0;
   for (const window of asked) {
     const counter = windows.live(window, atMs);
-    if ((counter?.count ?? 0) >= window.limit) leftMs = Math.max(leftMs, (counter?.startedAtMs ?? atMs) + window.windowMs - atMs);
+    if ((counter?.count ?? 0) >= window.limit)
+      leftMs = Math.max(leftMs, (counter?.startedAtMs ?? atMs) + window.windowMs - atMs);
   }
   const admitted = leftMs === 0;
   if (admitted) for (const window of asked) windows.count(window, atMs);

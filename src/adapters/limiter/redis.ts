@@ -1,4 +1,7 @@
-/** Counters on a Redis server, shared by every process. While it does not answer, each process counts in memory with the same limits. */
+/**
+ * Counters on a Redis server, shared by every process. While it does not answer, each process counts in memory with the
+ * same limits.
+ */
 import type { Redis, RedisOptions } from 'ioredis';
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
@@ -38,9 +41,18 @@ type Presence = Readonly<{
   instead: (fault: unknown) => Limiter;
 }>;
 
-type PresenceDeps = Readonly<{ redis: Redis; scripts: Scripts; clock: Clock; logger: Logger; within: Within; closed: AbortSignal }>;
+type PresenceDeps = Readonly<{
+  redis: Redis;
+  scripts: Scripts;
+  clock: Clock;
+  logger: Logger;
+  within: Within;
+  closed: AbortSignal;
+}>;
 
-/** The decisions of the limiter, each one script, so that it is atomic for all processes. They use the server's time. */
+/**
+ * The decisions of the limiter, each one script, so that it is atomic for all processes. They use the server's time.
+ */
 type Scripts = Readonly<{
   hit: (windows: readonly Window[], nowMs: () => number) => Promise<Admission>;
   acquire: (bucket: string, slot: string, limit: number, ttlMs: number) => Promise<boolean>;
@@ -51,14 +63,20 @@ type Scripts = Readonly<{
 
 /** The commands that `defineCommand` adds: EVALSHA, and EVAL if the server does not know the script. */
 type Commands = Readonly<{
-  sealpostHit: (keys: number, ...keysAndArguments: readonly (string | number)[]) => Promise<[full: number, count: number, leftMs: number]>;
+  sealpostHit: (
+    keys: number,
+    ...keysAndArguments: readonly (string | number)[]
+  ) => Promise<[full: number, count: number, leftMs: number]>;
   sealpostAcquire: (...keyAndArguments: readonly (string | number)[]) => Promise<number>;
 }>;
 
 /** Settles as the promise does, or rejects with TooLate. */
 type Within = <Value>(answer: Promise<Value>) => Promise<Value>;
 
-/** A decision waits so long for the server. After the first that waited in vain the next ones do not wait until it answers again. */
+/**
+ * A decision waits so long for the server. After the first that waited in vain the next ones do not wait until it
+ * answers again.
+ */
 const ANSWER_WITHIN_MS = 250;
 const FIRST_ANSWER_WITHIN_MS = 5_000;
 const PROBE_EVERY_MS = 250;
@@ -74,7 +92,10 @@ const schemes = ['redis:', 'rediss:'];
 const parameters = ['ca', 'prefix'];
 const portDefault = 6_379;
 
-/** Resolves even if the server does not answer. Rejects if it refuses the URL's credentials or database; the message names the setting. */
+/**
+ * Resolves even if the server does not answer. Rejects if it refuses the URL's credentials or database; the message
+ * names the setting.
+ */
 export const openRedisLimiter = async ({
   url,
   clock,
@@ -95,9 +116,12 @@ export const openRedisLimiter = async ({
   if (why !== undefined) {
     closing.abort();
     redis.disconnect();
-    throw new Error(`SEALPOST_LIMITER_URL=${address.shown}: the Redis server refuses it (${why.message}). Correct the setting.`, {
-      cause: why,
-    });
+    throw new Error(
+      `SEALPOST_LIMITER_URL=${address.shown}: the Redis server refuses it (${why.message}). Correct the setting.`,
+      {
+        cause: why,
+      },
+    );
   }
   const run = randomUUID();
   let slots = 0;
@@ -201,7 +225,10 @@ class TooLate extends Error {
   }
 }
 
-/** One deadline for all answers of the server. Answers that have arrived are read before the last look: a blocked event loop does not make a server late. */
+/**
+ * One deadline for all answers of the server. Answers that have arrived are read before the last look: a blocked event
+ * loop does not make a server late.
+ */
 const openDeadline = (clock: Clock, withinMs: number, signal: AbortSignal): Within => {
   const waiting = new Set<Readonly<{ dueMs: number; reject: (fault: Error) => void }>>();
   let looking = false;
@@ -239,8 +266,8 @@ const openDeadline = (clock: Clock, withinMs: number, signal: AbortSignal): With
 };
 
 /**
- * KEYS: the counter of each window, which ends with its window. ARGV: limit and length of each.
- * Out: how long the full windows still last, or 0; the count of the first window; how long that still lasts, or -1 if it has not begun.
+ * KEYS: the counter of each window, which ends with its window. ARGV: limit and length of each. Out: how long the full
+ * windows still last, or 0; the count of the first window; how long that still lasts, or -1 if it has not begun.
  */
 const HIT = `
 local full = 0
@@ -264,7 +291,10 @@ for i, key in ipairs(KEYS) do
 end
 return { full, first, redis.call('PTTL', KEYS[1]) }`;
 
-/** KEYS: the taken slots of a bucket, by the moment at which each is free. ARGV: limit, length, name of the new slot. Out: 1 if it was taken. */
+/**
+ * KEYS: the taken slots of a bucket, by the moment at which each is free. ARGV: limit, length, name of the new slot.
+ * Out: 1 if it was taken.
+ */
 const ACQUIRE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -296,15 +326,16 @@ const openScripts = (redis: Redis, prefix: string): Scripts => {
         retryAfterS: fullMs === 0 ? 0 : Math.max(1, Math.ceil(fullMs / 1_000)),
       };
     },
-    acquire: async (bucket, slot, limit, ttlMs) => (await commands.sealpostAcquire(slots(bucket), limit, ttlMs, slot)) === 1,
+    acquire: async (bucket, slot, limit, ttlMs) =>
+      (await commands.sealpostAcquire(slots(bucket), limit, ttlMs, slot)) === 1,
     release: (bucket, slot) => redis.zrem(slots(bucket), slot),
     probe: () => redis.set(`${root}:probe`, '1', 'PX', PROBE_MS),
   };
 };
 
 /**
- * redis://user:password@host:6379/0?prefix=sealpost, rediss://… over TLS, there with ?ca=FILE of the authority that signed its certificate.
- * Throws if the URL says something else; the message shows no credentials.
+ * redis://user:password@host:6379/0?prefix=sealpost, rediss://… over TLS, there with ?ca=FILE of the authority that
+ * signed its certificate. Throws if the URL says something else; the message shows no credentials.
  */
 const readRedisUrl = (url: string): RedisAddress => {
   const shown = url.replace(/\/\/.*@/, '//…@');

@@ -18,7 +18,10 @@ let standardOutput: Output | undefined;
  * In: the lowest level that is written, and where to (default: standard output, see output.ts).
  * Errors are written by name, code and stack frames; see errorFields for their messages.
  */
-export const openLogger = ({ level, destination }: Readonly<{ level: LogLevel; destination?: DestinationStream }>): Logger => {
+export const openLogger = ({
+  level,
+  destination,
+}: Readonly<{ level: LogLevel; destination?: DestinationStream }>): Logger => {
   const options = {
     level,
     base: null,
@@ -44,13 +47,15 @@ const plain = (fields: LogFields): Record<string, unknown> => {
 };
 
 /**
- * The fields of an error in the log. Its message may quote an address, a subject or a line of a body (SMTP replies and JSON errors do),
- * so it is left out except for two kinds: errors of the operating system, which name a call, a path or a host, and errors whose thrower
- * set `safeToLog = true`.
+ * The fields of an error in the log. Its message may quote an address, a subject or a line of a body (SMTP replies and
+ * JSON errors do), so it is left out except for two kinds: errors of the operating system, which name a call, a path or
+ * a host, and errors whose thrower set `safeToLog = true`.
  */
 const errorFields = (error: Error, depth = 0): Record<string, unknown> => {
-  const code = 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
-  const safe = ('syscall' in error && typeof error.syscall === 'string') || ('safeToLog' in error && error.safeToLog === true);
+  const code =
+    'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
+  const safe =
+    ('syscall' in error && typeof error.syscall === 'string') || ('safeToLog' in error && error.safeToLog === true);
   return {
     name: error.name,
     ...(code === undefined ? {} : { code }),
@@ -72,8 +77,9 @@ const framesOf = (error: Error): readonly string[] => {
     .map((line) => line.trim());
 };
 
-// * Writes log lines to a file descriptor, in batches. Callers do not wait: while it cannot be written (a closed terminal, a reader that
-// does not read, a full disk), lines are lost and counted, and the program goes on and ends as if they had been written.
+// * Writes log lines to a file descriptor, in batches. Callers do not wait: while it cannot be written (a closed
+// terminal, a reader that does not read, a full disk), lines are lost and counted, and the program goes on and ends as
+// if they had been written.
 
 /** What the output needs of a file descriptor. */
 export type Descriptor = Readonly<{
@@ -91,7 +97,10 @@ type Output = Readonly<{
   end: () => void;
 }>;
 
-/** The lines being written: the bytes that are left, how many lines they were, and how many lost lines the first of them tells. */
+/**
+ * The lines being written: the bytes that are left, how many lines they were, and how many lost lines the first of them
+ * tells.
+ */
 type Batch = Readonly<{ rest: Buffer; lines: number; told: number }>;
 
 const STDOUT = 1;

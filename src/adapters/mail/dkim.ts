@@ -14,7 +14,10 @@ export type DkimOptions = Readonly<{
 /** In: a message with CRLF line ends. Out: the DKIM-Signature field with its CRLF, to be put before the message. */
 type DkimSigner = (message: Buffer) => Promise<string>;
 
-/** In: the keys that a message names, undefined if it names none. Out: the signers; none for a message that is not signed. */
+/**
+ * In: the keys that a message names, undefined if it names none. Out: the signers; none for a message that is not
+ * signed.
+ */
 export type SignersFor = (keys: readonly DkimOptions[] | undefined) => readonly DkimSigner[];
 
 type Field = Readonly<{ name: string; text: string }>;
@@ -39,7 +42,10 @@ const signedFields = [
   'list-unsubscribe-post',
 ];
 
-/** These are listed once more than they occur, so that nobody can add another in front, which readers would show (section 8.15). */
+/**
+ * These are listed once more than they occur, so that nobody can add another in front, which readers would show
+ * (section 8.15).
+ */
 const sealedFields = ['from', 'reply-to', 'subject'];
 
 const RSA_BITS_MIN = 1_024;
@@ -52,13 +58,17 @@ const RSA_BITS = 2_048;
 /** The key is the end of its DER form (RFC 8410). */
 const ED25519_BYTES = 32;
 
-/** Key pairs are made in the threads that also serve files and DNS. The waiting requests are bounded where they come in. */
+/**
+ * Key pairs are made in the threads that also serve files and DNS. The waiting requests are bounded where they come in.
+ */
 const SLOTS = { slotsMax: 2, shareMax: 1, queueMax: Infinity } as const;
 
 const never = new AbortController().signal;
 
 /** RSA takes about half a millisecond, so it runs outside the event loop. */
-const signBeside = promisify<string | null, Buffer, KeyObject, Buffer>((algorithm, data, key, done) => sign(algorithm, data, key, done));
+const signBeside = promisify<string | null, Buffer, KeyObject, Buffer>((algorithm, data, key, done) =>
+  sign(algorithm, data, key, done),
+);
 
 /** Throws an Error with a sentence for the operator if domain, selector or key cannot be used. */
 export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): DkimSigner => {
@@ -67,7 +77,8 @@ export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): D
     ['domain', domain],
     ['selector', selector],
   ] as const) {
-    if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name)) throw new Error(`the DKIM ${what} must be a domain name`);
+    if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name))
+      throw new Error(`the DKIM ${what} must be a domain name`);
   }
   const isRsa = key.asymmetricKeyType === 'rsa';
   const tags = `v=1; a=${isRsa ? 'rsa' : 'ed25519'}-sha256; c=relaxed/relaxed; d=${domain};\r\n s=${selector}`;
@@ -79,7 +90,9 @@ export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): D
     const bodyHash = createHash('sha256').update(relaxedBody(body)).digest('base64');
     const unsigned = `DKIM-Signature: ${tags};\r\n bh=${bodyHash};\r\n h=${foldedList(covered.names)};\r\n b=`;
     const signed = Buffer.from(covered.lines + relaxedField(unsigned), 'latin1');
-    const signature = isRsa ? await signBeside('sha256', signed, key) : sign(null, createHash('sha256').update(signed).digest(), key);
+    const signature = isRsa
+      ? await signBeside('sha256', signed, key)
+      : sign(null, createHash('sha256').update(signed).digest(), key);
     return `${unsigned}${(signature.toString('base64').match(/.{1,72}/g) ?? []).join('\r\n ')}\r\n`;
   };
 };
@@ -243,7 +256,11 @@ const makePairs = async (): Promise<readonly KeyPair[]> => {
   const pem = { type: 'pkcs8', format: 'pem' } as const;
   const der = { type: 'spki', format: 'der' } as const;
   return [
-    { algorithm: 'rsa', publicKey: rsa.publicKey.export(der).toString('base64'), privateKey: String(rsa.privateKey.export(pem)) },
+    {
+      algorithm: 'rsa',
+      publicKey: rsa.publicKey.export(der).toString('base64'),
+      privateKey: String(rsa.privateKey.export(pem)),
+    },
     {
       algorithm: 'ed25519',
       publicKey: ed25519.publicKey.export(der).subarray(-ED25519_BYTES).toString('base64'),

@@ -1,4 +1,7 @@
-/** A pool of connections to one SMTP relay, and the URL that names it. A connection is opened when needed and closed when idle for long; their number is bounded. */
+/**
+ * A pool of connections to one SMTP relay, and the URL that names it. A connection is opened when needed and closed
+ * when idle for long; their number is bounded.
+ */
 import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
@@ -19,7 +22,10 @@ export type AuthMethod = (typeof authMethods)[number];
 
 /** What a session needs beside the URL. */
 export type SmtpSession = Readonly<{
-  /** Our name in EHLO where the URL has none; absent: the machine's name where it has a dot, else an address in brackets. */
+  /**
+   * Our name in EHLO where the URL has none; absent: the machine's name where it has a dot, else an address in
+   * brackets.
+   */
   clientName?: string;
   /** Gives the token of a login by XOAUTH2, anew for each connection. */
   token?: () => Promise<string>;
@@ -41,9 +47,15 @@ type SmtpServer = Readonly<{
 }>;
 
 export type SmtpTimeouts = Readonly<{
-  /** From the DNS lookup to the end of the greeting and STARTTLS. More than a minute, because some servers greet late on purpose. */
+  /**
+   * From the DNS lookup to the end of the greeting and STARTTLS. More than a minute, because some servers greet late on
+   * purpose.
+   */
   setupMs: number;
-  /** Silence of the server in a dialogue (RFC 5321, section 4.5.3.2, wants at least 5 minutes; 10 for the reply to the message). */
+  /**
+   * Silence of the server in a dialogue (RFC 5321, section 4.5.3.2, wants at least 5 minutes; 10 for the reply to the
+   * message).
+   */
   silenceMs: number;
   /** A connection without work is closed after this. */
   idleMs: number;
@@ -59,7 +71,9 @@ export type PooledConnection = {
   /** A caller has it. It then keeps its slot even if it has ended. */
   isLent: boolean;
   isFreed: boolean;
-  /** Never rejects. Resolves when the outcome of its last dialogue is recorded. Only then may another begin in its slot. */
+  /**
+   * Never rejects. Resolves when the outcome of its last dialogue is recorded. Only then may another begin in its slot.
+   */
   settled: Promise<void>;
 };
 
@@ -74,22 +88,31 @@ type SmtpPoolOptions = Readonly<{
 
 export type SmtpPool = Readonly<{
   /**
-   * A connection that is the caller's until `release` or `discard`. `fresh`: one that was just opened. Waiting callers are served by the
-   * shares of their priorities, and in turn within a priority.
-   * Rejects with nodemailer's error if none can be opened, with PoolClosed, or with the signal's reason.
+   * A connection that is the caller's until `release` or `discard`. `fresh`: one that was just opened. Waiting callers
+   * are served by the shares of their priorities, and in turn within a priority. Rejects with nodemailer's error if
+   * none can be opened, with PoolClosed, or with the signal's reason.
    */
-  acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal; priority: Priority }>) => Promise<PooledConnection>;
+  acquire: (
+    options: Readonly<{ fresh: boolean; signal: AbortSignal; priority: Priority }>,
+  ) => Promise<PooledConnection>;
   release: (pooled: PooledConnection) => void;
   discard: (pooled: PooledConnection) => void;
   /** Clears the session after a refused message, then releases the connection, or discards it if that fails. */
   reset: (pooled: PooledConnection) => void;
-  /** Ends the caller's connection and opens another in its slot. Rejects as `acquire` does; the caller then still has the old one. */
+  /**
+   * Ends the caller's connection and opens another in its slot. Rejects as `acquire` does; the caller then still has
+   * the old one.
+   */
   replace: (pooled: PooledConnection, signal: AbortSignal) => Promise<PooledConnection>;
   /** Resolves when all connections were given back and closed. */
   close: () => Promise<void>;
 }>;
 
-type Waiter = Readonly<{ fresh: boolean; take: (pooled: PooledConnection | undefined) => void; refuse: (error: Error) => void }>;
+type Waiter = Readonly<{
+  fresh: boolean;
+  take: (pooled: PooledConnection | undefined) => void;
+  refuse: (error: Error) => void;
+}>;
 
 /** The state of one pool. */
 type PoolState = Readonly<{
@@ -127,7 +150,9 @@ export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
     acquire: async ({ fresh, signal, priority }) => {
       if (state.closed !== undefined) throw new PoolClosed();
       if (signal.aborted) throw abortError(signal);
-      const pooled = (!fresh && nobodyWaits(state) ? takeIdle(state) : undefined) ?? (await wait(state, { fresh, signal, priority }));
+      const pooled =
+        (!fresh && nobodyWaits(state) ? takeIdle(state) : undefined) ??
+        (await wait(state, { fresh, signal, priority }));
       return pooled ?? (await open(state, signal));
     },
     release: (pooled) => release(state, pooled),
@@ -165,7 +190,10 @@ const freeSlot = (state: PoolState): void => {
 
 const nobodyWaits = ({ waiters }: PoolState): boolean => priorities.every((priority) => waiters[priority].length === 0);
 
-/** Gives free connections to the next waiters. `undefined` tells a waiter that a slot is taken for it and it must open a connection. */
+/**
+ * Gives free connections to the next waiters. `undefined` tells a waiter that a slot is taken for it and it must open a
+ * connection.
+ */
 const serve = (state: PoolState): void => {
   const { waiters, idle, options } = state;
   while (state.closed === undefined && (idle.length > 0 || state.slots < options.connectionsMax)) {
@@ -185,7 +213,10 @@ const serve = (state: PoolState): void => {
   }
 };
 
-const wait = (state: PoolState, { fresh, signal, priority }: Parameters<SmtpPool['acquire']>[0]): Promise<PooledConnection | undefined> =>
+const wait = (
+  state: PoolState,
+  { fresh, signal, priority }: Parameters<SmtpPool['acquire']>[0],
+): Promise<PooledConnection | undefined> =>
   new Promise((resolve, reject) => {
     const waiters = state.waiters[priority];
     const end = (): void => signal.removeEventListener('abort', onAbort);
@@ -215,7 +246,15 @@ const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnec
   const { idle, options } = state;
   const connection = new SMTPConnection(connectionOptions(options));
   const settled = Promise.resolve();
-  const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false, isLent: true, isFreed: false, settled };
+  const pooled: PooledConnection = {
+    connection,
+    used: 0,
+    idleTimer: undefined,
+    ended: false,
+    isLent: true,
+    isFreed: false,
+    settled,
+  };
   connection.once('end', () => {
     pooled.ended = true;
     clearTimeout(pooled.idleTimer);
@@ -232,7 +271,9 @@ const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnec
   }
 };
 
-/** The new connection takes over the slot once it is open. Until then, and if it cannot be opened, the old one keeps it. */
+/**
+ * The new connection takes over the slot once it is open. Until then, and if it cannot be opened, the old one keeps it.
+ */
 const replace = async (state: PoolState, pooled: PooledConnection, signal: AbortSignal): Promise<PooledConnection> => {
   cut(pooled);
   state.slots += 1;
@@ -253,7 +294,8 @@ const release = (state: PoolState, pooled: PooledConnection): void => {
   const { idle, options } = state;
   pooled.isLent = false;
   if (pooled.ended) return freeWhenOver(state, pooled);
-  if (state.closed !== undefined || pooled.used >= (options.server.messagesMax ?? options.messagesPerConnectionMax)) return quit(pooled);
+  if (state.closed !== undefined || pooled.used >= (options.server.messagesMax ?? options.messagesPerConnectionMax))
+    return quit(pooled);
   pooled.idleTimer = setTimeout(() => {
     idle.splice(idle.indexOf(pooled), 1);
     quit(pooled);
@@ -267,7 +309,8 @@ const close = (state: PoolState): Promise<void> => {
   let resolve = (): void => undefined;
   const promise = new Promise<void>((done) => (resolve = done));
   state.closed = { promise, resolve };
-  for (const priority of priorities) for (const waiter of state.waiters[priority].splice(0)) waiter.refuse(new PoolClosed());
+  for (const priority of priorities)
+    for (const waiter of state.waiters[priority].splice(0)) waiter.refuse(new PoolClosed());
   for (const pooled of state.idle.splice(0)) quit(pooled);
   if (state.slots === 0) resolve();
   return promise;
@@ -321,15 +364,21 @@ type LoginDialogue = Readonly<{
 const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
 /**
- * Logs in by a method that the server offers and the URL allows; where the server refuses one for good, by the next. No password is sent to a
- * server that offers no such method. Rejects with the words of the server.
+ * Logs in by a method that the server offers and the URL allows; where the server refuses one for good, by the next. No
+ * password is sent to a server that offers no such method. Rejects with the words of the server.
  */
-const logIn = async ({ authMethods: offered, sendCommand }: LoginDialogue, server: SmtpServer, session: SmtpSession): Promise<void> => {
+const logIn = async (
+  { authMethods: offered, sendCommand }: LoginDialogue,
+  server: SmtpServer,
+  session: SmtpSession,
+): Promise<void> => {
   const { name, password } = server.user!;
   const wanted = server.auth === undefined ? (['plain', 'login', 'cram-md5'] as const) : [server.auth];
   const usable = wanted.filter((method) => offered.includes(method.toUpperCase()));
   if (usable.length === 0)
-    throw new Error(`the relay offers no login by ${wanted.join(', ')}, so none was tried; it offers ${offered.join(', ') || 'none'}`);
+    throw new Error(
+      `the relay offers no login by ${wanted.join(', ')}, so none was tried; it offers ${offered.join(', ') || 'none'}`,
+    );
   const by: Readonly<Record<AuthMethod, () => ReturnType<LoginDialogue['sendCommand']>>> = {
     plain: () => sendCommand(`AUTH PLAIN ${base64(`\0${name}\0${password}`)}`),
     login: async () => {
@@ -344,8 +393,11 @@ const logIn = async ({ authMethods: offered, sendCommand }: LoginDialogue, serve
       return sendCommand(base64(`${name} ${digest}`));
     },
     xoauth2: async () => {
-      if (session.token === undefined) throw new Error('auth=xoauth2 needs SEALPOST_SMTP_TOKEN_FILE or SEALPOST_SMTP_TOKEN_COMMAND');
-      const answer = await sendCommand(`AUTH XOAUTH2 ${base64(`user=${name}\x01auth=Bearer ${await session.token()}\x01\x01`)}`);
+      if (session.token === undefined)
+        throw new Error('auth=xoauth2 needs SEALPOST_SMTP_TOKEN_FILE or SEALPOST_SMTP_TOKEN_COMMAND');
+      const answer = await sendCommand(
+        `AUTH XOAUTH2 ${base64(`user=${name}\x01auth=Bearer ${await session.token()}\x01\x01`)}`,
+      );
       // The server tells in a challenge why it refuses, and gives its reply after an empty answer.
       return answer.status === 334 ? sendCommand('') : answer;
     },
@@ -357,7 +409,9 @@ const logIn = async ({ authMethods: offered, sendCommand }: LoginDialogue, serve
   }
 };
 
-/** Connects, greets, secures and logs in. nodemailer reports a failure by the callback or by `error`, whichever comes. */
+/**
+ * Connects, greets, secures and logs in. nodemailer reports a failure by the callback or by `error`, whichever comes.
+ */
 const handshake = (connection: SMTPConnection, server: SmtpServer, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
@@ -379,7 +433,8 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
     connection.connect((error) => {
       if (error) return fail(error);
       const { secure, lastServerResponse: reply } = connection;
-      // nodemailer goes on in clear where STARTTLS is offered and then refused; the last reply is then that of STARTTLS.
+      // nodemailer goes on in clear where STARTTLS is offered and then refused; the last reply is then that of
+      // STARTTLS.
       if (!secure && typeof reply === 'string' && /^[45]/.test(reply))
         return fail(Object.assign(new Error('STARTTLS was refused'), { code: 'ETLS', response: reply }));
       if (server.user === undefined) return done();
@@ -390,11 +445,12 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
   });
 
 /**
- * In: `smtp://user:password@host:port?tls=…&verify=…&name=…`, or `smtps://…`. Parameters: `tls=required|opportunistic|off` (smtp: only;
- * default `required` if a user is given and the host is not loopback, so that no password is sent in clear, else `opportunistic`),
- * `verify=on|off` (default on), `name=<EHLO name>`, `messages=<number for one connection>` (default 100),
- * `auth=plain|login|cram-md5|xoauth2` (default: what the server offers of the first three). The default port is 587, with smtps: 465.
- * Throws an Error whose sentence says what is wrong and never holds the password.
+ * In: `smtp://user:password@host:port?tls=…&verify=…&name=…`, or `smtps://…`. Parameters:
+ * `tls=required|opportunistic|off` (smtp: only; default `required` if a user is given and the host is not loopback, so
+ * that no password is sent in clear, else `opportunistic`), `verify=on|off` (default on), `name=<EHLO name>`,
+ * `messages=<number for one connection>` (default 100), `auth=plain|login|cram-md5|xoauth2` (default: what the server
+ * offers of the first three). The default port is 587, with smtps: 465. Throws an Error whose sentence says what is
+ * wrong and never holds the password.
  */
 export const parseSmtpUrl = (text: string): SmtpServer => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -406,10 +462,13 @@ export const parseSmtpUrl = (text: string): SmtpServer => {
   const implicit = url.protocol === 'smtps:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (host === '') throw new Error('the SMTP URL names no host');
-  if (url.pathname !== '' && url.pathname !== '/') throw new Error('the SMTP URL has a path; only host, port and parameters are known');
+  if (url.pathname !== '' && url.pathname !== '/')
+    throw new Error('the SMTP URL has a path; only host, port and parameters are known');
   for (const name of url.searchParams.keys()) {
     if (!parameters.includes(name))
-      throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
+      throw new Error(
+        `the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`,
+      );
   }
   const auth = oneOf(url, 'auth', authMethods);
   const user = userOf(url, auth);
@@ -440,7 +499,8 @@ const userOf = (url: URL, auth: AuthMethod | undefined): SmtpServer['user'] => {
   if (url.username === '' && url.password === '' && auth === undefined) return undefined;
   if (isToken && (url.username === '' || url.password !== ''))
     throw new Error('the SMTP URL with auth=xoauth2 needs a user, and no password: the token stands in its place');
-  if (!isToken && (url.username === '' || url.password === '')) throw new Error('the SMTP URL needs a user and a password, or neither');
+  if (!isToken && (url.username === '' || url.password === ''))
+    throw new Error('the SMTP URL needs a user and a password, or neither');
   try {
     return { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
   } catch {
@@ -459,8 +519,10 @@ const nameInUrl = (url: URL): string | undefined => {
 const messagesMaxOf = (url: URL): number | undefined => {
   const text = url.searchParams.get('messages');
   if (text === null) return undefined;
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Error("the SMTP URL's parameter messages must be a number of messages from 1 to 9999");
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new Error("the SMTP URL's parameter messages must be a number of messages from 1 to 9999");
   return Number(text);
 };
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -81,7 +81,10 @@ const faultRules: Readonly<Record<string, string>> = {
   ECONNECTION: 'connection-lost',
 };
 
-/** Throws an Error with a sentence for the operator if the URL or the DKIM key cannot be used. Connects with the first message. */
+/**
+ * Throws an Error with a sentence for the operator if the URL or the DKIM key cannot be used. Connects with the first
+ * message.
+ */
 export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   const { logger } = options;
   const server = parseSmtpUrl(options.url);
@@ -110,7 +113,12 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       if (!isOurs) throw new Error('a connection is lent for one message');
       isOurs = false;
       const startedAtMs = performance.now();
-      const { used, recipients, leave, hostAway } = await converse({ pool, signersFor, logger }, pooled, message, dialogueSignal);
+      const { used, recipients, leave, hostAway } = await converse(
+        { pool, signersFor, logger },
+        pooled,
+        message,
+        dialogueSignal,
+      );
       const durationMs = Math.round(performance.now() - startedAtMs);
       used.settled = settled;
       leave(used);
@@ -137,7 +145,10 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
 export type SessionTried = Readonly<{ host: string; name: string }> &
   (Readonly<{ isEncrypted: boolean; isLoggedIn: boolean }> | Readonly<{ fault: RecipientOutcome }>);
 
-/** Connects to the relay, secures the session and logs in as the URL says, and leaves without a message. Throws as `openSmtpMailer` does. */
+/**
+ * Connects to the relay, secures the session and logs in as the URL says, and leaves without a message. Throws as
+ * `openSmtpMailer` does.
+ */
 export const trySession = async (url: string, session: SmtpSession, withinMs: number): Promise<SessionTried> => {
   const server = parseSmtpUrl(url);
   const host = `${server.host}:${server.port}`;
@@ -157,7 +168,10 @@ export const trySession = async (url: string, session: SmtpSession, withinMs: nu
 };
 
 /** The message with its signatures; undefined if it cannot be signed. */
-const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: OutgoingMessage): Promise<Buffer | undefined> => {
+const signed = async (
+  { signersFor, logger }: Sending,
+  { raw, signWith }: OutgoingMessage,
+): Promise<Buffer | undefined> => {
   try {
     const signers = signersFor(signWith);
     if (signers.length === 0) return raw;
@@ -170,19 +184,29 @@ const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: Outgoi
 };
 
 /** Holds the dialogue on that connection, or on a new one in its slot. */
-const converse = async (sending: Sending, pooled: PooledConnection, message: OutgoingMessage, signal: AbortSignal): Promise<Ended> => {
+const converse = async (
+  sending: Sending,
+  pooled: PooledConnection,
+  message: OutgoingMessage,
+  signal: AbortSignal,
+): Promise<Ended> => {
   const { pool } = sending;
   const { from, to, reportsAs } = message.envelope;
   const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
   const raw = to.length === 0 ? undefined : await signed(sending, message);
-  // Wait until the outcome of the previous dialogue on this connection is recorded: after a crash it would count as not ended.
+  // Wait until the outcome of the previous dialogue on this connection is recorded: after a crash it would count as not
+  // ended.
   await pooled.settled;
   if (raw === undefined)
-    return { used: pooled, recipients: all(faultOutcome('signing-failed', 'the message could not be signed')), leave: pool.release };
+    return {
+      used: pooled,
+      recipients: all(faultOutcome('signing-failed', 'the message could not be signed')),
+      leave: pool.release,
+    };
   let used = pooled;
   let result = await transact(used, { from, to, raw, reportsAs }, signal);
-  // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one session. The message is
-  // certainly not taken then, so the dialogue is repeated once on a new connection.
+  // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one
+  // session. The message is certainly not taken then, so the dialogue is repeated once on a new connection.
   if (result.kind === 'failed' && used.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
     try {
       used = await pool.replace(pooled, signal);
@@ -264,23 +288,35 @@ const transact = (
       // nodemailer itself checks the first character only.
       if (!error && info !== undefined && REPLY.test(info.response)) return resolve({ kind: 'sent', info });
       const failure = error ?? Object.assign(new Error('no reply'), { code: 'EPROTOCOL', response: info?.response });
-      resolve({ kind: 'failed', failure: { error: failure, rejections: envelope.rejectedErrors ?? [], sent: source.sent } });
+      resolve({
+        kind: 'failed',
+        failure: { error: failure, rejections: envelope.rejectedErrors ?? [], sent: source.sent },
+      });
     });
   });
 
-/** The request for delivery reports. nodemailer leaves it out if the host does not offer them. It takes one original recipient for all, so only a mail to one recipient names it. */
-const reportsOf = (reportsAs: string | undefined, to: readonly string[]): Pick<Partial<SMTPConnectionEnvelope>, 'dsn'> => {
+/**
+ * The request for delivery reports. nodemailer leaves it out if the host does not offer them. It takes one original
+ * recipient for all, so only a mail to one recipient names it.
+ */
+const reportsOf = (
+  reportsAs: string | undefined,
+  to: readonly string[],
+): Pick<Partial<SMTPConnectionEnvelope>, 'dsn'> => {
   if (reportsAs === undefined) return {};
   const [only] = to.length === 1 ? to : [];
   const isPlain = only !== undefined && /^[\x21-\x7e]+$/.test(only);
-  return { dsn: { ret: 'HDRS', envid: reportsAs, notify: ['SUCCESS', 'FAILURE'], ...(isPlain ? { orcpt: only } : {}) } };
+  return {
+    dsn: { ret: 'HDRS', envid: reportsAs, notify: ['SUCCESS', 'FAILURE'], ...(isPlain ? { orcpt: only } : {}) },
+  };
 };
 
 /** Whether the connection ended before the server answered anything about this message. */
 const wasStale = ({ error, rejections, sent }: SmtpFailure): boolean =>
   sent === 'nothing' &&
   rejections.length === 0 &&
-  (error.responseCode === 421 || ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
+  (error.responseCode === 421 ||
+    ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
 
 /** Limits of which a reply may not say that they are those of a session. */
 const TOO_MANY =
@@ -290,10 +326,14 @@ const TOO_MANY =
 const isFull = ({ error, rejections }: SmtpFailure): boolean =>
   // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
   [error, ...(error.command === 'MAIL FROM' ? [] : rejections)].every(
-    ({ responseCode = 0, response = '' }) => responseCode >= 400 && (SESSION_FULL.test(response) || TOO_MANY.test(response)),
+    ({ responseCode = 0, response = '' }) =>
+      responseCode >= 400 && (SESSION_FULL.test(response) || TOO_MANY.test(response)),
   );
 
-/** Whether the server refused only this message, so that the session goes on after RSET. 503 says that it has lost the order of commands. */
+/**
+ * Whether the server refused only this message, so that the session goes on after RSET. 503 says that it has lost the
+ * order of commands.
+ */
 const sessionIsUsable = (error: SMTPError): boolean =>
   (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') &&
   (error.responseCode ?? 500) >= 400 &&
@@ -302,7 +342,11 @@ const sessionIsUsable = (error: SMTPError): boolean =>
   !isMalformedReply(error);
 
 /** In: the recipients in envelope order, the reply to the message, and the recipients refused at RCPT. */
-const outcomesOfSuccess = (to: readonly string[], response: string, rejections: readonly SMTPError[]): readonly RecipientOutcome[] => {
+const outcomesOfSuccess = (
+  to: readonly string[],
+  response: string,
+  rejections: readonly SMTPError[],
+): readonly RecipientOutcome[] => {
   const accepted: RecipientOutcome = {
     result: 'accepted',
     replyCode: Number(response.slice(0, 3)) || 250,
@@ -313,18 +357,29 @@ const outcomesOfSuccess = (to: readonly string[], response: string, rejections: 
   return withRejections(to, rejections, accepted);
 };
 
-/** The outcomes of a message that was not accepted: each recipient refused at RCPT has its own reply, the others share the error that ended the dialogue. */
-const outcomesOfError = (to: readonly string[], { error, rejections, sent }: SmtpFailure): readonly RecipientOutcome[] =>
+/**
+ * The outcomes of a message that was not accepted: each recipient refused at RCPT has its own reply, the others share
+ * the error that ended the dialogue.
+ */
+const outcomesOfError = (
+  to: readonly string[],
+  { error, rejections, sent }: SmtpFailure,
+): readonly RecipientOutcome[] =>
   // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
   withRejections(to, error.command === 'MAIL FROM' ? [] : rejections, sharedOutcome(error, sent));
 
 /** The outcome of each recipient if no session could be opened. */
 const faultOfSession = (error: SMTPError): RecipientOutcome => sharedOutcome(error, 'nothing');
 
-const withRejections = (to: readonly string[], rejections: readonly SMTPError[], others: RecipientOutcome): readonly RecipientOutcome[] => {
+const withRejections = (
+  to: readonly string[],
+  rejections: readonly SMTPError[],
+  others: RecipientOutcome,
+): readonly RecipientOutcome[] => {
   if (rejections.length === 0) return to.map(() => others);
   const byRecipient = new Map<string, SMTPError[]>();
-  for (const one of rejections) byRecipient.set(one.recipient ?? '', [...(byRecipient.get(one.recipient ?? '') ?? []), one]);
+  for (const one of rejections)
+    byRecipient.set(one.recipient ?? '', [...(byRecipient.get(one.recipient ?? '') ?? []), one]);
   return to.map((address) => {
     const rejection = byRecipient.get(address)?.shift();
     return rejection === undefined ? others : replyOutcome('rcpt', rejection);
@@ -337,29 +392,46 @@ const sharedOutcome = (error: SMTPError, sent: SmtpFailure['sent']): RecipientOu
   if (error.responseCode !== undefined) return replyOutcome(stageOf(error), error);
   if (isMalformedReply(error)) return malformedOutcome(error);
   if (error.code === 'EMESSAGE')
-    return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
+    return {
+      ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'),
+      result: 'refused',
+    };
   if (error.code === 'EENVELOPE') return { ...faultOutcome('invalid-envelope', error.message), result: 'refused' };
   switch (sent) {
     case 'nothing':
       return faultOutcome(faultOf(error), error.message);
     case 'its beginning':
-      return faultOutcome('no-reply-after-data', `the dialogue ended while the message was being sent: ${error.message}`);
+      return faultOutcome(
+        'no-reply-after-data',
+        `the dialogue ended while the message was being sent: ${error.message}`,
+      );
     case 'all':
-      return faultOutcome('no-reply-after-data', `the whole message was sent, and no reply came; the host may have it: ${error.message}`);
+      return faultOutcome(
+        'no-reply-after-data',
+        `the whole message was sent, and no reply came; the host may have it: ${error.message}`,
+      );
   }
 };
 
-/** Whether the server sent something that is no SMTP reply (RFC 5321, section 4.2), so that nothing is known of the message. */
+/**
+ * Whether the server sent something that is no SMTP reply (RFC 5321, section 4.2), so that nothing is known of the
+ * message.
+ */
 const isMalformedReply = ({ code, response }: SMTPError): boolean =>
   typeof response === 'string' ? !REPLY.test(response) : code === 'EPROTOCOL';
 
-const malformedOutcome = (error: SMTPError): RecipientOutcome => faultOutcome('protocol-error', error.response ?? error.message);
+const malformedOutcome = (error: SMTPError): RecipientOutcome =>
+  faultOutcome('protocol-error', error.response ?? error.message);
 
 const replyOutcome = (stage: ReplyStage, error: SMTPError): RecipientOutcome => {
   if (isMalformedReply(error)) return malformedOutcome(error);
   const text = error.response ?? error.message;
   const replyCode = error.responseCode ?? null;
-  return { ...classifyReply({ stage, replyCode: replyCode ?? 0, text }), replyCode, text: text.slice(0, replyCharsMax) };
+  return {
+    ...classifyReply({ stage, replyCode: replyCode ?? 0, text }),
+    replyCode,
+    text: text.slice(0, replyCharsMax),
+  };
 };
 
 /** The stage, from nodemailer's code and the command in flight. */
@@ -389,8 +461,9 @@ const faultOutcome = (rule: string, text: string): RecipientOutcome => ({
 });
 
 /**
- * A finished message as the input of nodemailer's connection. nodemailer's own data stream inspects every byte slowly and passes through
- * three streams. This one writes the finished bytes straight to the connection's socket when the server has asked for them.
+ * A finished message as the input of nodemailer's connection. nodemailer's own data stream inspects every byte slowly
+ * and passes through three streams. This one writes the finished bytes straight to the connection's socket when the
+ * server has asked for them.
  */
 class FinishedMessage extends Readable {
   sent: SmtpFailure['sent'] = 'nothing';
@@ -428,15 +501,19 @@ class FinishedMessage extends Readable {
   }
 }
 
-/** The bytes sent after DATA (RFC 5321, section 4.5.2), in pieces: dots doubled, every line end CRLF, ended by a line with a dot alone. */
+/**
+ * The bytes sent after DATA (RFC 5321, section 4.5.2), in pieces: dots doubled, every line end CRLF, ended by a line
+ * with a dot alone.
+ */
 export const wirePieces = (raw: Buffer): readonly [Buffer, Buffer] => {
   const body = stuffed(raw);
   return [body, body.length === 0 || body[body.length - 1] === LF ? END : LINE_END_AND_END];
 };
 
 /**
- * Doubles dots and repairs line ends. Nearly every message is right already, and its very bytes are sent. The composer writes no bare CR or
- * LF, and none may be sent: a server that takes one for a line end could be made to end the message there and begin another.
+ * Doubles dots and repairs line ends. Nearly every message is right already, and its very bytes are sent. The composer
+ * writes no bare CR or LF, and none may be sent: a server that takes one for a line end could be made to end the
+ * message there and begin another.
  */
 const stuffed = (raw: Buffer): Buffer => {
   const dots: number[] = raw[0] === DOT ? [0] : [];

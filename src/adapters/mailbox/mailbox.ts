@@ -4,8 +4,22 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 's
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { Logger } from '../../domain/ports/logger.js';
 import { withAsciiDomain } from '../../shared/addresses.js';
-import type { MailboxAddress, MailboxAttachment, MailboxMessage, MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
-import { inTransaction, type Database, type Statement, openDatabase, logTruncation, tellingRefusals } from '../sqlite/database.js';
+import type {
+  MailboxAddress,
+  MailboxAttachment,
+  MailboxMessage,
+  MailCopies,
+  Mailbox,
+  MailboxEntry,
+} from '../../domain/ports/mailbox.js';
+import {
+  inTransaction,
+  type Database,
+  type Statement,
+  openDatabase,
+  logTruncation,
+  tellingRefusals,
+} from '../sqlite/database.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Ids } from '../../domain/ports/ids.js';
@@ -49,9 +63,9 @@ type Envelope = Readonly<{ from: string; to: readonly string[] }>;
 type NewMessage = Readonly<{ id: string; receivedAt: string; summary: Summary; envelope: Envelope; raw: Buffer }>;
 
 /**
- * The table of messages. SQLite moves rows from page to page when it rebuilds pages, and leaves the old bytes in the free space of a page
- * even with `secure_delete`. The overflow pages of a row never move and are overwritten when the row is deleted, so each row is padded until
- * everything personal is in overflow pages.
+ * The table of messages. SQLite moves rows from page to page when it rebuilds pages, and leaves the old bytes in the
+ * free space of a page even with `secure_delete`. The overflow pages of a row never move and are overwritten when the
+ * row is deleted, so each row is padded until everything personal is in overflow pages.
  */
 type MessageTable = Readonly<{
   insert: (message: NewMessage) => void;
@@ -160,7 +174,10 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
   };
 };
 
-/** Deletes copies in the file of the mailbox, for a process that takes no mails. The service may have the file open at the same time. */
+/**
+ * Deletes copies in the file of the mailbox, for a process that takes no mails. The service may have the file open at
+ * the same time.
+ */
 export const openCopies = (file: string): Readonly<{ copies: MailCopies; close: () => void }> => {
   const database = openDatabase({ file, synchronous: 'full', secureDelete: true });
   const table = openMessageTable(database);
@@ -204,7 +221,10 @@ const mailboxOf = (
   erase: (change: Change) => Promise<number>,
   forgetCopies: (messageId: string) => Promise<void>,
 ): Mailbox => ({
-  list: async ({ page, limit }) => ({ entries: table.page(limit, (page - 1) * limit).map(entryOf), total: table.total() }),
+  list: async ({ page, limit }) => ({
+    entries: table.page(limit, (page - 1) * limit).map(entryOf),
+    total: table.total(),
+  }),
   get: async (id) => {
     const row = table.find(id);
     const raw = table.raw(id);
@@ -235,8 +255,9 @@ const entryOf = (row: MessageRow): MailboxEntry => ({
 });
 
 /**
- * The SMTP server: on loopback, without login or TLS, it takes every message. `store` resolves when the message is durable; only then the
- * server answers 250, and 452 if it rejects. The server's parser refuses quoted local parts that hold a space or an @.
+ * The SMTP server: on loopback, without login or TLS, it takes every message. `store` resolves when the message is
+ * durable; only then the server answers 250, and 452 if it rejects. The server's parser refuses quoted local parts that
+ * hold a space or an @.
  */
 const openReceiver = async ({
   port,
@@ -267,7 +288,10 @@ const openReceiver = async ({
           () => done(null, 'kept'),
           (error: unknown) => {
             if (error instanceof TooLarge) return done(error);
-            logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the mailbox could not keep a message');
+            logger.error(
+              { error: error instanceof Error ? error : new Error('unknown') },
+              'the mailbox could not keep a message',
+            );
             done(Object.assign(new Error('4.3.1 the mailbox cannot keep the message now'), { responseCode: 452 }));
           },
         );
@@ -319,9 +343,16 @@ const portOf = (address: AddressInfo | string | null): number => {
 };
 
 const parse = (raw: Uint8Array): Promise<Email> =>
-  new PostalMime({ attachmentEncoding: 'arraybuffer', forceRfc822Attachments: true, maxNestingDepth: partsDepthMax }).parse(raw);
+  new PostalMime({
+    attachmentEncoding: 'arraybuffer',
+    forceRfc822Attachments: true,
+    maxNestingDepth: partsDepthMax,
+  }).parse(raw);
 
-/** The entry of a list, from the header. If that cannot be read, it has the envelope's addresses: no message is refused for its form. */
+/**
+ * The entry of a list, from the header. If that cannot be read, it has the envelope's addresses: no message is refused
+ * for its form.
+ */
 const summaryOf = async (raw: Buffer, envelope: Envelope): Promise<Summary> => {
   const end = raw.indexOf('\r\n\r\n');
   const head = await parse(end < 0 ? raw : raw.subarray(0, end + 4)).catch(() => undefined);
@@ -359,14 +390,18 @@ const parsedMessage = async (raw: Buffer): Promise<ParsedMessage> => {
 
 const bytesOf = (content: ArrayBuffer | Uint8Array | string): Buffer => {
   if (typeof content === 'string') return Buffer.from(content);
-  return content instanceof Uint8Array ? Buffer.from(content.buffer, content.byteOffset, content.byteLength) : Buffer.from(content);
+  return content instanceof Uint8Array
+    ? Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+    : Buffer.from(content);
 };
 
 const addressesOf = (parsed: Address | readonly Address[] | undefined): readonly MailboxAddress[] =>
   [parsed ?? []]
     .flat()
     .flatMap((one) =>
-      one.group === undefined ? [{ address: one.address, name: one.name }] : one.group.map(({ address, name }) => ({ address, name })),
+      one.group === undefined
+        ? [{ address: one.address, name: one.name }]
+        : one.group.map(({ address, name }) => ({ address, name })),
     );
 
 /** The Message-ID of a message without its angle brackets; empty if it has none. */
@@ -390,12 +425,16 @@ export const openMessageTable = (database: Database): MessageTable => {
     const padding = Buffer.alloc(paddingBytes([...before, ...after].map(({ length }) => length)));
     insertRow.run(...before.map(String), padding, String(after[0]), String(after[1]), raw);
   };
-  const keepNewest = database.prepare('DELETE FROM mail WHERE seq <= (SELECT seq FROM mail ORDER BY seq DESC LIMIT 1 OFFSET ?)');
+  const keepNewest = database.prepare(
+    'DELETE FROM mail WHERE seq <= (SELECT seq FROM mail ORDER BY seq DESC LIMIT 1 OFFSET ?)',
+  );
   const deleteAll = database.prepare('DELETE FROM mail');
   const deleteBefore = database.prepare('DELETE FROM mail WHERE received_at < ?');
   const deleteCopies = database.prepare('DELETE FROM mail WHERE message_id = ?');
   const hasCopy = database.prepare<[string], number>('SELECT 1 FROM mail WHERE message_id = ? LIMIT 1').pluck();
-  const page: Statement<[number, number], MessageRow> = database.prepare(`SELECT ${columns} FROM mail ORDER BY seq DESC LIMIT ? OFFSET ?`);
+  const page: Statement<[number, number], MessageRow> = database.prepare(
+    `SELECT ${columns} FROM mail ORDER BY seq DESC LIMIT ? OFFSET ?`,
+  );
   const total: Statement<[], { total: number }> = database.prepare('SELECT count(*) AS total FROM mail');
   const find: Statement<[string], MessageRow> = database.prepare(`SELECT ${columns} FROM mail WHERE id = ?`);
   const raw: Statement<[string], { raw: Buffer }> = database.prepare('SELECT raw FROM mail WHERE id = ?');
@@ -423,27 +462,38 @@ const takeOver = (database: Database, insert: (message: NewMessage) => void): vo
       'SELECT id, received_at, summary, envelope, raw FROM message ORDER BY seq',
     );
     for (const { id, received_at: receivedAt, summary, envelope, raw } of old.all())
-      insert({ id, receivedAt, summary: JSON.parse(summary) as Summary, envelope: JSON.parse(envelope) as Envelope, raw });
+      insert({
+        id,
+        receivedAt,
+        summary: JSON.parse(summary) as Summary,
+        envelope: JSON.parse(envelope) as Envelope,
+        raw,
+      });
     database.exec('DROP TABLE message');
   });
 };
 
 /** The size of a number in SQLite's encoding: seven bits to a byte. */
 const varintBytes = (value: number): number => Math.max(1, Math.ceil(Math.log2(value + 1) / 7));
-/** The size of the type of a blob of that size in a record's header. The type of a text is one more, which never takes another byte. */
+/**
+ * The size of the type of a blob of that size in a record's header. The type of a text is one more, which never takes
+ * another byte.
+ */
 const typeBytes = (sizeBytes: number): number => varintBytes(2 * sizeBytes + 12);
 
 /**
- * A row of a table keeps at least `leastLocal` bytes in its leaf page, and exactly so many where the rest fills whole overflow pages
- * (SQLite's file format, section 1.6). The padding is as long as these bytes, so what comes after it lies in overflow pages.
- * In: the sizes of all other columns. Out: that of the padding.
+ * A row of a table keeps at least `leastLocal` bytes in its leaf page, and exactly so many where the rest fills whole
+ * overflow pages (SQLite's file format, section 1.6). The padding is as long as these bytes, so what comes after it
+ * lies in overflow pages. In: the sizes of all other columns. Out: that of the padding.
  */
 const paddingFor = (pageSizeBytes: number): ((sizesBytes: readonly number[]) => number) => {
   const leastLocal = Math.floor(((pageSizeBytes - 12) * 32) / 255) - 23;
   const overflowBytes = pageSizeBytes - 4;
   return (sizesBytes) => {
-    const typesBytes = 1 + typeBytes(leastLocal + overflowBytes) + sizesBytes.reduce((sum, size) => sum + typeBytes(size), 0);
-    const rowBytes = typesBytes + varintBytes(typesBytes + 1) + sizesBytes.reduce((sum, size) => sum + size, 0) + leastLocal;
+    const typesBytes =
+      1 + typeBytes(leastLocal + overflowBytes) + sizesBytes.reduce((sum, size) => sum + typeBytes(size), 0);
+    const rowBytes =
+      typesBytes + varintBytes(typesBytes + 1) + sizesBytes.reduce((sum, size) => sum + size, 0) + leastLocal;
     return leastLocal + ((overflowBytes - ((rowBytes - leastLocal) % overflowBytes)) % overflowBytes);
   };
 };

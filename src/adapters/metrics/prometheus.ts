@@ -70,24 +70,29 @@ export const openPrometheus = ({ onFault }: Readonly<{ onFault: OnFault }>): Pro
 };
 
 const serverOf = (registry: Registry, onFault: OnFault): Server => {
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
-    response.shouldKeepAlive = false;
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || request.url?.split('?')[0] !== METRICS_PATH) {
-      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`GET ${METRICS_PATH} has the figures.\n`);
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      (fault: unknown) => {
-        onFault('all', fault);
-        response.writeHead(500).end();
-      },
-    );
-  });
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS },
+    (request, response) => {
+      response.shouldKeepAlive = false;
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      if (!isRead || request.url?.split('?')[0] !== METRICS_PATH) {
+        response
+          .writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
+          .end(`GET ${METRICS_PATH} has the figures.\n`);
+        return;
+      }
+      registry.metrics().then(
+        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        (fault: unknown) => {
+          onFault('all', fault);
+          response.writeHead(500).end();
+        },
+      );
+    },
+  );
   server.maxConnections = CONNECTIONS_MAX;
-  // One answer for each connection: figures are not gathered for a client that sends many requests and reads nothing. Node refuses the
-  // others, and ends the connection where `shouldKeepAlive` is false.
+  // One answer for each connection: figures are not gathered for a client that sends many requests and reads nothing.
+  // Node refuses the others, and ends the connection where `shouldKeepAlive` is false.
   server.maxRequestsPerSocket = 1;
   server.timeout = SILENCE_MS;
   // The server keeps no process running, so that a start that fails after this ends the process.

@@ -1,6 +1,6 @@
 /**
- * Clients of MongoDB, one for each URL in a process: the adapters that keep something there share it and its connections.
- * This folder alone imports the driver, and only when the first client is opened.
+ * Clients of MongoDB, one for each URL in a process: the adapters that keep something there share it and its
+ * connections. This folder alone imports the driver, and only when the first client is opened.
  */
 import type * as Driver from 'mongodb';
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
@@ -9,9 +9,21 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
 import { tellingFaults } from '../../shared/port-faults.js';
 
-export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';
+export type {
+  AnyBulkWriteOperation,
+  Collection,
+  Db,
+  Filter,
+  GridFSBucket,
+  ObjectId,
+  UpdateFilter,
+  WithoutId,
+} from 'mongodb';
 
-/** What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads it. */
+/**
+ * What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads
+ * it.
+ */
 type MongoDriver = typeof Driver;
 
 export type Mongo = Readonly<{
@@ -51,7 +63,10 @@ const changeable = {
   maxPoolSize: 40,
 } as const satisfies MongoClientOptions;
 
-/** Options that the ports' promises need, whatever the URL says: a write that a majority has not taken may be rolled back. */
+/**
+ * Options that the ports' promises need, whatever the URL says: a write that a majority has not taken may be rolled
+ * back.
+ */
 const fixed = {
   writeConcern: { w: 'majority' },
   readPreference: 'primary',
@@ -65,9 +80,10 @@ const URL_FORM = /^mongodb(?:\+srv)?:\/\/(?:[^/?]*@)?([^/?@]+)(?:\/([^?]*))?(?:\
 const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write']);
 
 /**
- * Answers of a server that is not the primary, or is about to end: HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress,
- * PrimarySteppedDown, SocketException, NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
- * NotPrimaryOrSecondary. The driver labels such an error for writes, and not for reads.
+ * Answers of a server that is not the primary, or is about to end: HostUnreachable, HostNotFound, NetworkTimeout,
+ * ShutdownInProgress, PrimarySteppedDown, SocketException, NotWritablePrimary, InterruptedAtShutdown,
+ * InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary. The driver labels such an error for
+ * writes, and not for reads.
  */
 const awayCodes: ReadonlySet<number> = new Set([6, 7, 89, 91, 189, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
@@ -78,7 +94,10 @@ export class MongoUnusable extends Error {
   override readonly name = 'MongoUnusable';
 }
 
-/** Connects, or shares the client of that URL. Rejects with MongoUnusable if the server does not answer or refuses the credentials. */
+/**
+ * Connects, or shares the client of that URL. Rejects with MongoUnusable if the server does not answer or refuses the
+ * credentials.
+ */
 export const openMongo = async ({ url, setting = settingDefault, logger }: MongoOptions): Promise<Mongo> => {
   const { hosts, database } = partsOf(url, setting);
   const entry = entries.get(url) ?? { users: 0, shared: connect({ url, setting, logger }, hosts, database) };
@@ -102,15 +121,23 @@ export const openMongo = async ({ url, setting = settingDefault, logger }: Mongo
 };
 
 /**
- * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway if the server cannot be reached.
- * `what` names the data in the message.
+ * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway if the server
+ * cannot be reached. `what` names the data in the message.
  */
-export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, 'driver' | 'host'>, what: string, port: Port): Port =>
+export const tellingAway = <Port extends object>(
+  { driver, host }: Pick<Mongo, 'driver' | 'host'>,
+  what: string,
+  port: Port,
+): Port =>
   tellingFaults(port, (fault) =>
-    isAway(driver, fault) ? new StoreAway(`MongoDB at ${host}, which keeps the ${what}, does not answer`, { cause: fault }) : fault,
+    isAway(driver, fault)
+      ? new StoreAway(`MongoDB at ${host}, which keeps the ${what}, does not answer`, { cause: fault })
+      : fault,
   );
 
-/** Whether there is no connection, none in time, or no primary. The driver has repeated by then what can be repeated. */
+/**
+ * Whether there is no connection, none in time, or no primary. The driver has repeated by then what can be repeated.
+ */
 const isAway = (driver: MongoDriver, error: unknown): boolean => {
   if (error instanceof driver.MongoNetworkError || error instanceof driver.MongoServerSelectionError) return true;
   // The error of several writes in one call contains the error that ended it.
@@ -129,7 +156,11 @@ export const isDuplicateKey = (error: unknown): boolean => codeOf(error) === 11_
 export const codeOf = (error: unknown): number | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 
-const connect = async ({ url, setting, logger }: Required<MongoOptions>, hosts: string, database: string): Promise<Shared> => {
+const connect = async (
+  { url, setting, logger }: Required<MongoOptions>,
+  hosts: string,
+  database: string,
+): Promise<Shared> => {
   const driver = await import('mongodb');
   const client = clientOf(driver, url, setting);
   logAvailability(client, logger);
@@ -139,7 +170,9 @@ const connect = async ({ url, setting, logger }: Required<MongoOptions>, hosts: 
     return { client, driver };
   } catch (error) {
     await client.close();
-    throw new MongoUnusable(`MongoDB at ${hosts} cannot be used: ${messageOf(error)}. It is the server that ${setting} names.`);
+    throw new MongoUnusable(
+      `MongoDB at ${hosts} cannot be used: ${messageOf(error)}. It is the server that ${setting} names.`,
+    );
   }
 };
 
@@ -167,7 +200,8 @@ const notUnderstood = (setting: string): MongoUnusable =>
   );
 
 /** Messages of a failed connection name hosts and reasons. The driver puts no credentials into them. */
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message.replace(/[.\s]+$/, '') : 'unknown reason');
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message.replace(/[.\s]+$/, '') : 'unknown reason';
 
 /** Logs one line when a server stops to answer, and one when it answers again. */
 const logAvailability = (client: MongoClient, logger: Logger): void => {
@@ -182,7 +216,10 @@ const logAvailability = (client: MongoClient, logger: Logger): void => {
   });
 };
 
-/** The note of the log in a database: one document of the collection that holds the state of the store. Closing the note closes this client. */
+/**
+ * The note of the log in a database: one document of the collection that holds the state of the store. Closing the note
+ * closes this client.
+ */
 export const mongoLogNote = ({ db, host, close }: Mongo, collection: string): NotedStore => {
   const rows = db.collection<NoteRow>(collection);
   return {
@@ -192,7 +229,11 @@ export const mongoLogNote = ({ db, host, close }: Mongo, collection: string): No
       return row === null ? undefined : noteOf(row);
     },
     setNote: async ({ instance, position, hash }) =>
-      void (await rows.updateOne({ _id: 'log' }, { $set: { instance, position, hash } }, { ...durableWrites, upsert: true })),
+      void (await rows.updateOne(
+        { _id: 'log' },
+        { $set: { instance, position, hash } },
+        { ...durableWrites, upsert: true },
+      )),
     close,
   };
 };

@@ -8,7 +8,12 @@ import { openFairSlots, type FairSlotsOptions } from '../../shared/concurrency.j
 import { defaultLimits } from '../../domain/core/limits.js';
 import { guardedConnectors, lookupBySystem, type Guard, isPublicAddress } from './guard.js';
 
-type BodyOptions = Readonly<{ encoding: string | undefined; length: string | undefined; sizeBytesMax: number; signal: AbortSignal }>;
+type BodyOptions = Readonly<{
+  encoding: string | undefined;
+  length: string | undefined;
+  sizeBytesMax: number;
+  signal: AbortSignal;
+}>;
 
 /** Runs a bounded number of pieces of work at a time. Teams take turns, and none has more than its share. */
 type Slots = <T>(team: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
@@ -30,7 +35,10 @@ const written = new Intl.NumberFormat('en-US');
 
 /** `lookup` and `isAllowed` default to the system's resolver and the public addresses. Any port is allowed. */
 export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => {
-  const connector = guardedConnectors({ lookup: options.lookup ?? lookupBySystem, isAllowed: options.isAllowed ?? isPublicAddress });
+  const connector = guardedConnectors({
+    lookup: options.lookup ?? lookupBySystem,
+    isAllowed: options.isAllowed ?? isPublicAddress,
+  });
   const slots = makeSlots(SLOTS);
   const underWay = new Set<() => void>();
   let closed = false;
@@ -74,7 +82,10 @@ const fetchOnce = async (connect: buildConnector.connector, url: string, options
   }
 };
 
-const startDeadline = ({ timeoutMs, signal }: GetOptions): Readonly<{ signal: AbortSignal; abort: () => void; end: () => void }> => {
+const startDeadline = ({
+  timeoutMs,
+  signal,
+}: GetOptions): Readonly<{ signal: AbortSignal; abort: () => void; end: () => void }> => {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   const timer = setTimeout(abort, timeoutMs);
@@ -123,7 +134,10 @@ const follow = async (dispatcher: Dispatcher, given: string, options: GetOptions
     }
     discard(body);
     if (redirects >= redirectsMax) {
-      throw new OutboundFault('too-many-redirects', `The URL redirects more than ${redirectsMax} times. Give the one that it leads to.`);
+      throw new OutboundFault(
+        'too-many-redirects',
+        `The URL redirects more than ${redirectsMax} times. Give the one that it leads to.`,
+      );
     }
     url = parseUrl(location, url);
   }
@@ -131,7 +145,10 @@ const follow = async (dispatcher: Dispatcher, given: string, options: GetOptions
 
 const notHttp = (detail: string): OutboundFault => new OutboundFault('not-http', detail);
 
-/** Throws OutboundFault where it is no URL that can be fetched without credentials. The parser brings every spelling of an IP address into one form. */
+/**
+ * Throws OutboundFault where it is no URL that can be fetched without credentials. The parser brings every spelling of
+ * an IP address into one form.
+ */
 const parseUrl = (text: string, base?: URL): URL => {
   if (text.length > URL_CHARS_MAX) throw notHttp(`The URL is longer than ${URL_CHARS_MAX} characters, the maximum.`);
   const url = URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
@@ -143,13 +160,16 @@ const parseUrl = (text: string, base?: URL): URL => {
     );
   }
   if (url.username !== '' || url.password !== '') {
-    throw notHttp('The URL carries a user name or password, which are never sent. Give one that needs none, such as a signed URL.');
+    throw notHttp(
+      'The URL carries a user name or password, which are never sent. Give one that needs none, such as a signed URL.',
+    );
   }
   url.hash = '';
   return url;
 };
 
-const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
 
 const mediaTypeOf = (header: string | undefined): string | undefined => {
   const type = header?.split(';', 1)[0]?.trim().toLowerCase();
@@ -161,12 +181,21 @@ const faultOf = (error: unknown): OutboundFault => {
   if (error instanceof OutboundFault) return error;
   const code = String((error as { code?: unknown }).code);
   return CERTIFICATE.test(code)
-    ? new OutboundFault('unreachable', 'The certificate of the server is not valid for the host of the URL, or has expired.')
-    : new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer. Check the URL, and try again later.');
+    ? new OutboundFault(
+        'unreachable',
+        'The certificate of the server is not valid for the host of the URL, or has expired.',
+      )
+    : new OutboundFault(
+        'unreachable',
+        'The server could not be reached, or broke off its answer. Check the URL, and try again later.',
+      );
 };
 
 const tooLarge = (sizeBytesMax: number): OutboundFault =>
-  new OutboundFault('too-large', `The file is larger than ${written.format(sizeBytesMax)} bytes, the maximum. Give a smaller one.`);
+  new OutboundFault(
+    'too-large',
+    `The file is larger than ${written.format(sizeBytesMax)} bytes, the maximum. Give a smaller one.`,
+  );
 
 /** Fetches ask for `identity`, but some servers send compressed files anyway. */
 const decoderOf = (encoding: string) => {
@@ -179,14 +208,20 @@ const decoderOf = (encoding: string) => {
     case 'br':
       return createBrotliDecompress();
   }
-  throw new OutboundFault('unreachable', 'The server answered in a compression that is not read. Give the URL of an uncompressed file.');
+  throw new OutboundFault(
+    'unreachable',
+    'The server answered in a compression that is not read. Give the URL of an uncompressed file.',
+  );
 };
 
 /**
- * The decoded bytes of an answer. Rejects as soon as they are more than `sizeBytesMax`, and reads no further. The stream is destroyed in any
- * case. `length`: the size announced by the server.
+ * The decoded bytes of an answer. Rejects as soon as they are more than `sizeBytesMax`, and reads no further. The
+ * stream is destroyed in any case. `length`: the size announced by the server.
  */
-const readBody = async (body: Readable, { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions): Promise<Uint8Array> => {
+const readBody = async (
+  body: Readable,
+  { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions,
+): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   let excess: OutboundFault | undefined;
@@ -203,7 +238,8 @@ const readBody = async (body: Readable, { encoding = 'identity', length, sizeByt
     if (name === 'identity' || name === '') await pipeline(body, collect, { signal });
     else await pipeline(body, decoderOf(name), collect, { signal });
   } catch (error) {
-    // The streams of a pipeline end together, so `error` may be that of another stream than the one that exceeded the size.
+    // The streams of a pipeline end together, so `error` may be that of another stream than the one that exceeded the
+    // size.
     throw excess ?? error;
   } finally {
     discard(body);
@@ -219,9 +255,15 @@ const discard = (body: Readable): void => {
 };
 
 const busy = (): OutboundFault =>
-  new OutboundFault('busy', 'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.');
+  new OutboundFault(
+    'busy',
+    'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.',
+  );
 
-/** Out: runs the work when a slot is free for the team. Rejects with the signal's reason if it aborts before, or with OutboundFault if too many wait. */
+/**
+ * Out: runs the work when a slot is free for the team. Rejects with the signal's reason if it aborts before, or with
+ * OutboundFault if too many wait.
+ */
 export const makeSlots = (options: FairSlotsOptions): Slots => {
   const slots = openFairSlots(options);
   return async (team, signal, work) => {

@@ -1,6 +1,6 @@
 /**
- * Connects only to allowed addresses, by default those of the public internet. The addresses of a name are looked up once and checked, and
- * the connection goes to those very addresses: no second look-up can give another answer.
+ * Connects only to allowed addresses, by default those of the public internet. The addresses of a name are looked up
+ * once and checked, and the connection goes to those very addresses: no second look-up can give another answer.
  */
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -28,8 +28,8 @@ const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
 export const lookupBySystem: Lookup = (hostname) => systemLookup(hostname, { all: true });
 
 /**
- * Out: a function that makes the connector of one fetch. All share TLS sessions. A connector fails with OutboundFault if an address is not
- * allowed, and at once when the signal aborts, even if a resolver or a host does not answer.
+ * Out: a function that makes the connector of one fetch. All share TLS sessions. A connector fails with OutboundFault
+ * if an address is not allowed, and at once when the signal aborts, even if a resolver or a host does not answer.
  */
 export const guardedConnectors = (guard: Guard): ((signal: AbortSignal) => buildConnector.connector) => {
   const connect = buildConnector({ lookup: guardedLookup(guard), timeout: CONNECT_TIMEOUT_MS });
@@ -66,7 +66,8 @@ const guardedLookup =
   (guard: Guard): LookupFunction =>
   (hostname, { all }, callback) => {
     allowedAddresses(guard, hostname).then(
-      (addresses) => (all === true ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family)),
+      (addresses) =>
+        all === true ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
       (error: NodeJS.ErrnoException) => callback(error, ''),
     );
   };
@@ -83,7 +84,9 @@ const allowedAddresses = async ({ lookup, isAllowed }: Guard, hostname: string) 
   return allowed.map(({ address, family }) => ({ address, family }));
 };
 
-/** One sentence for names that do not exist and for names of our own network, so that it does not reveal which exist. */
+/**
+ * One sentence for names that do not exist and for names of our own network, so that it does not reveal which exist.
+ */
 const notAllowed = (): OutboundFault =>
   new OutboundFault(
     'address-not-allowed',
@@ -91,8 +94,8 @@ const notAllowed = (): OutboundFault =>
   );
 
 /**
- * Whether a text is a public unicast IP address. An IPv6 address that contains an IPv4 address is judged by that one. Tunnels (6to4,
- * Teredo) and texts that are no plain address are refused.
+ * Whether a text is a public unicast IP address. An IPv6 address that contains an IPv4 address is judged by that one.
+ * Tunnels (6to4, Teredo) and texts that are no plain address are refused.
  */
 export const isPublicAddress = (address: string): boolean => {
   if (isIP(address) === 0 || address.includes('%')) return false;
@@ -113,5 +116,8 @@ const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.
 export const isLoopbackAddress = (address: string): boolean => {
   if (isIP(address) === 0 || address.includes('%')) return false;
   const parsed = ipaddr.parse(address);
-  return (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).range() === 'loopback';
+  return (
+    (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).range() ===
+    'loopback'
+  );
 };

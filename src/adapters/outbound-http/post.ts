@@ -1,4 +1,6 @@
-/** Posts to endpoints on the public internet: guarded, bounded, and over connections that each sender has for itself. */
+/**
+ * Posts to endpoints on the public internet: guarded, bounded, and over connections that each sender has for itself.
+ */
 import type { Socket } from 'node:net';
 import { type Dispatcher, Agent } from 'undici';
 import { OutboundFault, type OutboundPost, type Posted } from '../../domain/ports/outbound-http.js';
@@ -115,12 +117,17 @@ const INFORMATIONAL = /^(?:HTTP\/1\.1 1(?!01)\d\d(?=[ \r])[^]*?\r\n\r\n)+/;
 const INFORMATIONAL_BEGUN = /^(?:|H|HT|HTT|HTTP|HTTP\/|HTTP\/1|HTTP\/1\.|HTTP\/1\.1|HTTP\/1\.1 (?:1(?!01)[^]*)?)$/;
 const STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
 /** undici refused what the server wrote; it did not break off. */
-const REFUSALS: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError', 'ResponseContentLengthMismatchError']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'HTTPParserError',
+  'HeadersOverflowError',
+  'ResponseContentLengthMismatchError',
+]);
 
 /**
- * Takes informational answers off the beginning of what is read, for undici ends the connection at a `100 Continue` nobody asked for, and a
- * client must pass over it (RFC 9110, section 15.2). Keeps the status of the answer for the case that undici refuses its fields. An answer
- * begins with the first bytes after a write: a connection has one post at a time.
+ * Takes informational answers off the beginning of what is read, for undici ends the connection at a `100 Continue`
+ * nobody asked for, and a client must pass over it (RFC 9110, section 15.2). Keeps the status of the answer for the
+ * case that undici refuses its fields. An answer begins with the first bytes after a write: a connection has one post
+ * at a time.
  */
 const withStatus = <Connected extends Pick<Socket, 'read' | 'write' | 'destroy'>>(socket: Connected): Connected => {
   const [read, write, destroy] = [socket.read.bind(socket), socket.write.bind(socket), socket.destroy.bind(socket)];
@@ -165,19 +172,24 @@ const targetOf = (text: string, insecureHosts: readonly string[]): Target => {
 /** The failure as a subscriber may see it, without anything about our network. */
 const faultOf = (fault: unknown): OutboundFault => {
   if (fault instanceof OutboundFault) {
-    return fault.fault === 'address-not-allowed' ? new OutboundFault(fault.fault, 'The host of the URL has no public address.') : fault;
+    return fault.fault === 'address-not-allowed'
+      ? new OutboundFault(fault.fault, 'The host of the URL has no public address.')
+      : fault;
   }
   const code = String((fault as { code?: unknown }).code);
   if (CERTIFICATE.test(code))
-    return new OutboundFault('unreachable', 'TLS failed: the certificate is not valid for the host, has expired, or is self-signed.');
+    return new OutboundFault(
+      'unreachable',
+      'TLS failed: the certificate is not valid for the host, has expired, or is self-signed.',
+    );
   if (code === 'ECONNREFUSED') return new OutboundFault('unreachable', 'The connection was refused.');
   return new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer.');
 };
 
 /**
- * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Resolves with the status as soon as it
- * arrives, even if the body fails later. Before that, rejects with OutboundFault if the time is over or the signal aborts, and with
- * undici's error if the post fails.
+ * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Resolves with the status
+ * as soon as it arrives, even if the body fails later. Before that, rejects with OutboundFault if the time is over or
+ * the signal aborts, and with undici's error if the post fails.
  */
 const postOnce = (
   dispatcher: Dispatcher,
@@ -201,7 +213,10 @@ const postOnce = (
       controller?.abort(fault);
     };
     const stop = (): void => giveUp(new OutboundFault('timeout', 'The work was stopped.'));
-    const timer = setTimeout(() => giveUp(new OutboundFault('timeout', `No whole answer within ${timeoutMs / 1_000} seconds.`)), timeoutMs);
+    const timer = setTimeout(
+      () => giveUp(new OutboundFault('timeout', `No whole answer within ${timeoutMs / 1_000} seconds.`)),
+      timeoutMs,
+    );
     signal.addEventListener('abort', stop);
     if (signal.aborted) return stop();
     const handler: Dispatcher.DispatchHandler = {

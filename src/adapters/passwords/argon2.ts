@@ -1,10 +1,23 @@
-/** Hashes passwords with Argon2id (RFC 9106), a bounded number at a time because each takes 19 MiB of memory, and recognizes common ones. */
+/**
+ * Hashes passwords with Argon2id (RFC 9106), a bounded number at a time because each takes 19 MiB of memory, and
+ * recognizes common ones.
+ */
 import { hash as argon2, parseOptions, verify, type Options } from '@node-rs/argon2';
 import type { Passwords } from '../../domain/ports/passwords.js';
 import { DomainError } from '../../domain/core/errors.js';
 
 /** Letters that are commonly written as another character. */
-const PLAIN: Readonly<Record<string, string>> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's', '!': 'i' };
+const PLAIN: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+};
 
 const ROWS = ['01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm', 'abcdefghijklmnopqrstuvwxyz'];
 
@@ -17,7 +30,10 @@ const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism:
 const AT_ONCE = 2;
 const WAITING_MAX = 64;
 
-/** A hash that no password has, by the parameters above. It is verified for an unknown address, so that this takes as long as for a known one. */
+/**
+ * A hash that no password has, by the parameters above. It is verified for an unknown address, so that this takes as
+ * long as for a known one.
+ */
 const OF_NOBODY = '$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHQxMjM0NQ$Zm9yIG5vYm9keSBhdCBhbGwuLi4uLi4uLi4uLi4uLi4';
 
 /** `compare`: verifies a password; tests give another. */
@@ -45,7 +61,9 @@ const openTurns = () => {
       return;
     }
     if (waiting.length >= WAITING_MAX) {
-      throw new DomainError('RATE_LIMIT_EXCEEDED', 'Too many people sign in at this moment. Try again in 2 seconds.', { retryAfterS: 2 });
+      throw new DomainError('RATE_LIMIT_EXCEEDED', 'Too many people sign in at this moment. Try again in 2 seconds.', {
+        retryAfterS: 2,
+      });
     }
     await new Promise<void>((resolve) => void waiting.push(resolve));
   };
@@ -64,7 +82,10 @@ const openTurns = () => {
   };
 };
 
-/** Whether a password is in the list, or made of one in a way that programs try: repeated, joined, with digits for letters or added characters. */
+/**
+ * Whether a password is in the list, or made of one in a way that programs try: repeated, joined, with digits for
+ * letters or added characters.
+ */
 const isCommonPassword = (password: string): boolean => {
   const compact = password.normalize('NFKC').toLowerCase().replace(/\s+/g, '');
   const plain = [...compact].map((character) => PLAIN[character] ?? character).join('');
@@ -100,8 +121,9 @@ let words: ReadonlySet<string> | undefined;
 const isListed = (text: string): boolean => (words ??= new Set(commonList.split(/\s+/))).has(text);
 
 /**
- * Common passwords in lower case, from the list of @zxcvbn-ts/language-common 4.1.3 (MIT; Copyright 2012-2016 Dan Wheeler and Dropbox,
- * Inc., 2021 @zxcvbn-ts): those among the 10,000 most common with six characters or more, and all with twelve or more.
+ * Common passwords in lower case, from the list of @zxcvbn-ts/language-common 4.1.3 (MIT; Copyright 2012-2016 Dan
+ * Wheeler and Dropbox, Inc., 2021 @zxcvbn-ts): those among the 10,000 most common with six characters or more, and all
+ * with twelve or more.
  */
 const commonList = `
 123456 password 12345678 qwerty 123456789 111111 1234567 dragon 123123 baseball abc123 football monkey letmein shadow master 696969 michael mustang 666666 qwertyuiop 123321 1234567890 superman 1qaz2wsx 7777777 fuckyou jordan qazwsx jennifer 123qwe 000000 killer trustno1 hunter harley zxcvbnm asdfgh buster andrew batman soccer tigger charlie robert sunshine thomas iloveyou fuckme ranger

@@ -1,7 +1,8 @@
 /**
- * The catalog of read models in SQLite: which generation of each projection is live, and the files of all generations. Each generation has a
- * database file beside the catalog, so a rebuild disturbs no reader, is put in place by changing one row, and leaves nothing of the old
- * generation, whose file is deleted. Damaged files are moved aside, because everything in them can be derived again.
+ * The catalog of read models in SQLite: which generation of each projection is live, and the files of all generations.
+ * Each generation has a database file beside the catalog, so a rebuild disturbs no reader, is put in place by changing
+ * one row, and leaves nothing of the old generation, whose file is deleted. Damaged files are moved aside, because
+ * everything in them can be derived again.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -25,7 +26,10 @@ export type Catalog = Readonly<{
   nextGeneration: (name: string) => number;
   /** Makes `to` the live generation. Out: false if `from` is no longer the live one. */
   replace: (name: string, from: number, to: number) => boolean;
-  /** Replaces the damaged generation `from` by an empty one, which `create` makes. Out: false if `from` is not the live one. */
+  /**
+   * Replaces the damaged generation `from` by an empty one, which `create` makes. Out: false if `from` is not the live
+   * one.
+   */
   renew: (name: string, from: number, create: (file: string) => void) => boolean;
   fileOf: (name: string, generation: number) => string;
   rebuildLockOf: (name: string) => string;
@@ -73,7 +77,10 @@ export const openCatalog = (file: string, onDamaged: OnDamaged): Catalog => {
   }
 };
 
-/** The catalog as it is: nothing is made or moved aside. Out: undefined if there is none. Throws the driver's error if it is damaged. */
+/**
+ * The catalog as it is: nothing is made or moved aside. Out: undefined if there is none. Throws the driver's error if
+ * it is damaged.
+ */
 export const readCatalog = (file: string): Catalog | undefined => {
   if (!existsSync(file)) return undefined;
   const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 256, mustExist: true });
@@ -100,7 +107,9 @@ const openTable = (file: string): Database => {
 
 const statementsOn = (database: Database) => ({
   take: database
-    .prepare<[string], number>('UPDATE projections SET last_generation = last_generation + 1 WHERE name = ? RETURNING last_generation')
+    .prepare<[string], number>(
+      'UPDATE projections SET last_generation = last_generation + 1 WHERE name = ? RETURNING last_generation',
+    )
     .pluck(),
   setLive: database.prepare('UPDATE projections SET generation = ? WHERE name = ? AND generation = ?'),
   upsert: database.prepare(
@@ -183,7 +192,9 @@ const openEntries = (database: Database) => {
   let projections = new Map<string, Listed>();
   let byCollection = new Map<string, Listed>();
   const reload = (): void => {
-    const all = selectAll.all().map(({ name, generation, specs }) => ({ name, generation, specs: specsOf(specs), shape: specs }));
+    const all = selectAll
+      .all()
+      .map(({ name, generation, specs }) => ({ name, generation, specs: specsOf(specs), shape: specs }));
     projections = new Map(all.map((projection) => [projection.name, projection]));
     byCollection = new Map(all.flatMap((projection) => projection.specs.map((spec) => [spec.name, projection])));
   };
@@ -211,18 +222,26 @@ const specsOf = (shape: string): readonly CollectionSpec[] => {
 /** Deletes the files of dead generations, whose names go on with the number after the prefix. */
 const deleteFiles = (directory: string, prefix: string, isDead: (generation: number) => boolean): void => {
   for (const entry of readdirSync(directory)) {
-    const generation = /^(\d+)\.db(?:-wal|-shm|-journal)?$/.exec(entry.startsWith(prefix) ? entry.slice(prefix.length) : '')?.[1];
+    const generation = /^(\d+)\.db(?:-wal|-shm|-journal)?$/.exec(
+      entry.startsWith(prefix) ? entry.slice(prefix.length) : '',
+    )?.[1];
     if (generation !== undefined && isDead(Number(generation))) rmSync(join(directory, entry), { force: true });
   }
 };
 
-/** Whether an error at opening says that a file is damaged. A file that is missing, cut off or has other tables is damaged too. */
+/**
+ * Whether an error at opening says that a file is damaged. A file that is missing, cut off or has other tables is
+ * damaged too.
+ */
 export const isDamagedAtOpening = (error: unknown, file: string): boolean =>
   isDamage(error) ||
   (isSqliteError(error, 'SQLITE_CANTOPEN') && !existsSync(file)) ||
   (isSqliteError(error, 'SQLITE_ERROR') && error instanceof Error && /^no such (table|column)/.test(error.message));
 
-/** Renames a file and its log. Out: the new name, which it keeps until the next start. This process must have no open connection on it. */
+/**
+ * Renames a file and its log. Out: the new name, which it keeps until the next start. This process must have no open
+ * connection on it.
+ */
 export const moveAside = (file: string): string => {
   const aside = `${file}${ENDING}`;
   for (const suffix of SUFFIXES) {
@@ -236,7 +255,8 @@ export const moveAside = (file: string): string => {
 const forgetDamaged = (prefix: string): void => {
   const name = basename(prefix);
   for (const entry of readdirSync(dirname(prefix)))
-    if (entry.startsWith(name) && /\.damaged(-wal|-shm|-journal)?$/.test(entry)) rmSync(join(dirname(prefix), entry), { force: true });
+    if (entry.startsWith(name) && /\.damaged(-wal|-shm|-journal)?$/.test(entry))
+      rmSync(join(dirname(prefix), entry), { force: true });
 };
 
 /** Deletes the files of all read models. No process may have them open. */

@@ -37,7 +37,10 @@ type Value = string | number | null;
 const TEXT_AT = 4;
 const TEXT_SELECTED_AT = 1;
 
-/** A document as it is stored: whole as JSON text without what is searched or personal, the searched text, and the value of each declared field. */
+/**
+ * A document as it is stored: whole as JSON text without what is searched or personal, the searched text, and the value
+ * of each declared field.
+ */
 type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
 export type StoredDocument = Readonly<{ row: Row; personal: Personal }>;
@@ -56,8 +59,8 @@ export const storerOf = (spec: CollectionSpec): ((document: Document) => StoredD
 };
 
 /**
- * Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`.
- * They stand before the texts, so that a filter reads only the first page of a row.
+ * Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every
+ * index is `seq`. They stand before the texts, so that a filter reads only the first page of a row.
  */
 export const createCollection = (database: Database, spec: CollectionSpec): void => {
   const fields = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
@@ -70,14 +73,18 @@ export const createCollection = (database: Database, spec: CollectionSpec): void
 
 export const createIndexes = (database: Database, spec: CollectionSpec): void => {
   spec.indexes.forEach((fields, index) => {
-    database.exec(`CREATE INDEX ${indexOf(spec.name, index)} ON ${tableOf(spec.name)} (${fields.map(columnOf).join(', ')})`);
+    database.exec(
+      `CREATE INDEX ${indexOf(spec.name, index)} ON ${tableOf(spec.name)} (${fields.map(columnOf).join(', ')})`,
+    );
   });
 };
 
 const prepareStatements = (database: Database, spec: CollectionSpec) => {
   const table = tableOf(spec.name);
   const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
-  const selectRow = database.prepare<[number], [id: string, ...Value[]]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
+  const selectRow = database
+    .prepare<[number], [id: string, ...Value[]]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`)
+    .raw(true);
   const insert = database.prepare(
     `INSERT INTO ${table} (seq, id, position, doc, text${columns}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT DO NOTHING`,
   );
@@ -87,7 +94,9 @@ const prepareStatements = (database: Database, spec: CollectionSpec) => {
     )
     .raw(true);
   const selectWhole = database.prepare<[string], MainPart>(`SELECT seq, doc, text FROM ${table} WHERE id = ?`);
-  const selectPage = database.prepare<[string, number], MainPart>(`SELECT seq, doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`);
+  const selectPage = database.prepare<[string, number], MainPart>(
+    `SELECT seq, doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
+  );
   return { selectRow, insert, removeRow, selectWhole, selectPage };
 };
 
@@ -98,7 +107,9 @@ type EntryOf = (values: readonly Value[], textAt: number, personal: Personal) =>
 
 const noEntry: EntryOf = () => undefined;
 
-/** In: values, where the text is among them, and what is personal of the document. Out: what the search index has of it. */
+/**
+ * In: values, where the text is among them, and what is personal of the document. Out: what the search index has of it.
+ */
 const entriesOf = ({ fields, search }: CollectionSpec): EntryOf => {
   const tenantAt = search === undefined ? -1 : fields.indexOf(search.within);
   return (values, textAt, personal) => {
@@ -110,11 +121,17 @@ const entriesOf = ({ fields, search }: CollectionSpec): EntryOf => {
 export type CollectionUse = Readonly<{
   /** An empty collection, with one writer who has much to put and nobody who searches meanwhile. */
   inBulk: boolean;
-  /** Called inside a transaction when something personal was erased, whose old pages are still in the write-ahead log. */
+  /**
+   * Called inside a transaction when something personal was erased, whose old pages are still in the write-ahead log.
+   */
   erased: () => void;
 }>;
 
-export const openCollection = (database: Database, spec: CollectionSpec, { inBulk, erased }: CollectionUse): Collection => {
+export const openCollection = (
+  database: Database,
+  spec: CollectionSpec,
+  { inBulk, erased }: CollectionUse,
+): Collection => {
   const search = openSearchIndex(database, spec, inBulk);
   const statements = prepareStatements(database, spec);
   const { selectRow, insert, removeRow } = statements;
@@ -160,7 +177,9 @@ export const openCollection = (database: Database, spec: CollectionSpec, { inBul
         return;
       }
       if (known[0] !== id)
-        throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
+        throw new Error(
+          `two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`,
+        );
       if (!update(row, known)) return;
       const before = personals.get(seq);
       personals.change(seq, before, personal);
@@ -189,7 +208,9 @@ const openReads = (
   return {
     get: (id) => {
       const part = selectWhole.get(id);
-      return part === undefined ? undefined : joinDocument(spec, { doc: part.doc, text: null, rest: personals.get(part.seq).rest });
+      return part === undefined
+        ? undefined
+        : joinDocument(spec, { doc: part.doc, text: null, rest: personals.get(part.seq).rest });
     },
     getWhole: (id) => {
       const part = selectWhole.get(id);
@@ -208,9 +229,9 @@ const fieldValue = (document: Document, field: string): Value => {
 const STATEMENTS_MAX = 128;
 
 /**
- * Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not.
- * In: the row as it is to be, and what was selected of it as it is. Out: false where it has folded that position or a later one,
- * and was left as it is.
+ * Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or
+ * not. In: the row as it is to be, and what was selected of it as it is. Out: false where it has folded that position
+ * or a later one, and was left as it is.
  */
 const changedColumns = (database: Database, spec: CollectionSpec) => {
   const names = ['text', ...spec.fields.map(columnOf)];

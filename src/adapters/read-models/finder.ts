@@ -1,5 +1,15 @@
-/** Answers queries on one collection in SQL, with or without a search. Values are always bound; the names that enter the SQL are declared fields. */
-import type { CollectionSpec, Condition, Query, Counted, Document, SearchedQuery } from '../../domain/ports/read-models.js';
+/**
+ * Answers queries on one collection in SQL, with or without a search. Values are always bound; the names that enter the
+ * SQL are declared fields.
+ */
+import type {
+  CollectionSpec,
+  Condition,
+  Query,
+  Counted,
+  Document,
+  SearchedQuery,
+} from '../../domain/ports/read-models.js';
 import { columnOf, indexOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { textSql, joinDocument, selectDocumentSql } from './personal.js';
@@ -17,15 +27,19 @@ type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 
 type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
 
-/** A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+/**
+ * A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once
+ * `hitsMax` hits were tested.
+ */
 type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
 
 /** `isWhole` is false if the search stopped at `hitsMax`. */
 type SearchResult = Readonly<{ seqs: readonly number[]; isWhole: boolean }>;
 
 /**
- * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. If few documents pass the
- * filters, their texts are searched; else the hits of the search index are read in windows, newest first, and each is tested by the filters.
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. If few
+ * documents pass the filters, their texts are searched; else the hits of the search index are read in windows, newest
+ * first, and each is tested by the filters.
  */
 type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult;
 
@@ -59,7 +73,10 @@ type Alternative = Readonly<{ where: Fragment; byField: Query['where'] }>;
 /** Conditions on rows of a table, and the index by which they are to be found, where SQLite is not to choose. */
 type Rows = Readonly<{ where: Fragment; index?: string | undefined }>;
 
-const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<Exclude<keyof Condition, 'in'>, string>;
+const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<
+  Exclude<keyof Condition, 'in'>,
+  string
+>;
 const operatorNames = Object.keys(operators) as (keyof typeof operators)[];
 
 /** If at most so many documents pass the filters, their texts are searched without the search index. */
@@ -82,7 +99,8 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
     if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
     return searcher(query, limits);
   };
-  const searchUpTo = (query: SearchQuery, most: number): readonly number[] => search(query, { least: most, most, hitsMax: Infinity }).seqs;
+  const searchUpTo = (query: SearchQuery, most: number): readonly number[] =>
+    search(query, { least: most, most, hitsMax: Infinity }).seqs;
   const selectDoc = database.prepare<[number], [doc: string, rest: string | null]>(selectDocumentSql(spec)).raw(true);
   const bySeqs = (seqs: readonly number[]): Document[] =>
     seqs.flatMap((seq) => {
@@ -106,12 +124,17 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       const most = Math.max(least, max);
       const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
       const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
-      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
+      return {
+        documents: bySeqs(page),
+        count: Math.max(seqs.length, page.length),
+        isLowerBound: !isWhole || seqs.length === most,
+      };
     },
   };
 };
 
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
+  search !== undefined || terms.length > 0;
 
 /** Answers queries without a search from the indexes of the collection. */
 const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
@@ -138,8 +161,8 @@ const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => 
       where: allOf(where, from),
       ...(alternatives.length === 1 ? {} : { index: indexFor(spec, byField, sortField) }),
     }));
-    // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
-    // The rows of several conditions are merged as they are read, each in the order of its index.
+    // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the
+    // narrowest is taken. The rows of several conditions are merged as they are read, each in the order of its index.
     const isOne = each.length === 1;
     const { sql, values } = rowsOf(table, isOne ? 'd.seq' : `d.seq AS seq, ${column} AS value`, each);
     const order = isOne ? `${column} ${direction}, d.seq ${direction}` : `value ${direction}, seq ${direction}`;
@@ -203,7 +226,9 @@ const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: s
   };
 };
 
-/** A mark may stand for several terms or characters, so what it finds is looked at. A longer phrase is found by itself. */
+/**
+ * A mark may stand for several terms or characters, so what it finds is looked at. A longer phrase is found by itself.
+ */
 const markTests = (spec: CollectionSpec, phrase: string | undefined, terms: readonly string[]): Fragment => {
   const values = terms.map(termWithin);
   if (phrase !== undefined && [...phrase].length === 1) values.push(phrase);
@@ -213,12 +238,18 @@ const markTests = (spec: CollectionSpec, phrase: string | undefined, terms: read
 /** Reads at most `size` hits of a partition, newest first. */
 const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
   const table = searchTableOf(spec.name);
-  return (match: string, { tests, first, end: before }: Search, { firstRowId, firstSeq }: Partition, size: number): readonly Hit[] => {
+  return (
+    match: string,
+    { tests, first, end: before }: Search,
+    { firstRowId, firstSeq }: Partition,
+    size: number,
+  ): readonly Hit[] => {
     const low = Math.max(first, firstSeq);
     const high = Math.min(before, firstSeq + blockSize);
     if (low >= high) return [];
     const rowOf = (seq: number): bigint => firstRowId + BigInt(seq - firstSeq);
-    const passes = tests.sql === '' ? '1' : `(SELECT 1 FROM ${tableOf(spec.name)} AS d WHERE d.seq = hit.seq AND ${tests.sql})`;
+    const passes =
+      tests.sql === '' ? '1' : `(SELECT 1 FROM ${tableOf(spec.name)} AS d WHERE d.seq = hit.seq AND ${tests.sql})`;
     const statement = prepare(
       `SELECT hit.seq, ${passes} FROM (SELECT rowid - ? AS seq FROM ${table} WHERE ${table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) AS hit`,
     ).raw(true);
@@ -229,7 +260,10 @@ const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => 
 /** Looks for a phrase and terms in the texts of documents themselves. */
 const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
   const table = tableOf(spec.name);
-  const selectText = prepare(`SELECT ${textSql(spec)} FROM ${table} AS d WHERE d.seq = ?`).pluck() as Statement<[number], string | null>;
+  const selectText = prepare(`SELECT ${textSql(spec)} FROM ${table} AS d WHERE d.seq = ?`).pluck() as Statement<
+    [number],
+    string | null
+  >;
 
   /** Searches the texts of documents that pass the filters. Out: undefined if too many pass. */
   const amongFew = ({ filters, holds, first, end }: Search, most: number): number[] | undefined => {
@@ -275,9 +309,14 @@ const seqRange = (where: Query['where'], after: number | undefined): Readonly<{ 
   };
 };
 
-/** Merges by `seq`: waiting documents may be anywhere among the others, and another process may have indexed some of them in between. */
+/**
+ * Merges by `seq`: waiting documents may be anywhere among the others, and another process may have indexed some of
+ * them in between.
+ */
 const merged = (waiting: readonly number[], { seqs, isWhole }: SearchResult, most: number): SearchResult =>
-  waiting.length === 0 ? { seqs, isWhole } : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };
+  waiting.length === 0
+    ? { seqs, isWhole }
+    : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };
 
 /** Conditions on the row `d`; an empty text if there are none. Throws RangeError for a field that is not declared. */
 const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
@@ -306,7 +345,9 @@ const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => 
   if (sort === undefined || sort.field === 'seq') {
     const direction = sort?.direction ?? 'desc';
     const from =
-      after === undefined ? { sql: '', values: [] } : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
+      after === undefined
+        ? { sql: '', values: [] }
+        : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
     return { column: 'd.seq', direction, from };
   }
   const column = `d.${columnOf(declared(spec, sort.field))}`;
@@ -321,7 +362,10 @@ const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => 
 };
 
 /** The sets of conditions of which one must hold, each together with the conditions of `where`. */
-const alternativesOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Alternative[] => {
+const alternativesOf = (
+  spec: CollectionSpec,
+  { where, anyOf }: Pick<Query, 'where' | 'anyOf'>,
+): readonly Alternative[] => {
   const common = conditionsOf(spec, where);
   if (anyOf === undefined) return [{ where: common, byField: where }];
   return anyOf.map((one) => ({ where: allOf(common, conditionsOf(spec, one)), byField: bothByField(where, one) }));
@@ -341,8 +385,15 @@ const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'a
   return allOf(common, { sql: `(${sql})`, values: each.flatMap(({ values }) => values) });
 };
 
-/** The index that finds the documents of these conditions in that order without looking at others; undefined where none is declared. */
-export const indexFor = ({ name, indexes }: CollectionSpec, where: Query['where'], sortField: string): string | undefined => {
+/**
+ * The index that finds the documents of these conditions in that order without looking at others; undefined where none
+ * is declared.
+ */
+export const indexFor = (
+  { name, indexes }: CollectionSpec,
+  where: Query['where'],
+  sortField: string,
+): string | undefined => {
   let [found, fixedMost] = [undefined as string | undefined, 0];
   for (const [at, fields] of indexes.entries()) {
     const fixed = fields.findIndex((field) => where[field]?.eq === undefined);
@@ -366,7 +417,10 @@ const rowsOf = (table: string, select: string, alternatives: readonly Rows[]): F
 /** Joins the fragments that are not empty. */
 const allOf = (...fragments: readonly Fragment[]): Fragment => {
   const some = fragments.filter((fragment) => fragment.sql !== '');
-  return { sql: some.map((fragment) => fragment.sql).join(' AND '), values: some.flatMap((fragment) => fragment.values) };
+  return {
+    sql: some.map((fragment) => fragment.sql).join(' AND '),
+    values: some.flatMap((fragment) => fragment.values),
+  };
 };
 
 const whereClause = ({ sql }: Fragment): string => (sql === '' ? '' : ` WHERE ${sql}`);

@@ -1,4 +1,7 @@
-/** The collections of one projection at one generation, with its checkpoint: one database file, and the check of its indexes against its documents. */
+/**
+ * The collections of one projection at one generation, with its checkpoint: one database file, and the check of its
+ * indexes against its documents.
+ */
 import { randomInt } from 'node:crypto';
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -60,7 +63,15 @@ type Expected = Readonly<{ windows: () => Generator<void>; vocabulary: string }>
 
 type Pass = (add: (vocabulary: string, sign: 1 | -1) => void) => Generator<undefined>;
 
-type Row = [seq: number, id: string, position: number, doc: string, text: string | null, rest: string | null, ...fields: unknown[]];
+type Row = [
+  seq: number,
+  id: string,
+  position: number,
+  doc: string,
+  text: string | null,
+  rest: string | null,
+  ...fields: unknown[],
+];
 
 /** Sums that are held at once, whatever the number of tokens or documents. */
 const SUMS = 1 << 16;
@@ -70,7 +81,10 @@ const WINDOW = 2_000;
 const PAGE_SIZE = 500;
 
 const liveSettings = { synchronous: 'normal', secureDelete: true } as const;
-/** Erased data may stay in the write-ahead log for so long. A truncation takes some milliseconds, so this is not shorter. */
+/**
+ * Erased data may stay in the write-ahead log for so long. A truncation takes some milliseconds, so this is not
+ * shorter.
+ */
 const erasedStaysMs = 3_000;
 /** Only the rebuild knows the file, and after a crash it is thrown away. */
 const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
@@ -89,7 +103,10 @@ export const createGeneration = (file: string, specs: readonly CollectionSpec[])
 };
 
 /** `onFault` is called if the write-ahead log, which holds erased data, cannot be emptied. */
-export const openGeneration = ({ file, number, specs }: GenerationFile, onFault: (fault: Error) => void): Generation => {
+export const openGeneration = (
+  { file, number, specs }: GenerationFile,
+  onFault: (fault: Error) => void,
+): Generation => {
   const database = openDatabase({ file, ...liveSettings, mustExist: true });
   const truncation = logTruncation({ database, withinMs: erasedStaysMs, onFault });
   return generationOn(database, truncation, { file, number, specs });
@@ -136,7 +153,9 @@ export function* generationFaults(file: string, specs: readonly CollectionSpec[]
 }
 
 const createTables = (database: Database, specs: readonly CollectionSpec[]): void => {
-  database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, passed_over INTEGER) STRICT');
+  database.exec(
+    'CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, passed_over INTEGER) STRICT',
+  );
   database.exec('INSERT INTO checkpoint (one, position) VALUES (1, 0)');
   for (const spec of specs) createCollection(database, spec);
 };
@@ -146,8 +165,11 @@ const checkpointMover = (database: Database): ((to: CheckpointRow) => void) => {
   return ({ position, passedOver }) => void update.run(position, passedOver ?? null);
 };
 
-const openCollections = (database: Database, specs: readonly CollectionSpec[], use: CollectionUse): ReadonlyMap<string, Collection> =>
-  new Map(specs.map((spec) => [spec.name, openCollection(database, spec, use)]));
+const openCollections = (
+  database: Database,
+  specs: readonly CollectionSpec[],
+  use: CollectionUse,
+): ReadonlyMap<string, Collection> => new Map(specs.map((spec) => [spec.name, openCollection(database, spec, use)]));
 
 const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<string, Document> => {
   const found = new Map<string, Document>();
@@ -165,7 +187,10 @@ const apply = (collection: Collection, { put, remove }: RowWrites): void => {
 };
 
 /** Turns writes of documents into writes of rows, for collections of those specs. */
-export const rowWrites = (writes: readonly CollectionWrites[], specs: readonly CollectionSpec[]): readonly RowWrites[] =>
+export const rowWrites = (
+  writes: readonly CollectionWrites[],
+  specs: readonly CollectionSpec[],
+): readonly RowWrites[] =>
   writes.map(({ collection, put, remove }) => {
     const spec = specs.find(({ name }) => name === collection);
     if (spec === undefined) throw new Error(`there is no collection ${collection}`);
@@ -233,9 +258,9 @@ const sync = (path: string): void => {
 };
 
 /**
- * Compares the search index of a collection with the documents. The index can be read only by its tokens, so each occurrence of a token
- * becomes a number, and sums of these are compared: first of all tokens, added up by SQLite; where they differ, of single documents.
- * Yields undefined after each window, so that other work gets its turn.
+ * Compares the search index of a collection with the documents. The index can be read only by its tokens, so each
+ * occurrence of a token becomes a number, and sums of these are compared: first of all tokens, added up by SQLite;
+ * where they differ, of single documents. Yields undefined after each window, so that other work gets its turn.
  */
 function* searchFaults(database: Database, spec: CollectionSpec): Generator<LookupFault | undefined> {
   if (spec.search === undefined) return;
@@ -284,7 +309,9 @@ const openExpected = (database: Database, spec: CollectionSpec): Expected => {
   database.exec(`CREATE VIRTUAL TABLE ${vocabulary} USING fts5vocab(temp, ${table}, instance)`);
   const indexed = indexedSql(database);
   const selectEnd = database
-    .prepare<[number, number], number | null>(`SELECT max(seq) FROM (SELECT seq FROM ${tableOf(name)} WHERE seq > ? ORDER BY seq LIMIT ?)`)
+    .prepare<[number, number], number | null>(
+      `SELECT max(seq) FROM (SELECT seq FROM ${tableOf(name)} WHERE seq > ? ORDER BY seq LIMIT ?)`,
+    )
     .pluck();
   const fill = database.prepare<[number, number]>(
     `INSERT INTO temp.${table} (rowid, text, marks) SELECT row, ${indexed.text('searched')}, ${indexed.marks('searched')}
@@ -313,7 +340,8 @@ const openSums = (database: Database) => {
   const salt = randomInt(0x7fff_ffff);
   const hashOf = (token: string): number => {
     let hash = salt;
-    for (let at = 0; at < token.length; at += 1) hash = Math.imul(hash ^ token.charCodeAt(at), 0x01000193) ^ (hash >>> 13);
+    for (let at = 0; at < token.length; at += 1)
+      hash = Math.imul(hash ^ token.charCodeAt(at), 0x01000193) ^ (hash >>> 13);
     return hash;
   };
   const slotOf = (row: number): number => Math.abs(row % SUMS);
@@ -325,7 +353,8 @@ const openSums = (database: Database) => {
       )
       .raw(true)
       .iterate();
-  const worth = (token: string, number: number, sign: 1 | -1): number => Math.imul(Math.imul(hashOf(token) | 1, number), sign);
+  const worth = (token: string, number: number, sign: 1 | -1): number =>
+    Math.imul(Math.imul(hashOf(token) | 1, number), sign);
 
   return {
     ofTokens: (vocabulary: string, sign: 1 | -1, sums: Int32Array): void => {
@@ -341,7 +370,11 @@ const openSums = (database: Database) => {
       for (const [token, row, , number] of occurrences(vocabulary)) sums[slotOf(row)]! += worth(token, number, sign);
     },
     /** The sums of the documents that share a slot, by row and column. */
-    ofSlot: (vocabulary: string, sign: 1 | -1, { slot, into }: Readonly<{ slot: number; into: Map<string, number> }>): void => {
+    ofSlot: (
+      vocabulary: string,
+      sign: 1 | -1,
+      { slot, into }: Readonly<{ slot: number; into: Map<string, number> }>,
+    ): void => {
       for (const [token, row, column, number] of occurrences(vocabulary)) {
         if (slotOf(row) !== slot) continue;
         const key = `${row} ${column}`;
@@ -351,7 +384,10 @@ const openSums = (database: Database) => {
   };
 };
 
-/** Compares the columns that a collection is filtered and sorted by with the documents, in the order of `seq`. Yields after each page, so that other work gets its turn. */
+/**
+ * Compares the columns that a collection is filtered and sorted by with the documents, in the order of `seq`. Yields
+ * after each page, so that other work gets its turn.
+ */
 function* columnFaults(database: Database, spec: CollectionSpec): Generator<LookupFault | undefined> {
   yield* indexFaults(database, spec);
   const columns = ['seq', 'id', 'position', ...spec.fields];
@@ -376,14 +412,22 @@ function* columnFaults(database: Database, spec: CollectionSpec): Generator<Look
   yield* strayPersonal(database, spec);
 }
 
-const faultIn = ({ name }: CollectionSpec, { id }: Document, field: string): LookupFault => ({ collection: name, id, field, in: 'column' });
+const faultIn = ({ name }: CollectionSpec, { id }: Document, field: string): LookupFault => ({
+  collection: name,
+  id,
+  field,
+  in: 'column',
+});
 
 /** An index that is missing, or that is not what its columns are; SQLite names the entry. */
 function* indexFaults(database: Database, { name, indexes }: CollectionSpec): Generator<LookupFault> {
-  const has = database.prepare<[string, string], number>(`SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ? AND tbl_name = ?`);
+  const has = database.prepare<[string, string], number>(
+    `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ? AND tbl_name = ?`,
+  );
   const table = tableOf(name);
   for (const [at, fields] of indexes.entries())
-    if (has.get(indexOf(name, at), table) === undefined) yield { collection: name, id: '', field: fields.join(', '), in: 'index' };
+    if (has.get(indexOf(name, at), table) === undefined)
+      yield { collection: name, id: '', field: fields.join(', '), in: 'index' };
   const said = String(database.pragma(`integrity_check(${table})`, { simple: true }));
   if (said !== 'ok') yield { collection: name, id: '', field: said, in: 'index' };
 }

@@ -1,9 +1,23 @@
 /**
- * Documents in MongoDB: their stored form, their conditional changes, and the filters and orders of queries. A document's JSON is stored as
- * one text, so that any JSON comes back unchanged, and beside it the fields that queries use: the declared fields, the searched text and its terms.
+ * Documents in MongoDB: their stored form, their conditional changes, and the filters and orders of queries. A
+ * document's JSON is stored as one text, so that any JSON comes back unchanged, and beside it the fields that queries
+ * use: the declared fields, the searched text and its terms.
  */
-import { isDuplicateKey, type AnyBulkWriteOperation, type Collection, type Filter, type WithoutId } from '../mongodb/client.js';
-import type { CollectionSpec, Document, LookupFault, Removal, Condition, Query } from '../../domain/ports/read-models.js';
+import {
+  isDuplicateKey,
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Filter,
+  type WithoutId,
+} from '../mongodb/client.js';
+import type {
+  CollectionSpec,
+  Document,
+  LookupFault,
+  Removal,
+  Condition,
+  Query,
+} from '../../domain/ports/read-models.js';
 import { searchedOf } from './search-tokens.js';
 import { hash } from 'node:crypto';
 import { ideographsIn } from '../../domain/core/search-text.js';
@@ -11,13 +25,26 @@ import { ideographsIn } from '../../domain/core/search-text.js';
 /** The fields of every document. `goneAt` is the moment of its removal; a removed document has no other fields. */
 export type Rest = { _id: string; position: number; goneAt?: Date };
 
-/** One put or removal: changes nothing where the document, or what is left of it, has folded that position or a later one. */
-export type Change<Stored extends Rest> = Readonly<{ id: string; position: number; operation: AnyBulkWriteOperation<Stored> }>;
+/**
+ * One put or removal: changes nothing where the document, or what is left of it, has folded that position or a later
+ * one.
+ */
+export type Change<Stored extends Rest> = Readonly<{
+  id: string;
+  position: number;
+  operation: AnyBulkWriteOperation<Stored>;
+}>;
 
-export const changing = <Stored extends Rest>(id: string, position: number, replacement: WithoutId<Stored>): Change<Stored> => ({
+export const changing = <Stored extends Rest>(
+  id: string,
+  position: number,
+  replacement: WithoutId<Stored>,
+): Change<Stored> => ({
   id,
   position,
-  operation: { replaceOne: { filter: { _id: id, position: { $lt: position } } as Filter<Stored>, replacement, upsert: true } },
+  operation: {
+    replaceOne: { filter: { _id: id, position: { $lt: position } } as Filter<Stored>, replacement, upsert: true },
+  },
 });
 
 /** Changes of one message: so many take the slowest of servers a few seconds. */
@@ -28,11 +55,15 @@ export const carryOutAll = async <Stored extends Rest>(
   collection: Collection<Stored>,
   changes: readonly Change<Stored>[],
 ): Promise<void> => {
-  for (let at = 0; at < changes.length; at += changesMax) await carryOut(collection, changes.slice(at, at + changesMax));
+  for (let at = 0; at < changes.length; at += changesMax)
+    await carryOut(collection, changes.slice(at, at + changesMax));
 };
 
 /** Goes on after each change that was refused because the document there, or what is left of it, has folded as much. */
-const carryOut = async <Stored extends Rest>(collection: Collection<Stored>, changes: readonly Change<Stored>[]): Promise<void> => {
+const carryOut = async <Stored extends Rest>(
+  collection: Collection<Stored>,
+  changes: readonly Change<Stored>[],
+): Promise<void> => {
   let left = changes;
   while (left.length > 0) {
     try {
@@ -49,7 +80,9 @@ const carryOut = async <Stored extends Rest>(collection: Collection<Stored>, cha
   }
 };
 
-/** Another writer may have put the document at the same moment: then it has folded less, and the change is tried again. */
+/**
+ * Another writer may have put the document at the same moment: then it has folded less, and the change is tried again.
+ */
 const notFolded = async <Stored extends Rest>(
   collection: Collection<Stored>,
   changes: readonly Change<Stored>[],
@@ -104,7 +137,10 @@ const replacementOf = (document: Document, spec: CollectionSpec): Omit<Stored, '
 };
 
 /** The searched text and the terms stand beside the body, for queries do not answer them. */
-const searchedPart = (document: Document, { search }: CollectionSpec): Pick<Stored, 'body' | 'text' | 'terms'> | undefined => {
+const searchedPart = (
+  document: Document,
+  { search }: CollectionSpec,
+): Pick<Stored, 'body' | 'text' | 'terms'> | undefined => {
   if (search === undefined) return undefined;
   const { field, terms: termsField } = search;
   const [text, terms] = [document[field], termsField === undefined ? undefined : document[termsField]];
@@ -113,7 +149,11 @@ const searchedPart = (document: Document, { search }: CollectionSpec): Pick<Stor
   const rest: Record<string, unknown> = { ...document, [field]: undefined };
   if (termsField !== undefined) rest[termsField] = undefined;
   const termsFound = terms as readonly string[] | undefined;
-  return { body: JSON.stringify(rest), text: text as string, ...(termsFound === undefined ? {} : { terms: [...termsFound] }) };
+  return {
+    body: JSON.stringify(rest),
+    text: text as string,
+    ...(termsFound === undefined ? {} : { terms: [...termsFound] }),
+  };
 };
 
 /** The parts of a document that are read to answer a query, and to fold into it. */
@@ -125,7 +165,10 @@ export const shownOf = ({ body }: Pick<Stored, 'body'>): Document | undefined =>
   body === undefined ? undefined : (JSON.parse(body) as Document);
 
 /** The document as it was put. */
-export const wholeOf = (stored: Pick<Stored, 'body' | 'text' | 'terms'>, { search }: CollectionSpec): Document | undefined => {
+export const wholeOf = (
+  stored: Pick<Stored, 'body' | 'text' | 'terms'>,
+  { search }: CollectionSpec,
+): Document | undefined => {
   const document = shownOf(stored);
   if (document === undefined || search === undefined || stored.text === undefined) return document;
   return {
@@ -150,7 +193,10 @@ type Order = Readonly<Record<string, 1 | -1>>;
 /** Every document has a position that is no less; what is left of a removed one has none. */
 const isDocument = { seq: { $gte: 0 } } as const;
 
-const operators = { eq: '$eq', in: '$in', gte: '$gte', lt: '$lt', lte: '$lte' } as const satisfies Record<keyof Condition, string>;
+const operators = { eq: '$eq', in: '$in', gte: '$gte', lt: '$lt', lte: '$lte' } as const satisfies Record<
+  keyof Condition,
+  string
+>;
 const operatorNames = Object.keys(operators) as (keyof Condition)[];
 
 export const clausesOf = (spec: CollectionSpec, where: Query['where']): Clauses =>
@@ -161,8 +207,15 @@ export const clausesOf = (spec: CollectionSpec, where: Query['where']): Clauses 
     return Object.keys(tests).length === 0 ? [] : [{ [stored]: tests }];
   });
 
-/** All of the conditions, and where there are several to choose from one of these; each is complete, so that an index answers it. */
-export const filterOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>, more: Clauses = []): Filter<Stored> => {
+/**
+ * All of the conditions, and where there are several to choose from one of these; each is complete, so that an index
+ * answers it.
+ */
+export const filterOf = (
+  spec: CollectionSpec,
+  { where, anyOf }: Pick<Query, 'where' | 'anyOf'>,
+  more: Clauses = [],
+): Filter<Stored> => {
   const common = [...clausesOf(spec, where), ...more];
   const each = anyOf?.map((one) => joined([...common, ...clausesOf(spec, one)]));
   if (each === undefined) return joined(common);
@@ -175,10 +228,14 @@ const joined = (clauses: Clauses): Filter<Stored> => {
 };
 
 /** The order of a query, and what continues it after a cursor. Documents without the sort field are left out. */
-export const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Readonly<{ order: Order; from: Clauses }> => {
+export const orderOf = (
+  spec: CollectionSpec,
+  { where, sort, after }: Query,
+): Readonly<{ order: Order; from: Clauses }> => {
   const { field, direction } = sort ?? { field: 'seq', direction: 'desc' };
   const [sign, beyond, upTo] = direction === 'asc' ? ([1, '$gt', '$gte'] as const) : ([-1, '$lt', '$lte'] as const);
-  if (field === 'seq') return { order: { seq: sign }, from: after === undefined ? [] : [{ seq: { [beyond]: after.seq } }] };
+  if (field === 'seq')
+    return { order: { seq: sign }, from: after === undefined ? [] : [{ seq: { [beyond]: after.seq } }] };
   const stored = fieldOf(declared(spec, field));
   const order = { [stored]: sign, seq: sign } as const;
   if (after !== undefined) {
@@ -196,30 +253,34 @@ export const literally = (phrase: string): Readonly<Record<'$regex', string>> =>
 });
 
 const declared = (spec: CollectionSpec, field: string): string => {
-  if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  if (field !== 'seq' && !spec.fields.includes(field))
+    throw new RangeError(`${field} is no declared field of ${spec.name}`);
   return field;
 };
 
-// * Search rows: each document with a text has a row with the numbers (hashes) of its text and terms, which is written again only if these
-// change. A row gives candidates only: the text itself is in the document. Rows are written before their documents, so a document with a
-// text has its row.
+// * Search rows: each document with a text has a row with the numbers (hashes) of its text and terms, which is written
+// again only if these change. A row gives candidates only: the text itself is in the document. Rows are written before
+// their documents, so a document with a text has its row.
 
 type Tenant = string | number;
 
 /** Hashes of characters and of terms begin with different seeds. */
 const seeds = { characters: 0x1f3d, term: 0x7ab1 } as const;
 
-/** What follows most characters of folded texts: a server goes through so many numbers at once in the order of `seq`. */
-const alphabet: readonly number[] = [...'\n !"#$%&\'()*+,-./0123456789:;<=>?@[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~'].map((one) =>
-  one.charCodeAt(0),
-);
+/**
+ * What follows most characters of folded texts: a server goes through so many numbers at once in the order of `seq`.
+ */
+const alphabet: readonly number[] = [
+  ...'\n !"#$%&\'()*+,-./0123456789:;<=>?@[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~',
+].map((one) => one.charCodeAt(0));
 const isCommon = Uint8Array.from({ length: 128 }, (_, code) => (alphabet.includes(code) ? 1 : 0));
 
 /**
- * The numbers of a document, each once: one for each three consecutive characters of its text, for each ideographic character, and for each
- * of its terms. A search for two characters uses the numbers of these two with each character of a small alphabet behind them; if another
- * character follows, or none, the two have a number of their own. Numbers of two tenants differ, so a search never reads the hits of
- * another tenant. They are hashes, so documents found by them are tested.
+ * The numbers of a document, each once: one for each three consecutive characters of its text, for each ideographic
+ * character, and for each of its terms. A search for two characters uses the numbers of these two with each character
+ * of a small alphabet behind them; if another character follows, or none, the two have a number of their own. Numbers
+ * of two tenants differ, so a search never reads the hits of another tenant. They are hashes, so documents found by
+ * them are tested.
  */
 const gramsOf = (tenant: Tenant, text: string, terms: readonly string[]): number[] => {
   const [ofCharacters, ofTerm] = seedsOf(tenant);
@@ -290,7 +351,10 @@ const finished = (hash: number, length: number): number => {
   return (result ^ (result >>> 16)) | 0;
 };
 
-/** The row of a document that has no text any more keeps its id, its position and a date, like that of a removed document. */
+/**
+ * The row of a document that has no text any more keeps its id, its position and a date, like that of a removed
+ * document.
+ */
 export type Row = Rest & { seq?: number; grams?: number[] };
 export type Rows = Collection<Row>;
 

@@ -27,15 +27,19 @@ export type Finder = Readonly<{
 
 type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
 
-/** A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+/**
+ * A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once
+ * `hitsMax` hits were tested.
+ */
 type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
 
 /** Newest first. `isWhole` is false if the search stopped at `hitsMax`. */
 type SearchResult = Readonly<{ ids: readonly string[]; isWhole: boolean }>;
 
 /**
- * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. The search rows are read in
- * windows, newest first, and their documents are tested. If few documents pass the filters, these are tested instead.
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. The
+ * search rows are read in windows, newest first, and their documents are tested. If few documents pass the filters,
+ * these are tested instead.
  */
 type Searcher = (query: SearchQuery, limits: SearchLimits) => Promise<SearchResult>;
 
@@ -121,7 +125,8 @@ const byIds = async (documents: StoredCollection, ids: readonly string[]): Promi
   return ids.flatMap((id) => found.get(id) ?? []);
 };
 
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
+  search !== undefined || terms.length > 0;
 
 /** Rejects with RangeError for a search of a collection that has none, or one that does not fix its tenant. */
 const openSearcher = (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Searcher => {
@@ -136,12 +141,19 @@ const openSearcher = (documents: StoredCollection, rows: Rows | undefined, spec:
 
   /** Undefined where too many pass the filters. */
   const amongFew = async ({ test, filters }: Plan, most: number): Promise<SearchResult | undefined> => {
-    if (filters === undefined || (await documents.countDocuments(filters, { limit: filteredMax + 1 })) > filteredMax) return undefined;
-    const found = await documents.find(test, { projection: { seq: 1 }, sort: { seq: -1 }, limit: most, batchSize: windowMax }).toArray();
+    if (filters === undefined || (await documents.countDocuments(filters, { limit: filteredMax + 1 })) > filteredMax)
+      return undefined;
+    const found = await documents
+      .find(test, { projection: { seq: 1 }, sort: { seq: -1 }, limit: most, batchSize: windowMax })
+      .toArray();
     return { ids: found.map(({ _id }) => _id), isWhole: true };
   };
 
-  const throughHits = async (read: ReadHits, plan: Plan, { least, most, hitsMax }: SearchLimits): Promise<SearchResult> => {
+  const throughHits = async (
+    read: ReadHits,
+    plan: Plan,
+    { least, most, hitsMax }: SearchLimits,
+  ): Promise<SearchResult> => {
     const ids: string[] = [];
     let [tested, end, size] = [0, undefined as number | undefined, Math.min(Math.max(windowMin, 2 * least), windowMax)];
     for (;;) {
@@ -181,7 +193,8 @@ const planOf = async (rows: Rows, spec: CollectionSpec, query: SearchQuery): Pro
   ];
   const test = filterOf(spec, query, [...looked, ...continued]);
   const isAsked = phrase === undefined ? terms.length > 0 : isAnswered(phrase);
-  const grams = isAsked && anyOf?.length !== 0 ? await gramClauses(rows, gramsSearched(tenant, phrase, terms)) : undefined;
+  const grams =
+    isAsked && anyOf?.length !== 0 ? await gramClauses(rows, gramsSearched(tenant, phrase, terms)) : undefined;
   if (grams === undefined) return undefined;
   const isFiltered = anyOf !== undefined || Object.keys(others).length > 0;
   return {
@@ -199,7 +212,10 @@ const hitsOf =
     return (await read.toArray()).flatMap(({ _id: id, seq }) => (seq === undefined ? [] : { id, seq }));
   };
 
-/** The server goes through the hits of the number that is named first: the rarest. Undefined where one of them occurs nowhere. */
+/**
+ * The server goes through the hits of the number that is named first: the rarest. Undefined where one of them occurs
+ * nowhere.
+ */
 const gramClauses = async (rows: Rows, { all, any }: SearchedGrams): Promise<Clauses | undefined> => {
   const oneOf = any.length === 0 ? [] : [{ grams: { $in: any } }];
   if (all.length === 0) return oneOf;
@@ -216,4 +232,6 @@ const gramClauses = async (rows: Rows, { all, any }: SearchedGrams): Promise<Cla
 
 /** At most `max` of them, from the first to the last. */
 const spread = (values: readonly number[], max: number): readonly number[] =>
-  values.length <= max ? values : Array.from({ length: max }, (_, at) => values[Math.floor((at * (values.length - 1)) / (max - 1))]!);
+  values.length <= max
+    ? values
+    : Array.from({ length: max }, (_, at) => values[Math.floor((at * (values.length - 1)) / (max - 1))]!);

@@ -26,7 +26,10 @@ export type Generation = Readonly<{
   number: number;
   finder: (collection: string) => Finder;
   getMany: (collection: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Document>>;
-  /** Throws TypeError or Error where something of it cannot be written. In: the time of now. Out: what sends it, in the order given. */
+  /**
+   * Throws TypeError or Error where something of it cannot be written. In: the time of now. Out: what sends it, in the
+   * order given.
+   */
   prepare: (writes: readonly CollectionWrites[], now: number) => () => Promise<void>;
   /** What is known of it is read again. */
   forget: () => void;
@@ -57,11 +60,17 @@ export const createGeneration = async (db: Db, generation: GenerationOf): Promis
   await dropGenerations(db, generation.projection, (number) => number === generation.number);
   for (const spec of generation.specs) {
     await db.collection(nameOf(generation, spec.name)).createIndexes([...indexesOf(spec), ofRemoved]);
-    if (spec.search !== undefined) await db.collection(rowsNameOf(generation, spec.name)).createIndexes([ofSearch, ofRemoved]);
+    if (spec.search !== undefined)
+      await db.collection(rowsNameOf(generation, spec.name)).createIndexes([ofSearch, ofRemoved]);
   }
 };
 
-const ofRemoved = { key: { goneAt: 1 }, name: 'removed', sparse: true, expireAfterSeconds: removedIsKeptSeconds } as const;
+const ofRemoved = {
+  key: { goneAt: 1 },
+  name: 'removed',
+  sparse: true,
+  expireAfterSeconds: removedIsKeptSeconds,
+} as const;
 const ofSearch = { key: { grams: 1, seq: 1 }, name: 'search' } as const;
 
 const indexesOf = ({ indexes }: CollectionSpec) => {
@@ -73,15 +82,27 @@ const indexesOf = ({ indexes }: CollectionSpec) => {
 };
 
 /** Drops the collections of those generations of a projection. */
-export const dropGenerations = async (db: Db, projection: string, isDead: (number: number) => boolean): Promise<void> => {
+export const dropGenerations = async (
+  db: Db,
+  projection: string,
+  isDead: (number: number) => boolean,
+): Promise<void> => {
   const found = await db.listCollections({ name: { $regex: `^rm\\.${projection}\\.` } }, { nameOnly: true }).toArray();
   for (const { name } of found) if (isDead(Number(name.split('.')[2]))) await db.collection(name).drop();
 };
 
-type Opened = Readonly<{ spec: CollectionSpec; documents: StoredCollection; rows: Rows | undefined; known: KnownRows; finder: Finder }>;
+type Opened = Readonly<{
+  spec: CollectionSpec;
+  documents: StoredCollection;
+  rows: Rows | undefined;
+  known: KnownRows;
+  finder: Finder;
+}>;
 
 export const openGeneration = (db: Db, generation: GenerationOf): Generation => {
-  const opened = new Map(generation.specs.map((spec): [string, Opened] => [spec.name, openCollection(db, generation, spec)]));
+  const opened = new Map(
+    generation.specs.map((spec): [string, Opened] => [spec.name, openCollection(db, generation, spec)]),
+  );
   const named = (name: string): Opened => {
     const found = opened.get(name);
     if (found === undefined) throw new Error(`there is no collection ${name}`);
@@ -126,7 +147,8 @@ const openCollection = (db: Db, generation: GenerationOf, spec: CollectionSpec):
   return { spec, documents, rows, known: knownRows(), finder: openFinder(documents, rows, spec) };
 };
 
-type Sent = Omit<CollectionWrites, 'collection'> & Readonly<{ documents: readonly Change<Stored>[]; rows: readonly Change<Row>[] }>;
+type Sent = Omit<CollectionWrites, 'collection'> &
+  Readonly<{ documents: readonly Change<Stored>[]; rows: readonly Change<Row>[] }>;
 
 /** Rows first: a document with a text has its row. */
 const send = async ({ spec, documents, rows, known }: Opened, sent: Sent): Promise<void> => {
@@ -142,7 +164,10 @@ const send = async ({ spec, documents, rows, known }: Opened, sent: Sent): Promi
   for (const { id } of sent.remove) known.set(id, false);
 };
 
-const getMany = async ({ spec, documents, known }: Opened, ids: readonly string[]): Promise<ReadonlyMap<string, Document>> => {
+const getMany = async (
+  { spec, documents, known }: Opened,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Document>> => {
   const found = new Map<string, Document>();
   const unique = [...new Set(ids)];
   for (let at = 0; at < unique.length; at += idsMax) {

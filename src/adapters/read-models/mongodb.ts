@@ -1,6 +1,6 @@
 /**
- * Read models in MongoDB: the collections of each generation of a projection, and a catalog that says which generation is live. It uses no
- * transaction, change stream or collation, so that every server of MongoDB's protocol will do.
+ * Read models in MongoDB: the collections of each generation of a projection, and a catalog that says which generation
+ * is live. It uses no transaction, change stream or collation, so that every server of MongoDB's protocol will do.
  */
 import { createHash } from 'node:crypto';
 import { setInterval } from 'node:timers';
@@ -42,8 +42,8 @@ type Projection = Readonly<{
 }>;
 
 /**
- * The projections in MongoDB. One small document for each has its live generation and checkpoint, so that a checkpoint, the switch to
- * another generation and the begin of a rebuild are one conditional change each.
+ * The projections in MongoDB. One small document for each has its live generation and checkpoint, so that a checkpoint,
+ * the switch to another generation and the begin of a rebuild are one conditional change each.
  */
 export type Catalog = Readonly<{
   projection: (name: string) => Promise<Projection | undefined>;
@@ -65,7 +65,9 @@ export type Catalog = Readonly<{
   /** False where another rebuild is under way, or the version has changed. */
   beginRebuild: (projection: Projection, rebuild: RebuildUnderWay, now: number) => Promise<boolean>;
   keepRebuild: (name: string, generation: number, until: number) => Promise<void>;
-  /** Puts the rebuild in the place of what is live; false where it is no longer under way or the version has changed. */
+  /**
+   * Puts the rebuild in the place of what is live; false where it is no longer under way or the version has changed.
+   */
   commitRebuild: (name: string, version: string, rebuild: Checkpoint) => Promise<boolean>;
   endRebuild: (name: string, generation: number) => Promise<void>;
 }>;
@@ -85,14 +87,20 @@ type Entry = {
 type Version = { _id: string; specs: string };
 type Matched = Readonly<{ matchedCount: number }>;
 
-type Steps = Pick<Catalog, 'moveLive' | 'moveRebuild' | 'beginRebuild' | 'keepRebuild' | 'commitRebuild' | 'endRebuild'>;
+type Steps = Pick<
+  Catalog,
+  'moveLive' | 'moveRebuild' | 'beginRebuild' | 'keepRebuild' | 'commitRebuild' | 'endRebuild'
+>;
 
 /**
- * Reads of the live generation. Its number is known from the last read, and asked for again beside each read. If another generation has
- * replaced it meanwhile, the read is repeated.
+ * Reads of the live generation. Its number is known from the last read, and asked for again beside each read. If
+ * another generation has replaced it meanwhile, the read is repeated.
  */
 type Live = Readonly<{
-  /** `isNothing` is true of what a generation answers that has been dropped. Rejects with Error where there is no such collection. */
+  /**
+   * `isNothing` is true of what a generation answers that has been dropped. Rejects with Error where there is no such
+   * collection.
+   */
   read: <Result>(
     collection: string,
     isNothing: (result: Result) => boolean,
@@ -101,7 +109,9 @@ type Live = Readonly<{
   generation: (projection: Projection, specs: readonly CollectionSpec[]) => Generation;
 }>;
 
-/** A rebuild of one projection: collections of a new generation beside the live ones, which they replace in one step. */
+/**
+ * A rebuild of one projection: collections of a new generation beside the live ones, which they replace in one step.
+ */
 type RebuildOptions = Readonly<{
   db: Db;
   catalog: Catalog;
@@ -141,8 +151,11 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
     await dropGenerations(db, name, (older) => older < number && older !== rebuild?.generation);
   };
 
-  const onCollection = <Result>(name: string, isNothing: (result: Result) => boolean, work: (finder: Finder) => Promise<Result>) =>
-    live.read(name, isNothing, (generation) => work(generation.finder(name)));
+  const onCollection = <Result>(
+    name: string,
+    isNothing: (result: Result) => boolean,
+    work: (finder: Finder) => Promise<Result>,
+  ) => live.read(name, isNothing, (generation) => work(generation.finder(name)));
 
   return tellingAway<ReadModels>(mongo, 'read models', {
     projection: async (name, specs) => {
@@ -176,7 +189,14 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
         (finder) => finder.findCounted(query, max),
       ),
     rebuild: async (name) => {
-      const rebuild = await startRebuild({ db, catalog, name, clock, logger, ended: () => void rebuilds.delete(rebuild) });
+      const rebuild = await startRebuild({
+        db,
+        catalog,
+        name,
+        clock,
+        logger,
+        ended: () => void rebuilds.delete(rebuild),
+      });
       rebuilds.add(rebuild);
       return rebuild;
     },
@@ -216,7 +236,8 @@ const ensure = async ({ db, catalog, name, version, specs }: Declared & Pick<Mon
 const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): ProjectionStore => {
   const current = async (): Promise<Projection> => {
     const projection = await catalog.projection(name);
-    if (projection?.version !== version) throw new Error(`another process has put the projection ${name} on another version`);
+    if (projection?.version !== version)
+      throw new Error(`another process has put the projection ${name} on another version`);
     return projection;
   };
   return {
@@ -226,7 +247,8 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
       live.generation(now, specs).forget();
       return checkpointOf(now);
     },
-    // A document that is not found because its generation has just been dropped is of no harm: what is folded without it is refused.
+    // A document that is not found because its generation has just been dropped is of no harm: what is folded without
+    // it is refused.
     getMany: (collection, ids) =>
       live.read(
         collection,
@@ -272,10 +294,12 @@ const openDeclarations = (
     declare: async (name, specs) => {
       const collections = specs.map((spec) => spec.name);
       const other = await entries.findOne({ _id: { $ne: name }, collections: { $in: collections } });
-      if (other !== null) throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
+      if (other !== null)
+        throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
       const text = JSON.stringify(specs);
       const version = versionOf(specs);
-      if (!known.has(version)) await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
+      if (!known.has(version))
+        await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
       known.set(version, specs);
       return version;
     },
@@ -287,7 +311,8 @@ const openDeclarations = (
       return counted.taken;
     },
     setLive: async (name, before, { version, generation, collections }) => {
-      const asBefore = before === undefined ? { live: { $exists: false } } : { version: before.version, live: before.live };
+      const asBefore =
+        before === undefined ? { live: { $exists: false } } : { version: before.version, live: before.live };
       const next = { version, live: generation, position: 0, passedOver: null, collections };
       return isChanged(await entries.updateOne({ _id: name, ...asBefore }, { $set: next, $unset: { rebuild: '' } }));
     },
@@ -311,17 +336,26 @@ const openEntries = (entries: Collection<Entry>): Steps => {
     moveRebuild: async (name, from, to, until) => {
       const { generation, position } = from;
       const asRead = { _id: name, 'rebuild.generation': generation, 'rebuild.position': position };
-      await assertMoved(await entries.updateOne(asRead, { $set: { 'rebuild.position': to, 'rebuild.until': until } }), name, from);
+      await assertMoved(
+        await entries.updateOne(asRead, { $set: { 'rebuild.position': to, 'rebuild.until': until } }),
+        name,
+        from,
+      );
     },
     beginRebuild: async ({ name, version }, rebuild, now) => {
       const isFree = { $or: [{ rebuild: { $exists: false } }, { 'rebuild.until': { $lt: now } }] };
       return isChanged(await entries.updateOne({ _id: name, version, ...isFree }, { $set: { rebuild } }));
     },
     keepRebuild: async (name, generation, until) =>
-      void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $set: { 'rebuild.until': until } })),
+      void (await entries.updateOne(
+        { _id: name, 'rebuild.generation': generation },
+        { $set: { 'rebuild.until': until } },
+      )),
     commitRebuild: async (name, version, { generation, position, passedOver = null }) => {
       const asRead = { _id: name, version, 'rebuild.generation': generation, 'rebuild.position': position };
-      return isChanged(await entries.updateOne(asRead, { $set: { live: generation, position, passedOver }, $unset: { rebuild: '' } }));
+      return isChanged(
+        await entries.updateOne(asRead, { $set: { live: generation, position, passedOver }, $unset: { rebuild: '' } }),
+      );
     },
     endRebuild: async (name, generation) =>
       void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $unset: { rebuild: '' } })),
@@ -344,7 +378,9 @@ const checkpointBeside = (projection: Projection | undefined, from: Checkpoint):
 const movedFrom = (projection: Projection | undefined, from: Checkpoint): CheckpointMoved => {
   const now = checkpointBeside(projection, from);
   const place = ({ position, generation }: Checkpoint): string => `${position} of generation ${generation}`;
-  return new CheckpointMoved(`the checkpoint is ${now === undefined ? 'gone' : `at position ${place(now)}`}, not at ${place(from)}`);
+  return new CheckpointMoved(
+    `the checkpoint is ${now === undefined ? 'gone' : `at position ${place(now)}`}, not at ${place(from)}`,
+  );
 };
 
 /** Undefined for one of which nothing is live yet. */
@@ -374,7 +410,10 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
   /** The live generation of each collection. */
   const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
   const generations = new Map<string, Generation>();
-  /** Collections in which the last read found nothing: the catalog is then asked once, after the read, and not also beside it. */
+  /**
+   * Collections in which the last read found nothing: the catalog is then asked once, after the read, and not also
+   * beside it.
+   */
   const empty = new Set<string>();
 
   /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
@@ -457,7 +496,9 @@ const startRebuild = async (options: RebuildOptions): Promise<Rebuild & Pick<Gen
       await lock.release();
       if (!isPut) {
         await dropGenerations(db, name, (other) => other === number);
-        throw new CheckpointMoved(`the projection ${name} is on another version than its rebuild, or another rebuild has begun`);
+        throw new CheckpointMoved(
+          `the projection ${name} is on another version than its rebuild, or another rebuild has begun`,
+        );
       }
       // It is in place; what cannot be dropped now goes with the next start.
       await dropGenerations(db, name, (other) => other < number).catch((error: unknown) => {
@@ -475,7 +516,10 @@ const startRebuild = async (options: RebuildOptions): Promise<Rebuild & Pick<Gen
   };
 };
 
-/** The live collections as they are, and a rebuild beside them that is never committed. Out: undefined if none of this version are live. */
+/**
+ * The live collections as they are, and a rebuild beside them that is never committed. Out: undefined if none of this
+ * version are live.
+ */
 const startInspection = async (options: RebuildOptions, version: string): Promise<Inspection | undefined> => {
   const { db, catalog, name } = options;
   if ((await catalog.projection(name))?.version !== version) return undefined;
@@ -483,7 +527,11 @@ const startInspection = async (options: RebuildOptions, version: string): Promis
   const live = async () => {
     const now = await catalog.projection(name);
     if (now?.version !== version) throw new Error(`another process has put the projection ${name} on another version`);
-    const generation = openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(version) });
+    const generation = openGeneration(db, {
+      projection: name,
+      number: now.live,
+      specs: await catalog.specsOf(version),
+    });
     return { generation, checkpoint: checkpointOf(now) };
   };
   return {
@@ -502,13 +550,20 @@ const startInspection = async (options: RebuildOptions, version: string): Promis
   };
 };
 
-const takeLock = async ({ catalog, name, clock, ended }: RebuildOptions, before: Projection, number: number): Promise<Lock> => {
+const takeLock = async (
+  { catalog, name, clock, ended }: RebuildOptions,
+  before: Projection,
+  number: number,
+): Promise<Lock> => {
   const until = (): number => clock.now() + keptMs;
   if (!(await catalog.beginRebuild(before, { generation: number, position: 0, until: until() }, clock.now())))
     throw new Error(
       `a rebuild of the projection ${name} is under way; where its process has ended, another can begin ${keptMs / 60_000} minutes later`,
     );
-  const keeping = setInterval(() => void catalog.keepRebuild(name, number, until()).catch(() => {}), keptEveryMs).unref();
+  const keeping = setInterval(
+    () => void catalog.keepRebuild(name, number, until()).catch(() => {}),
+    keptEveryMs,
+  ).unref();
   let isReleased = false;
   return {
     until,
@@ -522,7 +577,11 @@ const takeLock = async ({ catalog, name, clock, ended }: RebuildOptions, before:
   };
 };
 
-const storeOfRebuild = ({ catalog, name, clock }: RebuildOptions, generation: Generation, lock: Lock): ProjectionStore => {
+const storeOfRebuild = (
+  { catalog, name, clock }: RebuildOptions,
+  generation: Generation,
+  lock: Lock,
+): ProjectionStore => {
   let checkpoint: Checkpoint = { position: 0, generation: generation.number };
   return {
     checkpoint: async () => checkpoint,

@@ -1,13 +1,21 @@
-/** The names of tables and columns. Our own code names collections and fields, but the names enter SQL and file names, so they are checked. */
+/**
+ * The names of tables and columns. Our own code names collections and fields, but the names enter SQL and file names,
+ * so they are checked.
+ */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 
-/** Throws RangeError if a name of the projection or of its specs is not letters, digits and underscores, or is used without being declared. */
+/**
+ * Throws RangeError if a name of the projection or of its specs is not letters, digits and underscores, or is used
+ * without being declared.
+ */
 export const checkNames = (projection: string, specs: readonly CollectionSpec[]): void => {
   const fields = specs.flatMap((spec) => [
     ...spec.fields,
-    ...(spec.search === undefined ? [] : [spec.search.field, ...(spec.search.terms === undefined ? [] : [spec.search.terms])]),
+    ...(spec.search === undefined
+      ? []
+      : [spec.search.field, ...(spec.search.terms === undefined ? [] : [spec.search.terms])]),
     ...(spec.personal ?? []),
   ]);
   for (const name of [projection, ...specs.map((spec) => spec.name), ...fields]) {
@@ -18,10 +26,14 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
     if (undeclared !== undefined)
       throw new RangeError(`the collection ${spec.name} has an index on ${undeclared}, which is no field of it`);
     if (spec.search !== undefined && !spec.fields.includes(spec.search.within))
-      throw new RangeError(`the collection ${spec.name} searches within ${spec.search.within}, which is no field of it`);
+      throw new RangeError(
+        `the collection ${spec.name} searches within ${spec.search.within}, which is no field of it`,
+      );
     const indexed = spec.personal?.find((field) => spec.fields.includes(field));
     if (indexed !== undefined)
-      throw new RangeError(`the collection ${spec.name} has the personal field ${indexed} among those that are indexed`);
+      throw new RangeError(
+        `the collection ${spec.name} has the personal field ${indexed} among those that are indexed`,
+      );
   }
 };
 

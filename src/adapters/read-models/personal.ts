@@ -1,9 +1,10 @@
 /**
- * Personal fields of documents, in tables of their own from which nothing of what is erased stays behind. SQLite moves rows from page to
- * page when their pages are rebuilt, and leaves the old bytes in the free space of a page, whatever `secure_delete` says. So the rows of
- * these tables are appended, never deleted and never resized: erasing one overwrites it where it stands. The first text of a document is
- * a row of the first table, which is in the order of `seq`; one that takes its place, or that comes after those of newer documents, is
- * appended to the second, whose index by `seq` holds no text.
+ * Personal fields of documents, in tables of their own from which nothing of what is erased stays behind. SQLite moves
+ * rows from page to page when their pages are rebuilt, and leaves the old bytes in the free space of a page, whatever
+ * `secure_delete` says. So the rows of these tables are appended, never deleted and never resized: erasing one
+ * overwrites it where it stands. The first text of a document is a row of the first table, which is in the order of
+ * `seq`; one that takes its place, or that comes after those of newer documents, is appended to the second, whose index
+ * by `seq` holds no text.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { JsonObject } from '../../domain/core/json.js';
@@ -33,19 +34,22 @@ export const createPersonalTable = (database: Database, { name, personal }: Coll
 };
 
 /**
- * What was erased or has changed is a blob of zeros; of a collection without personal fields there is no table. `erased` is told, inside
- * the transaction, that something was erased.
+ * What was erased or has changed is a blob of zeros; of a collection without personal fields there is no table.
+ * `erased` is told, inside the transaction, that something was erased.
  */
 export const openPersonalTable = (database: Database, spec: CollectionSpec, erased: () => void): PersonalTable => {
-  if (spec.personal === undefined) return { get: () => nothingPersonal, add: () => {}, change: () => {}, erase: () => {} };
+  if (spec.personal === undefined)
+    return { get: () => nothingPersonal, add: () => {}, change: () => {}, erase: () => {} };
   const { getFirst, getLater, addFirst, addLater, overwriteFirst, overwriteLater } = prepareStatements(database, spec);
   const add: PersonalTable['add'] = (seq, personal) => {
     if (!isSomething(personal)) return;
     // A row in the midst of others would have their pages rebuilt.
-    if (addFirst.run(seq, personal.text, personal.rest, seq).changes === 0) addLater.run(seq, personal.text, personal.rest);
+    if (addFirst.run(seq, personal.text, personal.rest, seq).changes === 0)
+      addLater.run(seq, personal.text, personal.rest);
   };
   /** Out: whether there was anything. */
-  const overwrite = (seq: number): boolean => overwriteFirst.run(seq).changes > 0 || overwriteLater.run(seq).changes > 0;
+  const overwrite = (seq: number): boolean =>
+    overwriteFirst.run(seq).changes > 0 || overwriteLater.run(seq).changes > 0;
   const erase = (seq: number): void => {
     if (overwrite(seq)) erased();
   };
@@ -79,7 +83,9 @@ const prepareStatements = (database: Database, { name }: CollectionSpec) => {
     database.prepare(`UPDATE ${table} SET ${zeros('text')}, ${zeros('rest')} WHERE seq = ? AND ${isLive}`);
   return {
     getFirst: database.prepare<[number], Personal>(`SELECT ${live} FROM ${first} WHERE seq = ?`),
-    getLater: database.prepare<[number], Personal>(`SELECT ${live} FROM ${later} WHERE seq = ? ORDER BY number DESC LIMIT 1`),
+    getLater: database.prepare<[number], Personal>(
+      `SELECT ${live} FROM ${later} WHERE seq = ? ORDER BY number DESC LIMIT 1`,
+    ),
     /** Adds nothing unless the row is behind all others. */
     addFirst: database.prepare(
       `INSERT INTO ${first} (seq, text, rest) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ${first} WHERE seq >= ?)`,
@@ -90,7 +96,10 @@ const prepareStatements = (database: Database, { name }: CollectionSpec) => {
   };
 };
 
-/** One column of what is personal of row `d` of the collection, as SQL. The second table is looked at where the first has nothing. */
+/**
+ * One column of what is personal of row `d` of the collection, as SQL. The second table is looked at where the first
+ * has nothing.
+ */
 const columnSql = (name: string, column: Column): string => {
   const first = `SELECT ${liveOf(column)} FROM ${personalTableOf(name)} WHERE seq = d.seq`;
   const later = `SELECT ${liveOf(column)} FROM ${laterPersonalTableOf(name)} WHERE seq = d.seq ORDER BY number DESC LIMIT 1`;
@@ -102,9 +111,13 @@ export const textSql = ({ name, search, personal = [] }: CollectionSpec): string
   search !== undefined && personal.includes(search.field) ? columnSql(name, 'text') : 'd.text';
 
 /** What is personal of row `d` beside the searched text, as SQL. */
-export const restSql = ({ name, personal }: CollectionSpec): string => (personal === undefined ? 'NULL' : columnSql(name, 'rest'));
+export const restSql = ({ name, personal }: CollectionSpec): string =>
+  personal === undefined ? 'NULL' : columnSql(name, 'rest');
 
-/** Selects what a query answers of the document of one `seq`: its stored text, and what is personal of it beside the searched text. */
+/**
+ * Selects what a query answers of the document of one `seq`: its stored text, and what is personal of it beside the
+ * searched text.
+ */
 export const selectDocumentSql = (spec: CollectionSpec): string =>
   `SELECT d.doc, ${restSql(spec)} FROM ${tableOf(spec.name)} AS d WHERE d.seq = ?`;
 
@@ -118,7 +131,9 @@ export const selectStraySql = (name: string): string =>
 /** The stored text of a document, what is searched of it, and the other personal fields, each apart from the others. */
 export type Parts = Readonly<{ doc: string; text: string | null; rest: string | null }>;
 
-/** In: the spec of a collection. Out: what takes its documents apart; each field is looked up once for a batch of them. */
+/**
+ * In: the spec of a collection. Out: what takes its documents apart; each field is looked up once for a batch of them.
+ */
 export const splitterOf = ({ search, personal = [] }: CollectionSpec): ((document: Document) => Parts) => {
   const searched = search === undefined ? [] : [search.field, ...(search.terms === undefined ? [] : [search.terms])];
   const others = personal.filter((field) => !searched.includes(field));

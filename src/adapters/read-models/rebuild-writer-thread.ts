@@ -1,7 +1,16 @@
-/** The thread that writes a new generation: does what it is asked, in order, and answers each request; after a fault it does nothing more. */
+/**
+ * The thread that writes a new generation: does what it is asked, in order, and answers each request; after a fault it
+ * does nothing more.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Document } from '../../domain/ports/read-models.js';
-import { openNewGeneration, type CheckpointRow, type GenerationFile, type NewGeneration, type RowWrites } from './generation.js';
+import {
+  openNewGeneration,
+  type CheckpointRow,
+  type GenerationFile,
+  type NewGeneration,
+  type RowWrites,
+} from './generation.js';
 
 export type Request =
   | Readonly<{ kind: 'write'; writes: readonly RowWrites[]; to: CheckpointRow }>

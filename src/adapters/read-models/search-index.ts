@@ -1,8 +1,8 @@
 /**
- * The search index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has it),
- * so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a small table, whose
- * texts a search looks through, and are put into the index together. Beside the text an entry has marks, by which terms and single
- * ideographic characters are found.
+ * The search index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has
+ * it), so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a
+ * small table, whose texts a search looks through, and are put into the index together. Beside the text an entry has
+ * marks, by which terms and single ideographic characters are found.
  */
 import type { Database } from '../sqlite/database.js';
 import { columnOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
@@ -12,14 +12,17 @@ import { indexedOf, indexedSql } from './search-tokens.js';
 
 export type Tenant = string | number;
 
-/** One value and one block of positions; `firstRowId` is a bigint, for FTS5 seeks only to what the driver binds as an integer. */
+/**
+ * One value and one block of positions; `firstRowId` is a bigint, for FTS5 seeks only to what the driver binds as an
+ * integer.
+ */
 export type Partition = Readonly<{ firstRowId: bigint; firstSeq: number }>;
 
 /**
- * Gives row ids of the search index. A search is about one value of the field `within` (the team), so the documents of one value are kept
- * together: the row id is the number of a partition followed by the low 32 bits of `seq`. A partition is one value and one block of 2^32
- * positions, so that any `seq` up to 2^53 has a row id, even if positions are far apart. A search reads ranges of row ids and never the
- * hits of another value.
+ * Gives row ids of the search index. A search is about one value of the field `within` (the team), so the documents of
+ * one value are kept together: the row id is the number of a partition followed by the low 32 bits of `seq`. A
+ * partition is one value and one block of 2^32 positions, so that any `seq` up to 2^53 has a row id, even if positions
+ * are far apart. A search reads ranges of row ids and never the hits of another value.
  */
 type TenantPartitions = Readonly<{
   /** The row id of a document; inside a transaction, for its partition is made where there is none. */
@@ -35,7 +38,10 @@ export type Entry = Readonly<{ text: string; tenant: Tenant }>;
 type SearchIndex = Readonly<{
   add: (seq: number, entry: Entry) => void;
   remove: (seq: number, entry: Entry) => void;
-  /** At the end of a transaction, when the rows are as they shall be: indexes those that wait, where they have become many. */
+  /**
+   * At the end of a transaction, when the rows are as they shall be: indexes those that wait, where they have become
+   * many.
+   */
   flush: () => void;
   /** Indexes all that wait. */
   indexAll: () => void;
@@ -46,7 +52,10 @@ export const blockSize = 2 ** blockBits;
 
 /** A search looks through so many texts in about a millisecond. */
 const waitingMax = 1_000;
-/** In bulk nobody searches: FTS5 writes a segment after each flush, so flushes are large, yet the last one must not take long when all else is done; */
+/**
+ * In bulk nobody searches: FTS5 writes a segment after each flush, so flushes are large, yet the last one must not take
+ * long when all else is done;
+ */
 const waitingMaxInBulk = 16_000;
 /** and it collects much in memory before it writes a segment: the more, the fewer merges. */
 const memoryBytesInBulk = 32 * 1024 * 1024;
@@ -68,7 +77,10 @@ export const createSearchTable = (database: Database, { name: collection }: Coll
   database.exec(`CREATE TABLE ${waitingTableOf(collection)} (seq INTEGER PRIMARY KEY)`);
 };
 
-/** `inBulk`: many are put into the index together, and no search needs to be quick meanwhile; inside a transaction, until `indexAll`. */
+/**
+ * `inBulk`: many are put into the index together, and no search needs to be quick meanwhile; inside a transaction,
+ * until `indexAll`.
+ */
 export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk = false): SearchIndex | undefined => {
   const { name, search } = spec;
   if (search === undefined) return undefined;
@@ -132,8 +144,12 @@ export const rowIdSql = (collection: string, within: string): string =>
 
 export const openTenantPartitions = (database: Database, collection: string): TenantPartitions => {
   const table = partitionTableOf(collection);
-  const select = database.prepare<[Tenant, number], number>(`SELECT number FROM ${table} WHERE tenant = ? AND block = ?`).pluck();
-  const insert = database.prepare<[Tenant, number], number>(`INSERT INTO ${table} (tenant, block) VALUES (?, ?) RETURNING number`).pluck();
+  const select = database
+    .prepare<[Tenant, number], number>(`SELECT number FROM ${table} WHERE tenant = ? AND block = ?`)
+    .pluck();
+  const insert = database
+    .prepare<[Tenant, number], number>(`INSERT INTO ${table} (tenant, block) VALUES (?, ?) RETURNING number`)
+    .pluck();
   const selectAll = database
     .prepare<[Tenant], [number, number]>(`SELECT number, block FROM ${table} WHERE tenant = ? ORDER BY block DESC`)
     .raw(true);
@@ -144,6 +160,7 @@ export const openTenantPartitions = (database: Database, collection: string): Te
       const block = Math.floor(seq / blockSize);
       return firstRowId(select.get(tenant, block) ?? insert.get(tenant, block)!) + BigInt(seq % blockSize);
     },
-    ofTenant: (tenant) => selectAll.all(tenant).map(([number, block]) => ({ firstRowId: firstRowId(number), firstSeq: block * blockSize })),
+    ofTenant: (tenant) =>
+      selectAll.all(tenant).map(([number, block]) => ({ firstRowId: firstRowId(number), firstSeq: block * blockSize })),
   };
 };

@@ -1,23 +1,31 @@
 /**
- * How a search is asked of the trigram index. A phrase of three characters is found by its trigrams. One of two is the beginning of
- * trigrams, of which the index has a list; so that the end of a text begins some too, it is padded. Terms and single ideographic
- * characters have a mark each: three characters that stand for them, and so one trigram.
+ * How a search is asked of the trigram index. A phrase of three characters is found by its trigrams. One of two is the
+ * beginning of trigrams, of which the index has a list; so that the end of a text begins some too, it is padded. Terms
+ * and single ideographic characters have a mark each: three characters that stand for them, and so one trigram.
  */
 import { ideographsIn, isSearchable } from '../../domain/core/search-text.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf } from './names.js';
 
 /**
- * Stands between the text and the terms of a document, after each term, and twice behind a text in the index. Search texts do not contain
- * it.
+ * Stands between the text and the terms of a document, after each term, and twice behind a text in the index. Search
+ * texts do not contain it.
  */
 const BREAK = '\u0001';
 
-/** The searched text and the terms of a document, as they are stored. Throws TypeError where one of them could not be told from the next. */
+/**
+ * The searched text and the terms of a document, as they are stored. Throws TypeError where one of them could not be
+ * told from the next.
+ */
 export const searchedOf = (text: unknown, terms: unknown): string => {
-  if (typeof text !== 'string' || text.includes(BREAK)) throw new TypeError('what is searched must be a text without control characters');
+  if (typeof text !== 'string' || text.includes(BREAK))
+    throw new TypeError('what is searched must be a text without control characters');
   if (terms === undefined) return text;
-  if (!Array.isArray(terms) || terms.length === 0 || terms.some((term) => typeof term !== 'string' || term.includes(BREAK)))
+  if (
+    !Array.isArray(terms) ||
+    terms.length === 0 ||
+    terms.some((term) => typeof term !== 'string' || term.includes(BREAK))
+  )
     throw new TypeError('terms must be a list of texts without control characters, absent where there are none');
   return `${text}${BREAK}${terms.join(BREAK)}${BREAK}`;
 };
@@ -25,7 +33,9 @@ export const searchedOf = (text: unknown, terms: unknown): string => {
 /** The inverse. */
 export const splitSearched = (searched: string): Readonly<{ text: string; terms: readonly string[] | undefined }> => {
   const end = searched.indexOf(BREAK);
-  return end < 0 ? { text: searched, terms: undefined } : { text: searched.slice(0, end), terms: searched.slice(end + 1, -1).split(BREAK) };
+  return end < 0
+    ? { text: searched, terms: undefined }
+    : { text: searched.slice(0, end), terms: searched.slice(end + 1, -1).split(BREAK) };
 };
 
 /** What is stored of a document with that term holds this. */
@@ -40,7 +50,8 @@ export const holding = (phrase: string | undefined, terms: readonly string[]): (
     const end = searched.indexOf(BREAK);
     return end < 0 || at < end;
   };
-  return (searched) => (phrase === undefined || inText(searched, phrase)) && wanted.every((term) => searched.includes(term));
+  return (searched) =>
+    (phrase === undefined || inText(searched, phrase)) && wanted.every((term) => searched.includes(term));
 };
 
 /** The private use area of the basic plane: no letter case, three bytes each. */
@@ -74,25 +85,40 @@ export const indexedOf = (searched: string): Readonly<{ text: string; marks: str
 /** Searched text and marks of a column as SQL; undefined columns are empty. */
 export const indexedSql = (database: Database): Readonly<Record<'text' | 'marks', (searched: string) => string>> => {
   for (const part of ['text', 'marks'] as const)
-    database.function(`indexed_${part}`, { deterministic: true }, (searched: unknown) => indexedOf(String(searched))[part]);
+    database.function(
+      `indexed_${part}`,
+      { deterministic: true },
+      (searched: unknown) => indexedOf(String(searched))[part],
+    );
   return { text: (searched) => `indexed_text(${searched})`, marks: (searched) => `indexed_marks(${searched})` };
 };
 
 /** A phrase that a search answers: FTS5 reads its query as a C string, so nothing after a NUL would count. */
 export const isAnswered = (phrase: string): boolean => isSearchable(phrase) && !/[\0\u0001]/.test(phrase);
 
-/** In: a phrase that is answered, or none, and terms. Out: the search in FTS5's syntax; undefined where nothing in the index is like it. */
+/**
+ * In: a phrase that is answered, or none, and terms. Out: the search in FTS5's syntax; undefined where nothing in the
+ * index is like it.
+ */
 type MatchOf = (phrase: string | undefined, terms: readonly string[]) => string | undefined;
 
 export const openMatches = (database: Database, collection: string): MatchOf => {
   const vocabulary = `temp.v_${collection}`;
-  database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS ${vocabulary} USING fts5vocab(main, ${searchTableOf(collection)}, instance)`);
-  const nextTrigram = database.prepare<[string], string>(`SELECT term FROM ${vocabulary} WHERE term >= ? LIMIT 1`).pluck();
+  database.exec(
+    `CREATE VIRTUAL TABLE IF NOT EXISTS ${vocabulary} USING fts5vocab(main, ${searchTableOf(collection)}, instance)`,
+  );
+  const nextTrigram = database
+    .prepare<[string], string>(`SELECT term FROM ${vocabulary} WHERE term >= ? LIMIT 1`)
+    .pluck();
 
   /** Goes from one trigram to the next, whatever their number of places. */
   const trigramsFrom = (start: string): readonly string[] => {
     const found: string[] = [];
-    for (let trigram = nextTrigram.get(start); trigram?.startsWith(start); trigram = nextTrigram.get(`${trigram}\u0001`))
+    for (
+      let trigram = nextTrigram.get(start);
+      trigram?.startsWith(start);
+      trigram = nextTrigram.get(`${trigram}\u0001`)
+    )
       found.push(trigram);
     return found;
   };

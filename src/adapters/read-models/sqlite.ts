@@ -2,7 +2,15 @@
 import { Worker } from 'node:worker_threads';
 import { setImmediate as turn } from 'node:timers/promises';
 import { isDamage, isSqliteError, copyDatabase, holdLock, tellingRefusals, wordsOfDamage } from '../sqlite/database.js';
-import { type Catalog, type Projection, isDamagedAtOpening, moveAside, type OnDamaged, openCatalog, readCatalog } from './catalog.js';
+import {
+  type Catalog,
+  type Projection,
+  isDamagedAtOpening,
+  moveAside,
+  type OnDamaged,
+  openCatalog,
+  readCatalog,
+} from './catalog.js';
 import {
   createGeneration,
   openGeneration,
@@ -33,7 +41,10 @@ type SqliteReadModelsOptions = Readonly<{
   /** Called if erased data could not be cut out of a write-ahead log yet. */
   onFault?: (fault: Error) => void;
   onDamaged?: OnDamaged;
-  /** True: the catalog is opened, made and mended only when read models are used, not when they are inspected. Default: at once. */
+  /**
+   * True: the catalog is opened, made and mended only when read models are used, not when they are inspected. Default:
+   * at once.
+   */
   opensWhenUsed?: boolean;
 }>;
 
@@ -41,17 +52,26 @@ type Use = <Result>(name: string, work: (generation: Generation) => Result) => R
 
 /** The open files of the live generations. */
 type LiveGenerations = Readonly<{
-  /** Does the work on the present live generation, whichever process has put it there. If its file is damaged, `onDamage` is called first. */
+  /**
+   * Does the work on the present live generation, whichever process has put it there. If its file is damaged,
+   * `onDamage` is called first.
+   */
   use: Use;
   /** Closes the file, until it is used again. */
   release: (name: string) => void;
   close: () => void;
 }>;
 
-/** Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
+/**
+ * Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are
+ * read and folded.
+ */
 type RebuildWriter = Readonly<{
   number: number;
-  /** `write` resolves when the thread has taken the writes, at most `writesAheadMax` ahead of the file. A fault of theirs rejects the next call. */
+  /**
+   * `write` resolves when the thread has taken the writes, at most `writesAheadMax` ahead of the file. A fault of
+   * theirs rejects the next call.
+   */
   store: ProjectionStore;
   pageById: (collection: string, afterId: string, limit: number) => Promise<readonly Document[]>;
   /** Resolves when all of it survives a power loss, and the file is closed. */
@@ -73,11 +93,19 @@ type RebuildOptions = Readonly<{
 type LiveGenerationsOptions = Readonly<{
   catalog: Pick<Catalog, 'projection' | 'fileOf'>;
   onFault: (fault: Error) => void;
-  /** Called with the projection whose live generation is damaged, when its file is closed. The work is done again if it returns. */
+  /**
+   * Called with the projection whose live generation is damaged, when its file is closed. The work is done again if it
+   * returns.
+   */
   onDamage: (damaged: Projection, fault: Error) => void;
 }>;
 
-type InspectionOptions = Readonly<{ file: string; onFault: (fault: Error) => void; name: string; specs: readonly CollectionSpec[] }>;
+type InspectionOptions = Readonly<{
+  file: string;
+  onFault: (fault: Error) => void;
+  name: string;
+  specs: readonly CollectionSpec[];
+}>;
 
 /** A generation can be replaced between the look into the catalog and the opening of its file. */
 const openAttemptsMax = 5;
@@ -98,7 +126,10 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
   const open = (): NonNullable<typeof opened> => {
     if (opened !== undefined) return opened;
     const catalog = openCatalog(file, onDamaged);
-    return (opened = { catalog, live: openLiveGenerations({ catalog, onFault, onDamage: renewing(catalog, onDamaged) }) });
+    return (opened = {
+      catalog,
+      live: openLiveGenerations({ catalog, onFault, onDamage: renewing(catalog, onDamaged) }),
+    });
   };
   if (!opensWhenUsed) open();
 
@@ -124,8 +155,10 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
       return storeOf(catalog, live, name, specs);
     },
     get: async (collection, id) => onCollection(collection, (generation) => generation.collection(collection).get(id)),
-    find: async (collection, query) => onCollection(collection, (generation) => generation.finder(collection).find(query)),
-    count: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
+    find: async (collection, query) =>
+      onCollection(collection, (generation) => generation.finder(collection).find(query)),
+    count: async (collection, query, max) =>
+      onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
     findCounted: async (collection, query, max) =>
       onCollection(collection, (generation) => generation.finder(collection).findCounted(query, max)),
     rebuild: async (name) => {
@@ -167,10 +200,15 @@ const renewing =
   };
 
 /**
- * The store that follows the live generation. A write at the very moment of its replacement is lost with it: the next write is refused,
- * and the writer goes on from the new checkpoint.
+ * The store that follows the live generation. A write at the very moment of its replacement is lost with it: the next
+ * write is refused, and the writer goes on from the new checkpoint.
  */
-const storeOf = (catalog: Catalog, live: LiveGenerations, name: string, specs: readonly CollectionSpec[]): ProjectionStore => {
+const storeOf = (
+  catalog: Catalog,
+  live: LiveGenerations,
+  name: string,
+  specs: readonly CollectionSpec[],
+): ProjectionStore => {
   const specsText = JSON.stringify(specs);
   let checked: Projection | undefined;
   const use = <Result>(work: (generation: Generation) => Result): Result => {
@@ -283,7 +321,9 @@ const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
       getMany: async (collection, wanted) => {
         const possible = ids.possible(collection, wanted);
         if (possible.length === 0 && fault === undefined) return new Map();
-        return new Map((await ask({ kind: 'getMany', collection, ids: possible })).map((document) => [document.id, document]));
+        return new Map(
+          (await ask({ kind: 'getMany', collection, ids: possible })).map((document) => [document.id, document]),
+        );
       },
       write: async (writes, from, position) => {
         if (fault !== undefined) throw fault;
@@ -371,7 +411,10 @@ const startRebuild = (options: RebuildOptions): Rebuild => {
   }
 };
 
-/** The new generation, and the number of the live one that it is to replace. The caller holds the lock, so every other generation was left by a crash. */
+/**
+ * The new generation, and the number of the live one that it is to replace. The caller holds the lock, so every other
+ * generation was left by a crash.
+ */
 const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: RebuildWriter } => {
   const number = catalog.nextGeneration(name);
   const projection = catalog.projection(name);
@@ -397,13 +440,19 @@ const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Ins
   catalog.deleteInspection(name);
   const onDamage = (damaged: Projection, fault: Error): void => {
     // Another process has put a new generation in the place of the file that could not be read.
-    if (catalog.projection(name)?.generation === damaged.generation) throw damageIn(catalog.fileOf(name, damaged.generation), fault);
+    if (catalog.projection(name)?.generation === damaged.generation)
+      throw damageIn(catalog.fileOf(name, damaged.generation), fault);
   };
   const live = openLiveGenerations({ catalog, onFault, onDamage });
-  const fresh = startRebuildWriter({ file: catalog.inspectionFileOf(name, 'rebuilt'), number: projection.generation, specs });
+  const fresh = startRebuildWriter({
+    file: catalog.inspectionFileOf(name, 'rebuilt'),
+    number: projection.generation,
+    specs,
+  });
   const use = <Result>(work: (generation: Generation) => Result): Result => {
     const now = catalog.projection(name);
-    if (now === undefined || !hasSpecs(now, specs)) throw new Error(`another process has put the projection ${name} on another version`);
+    if (now === undefined || !hasSpecs(now, specs))
+      throw new Error(`another process has put the projection ${name} on another version`);
     try {
       return live.use(name, work);
     } catch (error) {
@@ -420,8 +469,13 @@ const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Ins
     },
     rebuilt: fresh.store,
     scan: (collection, side) => {
-      const pages = side === 'live' ? livePages(collection) : (afterId: string) => fresh.pageById(collection, afterId, scanPageSize);
-      return scanById(pages, () => damageIn(catalog.fileOf(name, projection.generation), new Error(`${collection}: ids out of order`)));
+      const pages =
+        side === 'live'
+          ? livePages(collection)
+          : (afterId: string) => fresh.pageById(collection, afterId, scanPageSize);
+      return scanById(pages, () =>
+        damageIn(catalog.fileOf(name, projection.generation), new Error(`${collection}: ids out of order`)),
+      );
     },
     lookupFaults: () => lookupFaults(catalog, name, specs),
     close: async () => {
@@ -437,7 +491,8 @@ const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Ins
 const hasSpecs = (projection: Projection, specs: readonly CollectionSpec[]): boolean =>
   JSON.stringify(projection.specs) === JSON.stringify(specs);
 
-const damageIn = (file: string, fault: Error): ReadModelDamaged => new ReadModelDamaged(file, wordsOfDamage(fault), { cause: fault });
+const damageIn = (file: string, fault: Error): ReadModelDamaged =>
+  new ReadModelDamaged(file, wordsOfDamage(fault), { cause: fault });
 
 /** The catalog as it is. Out: undefined if there is none. */
 const inspectCatalog = (file: string): Catalog | undefined => {
@@ -449,7 +504,11 @@ const inspectCatalog = (file: string): Catalog | undefined => {
 };
 
 /** Checks a copy: a long read of the file itself would keep erased data in its write-ahead log. */
-const lookupFaults = async function* (catalog: Catalog, name: string, specs: readonly CollectionSpec[]): AsyncGenerator<LookupFault> {
+const lookupFaults = async function* (
+  catalog: Catalog,
+  name: string,
+  specs: readonly CollectionSpec[],
+): AsyncGenerator<LookupFault> {
   const from = catalog.fileOf(name, catalog.projection(name)!.generation);
   const file = catalog.inspectionFileOf(name, 'copy');
   try {

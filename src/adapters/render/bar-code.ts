@@ -6,12 +6,21 @@ import { readableColors, writePng, type Rgba } from './code-picture.js';
 type Rect = Readonly<{ x: number; y: number; width: number; height: number }>;
 /** A character with its left edge and the line that it stands on. */
 type Glyph = Readonly<{ character: string; x: number; baseline: number; size: number }>;
-/** A code laid out in rectangles and glyphs: its bars or squares, the quiet zone and the text below, in the unit of the output. */
+/**
+ * A code laid out in rectangles and glyphs: its bars or squares, the quiet zone and the text below, in the unit of the
+ * output.
+ */
 type BarDrawing = Readonly<{ width: number; height: number; rects: readonly Rect[]; glyphs: readonly Glyph[] }>;
 
 /** Modules as the standard lays them, without their quiet zone. */
 type BarCode = Readonly<
-  | { shape: 'bars'; kind: BarKind; /** Modules of bar, space, bar, … */ runs: readonly number[]; modules: number; text: string }
+  | {
+      shape: 'bars';
+      kind: BarKind;
+      /** Modules of bar, space, bar, … */ runs: readonly number[];
+      modules: number;
+      text: string;
+    }
   | { shape: 'matrix'; modules: number; rows: number; isDark: (column: number, row: number) => boolean }
 >;
 type BarFault = Readonly<{ fault: string }>;
@@ -25,13 +34,34 @@ export type BarWish = BarLook<number> &
     background: string;
   }>;
 /** What a code measures where nothing is said: a module, the bars, the letters. */
-type BarDefaults = Readonly<{ ean13: number; code128: number; datamatrix: number; height: number; text: number; moduleMin: number }>;
+type BarDefaults = Readonly<{
+  ean13: number;
+  code128: number;
+  datamatrix: number;
+  height: number;
+  text: number;
+  moduleMin: number;
+}>;
 
 type LaidBarCode = Readonly<{ code: BarCode; width: number; height: number }>;
 
-export const pixelDefaults: BarDefaults = { ean13: 1.6, code128: 1.5, datamatrix: 4, height: 64, text: 13, moduleMin: 1 };
+export const pixelDefaults: BarDefaults = {
+  ean13: 1.6,
+  code128: 1.5,
+  datamatrix: 4,
+  height: 64,
+  text: 13,
+  moduleMin: 1,
+};
 /** A module of EAN-13 is 0.33 mm wide and its bars 22.85 mm high (GS1 General Specifications, 5.2.6.6). */
-export const pointDefaults: BarDefaults = { ean13: 0.936, code128: 1, datamatrix: 2.4, height: 48, text: 9, moduleMin: 0.55 };
+export const pointDefaults: BarDefaults = {
+  ean13: 0.936,
+  code128: 1,
+  datamatrix: 2.4,
+  height: 48,
+  text: 9,
+  moduleMin: 0.55,
+};
 
 const EAN_BARS_MODULES = 69;
 const DENSITY = 2;
@@ -43,7 +73,8 @@ export const layBarPicture = (text: string, wish: BarWish, defaults: BarDefaults
   if ('fault' in code) return code;
   const across = barModulesAcross(code);
   const width = wish.width ?? Math.min(across * defaults[wish.kind], Math.max(wish.room, across * defaults.moduleMin));
-  if (width > SIDE_MAX) return { fault: `makes a code ${Math.round(width)} wide, the maximum is ${SIDE_MAX}: give it a smaller size` };
+  if (width > SIDE_MAX)
+    return { fault: `makes a code ${Math.round(width)} wide, the maximum is ${SIDE_MAX}: give it a smaller size` };
   if (width < across * defaults.moduleMin)
     return {
       fault: `takes ${across} modules across: at a size of ${width} no camera can tell them apart, make it ${Math.ceil(across * defaults.moduleMin)} or more`,
@@ -70,13 +101,21 @@ export const barCodePng = ({ code, width }: LaidBarCode, wish: BarWish, defaults
     for (let y = 0; y < high; y += 1) {
       for (let x = 0; x < wide; x += 1) {
         const [px, py] = [x0 + x, y0 + y];
-        if ((cover[y * wide + x] ?? 0) >= 128 && px >= 0 && py >= 0 && px < widthPx && py < heightPx) pixels[py * widthPx + px] = 1;
+        if ((cover[y * wide + x] ?? 0) >= 128 && px >= 0 && py >= 0 && px < widthPx && py < heightPx)
+          pixels[py * widthPx + px] = 1;
       }
     }
   }
   const [foreground, background] = colorsOf(wish);
   const isSet = (x: number, y: number): boolean => pixels[y * widthPx + x] === 1;
-  return writePng({ widthPx, heightPx, isSet, repeats: (y) => y > 0 && sameRow(pixels, widthPx, y), foreground, background });
+  return writePng({
+    widthPx,
+    heightPx,
+    isSet,
+    repeats: (y) => y > 0 && sameRow(pixels, widthPx, y),
+    foreground,
+    background,
+  });
 };
 
 /** A drawing of the same size in points as it says. */
@@ -95,7 +134,13 @@ export const barCodeSvg = ({ code, width, height }: LaidBarCode, wish: BarWish, 
   );
 };
 
-const drawn = (code: BarCode, { kind, height, showText }: BarWish, defaults: BarDefaults, unit: number, density = 1): BarDrawing => {
+const drawn = (
+  code: BarCode,
+  { kind, height, showText }: BarWish,
+  defaults: BarDefaults,
+  unit: number,
+  density = 1,
+): BarDrawing => {
   const usual = kind === 'ean13' ? EAN_BARS_MODULES * unit : defaults.height * density;
   return drawBarCode(code, {
     unit,
@@ -156,7 +201,8 @@ const layBarCode = (text: string, kind: BarKind, gs1: boolean): BarCode | BarFau
 };
 
 const laidOf = (bcid: string, text: string, gs1: boolean): Laid | BarFault => {
-  // Letters beyond ASCII say by an ECI that they are UTF-8; the sign that begins such an instruction stands twice where it is text.
+  // Letters beyond ASCII say by an ECI that they are UTF-8; the sign that begins such an instruction stands twice where
+  // it is text.
   const foreign = !gs1 && /[^\x00-\x7f]/.test(text);
   const data = foreign ? `^ECI000026${text.replaceAll('^', '^^')}` : text;
   try {
@@ -170,7 +216,10 @@ const laidOf = (bcid: string, text: string, gs1: boolean): Laid | BarFault => {
   }
 };
 
-/** Room that readers need beside the bars, in modules: GS1 General Specifications 5.2.3.4 and ISO/IEC 15417; ISO/IEC 16022 asks for 1. */
+/**
+ * Room that readers need beside the bars, in modules: GS1 General Specifications 5.2.3.4 and ISO/IEC 15417; ISO/IEC
+ * 16022 asks for 1.
+ */
 const quietOf = (code: BarCode): Readonly<{ left: number; right: number; around: number }> => {
   if (code.shape === 'matrix') return { left: 2, right: 2, around: 2 };
   return code.kind === 'ean13' ? { left: 11, right: 7, around: 0 } : { left: 10, right: 10, around: 0 };
@@ -203,7 +252,12 @@ const drawMatrix = (code: Extract<BarCode, { shape: 'matrix' }>, { unit }: BarMe
       if (!code.isDark(column, row)) continue;
       const start = column;
       while (column + 1 < code.modules && code.isDark(column + 1, row)) column += 1;
-      rects.push({ x: (start + around) * unit, y: (row + around) * unit, width: (column - start + 1) * unit, height: unit });
+      rects.push({
+        x: (start + around) * unit,
+        y: (row + around) * unit,
+        width: (column - start + 1) * unit,
+        height: unit,
+      });
     }
   }
   return { width: (code.modules + 2 * around) * unit, height: (code.rows + 2 * around) * unit, rects, glyphs: [] };
@@ -223,7 +277,8 @@ const drawBars = (code: Extract<BarCode, { shape: 'bars' }>, { unit, height, tex
   let at = left;
   code.runs.forEach((run, index) => {
     const tall = hasGuards && guardsAt.some((guard) => guard === index / 2);
-    if (index % 2 === 0) rects.push({ x: at * unit, y: 0, width: run * unit, height: height + (tall ? GUARD_MODULES * unit : 0) });
+    if (index % 2 === 0)
+      rects.push({ x: at * unit, y: 0, width: run * unit, height: height + (tall ? GUARD_MODULES * unit : 0) });
     at += run;
   });
   const width = barModulesAcross(code) * unit;
@@ -233,7 +288,12 @@ const drawBars = (code: Extract<BarCode, { shape: 'bars' }>, { unit, height, tex
   const size = Math.min(textSize, (code.modules * unit) / (code.text.length * ADVANCE));
   const start = left * unit + (code.modules * unit - code.text.length * size * ADVANCE) / 2;
   const baseline = height + size * (CAPITAL + 0.25);
-  const glyphs = [...code.text].map((character, index) => ({ character, x: start + index * size * ADVANCE, baseline, size }));
+  const glyphs = [...code.text].map((character, index) => ({
+    character,
+    x: start + index * size * ADVANCE,
+    baseline,
+    size,
+  }));
   return { width, height: baseline + size * 0.3, rects, glyphs };
 };
 
@@ -267,7 +327,8 @@ const glyphPath = ({ character, x, baseline, size }: Glyph): string => {
   const { FontLib } = library();
   const drawnAt = 100;
   const scale = size / drawnAt;
-  const at = (px: number, py: number): string => `${toThousandths(x + px * scale)} ${toThousandths(baseline - py * scale)}`;
+  const at = (px: number, py: number): string =>
+    `${toThousandths(x + px * scale)} ${toThousandths(baseline - py * scale)}`;
   const path = FontLib.getpaths(FontLib.lookup(FONT), character.charCodeAt(0), drawnAt, drawnAt).map((part) => {
     switch (part.type) {
       case 'M':

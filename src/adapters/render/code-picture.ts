@@ -1,4 +1,7 @@
-/** The picture of a QR code or a bar code: a PNG of two colours that a camera can tell apart (W3C PNG, third edition), the same bytes on every machine. */
+/**
+ * The picture of a QR code or a bar code: a PNG of two colours that a camera can tell apart (W3C PNG, third edition),
+ * the same bytes on every machine.
+ */
 import { constants, crc32, deflateSync } from 'node:zlib';
 import { luminanceOf, rgbOf, type Rgb } from './colors.js';
 
@@ -44,7 +47,10 @@ export const writePng = (bitmap: Bitmap): Buffer => {
   ]);
 };
 
-/** Black on white in the place of colours that no camera could read. Transparency would leave the code to a dark page, so there is none. */
+/**
+ * Black on white in the place of colours that no camera could read. Transparency would leave the code to a dark page,
+ * so there is none.
+ */
 export const readableColors = ({
   color,
   background,
@@ -89,4 +95,9 @@ const withoutAlpha = (css: string): Rgb | undefined =>
       .replace(/^(rgb|hsl)a?\(([^,/]+(?:,[^,/]+){2}|[^,/]+)[,/][^,/]+\)$/, '$1($2)'),
   );
 
-const opaque = ([red, green, blue]: Rgb): Rgba => [Math.round(red * 255), Math.round(green * 255), Math.round(blue * 255), 255];
+const opaque = ([red, green, blue]: Rgb): Rgba => [
+  Math.round(red * 255),
+  Math.round(green * 255),
+  Math.round(blue * 255),
+  255,
+];

@@ -7,13 +7,19 @@ export type Rgb = Triple;
 /** Hue in degrees, saturation and lightness from 0 to 1. */
 export type Hsl = Triple;
 
-/** In: a colour as CSS writes it. Out: `#rrggbb` for a PDF; undefined for a wholly transparent one and what is no colour. */
+/**
+ * In: a colour as CSS writes it. Out: `#rrggbb` for a PDF; undefined for a wholly transparent one and what is no
+ * colour.
+ */
 export const pdfColor = (css: string | undefined): string | undefined => {
   const hex = hexOnWhite(css);
   return hex === undefined ? undefined : `#${hex}`;
 };
 
-/** In: a colour as CSS writes it. Out: `RRGGBB` for a chart of a workbook; undefined for a wholly transparent one and what is no colour. */
+/**
+ * In: a colour as CSS writes it. Out: `RRGGBB` for a chart of a workbook; undefined for a wholly transparent one and
+ * what is no colour.
+ */
 export const rgbHex = (css: string | undefined): string | undefined => hexOnWhite(css)?.toUpperCase();
 
 /** `rgbHex` with the opaque alpha that a cell of a workbook wants: `FFRRGGBB`. */
@@ -22,20 +28,26 @@ export const argb = (css: string | undefined): string | undefined => {
   return rgb === undefined ? undefined : `FF${rgb}`;
 };
 
-/** What a mail may have a dark twin of: whole channels or HSL, without an alpha. Others stay as they are in dark mode. */
+/**
+ * What a mail may have a dark twin of: whole channels or HSL, without an alpha. Others stay as they are in dark mode.
+ */
 const OPAQUE =
   /^(?:#[0-9a-f]{3}(?:[0-9a-f]{3})?|[a-z]+|rgba?\(\s*\d{1,3}\s*[,\s]\s*\d{1,3}\s*[,\s]\s*\d{1,3}\s*\)|hsla?\(\s*[\d.]+(?:deg)?\s*[,\s]\s*[\d.]+%\s*[,\s]\s*[\d.]+%\s*\))$/;
 
 /** In: a colour as `cssColor` gives it. Out: its channels; undefined where it is transparent in part or whole. */
 export const rgbOf = (css: string): Rgb | undefined => {
   const rgba = OPAQUE.test(css) ? rgbaOf(css) : undefined;
-  return rgba === undefined ? undefined : [Math.round(rgba[0]) / 255, Math.round(rgba[1]) / 255, Math.round(rgba[2]) / 255];
+  return rgba === undefined
+    ? undefined
+    : [Math.round(rgba[0]) / 255, Math.round(rgba[1]) / 255, Math.round(rgba[2]) / 255];
 };
 
 /** Relative luminance, 0 for black to 1 for white (WCAG 2.2). */
-export const luminanceOf = ([red, green, blue]: Rgb): number => 0.2126 * linearOf(red) + 0.7152 * linearOf(green) + 0.0722 * linearOf(blue);
+export const luminanceOf = ([red, green, blue]: Rgb): number =>
+  0.2126 * linearOf(red) + 0.7152 * linearOf(green) + 0.0722 * linearOf(blue);
 
-const linearOf = (channel: number): number => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+const linearOf = (channel: number): number =>
+  channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
 
 /** True for a background on which dark text cannot be read. */
 export const isDark = (css: string): boolean => {
@@ -58,7 +70,10 @@ export const contrastOf = (one: string, other: string): number => {
   return Math.max(first, second) / Math.min(first, second);
 };
 
-/** In: a colour as `cssColor` gives it, and the opaque colour behind it. Out: the colour that is seen, `#rrggbb`; undefined where nothing is seen. */
+/**
+ * In: a colour as `cssColor` gives it, and the opaque colour behind it. Out: the colour that is seen, `#rrggbb`;
+ * undefined where nothing is seen.
+ */
 export const seenOn = (css: string, behind: string): string | undefined => {
   const [rgba, under] = [rgbaOf(css), rgbaOf(behind)];
   if (rgba === undefined || under === undefined || rgba[3] === 0) return undefined;
@@ -97,7 +112,8 @@ const hexOnWhite = (css: string | undefined): string | undefined => {
 };
 
 /** Channels from 0 to 255, which need not be whole. */
-const hexOf = (channels: Triple): string => channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('');
+const hexOf = (channels: Triple): string =>
+  channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('');
 
 /** Channels from 0 to 255, alpha from 0 to 1. */
 type Rgba = readonly [red: number, green: number, blue: number, alpha: number];
@@ -119,7 +135,8 @@ const rgbaOfDigits = (digits: string): Rgba => {
 };
 
 /** A percentage, or a number out of `most`, between 0 and 1. */
-const shareOf = (text: string, most: number): number => Math.min(1, Math.max(0, parseFloat(text) / (text.endsWith('%') ? 100 : most)));
+const shareOf = (text: string, most: number): number =>
+  Math.min(1, Math.max(0, parseFloat(text) / (text.endsWith('%') ? 100 : most)));
 
 const fromHsl = ([hue, saturation, lightness]: Hsl): Triple => {
   const reach = saturation * Math.min(lightness, 1 - lightness);

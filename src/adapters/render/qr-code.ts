@@ -42,7 +42,8 @@ export const qrLevel = (level: string): Level => {
 const ALT_CHARS_MAX = 100;
 
 /** The alternative text of the picture. */
-export const qrAlt = (value: string): string => (value.length <= ALT_CHARS_MAX && !/[\r\n]/.test(value) ? value : 'QR code');
+export const qrAlt = (value: string): string =>
+  value.length <= ALT_CHARS_MAX && !/[\r\n]/.test(value) ? value : 'QR code';
 
 /** True where it is certain, without laying a module, that the code can be made. */
 export const surelyFitsQr = (value: string, { size }: QrLook): boolean =>
@@ -55,9 +56,16 @@ const room: Readonly<Record<'numeric' | 'alphanumeric' | 'byte' | 'utf8', Readon
   byte: { L: 2_953, M: 2_331, Q: 1_663, H: 1_273 },
   utf8: { L: 2_952, M: 2_330, Q: 1_662, H: 1_272 },
 };
-const units: Readonly<Record<keyof typeof room, string>> = { numeric: 'digits', alphanumeric: 'characters', byte: 'bytes', utf8: 'bytes' };
+const units: Readonly<Record<keyof typeof room, string>> = {
+  numeric: 'digits',
+  alphanumeric: 'characters',
+  byte: 'bytes',
+  utf8: 'bytes',
+};
 
-/** What the library lays: a mode indicator, a count of `ccBits` by the size of the code, and the bits that `write` puts. */
+/**
+ * What the library lays: a mode indicator, a count of `ccBits` by the size of the code, and the bits that `write` puts.
+ */
 type Segment = Readonly<{
   mode: Readonly<{ bit: number; ccBits: readonly [number, number, number] }>;
   getLength: () => number;
@@ -65,7 +73,10 @@ type Segment = Readonly<{
   write: (buffer: Readonly<{ put: (bits: number, length: number) => void }>) => void;
 }>;
 
-/** Says that UTF-8 follows (ISO/IEC 18004, 7.4.2; assignment 26 of ECI). The library writes the assignment in the place of a count. */
+/**
+ * Says that UTF-8 follows (ISO/IEC 18004, 7.4.2; assignment 26 of ECI). The library writes the assignment in the place
+ * of a count.
+ */
 const utf8Follows: Segment = {
   mode: { bit: 7, ccBits: [8, 8, 8] },
   getLength: () => 26,
@@ -89,11 +100,13 @@ const prepared = (segments: readonly Segment[]): QRCodeSegment[] => {
 };
 
 /**
- * Segments of the densest mode that holds the whole text: the library's search for the best mixture of modes takes a quarter of a second
- * where a text is made for it. A text with characters beyond ASCII says that it is UTF-8, for readers guess otherwise.
+ * Segments of the densest mode that holds the whole text: the library's search for the best mixture of modes takes a
+ * quarter of a second where a text is made for it. A text with characters beyond ASCII says that it is UTF-8, for
+ * readers guess otherwise.
  */
 const segmentsOf = (value: string): Readonly<{ mode: keyof typeof room; units: number; segments: QRCodeSegment[] }> => {
-  if (/^\d+$/.test(value)) return { mode: 'numeric', units: value.length, segments: [{ data: value, mode: 'numeric' }] };
+  if (/^\d+$/.test(value))
+    return { mode: 'numeric', units: value.length, segments: [{ data: value, mode: 'numeric' }] };
   if (/^[0-9A-Z $%*+./:-]+$/.test(value))
     return { mode: 'alphanumeric', units: value.length, segments: [{ data: value, mode: 'alphanumeric' }] };
   const data = Buffer.from(value);
@@ -107,7 +120,10 @@ export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFa
   const errorCorrectionLevel = qrLevel(level);
   const { mode, units: actual, segments } = segmentsOf(value);
   const max = room[mode][errorCorrectionLevel];
-  if (actual > max) return { fault: `holds ${actual} ${units[mode]}, the maximum at error correction ${errorCorrectionLevel} is ${max}` };
+  if (actual > max)
+    return {
+      fault: `holds ${actual} ${units[mode]}, the maximum at error correction ${errorCorrectionLevel} is ${max}`,
+    };
   const { modules } = library().create(segments, { errorCorrectionLevel });
   const side = modules.size + 2 * QUIET_MODULES;
   const sizePx = qrSizePx(size);

@@ -1,4 +1,7 @@
-/** Rich text as a tree: an author's HTML, sanitised to a closed set of elements and attributes, for everything that draws documents. */
+/**
+ * Rich text as a tree: an author's HTML, sanitised to a closed set of elements and attributes, for everything that
+ * draws documents.
+ */
 import sanitizeHtml from 'sanitize-html';
 import { parseDocument } from 'htmlparser2';
 import { blockTags, droppedTags, NESTING_MAX, sectionTags, tableTags } from '../../domain/rendering/html.js';
@@ -55,8 +58,32 @@ export const tagsOf: Readonly<Record<RichMode, readonly string[]>> = {
   fragment: [...block, ...tables, ...sectionTags, 'font', 'acronym', 'big', 'cite', 'dfn', 'samp', 'time', 'tt'],
 };
 
-const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id', 'hidden', 'role', 'aria-label', 'aria-hidden', 'aria-roledescription'];
-const cell = ['width', 'height', 'valign', 'bgcolor', 'background', 'nowrap', 'colspan', 'rowspan', 'scope', 'headers', 'abbr'];
+const everywhere = [
+  'style',
+  'align',
+  'dir',
+  'lang',
+  'title',
+  'id',
+  'hidden',
+  'role',
+  'aria-label',
+  'aria-hidden',
+  'aria-roledescription',
+];
+const cell = [
+  'width',
+  'height',
+  'valign',
+  'bgcolor',
+  'background',
+  'nowrap',
+  'colspan',
+  'rowspan',
+  'scope',
+  'headers',
+  'abbr',
+];
 const attributes: Record<string, string[]> = {
   '*': everywhere,
   a: ['href', 'name', 'data-sealpost-track'],
@@ -84,13 +111,27 @@ export const isKeptAttribute = (tag: string, name: string): boolean =>
   everywhere.includes(name) || (Object.hasOwn(attributes, tag) && attributes[tag]?.includes(name) === true);
 
 /** Blocks that are not kept: their content stays in lines of its own. */
-const OTHER_BLOCKS = ['nav', 'aside', 'details', 'summary', 'form', 'fieldset', 'legend', 'dialog', 'menu', 'hgroup', 'search'];
+const OTHER_BLOCKS = [
+  'nav',
+  'aside',
+  'details',
+  'summary',
+  'form',
+  'fieldset',
+  'legend',
+  'dialog',
+  'menu',
+  'hgroup',
+  'search',
+];
 /** Elements in a line that are not kept, and that a browser sets apart from what follows. */
 const INLINE_ENDS = /<\/(?:label|button|select|output|meter|progress)\s*>/gi;
 const INLINE_END = /<\/(?:label|button|select|output|meter|progress)/i;
 
 const divisionsOf = (mode: RichMode): Record<string, string> =>
-  Object.fromEntries([...OTHER_BLOCKS, ...sectionTags].flatMap((tag) => (tagsOf[mode].includes(tag) ? [] : [[tag, 'div'] as const])));
+  Object.fromEntries(
+    [...OTHER_BLOCKS, ...sectionTags].flatMap((tag) => (tagsOf[mode].includes(tag) ? [] : [[tag, 'div'] as const])),
+  );
 
 const divisions: Readonly<Record<RichMode, Record<string, string>>> = {
   inline: {},
@@ -104,7 +145,9 @@ export const keptTagOf = (tag: string, mode: RichMode): string | undefined => {
   return kept !== undefined && tagsOf[mode].includes(kept) ? kept : undefined;
 };
 
-/** Removes all but the known elements, attributes and schemes; `schemes` and `attribute` are let through beside them. */
+/**
+ * Removes all but the known elements, attributes and schemes; `schemes` and `attribute` are let through beside them.
+ */
 export const sanitized = (html: string, mode: RichMode, schemes: readonly string[] = [], attribute?: string): string =>
   sanitizeHtml(INLINE_END.test(html) ? html.replaceAll(INLINE_ENDS, '$& ') : html, {
     transformTags: divisions[mode],
@@ -118,22 +161,28 @@ export const sanitized = (html: string, mode: RichMode, schemes: readonly string
     nonTextTags: [...droppedTags],
   });
 
-const HIDING = /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0+|max-height:0+(?:px)?)(?:!important)?(?:;|$)/;
+const HIDING =
+  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0+|max-height:0+(?:px)?)(?:!important)?(?:;|$)/;
 
-/** True where an element is there and not shown: the attribute `hidden`, or a style that shows nothing of it, as texts before a mail have it. */
+/**
+ * True where an element is there and not shown: the attribute `hidden`, or a style that shows nothing of it, as texts
+ * before a mail have it.
+ */
 export const hides = (hidden: boolean, style: string | undefined): boolean =>
   hidden || (style !== undefined && HIDING.test(style.toLowerCase().replaceAll(/\/\*[^]*?\*\/|\s/g, '')));
 
 const noStyle: ReadonlyMap<string, string> = new Map();
 
 /**
- * In: HTML as an expanded document holds it. Out: its elements in order: scripts, styles, forms, frames, event handlers, comments and
- * unknown elements are gone (unknown ones leave their text). Addresses and colours are for the caller to judge.
+ * In: HTML as an expanded document holds it. Out: its elements in order: scripts, styles, forms, frames, event
+ * handlers, comments and unknown elements are gone (unknown ones leave their text). Addresses and colours are for the
+ * caller to judge.
  */
 export const parseRichTree = (html: Html, mode: Exclude<RichMode, 'fragment'>): readonly TreeNode[] => {
   if (html === '') return [];
   // Most cells of tables are plain text, and sanitising is the dear part.
-  if (!html.includes('<')) return html.includes('&') ? parseDocument(html).children.flatMap(convert) : [{ kind: 'text', text: html }];
+  if (!html.includes('<'))
+    return html.includes('&') ? parseDocument(html).children.flatMap(convert) : [{ kind: 'text', text: html }];
   return parseDocument(sanitized(html, mode)).children.flatMap(convert);
 };
 
@@ -141,7 +190,10 @@ export const parseRichTree = (html: Html, mode: Exclude<RichMode, 'fragment'>): 
 export const treeText = (nodes: readonly TreeNode[]): string =>
   nodes.map((node) => (node.kind === 'text' ? node.text : node.tag === 'br' ? '\n' : treeText(node.children))).join('');
 
-/** The content of a list component as a list, by the rule of mails: content without a list gets one, and `ordered` numbers a list of bullets. */
+/**
+ * The content of a list component as a list, by the rule of mails: content without a list gets one, and `ordered`
+ * numbers a list of bullets.
+ */
 export const asList = (nodes: readonly TreeNode[], ordered: boolean): readonly TreeNode[] => {
   const element = (tag: string, children: readonly TreeNode[]): TreeElement => ({
     kind: 'element',
@@ -150,8 +202,10 @@ export const asList = (nodes: readonly TreeNode[], ordered: boolean): readonly T
     style: noStyle,
     children,
   });
-  const isA = (node: TreeNode, ...tags: readonly string[]): node is TreeElement => node.kind === 'element' && tags.includes(node.tag);
-  if (nodes.some((node) => isA(node, 'ul', 'ol'))) return nodes.map((node) => (isA(node, 'ul') && ordered ? { ...node, tag: 'ol' } : node));
+  const isA = (node: TreeNode, ...tags: readonly string[]): node is TreeElement =>
+    node.kind === 'element' && tags.includes(node.tag);
+  if (nodes.some((node) => isA(node, 'ul', 'ol')))
+    return nodes.map((node) => (isA(node, 'ul') && ordered ? { ...node, tag: 'ol' } : node));
   if (treeText(nodes).trim() === '') return nodes;
   const items = nodes.filter((node) => isA(node, 'li'));
   return [element(ordered ? 'ol' : 'ul', items.length > 0 ? items : [element('li', nodes)])];

@@ -1,6 +1,6 @@
 /**
- * SQLite for all adapters: opening databases with the settings that they rely on, transactions, copies, checks, locks, the note of the log
- * and the truncation of the write-ahead log. Only this folder imports the driver.
+ * SQLite for all adapters: opening databases with the settings that they rely on, transactions, copies, checks, locks,
+ * the note of the log and the truncation of the write-ahead log. Only this folder imports the driver.
  */
 import { closeSync, openSync, existsSync, fsyncSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -15,9 +15,15 @@ export type Statement<Parameters extends unknown[] = unknown[], Row = unknown> =
 
 type DatabaseOptions = Readonly<{
   file: string;
-  /** `full`: a commit survives a power loss; `normal`: it survives a crash of the process; `off`: for a file that is deleted after any crash. */
+  /**
+   * `full`: a commit survives a power loss; `normal`: it survives a crash of the process; `off`: for a file that is
+   * deleted after any crash.
+   */
   synchronous: 'full' | 'normal' | 'off';
-  /** `wal` lets other processes read and write at the same time; `memory` is for a file that only this process uses. Default `wal`. */
+  /**
+   * `wal` lets other processes read and write at the same time; `memory` is for a file that only this process uses.
+   * Default `wal`.
+   */
   journal?: 'wal' | 'memory';
   /** Overwrite deleted rows with zeros. */
   secureDelete?: boolean;
@@ -34,7 +40,10 @@ type LockOptions = Readonly<{ file: string; shared?: boolean }>;
 
 /** Empties the write-ahead log of a database, which still holds pages from before something was erased in them. */
 export type LogTruncation = Readonly<{
-  /** Copies the log into the database and cuts it to nothing. If another process reads at this moment, it is tried again soon. */
+  /**
+   * Copies the log into the database and cuts it to nothing. If another process reads at this moment, it is tried again
+   * soon.
+   */
   now: () => void;
   /** Truncates within `withinMs`. Calls until then share one truncation. */
   soon: () => void;
@@ -57,7 +66,10 @@ const cacheSizeKiBDefault = 4 * 1024;
 const walPagesBeforeCheckpoint = 2_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
 
-/** What SQLite reports while a disk is full, fails or is read-only, or while another process does not let go of the file. */
+/**
+ * What SQLite reports while a disk is full, fails or is read-only, or while another process does not let go of the
+ * file.
+ */
 const refusals = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_BUSY'];
 
 /** More pages than any database has: all are copied in one step, which reads the source as it is at one moment. */
@@ -75,9 +87,9 @@ const schema = `
   ) STRICT`;
 
 /**
- * Opens a database file, and creates it, readable by its owner only, if there is none.
- * Throws the driver's SqliteError if the file cannot be opened or is no database.
- * An error that says that the file is damaged, of whatever later call, names the file in its message and its base name in `damagedFile`.
+ * Opens a database file, and creates it, readable by its owner only, if there is none. Throws the driver's SqliteError
+ * if the file cannot be opened or is no database. An error that says that the file is damaged, of whatever later call,
+ * names the file in its message and its base name in `damagedFile`.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   if (options.mustExist !== true) createPrivately(options.file);
@@ -85,13 +97,17 @@ export const openDatabase = (options: DatabaseOptions): Database => {
 };
 
 const openExisting = (options: DatabaseOptions): Database => {
-  const database = namingDamage(new Sqlite(options.file, { timeout: busyTimeoutMs, fileMustExist: true }), options.file);
+  const database = namingDamage(
+    new Sqlite(options.file, { timeout: busyTimeoutMs, fileMustExist: true }),
+    options.file,
+  );
   try {
     database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
     database.pragma(`synchronous = ${options.synchronous}`);
     database.pragma(`secure_delete = ${options.secureDelete === true ? 'on' : 'off'}`);
     database.pragma(`cache_size = -${options.cacheSizeKiB ?? cacheSizeKiBDefault}`);
-    // Sorting a whole table, as for a file with the journal in memory, takes too much memory. All other temporary data is small.
+    // Sorting a whole table, as for a file with the journal in memory, takes too much memory. All other temporary data
+    // is small.
     database.pragma(`temp_store = ${options.journal === 'memory' ? 'file' : 'memory'}`);
     if (options.journal === 'memory') database.pragma('locking_mode = exclusive');
     database.pragma(`wal_autocheckpoint = ${walPagesBeforeCheckpoint}`);
@@ -107,7 +123,8 @@ const openExisting = (options: DatabaseOptions): Database => {
 const saidOf = new WeakMap<Error, string>();
 
 /** Whether an error says that the content of a file is damaged. A full disk, a lock or a failing disk is no damage. */
-export const isDamage = (error: unknown): boolean => isSqliteError(error, 'SQLITE_CORRUPT') || isSqliteError(error, 'SQLITE_NOTADB');
+export const isDamage = (error: unknown): boolean =>
+  isSqliteError(error, 'SQLITE_CORRUPT') || isSqliteError(error, 'SQLITE_NOTADB');
 
 /** The words of SQLite alone. */
 export const wordsOfDamage = (error: Error): string => saidOf.get(error) ?? error.message;
@@ -163,20 +180,24 @@ const tellingAccess = <Result>(file: string, work: () => Result): Result => {
   }
 };
 
-/** Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
+/**
+ * Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too.
+ */
 export const isSqliteError = (error: unknown, code: string): boolean =>
   error instanceof Sqlite.SqliteError && (error.code === code || error.code.startsWith(`${code}_`));
 
 /**
- * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway while the disk refuses or the file
- * stays locked. `what` names the data in the message.
+ * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway while the disk
+ * refuses or the file stays locked. `what` names the data in the message.
  */
 export const tellingRefusals = <Port extends object>(what: string, port: Port): Port =>
   tellingFaults(port, (fault) => {
     const code = refusals.some((refusal) => isSqliteError(fault, refusal))
       ? (fault as InstanceType<typeof Sqlite.SqliteError>).code
       : undefined;
-    return code === undefined ? fault : new StoreAway(`the disk that keeps the ${what} refuses (${code})`, { cause: fault, code });
+    return code === undefined
+      ? fault
+      : new StoreAway(`the disk that keeps the ${what} refuses (${code})`, { cause: fault, code });
   });
 
 /** Runs `work` in one write transaction, or as a part of the open one. If it throws, nothing of it is done. */
@@ -194,7 +215,10 @@ export const inTransaction = <Result>(database: Database, work: () => Result): R
   }
 };
 
-/** Copies a database while others read and write it. Resolves when the copy, readable by its owner only, survives a power loss. There must be no file of that name. */
+/**
+ * Copies a database while others read and write it. Resolves when the copy, readable by its owner only, survives a
+ * power loss. There must be no file of that name.
+ */
 export const copyDatabase = async ({ from, to }: Readonly<{ from: string; to: string }>): Promise<void> => {
   if (existsSync(to)) throw new Error(`${to} is there already`);
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
@@ -218,8 +242,8 @@ const syncPath = (path: string): void => {
 };
 
 /**
- * Checks every page of a database, which others may use meanwhile. Out: undefined if it is whole or not there, else what is damaged in SQLite's
- * words. Throws where it cannot be used for another reason.
+ * Checks every page of a database, which others may use meanwhile. Out: undefined if it is whole or not there, else
+ * what is damaged in SQLite's words. Throws where it cannot be used for another reason.
  */
 export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefined => {
   if (!existsSync(file)) return undefined;
@@ -280,12 +304,17 @@ const isLocked = (file: string): boolean => {
   }
 };
 
-/** The note of the log in a database file that exists: one row beside its other tables. It has a connection of its own, because it is written beside all other work. */
+/**
+ * The note of the log in a database file that exists: one row beside its other tables. It has a connection of its own,
+ * because it is written beside all other work.
+ */
 export const openLogNote = ({ file }: Readonly<{ file: string }>): NotedStore => {
   const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 64, mustExist: true });
   database.exec(schema);
   const select = database.prepare<[], LogNote>('SELECT instance, position, hash FROM log_note');
-  const upsert = database.prepare('INSERT OR REPLACE INTO log_note (one, instance, position, hash) VALUES (1, ?, ?, ?)');
+  const upsert = database.prepare(
+    'INSERT OR REPLACE INTO log_note (one, instance, position, hash) VALUES (1, ?, ?, ?)',
+  );
   return {
     place: file,
     note: async () => select.get(),

@@ -1,6 +1,7 @@
 /**
- * Lets concurrent writes share one durable commit. A commit waits for the disk and costs about the same for one write as for many.
- * Requests of one turn of the event loop are committed together, and the larger the last group was, the more turns the next one waits.
+ * Lets concurrent writes share one durable commit. A commit waits for the disk and costs about the same for one write
+ * as for many. Requests of one turn of the event loop are committed together, and the larger the last group was, the
+ * more turns the next one waits.
  */
 import { isSqliteError, type Database } from './database.js';
 
@@ -14,14 +15,19 @@ type GroupCommitOptions<Request, Result> = Readonly<{
   begun?: () => void;
   /** Called when the group is durable, before its promises resolve. */
   committed?: () => void;
-  /** The result of each request of a group that may or may not be durable. If absent, they are rejected with the cause. */
+  /**
+   * The result of each request of a group that may or may not be durable. If absent, they are rejected with the cause.
+   */
   unknown?: (cause: Error) => Result;
   /** A monotonic clock in ms, for tests. */
   nowMs?: () => number;
 }>;
 
 export type GroupCommit<Request, Result> = Readonly<{
-  /** Resolves when the request is durable. Rejects with the cause if the disk refused the group; nothing is written then. */
+  /**
+   * Resolves when the request is durable. Rejects with the cause if the disk refused the group; nothing is written
+   * then.
+   */
   run: (request: Request) => Promise<Result>;
   /** Commits the requests that wait, and refuses later ones. */
   close: () => void;
@@ -39,7 +45,10 @@ const gatheredMsMax = 4;
 /** Requests that wait; more are refused. */
 const waitingMax = 200_000;
 
-/** A commit that fails with one of these has not begun or has not written its last page, so the transaction is certainly undone. */
+/**
+ * A commit that fails with one of these has not begun or has not written its last page, so the transaction is certainly
+ * undone.
+ */
 const certainCodes = ['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY'];
 
 type Waiting<Request, Result> = Readonly<{
@@ -48,7 +57,9 @@ type Waiting<Request, Result> = Readonly<{
   reject: (error: unknown) => void;
 }>;
 
-export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request, Result>): GroupCommit<Request, Result> => {
+export const groupCommit = <Request, Result>(
+  options: GroupCommitOptions<Request, Result>,
+): GroupCommit<Request, Result> => {
   const { weight, nowMs = () => performance.now() } = options;
   const write = writer(options);
   let waiting: Waiting<Request, Result>[] = [];
@@ -59,7 +70,8 @@ export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request
 
   const takeGroup = (): Waiting<Request, Result>[] => {
     let taken = 0;
-    for (let total = 0; taken < waiting.length && total < weightMax; taken += 1) total += weight(waiting[taken]!.request);
+    for (let total = 0; taken < waiting.length && total < weightMax; taken += 1)
+      total += weight(waiting[taken]!.request);
     const group = waiting;
     waiting = taken === group.length ? [] : group.splice(taken);
     lastGroup = taken;
@@ -100,7 +112,13 @@ export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request
 };
 
 /** Writes a group and settles its promises. */
-const writer = <Request, Result>({ database, apply, begun, committed, unknown }: GroupCommitOptions<Request, Result>) => {
+const writer = <Request, Result>({
+  database,
+  apply,
+  begun,
+  committed,
+  unknown,
+}: GroupCommitOptions<Request, Result>) => {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
 
@@ -119,7 +137,9 @@ const writer = <Request, Result>({ database, apply, begun, committed, unknown }:
       rollBack(database);
       const isCertain = !committing || certainCodes.some((code) => isSqliteError(error, code));
       if (isCertain || unknown === undefined) for (const { reject } of group) reject(error);
-      else for (const { resolve } of group) resolve(unknown(error instanceof Error ? error : new Error('not an Error', { cause: error })));
+      else
+        for (const { resolve } of group)
+          resolve(unknown(error instanceof Error ? error : new Error('not an Error', { cause: error })));
       return;
     }
     committed?.();

@@ -1,9 +1,17 @@
-/** Sends spans to a collector by OTLP over HTTP (protobuf), in batches. If the collector is away, spans are lost and nothing else. */
+/**
+ * Sends spans to a collector by OTLP over HTTP (protobuf), in batches. If the collector is away, spans are lost and
+ * nothing else.
+ */
 import { SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } from '@opentelemetry/api';
 import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TraceIdRatioBasedSampler, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  TraceIdRatioBasedSampler,
+  type ReadableSpan,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { FinishedSpan, SpanIds, Tracer } from '../../domain/ports/tracer.js';
 
@@ -34,7 +42,10 @@ const NONE: never[] = [];
 
 export const openOtlp = (options: OtlpOptions): Tracer => {
   const { url, headers, ratio, version, dropped } = options;
-  const source = { resource: resourceFromAttributes({ ...options.resource }), instrumentationScope: { name: 'sealpost', version } };
+  const source = {
+    resource: resourceFromAttributes({ ...options.resource }),
+    instrumentationScope: { name: 'sealpost', version },
+  };
   const sampler = new TraceIdRatioBasedSampler(ratio);
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS });
   let waiting = 0;
@@ -66,7 +77,10 @@ export const openOtlp = (options: OtlpOptions): Tracer => {
   };
 };
 
-/** Logs one line when spans cannot be sent, and one when they can again. The processor is told that every batch succeeded. */
+/**
+ * Logs one line when spans cannot be sent, and one when they can again. The processor is told that every batch
+ * succeeded.
+ */
 const watched = (
   exporter: SpanExporter,
   { logger, dropped }: Pick<OtlpOptions, 'logger' | 'dropped'>,
@@ -79,7 +93,8 @@ const watched = (
       exporter.export(spans, ({ code, error }) => {
         const failed = code !== ExportResultCode.SUCCESS;
         if (failed) dropped(spans.length);
-        if (failed && !isAway) logger.warn({ code: codeOf(error) }, 'spans cannot be sent to the collector; mail goes on');
+        if (failed && !isAway)
+          logger.warn({ code: codeOf(error) }, 'spans cannot be sent to the collector; mail goes on');
         if (!failed && isAway) logger.info({}, 'spans can be sent to the collector again');
         isAway = failed;
         done({ code: ExportResultCode.SUCCESS });
@@ -91,7 +106,9 @@ const watched = (
 
 /** The code of the system or the status of the answer. The message is left out: it may quote the collector's answer. */
 const codeOf = (error: Error | undefined): string | number =>
-  error !== undefined && 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : 'no answer';
+  error !== undefined && 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number')
+    ? error.code
+    : 'no answer';
 
 const contextOf = ({ traceId, spanId }: SpanIds, isRemote: boolean): SpanContext => ({
   traceId,

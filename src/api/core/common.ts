@@ -5,7 +5,8 @@ import { nullable } from '../../domain/core/schema.js';
 import { NAME } from '../../shared/text.js';
 import { healthCodes, type HealthCode } from '../../domain/core/readiness.js';
 
-const Locale = (description: string) => Type.Optional(Type.String({ minLength: 2, maxLength: 35, description, examples: ['de-AT'] }));
+const Locale = (description: string) =>
+  Type.Optional(Type.String({ minLength: 2, maxLength: 35, description, examples: ['de-AT'] }));
 const TimeZone = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 64, description, examples: ['Europe/Vienna'] }));
 
@@ -39,12 +40,17 @@ export const ErrorBodySchema = Type.Object(
     errors: Type.Optional(
       Type.Array(
         Type.Object(
-          { field: Type.String({ description: 'A path such as `to[2].email`; empty for the body itself' }), message: Type.String() },
+          {
+            field: Type.String({ description: 'A path such as `to[2].email`; empty for the body itself' }),
+            message: Type.String(),
+          },
           { additionalProperties: false },
         ),
       ),
     ),
-    relatedInfo: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))),
+    relatedInfo: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
+    ),
     retryAfter: Type.Optional(Type.Integer({ description: 'Seconds to wait, on 429 and 503' })),
   },
   { additionalProperties: false },
@@ -63,7 +69,9 @@ export const Time = Type.String({ format: 'date-time' });
 export const RecipientSchema = Type.Object(
   {
     email: Type.String({ minLength: 1, maxLength: 512, description: 'Email address' }),
-    name: Type.Optional(Type.String({ pattern: NAME, maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' })),
+    name: Type.Optional(
+      Type.String({ pattern: NAME, maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' }),
+    ),
   },
   closed,
 );
@@ -75,7 +83,8 @@ export const DeleteQuerySchema = Type.Object(
   {
     permanently: Type.Optional(
       Type.Boolean({
-        description: 'Deletes for good, without a way to restore, also if it was deleted before. Default: it can be restored for 30 days',
+        description:
+          'Deletes for good, without a way to restore, also if it was deleted before. Default: it can be restored for 30 days',
       }),
     ),
   },
@@ -103,14 +112,18 @@ export const PageMetaSchema = Type.Object(
 export type PageMeta = Static<typeof PageMetaSchema>;
 
 /** The envelope of a list of these items. */
-export const pageOf = <T extends TSchema>(item: T) => Type.Object({ data: Type.Array(item), meta: PageMetaSchema }, closed);
+export const pageOf = <T extends TSchema>(item: T) =>
+  Type.Object({ data: Type.Array(item), meta: PageMetaSchema }, closed);
 
 /** The path of one resource. */
 export const idParams = (description: string) => Type.Object({ id: Type.String({ description }) });
 
 /** The path of one published version of a template. */
 export const versionParams = (description: string) =>
-  Type.Object({ id: Type.String({ description }), version: Type.String({ description: 'The number of a published version' }) });
+  Type.Object({
+    id: Type.String({ description }),
+    version: Type.String({ description: 'The number of a published version' }),
+  });
 
 export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, closed);
 
@@ -122,9 +135,12 @@ export const ReadySchema = Type.Object(
       readiness,
       '`degraded`: requests are served, and somebody should look at the reasons; `unavailable`, `stopping`: give it no requests',
     ),
-    reasons: Type.Array(Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed), {
-      description: 'why it is not `ready`; empty where it is',
-    }),
+    reasons: Type.Array(
+      Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed),
+      {
+        description: 'why it is not `ready`; empty where it is',
+      },
+    ),
     workers: Type.Array(
       Type.Object(
         {
@@ -132,7 +148,9 @@ export const ReadySchema = Type.Object(
           state: enumOf(['starting', 'running', 'restarting', 'stopped']),
           restarts: Type.Integer(),
           lastFault: nullable(Type.String()),
-          stuckWork: Type.Integer({ description: 'pieces of its work that met a fault of the service and wait to be tried again' }),
+          stuckWork: Type.Integer({
+            description: 'pieces of its work that met a fault of the service and wait to be tried again',
+          }),
         },
         closed,
       ),

@@ -6,16 +6,27 @@ import { closed, enumOf } from './common.js';
 
 export const paging = {
   page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Number of the page; use `cursor` for far pages' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1,
+      description: 'Number of the page; use `cursor` for far pages',
+    }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Rows per page' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.pageSizeMax,
+      default: limits.pageSizeDefault,
+      description: 'Rows per page',
+    }),
   ),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 1_024,
-      description: '`meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile',
+      description:
+        '`meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile',
     }),
   ),
 };
@@ -48,13 +59,22 @@ export const EmailListQuerySchema = Type.Object(
     endDate: moment('Created at or before'),
     search: search('Part of a recipient’s address or name, or of the subject'),
     recipient: Type.Optional(
-      Type.String({ minLength: 3, maxLength: 512, description: 'Address of a recipient, whole; letter case does not count' }),
+      Type.String({
+        minLength: 3,
+        maxLength: 512,
+        description: 'Address of a recipient, whole; letter case does not count',
+      }),
     ),
     recipientStatus: Type.Optional(
-      enumOf(recipientStatuses, 'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it'),
+      enumOf(
+        recipientStatuses,
+        'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it',
+      ),
     ),
     test: Type.Optional(Type.Boolean({ description: 'Sent with a test key, or not; without it, all' })),
-    tag: Type.Optional(Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' })),
+    tag: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' }),
+    ),
     metadataKey: Type.Optional(
       Type.String({
         minLength: 1,
@@ -84,7 +104,8 @@ export const AsOfQuerySchema = Type.Object(
       Type.String({
         minLength: 10,
         maxLength: 40,
-        description: 'As it was then: an ISO 8601 time (a date alone is the end of that day in UTC), or the id of one of its events',
+        description:
+          'As it was then: an ISO 8601 time (a date alone is the end of that day in UTC), or the id of one of its events',
         examples: ['2030-01-31T09:30:00Z'],
       }),
     ),
@@ -93,7 +114,10 @@ export const AsOfQuerySchema = Type.Object(
 );
 
 export const TeamListQuerySchema = Type.Object(
-  { ...paging, deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted teams that can still be restored' })) },
+  {
+    ...paging,
+    deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted teams that can still be restored' })),
+  },
   closed,
 );
 
@@ -114,7 +138,9 @@ export const AssetListQuerySchema = Type.Object(
   {
     ...paging,
     search: search('Part of the file name'),
-    deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted assets that can still be restored, without `search`' })),
+    deleted: Type.Optional(
+      Type.Boolean({ description: 'Lists instead the deleted assets that can still be restored, without `search`' }),
+    ),
   },
   closed,
 );
@@ -124,7 +150,9 @@ export type AssetListQuery = Static<typeof AssetListQuerySchema>;
 export const WebhookListQuerySchema = Type.Object(
   {
     ...paging,
-    deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted subscriptions that can still be restored' })),
+    deleted: Type.Optional(
+      Type.Boolean({ description: 'Lists instead the deleted subscriptions that can still be restored' }),
+    ),
   },
   closed,
 );

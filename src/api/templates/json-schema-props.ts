@@ -1,6 +1,6 @@
 /**
- * Props, variables and column rules as JSON schemas: one definition for each kind of props.ts. A schema takes whatever the check takes; it
- * may take more.
+ * Props, variables and column rules as JSON schemas: one definition for each kind of props.ts. A schema takes whatever
+ * the check takes; it may take more.
  */
 import type { Json, JsonObject } from '../../domain/core/json.js';
 import {
@@ -18,7 +18,13 @@ import {
   VARIABLE_ID_CHARS_MAX,
   type definitionFields,
 } from '../../domain/rendering/check/variables.js';
-import { RULE_TEXT_CHARS_MAX, ruleMembers, ruleOperators, type ColumnRule, RULES_MAX } from '../../domain/rendering/column-rules.js';
+import {
+  RULE_TEXT_CHARS_MAX,
+  ruleMembers,
+  ruleOperators,
+  type ColumnRule,
+  RULES_MAX,
+} from '../../domain/rendering/column-rules.js';
 import { FALLBACK_CHARS_MAX, filterNames, FILTERS_MAX, TRUNCATE_MAX } from '../../domain/rendering/fill/shown-value.js';
 import { KEY_CHARS_MAX, NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
 import { variableTypes, type ValueFormat } from '../../domain/rendering/scope/definitions.js';
@@ -80,20 +86,28 @@ const templated: JsonObject = { type: 'string', pattern: '\\{\\{' };
 const orTemplated = (...schemas: readonly JsonObject[]): JsonObject => ({ anyOf: [...schemas, templated] });
 
 /** A text that matches one of several patterns, with blanks around it. Patterns are given without anchors. */
-const trimmed = (...patterns: readonly string[]): JsonObject => ({ type: 'string', pattern: `^\\s*(?:${patterns.join('|')})\\s*$` });
+const trimmed = (...patterns: readonly string[]): JsonObject => ({
+  type: 'string',
+  pattern: `^\\s*(?:${patterns.join('|')})\\s*$`,
+});
 
 /**
- * The source of an expression without its anchors, for a pattern of JSON Schema, which knows no flags: where it takes letters of both cases, each
- * letter becomes both. Such an expression may hold no letters in brackets.
+ * The source of an expression without its anchors, for a pattern of JSON Schema, which knows no flags: where it takes
+ * letters of both cases, each letter becomes both. Such an expression may hold no letters in brackets.
  */
 const sourceOf = ({ source, ignoreCase }: RegExp): string => {
   const inner = source.replace(/^\^/, '').replace(/\$$/, '');
   if (!ignoreCase) return inner;
-  return inner.replace(/\\.|[a-z]/gi, (part) => (part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`));
+  return inner.replace(/\\.|[a-z]/gi, (part) =>
+    part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`,
+  );
 };
 
 /** Matches an object whose member has this value. */
-export const where = (member: string, value: JsonObject): JsonObject => ({ properties: { [member]: value }, required: [member] });
+export const where = (member: string, value: JsonObject): JsonObject => ({
+  properties: { [member]: value },
+  required: [member],
+});
 
 /** If `condition` holds, `then` must hold; otherwise `otherwise`. */
 export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonObject): JsonObject => ({
@@ -120,7 +134,10 @@ const filters = described(
     type: 'array',
     maxItems: FILTERS_MAX,
     items: {
-      anyOf: [words(filterNames), closedObject({ truncate: { type: 'integer', minimum: 1, maximum: TRUNCATE_MAX } }, ['truncate'])],
+      anyOf: [
+        words(filterNames),
+        closedObject({ truncate: { type: 'integer', minimum: 1, maximum: TRUNCATE_MAX } }, ['truncate']),
+      ],
     },
   },
   'Changes to a text before it is shown, applied in order',
@@ -128,7 +145,10 @@ const filters = described(
 
 const format: Readonly<Record<keyof ValueFormat, JsonObject>> = {
   style: words(formatStyles),
-  currency: described(orTemplated({ type: 'string', pattern: CURRENCY.source }), 'A currency code such as EUR; may be {{order.currency}}'),
+  currency: described(
+    orTemplated({ type: 'string', pattern: CURRENCY.source }),
+    'A currency code such as EUR; may be {{order.currency}}',
+  ),
   minimumFractionDigits: digits,
   maximumFractionDigits: digits,
   dateStyle: words(dateLengths),
@@ -185,7 +205,10 @@ const ruleParts = (refer: Refer): Readonly<Record<(typeof ruleMembers)[ColumnRul
   const end: JsonObject = { type: ['number', 'string'], maxLength: RULE_TEXT_CHARS_MAX };
   return {
     kind: words(Object.keys(ruleMembers)),
-    colors: described({ type: 'array', minItems: 2, maxItems: 3, items: refer('Color') }, 'From the least value to the largest'),
+    colors: described(
+      { type: 'array', minItems: 2, maxItems: 3, items: refer('Color') },
+      'From the least value to the largest',
+    ),
     color: refer('Color'),
     operator: words(Object.keys(ruleOperators)),
     value: end,
@@ -222,7 +245,11 @@ const partsByType: readonly JsonObject[] = [
 ];
 
 /** An expression belongs to what is calculated. */
-const calculated: JsonObject = given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression']));
+const calculated: JsonObject = given(
+  where('isCalculated', words([true])),
+  { required: ['expression'] },
+  without(['expression']),
+);
 
 /** A language tag as `Intl` writes it. */
 const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
@@ -244,7 +271,9 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
       allOf: [
         calculated,
         given(where('type', { not: words(['object']) }), { properties: { schema: without(['properties']) } }),
-        given(where('type', { not: words(['array']) }), { properties: { itemType: false, schema: without(['itemType', 'itemSchema']) } }),
+        given(where('type', { not: words(['array']) }), {
+          properties: { itemType: false, schema: without(['itemType', 'itemSchema']) },
+        }),
       ],
     },
     'A variable that calls bring, or that is calculated from them',
@@ -254,7 +283,10 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
     'Parts of a value: the members of an object, the items of an array',
   ),
   ValueFormat: described(
-    { ...closedObject(format, ['style']), allOf: [given(where('style', words(['currency'])), { required: ['currency'] })] },
+    {
+      ...closedObject(format, ['style']),
+      allOf: [given(where('style', words(['currency'])), { required: ['currency'] })],
+    },
     'How a value is written, as in ECMA-402',
   ),
   Translations: described(
@@ -289,7 +321,9 @@ const upTo = (max: number | undefined, items: JsonObject): JsonObject => ({
 /** The props of one thing; each kind is a definition of its own. */
 export const propsOf = (specs: PropSpecs, medium: Medium, refer: Refer): JsonObject =>
   closedObject(
-    Object.fromEntries(Object.entries(specs).map(([name, { kind }]): [string, Json] => [name, refer(nameOfKind(kind, medium))])),
+    Object.fromEntries(
+      Object.entries(specs).map(([name, { kind }]): [string, Json] => [name, refer(nameOfKind(kind, medium))]),
+    ),
     Object.keys(specs).filter((name) => specs[name]?.required === true),
   );
 
@@ -327,16 +361,28 @@ export const nameOfKind = (kind: PropKind, { name }: Medium): string =>
 const literal = (schema: JsonObject, what: string): JsonObject => described(schema, `${what}; cannot hold {{…}}`);
 
 /** The definitions that mails and documents share; a format is one of values. */
-export const sharedKinds = (medium: Medium, refer: Refer): Readonly<Record<Exclude<PropKind, KindOfMedium | 'format'>, JsonObject>> => ({
+export const sharedKinds = (
+  medium: Medium,
+  refer: Refer,
+): Readonly<Record<Exclude<PropKind, KindOfMedium | 'format'>, JsonObject>> => ({
   text: described(anyText, 'Text, which may hold {{…}}'),
-  scalar: described({ type: ['string', 'number', 'boolean', 'null'] }, 'Text, which may hold {{…}}, a number, true, false or null'),
+  scalar: described(
+    { type: ['string', 'number', 'boolean', 'null'] },
+    'Text, which may hold {{…}}, a number, true, false or null',
+  ),
   color: described(color, 'A colour such as #1f2937, rgb(31, 41, 55) or a CSS colour name'),
   fontFamily: described(orTemplated(trimmed(sourceOf(FONT_FAMILY))), 'A list of font names'),
   align: described(orTemplated(words(aligns)), `One of ${aligns.join(', ')}`),
   verticalAlign: described(orTemplated(words(verticalAligns)), `One of ${verticalAligns.join(', ')}`),
   lineStyle: described(orTemplated(words(lineStyles)), `One of ${lineStyles.join(', ')}`),
-  pageBreak: described(orTemplated(words(pageBreaks)), 'Where a PDF begins a new sheet: before the component or after it'),
-  errorCorrection: described(orTemplated(words(errorCorrections)), 'How much of a QR code may be unreadable: 7, 15, 25 or 30 %'),
+  pageBreak: described(
+    orTemplated(words(pageBreaks)),
+    'Where a PDF begins a new sheet: before the component or after it',
+  ),
+  errorCorrection: described(
+    orTemplated(words(errorCorrections)),
+    'How much of a QR code may be unreadable: 7, 15, 25 or 30 %',
+  ),
   columnType: literal(words(columnTypes), 'Type of the values of the column'),
   linkBase: literal(
     { type: 'string', maxLength: LINK_BASE_CHARS_MAX, pattern: LINK_BASE.source },
@@ -356,19 +402,30 @@ export const sharedKinds = (medium: Medium, refer: Refer): Readonly<Record<Exclu
   operator: literal(words(operators), 'How the two are compared'),
   codeKind: literal(words(codeKinds), 'Which code it is'),
   chartType: literal(words(chartTypes), 'Which chart it is'),
-  path: described(trimmed(PATH, `\\{\\{\\s*${PATH}\\s*\\}\\}`), 'The path of a variable, with or without braces: items or {{order.items}}'),
+  path: described(
+    trimmed(PATH, `\\{\\{\\s*${PATH}\\s*\\}\\}`),
+    'The path of a variable, with or without braces: items or {{order.items}}',
+  ),
   name: described(
     { type: 'string', maxLength: NAME_CHARS_MAX, pattern: PATH_NAME.source },
     'A name: letters, digits, "_" and "-", not beginning with a digit',
   ),
   field: described(trimmed(PATH), 'A field of the items, without braces: month or totals.net'),
   groupOrder: literal(
-    { anyOf: [words(groupOrders), upTo(GROUPS_MAX, { anyOf: [{ type: 'number' }, { type: 'string', pattern: '^(?!.*\\{\\{)' }] })] },
+    {
+      anyOf: [
+        words(groupOrders),
+        upTo(GROUPS_MAX, { anyOf: [{ type: 'number' }, { type: 'string', pattern: '^(?!.*\\{\\{)' }] }),
+      ],
+    },
     'The order of the groups: as their first items stand, by name in the language of the document, or as the values stand here',
   ),
   rules: described(upTo(RULES_MAX, refer('ColumnRule')), 'How the cells of a workbook look by what they hold'),
   series: described(upTo(SERIES_MAX, propsOf(seriesSpecs, medium, refer)), 'Values that a chart shows for each item'),
-  timelineItems: described(upTo(TIMELINE_ITEMS_MAX, propsOf(timelineItemSpecs, medium, refer)), 'The steps of a timeline, written out'),
+  timelineItems: described(
+    upTo(TIMELINE_ITEMS_MAX, propsOf(timelineItemSpecs, medium, refer)),
+    'The steps of a timeline, written out',
+  ),
 });
 
 const pattern = {
@@ -388,7 +445,10 @@ export const kindsOfMedium = (medium: Medium, refer: Refer): Readonly<Record<Kin
     image: described(text(), must(media.image.expected)),
     length: described(orTemplated(points, trimmed(length)), must(media.length.expected)),
     fixedLength: literal({ anyOf: [points, trimmed(sourceOf(fixed))] }, must(media.fixedLength.expected)),
-    size: described(orTemplated(points, trimmed(name === 'Email' ? length : sourceOf(DOCUMENT_LENGTH))), must(media.size.expected)),
+    size: described(
+      orTemplated(points, trimmed(name === 'Email' ? length : sourceOf(DOCUMENT_LENGTH))),
+      must(media.size.expected),
+    ),
     box: described(orTemplated(points, trimmed(`${side}(?:\\s+${side}){0,3}`)), must(media.box.expected)),
     border: described(
       orTemplated({ type: 'boolean' }, points, { type: 'string', pattern: VISIBLE, maxLength: 100 }),
@@ -397,7 +457,10 @@ export const kindsOfMedium = (medium: Medium, refer: Refer): Readonly<Record<Kin
     lineHeight: described(orTemplated(points, trimmed(length)), must(media.lineHeight.expected)),
     widths: literal(upTo(WIDTHS_MAX, { anyOf: [points, trimmed(length)] }), 'The widths of the columns'),
     rows: described(
-      upTo(ROWS_MAX, upTo(columnsMax, { anyOf: [refer(nameOfKind('scalar', medium)), propsOf(cellSpecs, medium, refer)] })),
+      upTo(
+        ROWS_MAX,
+        upTo(columnsMax, { anyOf: [refer(nameOfKind('scalar', medium)), propsOf(cellSpecs, medium, refer)] }),
+      ),
       'The rows of a table, written out: each cell its content, or an object with it and a format of its own',
     ),
     columns: described(upTo(columnsMax, refer(`${name}Column`)), 'The columns of a table'),

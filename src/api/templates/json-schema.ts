@@ -1,7 +1,7 @@
 /**
- * Templates as JSON schemas, for editors and for the API description: derived from the tables that the check goes by. The schemas take what
- * the check takes, but for `null` in place of a field that is left out; they never refuse what the service would save. Requests are not
- * checked by them, because the check names faults better.
+ * Templates as JSON schemas, for editors and for the API description: derived from the tables that the check goes by.
+ * The schemas take what the check takes, but for `null` in place of a field that is left out; they never refuse what
+ * the service would save. Requests are not checked by them, because the check names faults better.
  */
 import type { TObject } from '@sinclair/typebox';
 import {
@@ -64,14 +64,21 @@ import {
   valueDefinitions,
 } from './json-schema-props.js';
 import { epcProps } from '../../domain/rendering/codes.js';
-import { kindsOfProps, ID_CHARS_MAX, type componentFields, type sectionFields } from '../../domain/rendering/check/components.js';
+import {
+  kindsOfProps,
+  ID_CHARS_MAX,
+  type componentFields,
+  type sectionFields,
+} from '../../domain/rendering/check/components.js';
 import { isUnary, operators } from '../../domain/rendering/scope/conditions.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { documentMedia, mailMedia } from '../../domain/rendering/lengths.js';
 import { CreateAttachmentTemplateRequestSchema, CreateTemplateRequestSchema } from './templates.js';
 
 const kindDefinitions = (medium: Medium, kinds: Readonly<Partial<Record<PropKind, JsonObject>>>): JsonObject =>
-  Object.fromEntries(Object.entries(kinds).map(([kind, schema]): [string, Json] => [nameOfKind(kind as PropKind, medium), schema]));
+  Object.fromEntries(
+    Object.entries(kinds).map(([kind, schema]): [string, Json] => [nameOfKind(kind as PropKind, medium), schema]),
+  );
 
 const emailDefinitions = (refer: Refer): JsonObject => ({
   EmailContent: emailContent(email, refer),
@@ -96,7 +103,11 @@ const sharedDefinitions = (refer: Refer): JsonObject => ({
 export const templateKinds = ['email', 'attachment'] as const;
 
 const email: Medium = { name: 'Email', media: mailMedia, columnsMax: mailMedia.columnsMax };
-const document: Medium = { name: 'Document', media: documentMedia(defaultLimits.excelColumnsMax), columnsMax: undefined };
+const document: Medium = {
+  name: 'Document',
+  media: documentMedia(defaultLimits.excelColumnsMax),
+  columnsMax: undefined,
+};
 
 /** All definitions of both kinds of templates. */
 export const templateDefinitions = (refer: Refer): JsonObject => ({
@@ -132,7 +143,10 @@ export const templateJsonSchema = (kind: TemplateKind): JsonObject => {
     title: titles[kind],
     ...body,
     properties: { ...(body['properties'] as JsonObject), ...bodyMembers(kind, refer) },
-    definitions: used({ ...(kind === 'email' ? emailDefinitions(refer) : documentDefinitions(refer)), ...sharedDefinitions(refer) }),
+    definitions: used({
+      ...(kind === 'email' ? emailDefinitions(refer) : documentDefinitions(refer)),
+      ...sharedDefinitions(refer),
+    }),
   };
 };
 
@@ -142,7 +156,9 @@ const bodyDefinitions = new Set(['EmailContent', 'DocumentContent', 'Variable', 
 const used = (definitions: JsonObject): JsonObject => {
   const whole = JSON.stringify(definitions);
   return Object.fromEntries(
-    Object.entries(definitions).filter(([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`)),
+    Object.entries(definitions).filter(
+      ([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`),
+    ),
   );
 };
 
@@ -168,7 +184,10 @@ const withMembers = (specs: PropSpecs, medium: Medium, refer: Refer, members: Js
 const settings = (medium: Medium, refer: Refer): JsonObject => {
   const margin = withMembers(headerSpecs, medium, refer, {
     align: words(aligns),
-    code: described(propsOf(componentSpecs['qr-code'].props, medium, refer), 'The props of a qr-code, in a PDF beside the content'),
+    code: described(
+      propsOf(componentSpecs['qr-code'].props, medium, refer),
+      'The props of a qr-code, in a PDF beside the content',
+    ),
   });
   const members: Readonly<Record<(typeof settingFields)[number], Json>> = {
     format: words(pageFormats),
@@ -176,7 +195,10 @@ const settings = (medium: Medium, refer: Refer): JsonObject => {
     direction: words(directions),
     margin: propsOf(marginSpecs, medium, refer),
     ...(propsOf(settingSpecs, medium, refer)['properties'] as Readonly<{ backgroundColor: Json }>),
-    backgroundImage: withMembers(backgroundSpecs, medium, refer, { fit: words(backgroundFits), sheets: words(backgroundSheets) }),
+    backgroundImage: withMembers(backgroundSpecs, medium, refer, {
+      fit: words(backgroundFits),
+      sheets: words(backgroundSheets),
+    }),
     watermark: propsOf(watermarkSpecs, medium, refer),
     contents: withMembers(contentsSpecs, medium, refer, { levels: { type: 'integer', minimum: 1, maximum: 6 } }),
     sheet: withMembers(sheetSpecs, medium, refer, { printArea: { type: 'string', pattern: PRINT_AREA.source } }),
@@ -192,7 +214,10 @@ const settings = (medium: Medium, refer: Refer): JsonObject => {
 const documentContent = (medium: Medium, refer: Refer): JsonObject => {
   const page: Readonly<Record<(typeof pageFields)[number], JsonObject>> = {
     pageId: refer('ComponentId'),
-    pageName: described({ type: 'string', pattern: VISIBLE, maxLength: PAGE_NAME_CHARS_MAX }, 'In a workbook the name of the sheet'),
+    pageName: described(
+      { type: 'string', pattern: VISIBLE, maxLength: PAGE_NAME_CHARS_MAX },
+      'In a workbook the name of the sheet',
+    ),
     pageSettings: refer('DocumentPageSettings'),
     sections: { type: 'array', minItems: 1, items: refer('DocumentSection') },
   };
@@ -208,7 +233,13 @@ const documentContent = (medium: Medium, refer: Refer): JsonObject => {
     boldItalic: file,
   };
   const members: Readonly<Record<(typeof schemaFields)[number], JsonObject>> = {
-    outputFormats: { type: 'array', minItems: 1, maxItems: outputFormats.length, uniqueItems: true, items: words(outputFormats) },
+    outputFormats: {
+      type: 'array',
+      minItems: 1,
+      maxItems: outputFormats.length,
+      uniqueItems: true,
+      items: words(outputFormats),
+    },
     pages: { type: 'array', minItems: 1, items: refer('DocumentPage') },
     missingCharacters: described(words(missingCharacterRules), 'Handling of a character that no font of a PDF has'),
     fonts: described(
@@ -261,14 +292,20 @@ const rules: Readonly<Partial<Record<ComponentType, readonly JsonObject[]>>> = {
   conditional: [given(where('operator', words(operators.filter(isUnary))), {}, { required: ['value'] })],
   table: [
     given({ required: ['dataSource'] }, { ...without(['rows']), required: ['columns'] }, { required: ['rows'] }),
-    given({ required: ['dataSource'] }, { properties: { columns: { items: { required: ['content'] } } } }, without(['groupBy'])),
+    given(
+      { required: ['dataSource'] },
+      { properties: { columns: { items: { required: ['content'] } } } },
+      without(['groupBy']),
+    ),
     given(
       { required: ['groupBy'] },
       {},
       { properties: { groupOrder: false, columns: { items: without(['groupHeader', 'groupFooter']) } } },
     ),
   ],
-  timeline: [given({ required: ['dataSource'] }, { ...without(['items']), required: ['title'] }, { required: ['items'] })],
+  timeline: [
+    given({ required: ['dataSource'] }, { ...without(['items']), required: ['title'] }, { required: ['items'] }),
+  ],
   'qr-code': [
     given(where('kind', words(['epc'])), { required: ['name', 'iban'] }, { ...without(epcProps), required: ['value'] }),
     ...Object.entries(kindsOfProps).flatMap(([prop, kinds]): JsonObject[] =>
@@ -305,9 +342,17 @@ const component = (type: ComponentsOf<Output>, medium: Medium, refer: Refer): Js
   return described(
     closedObject(
       Object.fromEntries(
-        Object.entries(members).flatMap(([name, member]): [string, Json][] => (member === undefined ? [] : [[name, member]])),
+        Object.entries(members).flatMap(([name, member]): [string, Json][] =>
+          member === undefined ? [] : [[name, member]],
+        ),
       ),
-      ['id', 'type', ...(members.content ? ['content'] : []), ...(asks ? ['props'] : []), ...(members.children ? ['children'] : [])],
+      [
+        'id',
+        'type',
+        ...(members.content ? ['content'] : []),
+        ...(asks ? ['props'] : []),
+        ...(members.children ? ['children'] : []),
+      ],
     ),
     descriptions[type],
   );
@@ -320,11 +365,17 @@ const section = (medium: Medium, refer: Refer): JsonObject => {
     props: propsOf(sectionProps, medium, refer),
     components: { type: 'array', items: refer(`${medium.name}Component`) },
   };
-  return described(closedObject(members, ['id', 'type', 'components']), 'A part of a page, with components one below the other');
+  return described(
+    closedObject(members, ['id', 'type', 'components']),
+    'A part of a page, with components one below the other',
+  );
 };
 
 /** Id of a component or section, in both media. */
-const componentId: JsonObject = described(text(ID_CHARS_MAX), 'A name of one’s own, unique in the template, sections included');
+const componentId: JsonObject = described(
+  text(ID_CHARS_MAX),
+  'A name of one’s own, unique in the template, sections included',
+);
 
 /** The definitions of the components and sections of one medium, and of the union of them all. */
 const componentDefinitions = (medium: Medium, refer: Refer): JsonObject => ({
@@ -333,5 +384,7 @@ const componentDefinitions = (medium: Medium, refer: Refer): JsonObject => ({
     { oneOf: typesOf(medium).map((type) => refer(nameOfComponent(type, medium))) },
     `A component of ${medium.name === 'Email' ? 'an email' : 'a document; each of its outputFormats must have it'}`,
   ),
-  ...Object.fromEntries(typesOf(medium).map((type): [string, Json] => [nameOfComponent(type, medium), component(type, medium, refer)])),
+  ...Object.fromEntries(
+    typesOf(medium).map((type): [string, Json] => [nameOfComponent(type, medium), component(type, medium, refer)]),
+  ),
 });

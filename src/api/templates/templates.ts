@@ -50,9 +50,15 @@ const savedFields = {
 };
 
 const schemaOfEditor = Type.Optional(
-  Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Address of the JSON schema, for editors; ignored' }),
+  Type.String({
+    maxLength: limits.outboundUrlCharsMax,
+    description: 'Address of the JSON schema, for editors; ignored',
+  }),
 );
-/** The fields of a template that only the service writes, as they may stand in a body. `ofVersion`: those that only published versions have. */
+/**
+ * The fields of a template that only the service writes, as they may stand in a body. `ofVersion`: those that only
+ * published versions have.
+ */
 const serviceFields = <Field extends TSchema>(field: Field, ofVersion: Field, warnings: string) => ({
   id: field,
   status: field,
@@ -79,7 +85,9 @@ const leftAside = Type.Optional(Type.Unknown({ description: 'Field of an export;
 /** In a body that makes a template: they speak of another template. */
 const leftAsideTemplateFields = serviceFields(leftAside, leftAside, 'Field of an export; ignored');
 
-const publishField = Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' }));
+const publishField = Type.Optional(
+  Type.Boolean({ description: 'Publish the draft at once as version 1; default false' }),
+);
 
 /** What the service answers of every template, beside what it is called and what only its kind has. */
 const recordFields = {
@@ -119,7 +127,8 @@ const writableEmailFields = {
 };
 
 /**
- * Fields of a body that makes an email template: it may be what GET answers. The command line checks it without a validator of JSON Schema.
+ * Fields of a body that makes an email template: it may be what GET answers. The command line checks it without a
+ * validator of JSON Schema.
  */
 const emailCreationFields = {
   ...Type.Partial(Type.Object(writableEmailFields)).properties,
@@ -153,7 +162,9 @@ export const TemplateRecordSchema = Type.Object(
     subject: Type.String(),
     from: nullable(RecipientSchema),
     unsubscribeList: nullable(UnsubscribeList),
-    tracking: nullable(Type.Object(TrackingSchema.properties, { ...closed, description: 'null where the team says it' })),
+    tracking: nullable(
+      Type.Object(TrackingSchema.properties, { ...closed, description: 'null where the team says it' }),
+    ),
     ...recordFields,
   },
   closed,
@@ -168,7 +179,14 @@ const deletedAtField = Type.Optional(Type.String({ format: 'date-time', descript
 
 export const TemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'translations']).properties,
+    ...Type.Omit(TemplateRecordSchema, [
+      'variables',
+      'schema',
+      'revision',
+      'tracking',
+      'strictVariables',
+      'translations',
+    ]).properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -226,7 +244,10 @@ export const PreviewRequestSchema = Type.Object(
 
 export const PreviewLinkSchema = Type.Object(
   {
-    url: Type.String({ format: 'uri', description: 'Opens the preview in a browser, for whoever has it; it needs no key' }),
+    url: Type.String({
+      format: 'uri',
+      description: 'Opens the preview in a browser, for whoever has it; it needs no key',
+    }),
     expiresAt: Type.String({ format: 'date-time', description: '15 minutes from now' }),
   },
   closed,
@@ -235,11 +256,17 @@ export const PreviewLinkSchema = Type.Object(
 /** Fields of the query of a preview. `example`: of variables; `own`: what only the preview of the kind has. */
 const previewQuery = <Own extends TProperties>(example: string, own: Own) => ({
   variables: Type.Optional(
-    Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: [example] }),
+    Type.String({
+      maxLength: limits.urlSizeBytesMax,
+      description: 'A JSON object, percent-encoded',
+      examples: [example],
+    }),
   ),
   ...languageFields,
   ...own,
-  version: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' })),
+  version: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+  ),
 });
 
 /** Query of the page that shows a template. */
@@ -249,7 +276,8 @@ export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
 /** Empty paths as an answer lists them. */
 const emptyPathsField = Type.Array(Type.String(), {
-  description: 'Paths that are shown and have no value, or one that cannot be used, such as `items[2].note`; at most 100',
+  description:
+    'Paths that are shown and have no value, or one that cannot be used, such as `items[2].note`; at most 100',
 });
 
 export const PreviewResponseSchema = Type.Object(
@@ -267,15 +295,17 @@ export const PreviewResponseSchema = Type.Object(
 );
 export type PreviewResponse = Static<typeof PreviewResponseSchema>;
 
-/** Fields that the author of an attachment template writes. Variables and schema are checked part by part, with paths. */
+/**
+ * Fields that the author of an attachment template writes. Variables and schema are checked part by part, with paths.
+ */
 const writableAttachmentFields = {
   ...templateFields,
   schema: Type.Unknown({ description: 'An object with `outputFormats` and `pages`' }),
 };
 
 /**
- * Fields of a body that makes an attachment template: it may be an export, which is what GET answers. The command line checks it without a
- * validator of JSON Schema.
+ * Fields of a body that makes an attachment template: it may be an export, which is what GET answers. The command line
+ * checks it without a validator of JSON Schema.
  */
 const attachmentCreationFields = {
   name,
@@ -287,7 +317,10 @@ const attachmentCreationFields = {
   ...leftAsideTemplateFields,
 };
 
-export const CreateAttachmentTemplateRequestSchema = Type.Object({ ...attachmentCreationFields, publish: publishField }, closed);
+export const CreateAttachmentTemplateRequestSchema = Type.Object(
+  { ...attachmentCreationFields, publish: publishField },
+  closed,
+);
 export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemplateRequestSchema>;
 
 export const UpdateAttachmentTemplateRequestSchema = Type.Partial(
@@ -319,12 +352,16 @@ export const AttachmentTemplateRecordSchema = Type.Object(
 );
 export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
 
-export const SavedAttachmentTemplateSchema = Type.Object({ ...AttachmentTemplateRecordSchema.properties, ...savedFields }, closed);
+export const SavedAttachmentTemplateSchema = Type.Object(
+  { ...AttachmentTemplateRecordSchema.properties, ...savedFields },
+  closed,
+);
 export type SavedAttachmentTemplate = Static<typeof SavedAttachmentTemplateSchema>;
 
 export const AttachmentTemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations']).properties,
+    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations'])
+      .properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -338,7 +375,10 @@ export const AttachmentTemplateVersionSchema = Type.Object(
   closed,
 );
 export type AttachmentTemplateVersion = Static<typeof AttachmentTemplateVersionSchema>;
-export const AttachmentTemplateVersionsSchema = Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, closed);
+export const AttachmentTemplateVersionsSchema = Type.Object(
+  { data: Type.Array(AttachmentTemplateVersionSchema) },
+  closed,
+);
 
 /** A published version with its whole content. */
 export const AttachmentTemplateVersionRecordSchema = Type.Object(
@@ -400,6 +440,15 @@ export const AssetRecordSchema = Type.Object(
 export type AssetRecord = Static<typeof AssetRecordSchema>;
 
 /** The requests of each kind of template. */
-export type CreateRequestOf<K extends TemplateKind> = { email: CreateTemplateRequest; attachment: CreateAttachmentTemplateRequest }[K];
-export type ImportRequestOf<K extends TemplateKind> = { email: ImportTemplateRequest; attachment: ImportAttachmentTemplateRequest }[K];
-export type UpdateRequestOf<K extends TemplateKind> = { email: UpdateTemplateRequest; attachment: UpdateAttachmentTemplateRequest }[K];
+export type CreateRequestOf<K extends TemplateKind> = {
+  email: CreateTemplateRequest;
+  attachment: CreateAttachmentTemplateRequest;
+}[K];
+export type ImportRequestOf<K extends TemplateKind> = {
+  email: ImportTemplateRequest;
+  attachment: ImportAttachmentTemplateRequest;
+}[K];
+export type UpdateRequestOf<K extends TemplateKind> = {
+  email: UpdateTemplateRequest;
+  attachment: UpdateAttachmentTemplateRequest;
+}[K];

@@ -1,6 +1,7 @@
 /**
- * The end of the process, whatever hangs. `process.exit` waits for the threads of libuv, and a thread in a system call that never returns (a
- * file system that is away, a name server that is silent, a stopped terminal) would keep the process and its locks for ever.
+ * The end of the process, whatever hangs. `process.exit` waits for the threads of libuv, and a thread in a system call
+ * that never returns (a file system that is away, a name server that is silent, a stopped terminal) would keep the
+ * process and its locks for ever.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -21,8 +22,8 @@ export const endNow = (code: number): never => {
   if (!isThreadBusy()) process.exit(code);
   process.exitCode = code;
   process.emit('exit', code);
-  // The kernel ends every thread of a process that becomes another program. A signal would lose the exit code, and process 1 of a
-  // container gets none from itself.
+  // The kernel ends every thread of a process that becomes another program. A signal would lose the exit code, and
+  // process 1 of a container gets none from itself.
   process.execve?.(process.execPath, [process.execPath, '-e', `process.exit(${code})`], {});
   process.kill(process.pid, 'SIGKILL');
   throw new Error('unreachable: the process was killed');

@@ -20,14 +20,21 @@ export const assertOwner = (config: Config): void => {
 export const assertFounded = (config: Config): void => {
   assertOwner(config);
   if (isFounded(config)) return;
-  const lacks = existsSync(config.dataDir) ? `${config.dataDir} holds no data of sealpost` : `there is no data directory ${config.dataDir}`;
-  throw new ConfigError(`${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`);
+  const lacks = existsSync(config.dataDir)
+    ? `${config.dataDir} holds no data of sealpost`
+    : `there is no data directory ${config.dataDir}`;
+  throw new ConfigError(
+    `${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`,
+  );
 };
 
 /** Files that may be in a data directory before its first start. */
 const BEFOREHAND = /^(?:\.|lost\+found$|master\.key$|.*\.lock$)/;
 
-/** Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of sealpost; and as `assertOwner` does. */
+/**
+ * Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of
+ * sealpost; and as `assertOwner` does.
+ */
 export const assertMayFound = (config: Config): void => {
   assertOwner(config);
   if (config.isDataDirNamed || isFounded(config)) return;
@@ -35,7 +42,10 @@ export const assertMayFound = (config: Config): void => {
   const isOwn = here === programDirectory;
   for (const [directory, first] of [
     [here, isOwn ? undefined : readdirSync(here).find((name) => !name.startsWith('.') && name !== 'data')],
-    [config.dataDir, existsSync(config.dataDir) ? readdirSync(config.dataDir).find((name) => !BEFOREHAND.test(name)) : undefined],
+    [
+      config.dataDir,
+      existsSync(config.dataDir) ? readdirSync(config.dataDir).find((name) => !BEFOREHAND.test(name)) : undefined,
+    ],
   ] as const)
     if (first !== undefined)
       throw new ConfigError(
@@ -44,7 +54,8 @@ export const assertMayFound = (config: Config): void => {
 };
 
 /** Opens the stores while no service can start. */
-export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
+export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> =>
+  withStopped(() => withEngine(work));
 
 /** Does the work while no service can start. */
 export const withStopped = async (work: () => Promise<void>): Promise<void> => {
@@ -60,9 +71,13 @@ export const withStopped = async (work: () => Promise<void>): Promise<void> => {
 export const withEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withOpened({}, work);
 
 /** As `withEngine`, but read models are only inspected: what is damaged or missing of them is left so. */
-export const withInspectedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withOpened({ inspects: true }, work);
+export const withInspectedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> =>
+  withOpened({ inspects: true }, work);
 
-const withOpened = async (options: Pick<EngineOptions, 'inspects'>, work: (engine: Engine) => Promise<void>): Promise<void> => {
+const withOpened = async (
+  options: Pick<EngineOptions, 'inspects'>,
+  work: (engine: Engine) => Promise<void>,
+): Promise<void> => {
   const config = readConfig();
   assertFounded(config);
   const mailCopies = mailboxCopies(config);
@@ -80,6 +95,7 @@ export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>
   withEngine(async (engine) => {
     await assertWholeEngine(engine);
     const teamId = await firstTeam(engine);
-    if (teamId === undefined) throw new Error('there is no team yet: start the service once (npm start), then repeat this');
+    if (teamId === undefined)
+      throw new Error('there is no team yet: start the service once (npm start), then repeat this');
     await work(engine, teamId);
   });

@@ -1,6 +1,6 @@
 /**
- * Output of commands: lines to standard output, progress and faults to standard error; the wording of faults and moments, and the exit
- * codes.
+ * Output of commands: lines to standard output, progress and faults to standard error; the wording of faults and
+ * moments, and the exit codes.
  */
 import { Presets, SingleBar } from 'cli-progress';
 import { parseMoment } from '../../domain/core/time.js';
@@ -11,7 +11,10 @@ import type { Unreadable } from '../../event-log/decoding.js';
 
 export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
 
-/** The exit codes of commands that look for faults. Every other command ends with 0, or with 1 if it could not do its work. */
+/**
+ * The exit codes of commands that look for faults. Every other command ends with 0, or with 1 if it could not do its
+ * work.
+ */
 export const exitCodes = {
   /** No fault was found. */
   sound: 0,
@@ -46,7 +49,10 @@ export const progressBar = (title: string, total: number, unit = 'events'): Prog
 
 const NO_RATE = '–';
 
-/** How many a second since the first count, which is what was done before; no rate within the first second. In: a clock in milliseconds. */
+/**
+ * How many a second since the first count, which is what was done before; no rate within the first second. In: a clock
+ * in milliseconds.
+ */
 export const openRate = (nowMs: () => number): ((done: number) => string) => {
   let first: Readonly<{ done: number; atMs: number }> | undefined;
   return (done) => {
@@ -56,7 +62,10 @@ export const openRate = (nowMs: () => number): ((done: number) => string) => {
   };
 };
 
-/** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
+/**
+ * A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a
+ * terminal.
+ */
 export const endWhenNobodyReads = (): void => {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (fault) => {
@@ -65,7 +74,9 @@ export const endWhenNobodyReads = (): void => {
     });
 };
 
-/** For a server: what it prints may be lost when nobody reads any more or the disk behind it is full, and it goes on. */
+/**
+ * For a server: what it prints may be lost when nobody reads any more or the disk behind it is full, and it goes on.
+ */
 export const ignoreLostOutput = (): void => {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 };
@@ -81,7 +92,8 @@ export const explain = (fault: unknown): string => {
         : [];
     return `${fault.message}${details.join('')}`;
   }
-  if (fault instanceof Error && 'syscall' in fault && 'path' in fault) return `${String(fault.path)}: ${reasonOf(fault)}`;
+  if (fault instanceof Error && 'syscall' in fault && 'path' in fault)
+    return `${String(fault.path)}: ${reasonOf(fault)}`;
   return fault instanceof Error ? fault.message : 'unknown fault';
 };
 
@@ -89,10 +101,15 @@ export const explain = (fault: unknown): string => {
 export const unreadableLine = ({ position, stream, revision, storedType, unreadable }: Unreadable): string =>
   `${position}  ${stream}@${revision}  ${storedType}  cannot be read: ${unreadable.message}`;
 
-/** Reads the moment that an option gives; a date alone is its first or its last millisecond in UTC. Throws a sentence that names the option. */
+/**
+ * Reads the moment that an option gives; a date alone is its first or its last millisecond in UTC. Throws a sentence
+ * that names the option.
+ */
 export const momentOf = (option: string, text: string, edge: 'start' | 'end'): string => {
   const moment = parseMoment(text, edge);
   if (moment === undefined)
-    throw new Error(`${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z, nor a date such as 2030-01-31`);
+    throw new Error(
+      `${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z, nor a date such as 2030-01-31`,
+    );
   return moment;
 };

@@ -1,6 +1,6 @@
 /**
- * `sealpost backup`: copies the log with its files, or the keys, while the service runs. `sealpost restore`: puts such copies in their
- * place while it is stopped.
+ * `sealpost backup`: copies the log with its files, or the keys, while the service runs. `sealpost restore`: puts such
+ * copies in their place while it is stopped.
  */
 import {
   assertOnThisMachine,
@@ -44,11 +44,14 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
     const ofFiles = localStores(config).files
       ? `and ${counted(files, 'file')}`
       : `without the files, which are at ${placesOf(config).files}`;
-    print(`${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`);
+    print(
+      `${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`,
+    );
     return;
   }
   const kept = Number(days ?? DAYS_DEFAULT);
-  if (!Number.isInteger(kept) || kept < 1 || kept > DAYS_MAX) throw new Error(`--days ${days} is not a whole number from 1 to ${DAYS_MAX}`);
+  if (!Number.isInteger(kept) || kept < 1 || kept > DAYS_MAX)
+    throw new Error(`--days ${days} is not a whole number from 1 to ${DAYS_MAX}`);
   const { expiresAt } = await backUpKeys(config, directory, kept);
   print(`${directory}: the keys. Destroy this copy by ${expiresAt}: it opens what is deleted or archived from now on.`);
 };
@@ -66,7 +69,8 @@ export const restore = async (directory: string | undefined, options: RestoreOpt
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);
     removeReadModels(config);
     await withEngine((engine) => reconcile(config, engine, given));
-    // The engine has opened them anew and empty. The next start makes them whole; until then nothing is there that verify would miss documents in.
+    // The engine has opened them anew and empty. The next start makes them whole; until then nothing is there that
+    // verify would miss documents in.
     removeReadModels(config);
     forgetReplaced(config);
     forgetPlace(config);
@@ -90,7 +94,8 @@ const backupsGiven = (log: string | undefined, keys: string | undefined): readon
 
 const assertUsable = (config: Config, given: readonly GivenBackup[], { acceptLoss, expired }: RestoreOptions): void => {
   const instances = new Set(given.flatMap(({ backup }) => backup.note?.instance ?? []));
-  if (instances.size > 1) throw new Error('these backups are of two instances: the keys of one open nothing in the log of the other');
+  if (instances.size > 1)
+    throw new Error('these backups are of two instances: the keys of one open nothing in the log of the other');
   for (const { directory, backup } of given) {
     if (!isExpired(backup) || expired === true) continue;
     throw new Error(
@@ -110,8 +115,8 @@ const assertUsable = (config: Config, given: readonly GivenBackup[], { acceptLos
 };
 
 /**
- * Destroys again what was destroyed or deleted since the backups, records in the log what is given up, and notes that the stores belong
- * together.
+ * Destroys again what was destroyed or deleted since the backups, records in the log what is given up, and notes that
+ * the stores belong together.
  */
 const reconcile = async (config: Config, engine: Engine, given: readonly GivenBackup[]): Promise<void> => {
   const replaced = openReplaced(config);

@@ -1,4 +1,7 @@
-/** `sealpost openapi` and `sealpost schema KIND`: descriptions of the API and of the files that make templates, for programs and editors. */
+/**
+ * `sealpost openapi` and `sealpost schema KIND`: descriptions of the API and of the files that make templates, for
+ * programs and editors.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +33,7 @@ export const openapi = async (): Promise<void> => {
 
 export const schema = (kind: string): void => {
   const known = templateKinds.find((name) => name === kind);
-  if (known === undefined) throw new Error(`"${kind}" is no kind of template: it must be one of ${templateKinds.join(', ')}`);
+  if (known === undefined)
+    throw new Error(`"${kind}" is no kind of template: it must be one of ${templateKinds.join(', ')}`);
   print(JSON.stringify(templateJsonSchema(known), undefined, 2));
 };

@@ -1,7 +1,8 @@
 /**
- * Commands about one instance. `sealpost doctor`: a line for each check, and what helps. `sealpost migrate`: copies a stopped instance to stores
- * of another engine. `sealpost mailbox`: prints the link of the built-in mailbox once more. `sealpost clock confirm`: tells the running service,
- * or the next start, that the time of day of this machine is right.
+ * Commands about one instance. `sealpost doctor`: a line for each check, and what helps. `sealpost migrate`: copies a
+ * stopped instance to stores of another engine. `sealpost mailbox`: prints the link of the built-in mailbox once more.
+ * `sealpost clock confirm`: tells the running service, or the next start, that the time of day of this machine is
+ * right.
  */
 import { randomUUID } from 'node:crypto';
 import { readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
@@ -17,7 +18,9 @@ import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
 export const confirmClock = (): void => {
   const config = readConfig();
   assertFounded(config);
-  print(`${confirmTimeOfDay(config, randomUUID())} is confirmed as the time of day; a running service goes by it within some seconds.`);
+  print(
+    `${confirmTimeOfDay(config, randomUUID())} is confirmed as the time of day; a running service goes by it within some seconds.`,
+  );
 };
 
 export type MigrateCliOptions = Readonly<{ from: string; to: string; oneAtATime?: boolean }>;
@@ -35,7 +38,8 @@ export const doctor = async ({ send }: DoctorOptions): Promise<void> => {
     if (help !== undefined) print(`        → ${help}`);
   };
   const config = configOr(show);
-  if (config !== undefined) for await (const check of examine(config, sendTo === undefined ? {} : { sendTo })) show(check);
+  if (config !== undefined)
+    for await (const check of examine(config, sendTo === undefined ? {} : { sendTo })) show(check);
   print(`${counts.ok} ok, ${counted(counts.warning, 'warning')}, ${counted(counts.fault, 'fault')}`);
   if (counts.fault > 0) process.exitCode = exitCodes.damaged;
 };
@@ -55,7 +59,12 @@ export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOption
   for (const config of [source, target]) assertOwner(config);
   const { of, stop } = openBars();
   const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };
-  const { events, streams, seals, keyRows, files } = await migrateTo({ from: source, to: target, oneAtATime, progress }).finally(stop);
+  const { events, streams, seals, keyRows, files } = await migrateTo({
+    from: source,
+    to: target,
+    oneAtATime,
+    progress,
+  }).finally(stop);
   print(
     `${counted(events, 'event')} in ${counted(streams, 'stream')}, ${counted(seals, 'seal')}, ${counted(keyRows, 'row')} of keys and ${counted(files, 'file')} were copied; chain and seals verify.`,
   );

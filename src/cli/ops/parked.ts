@@ -23,14 +23,17 @@ export const listParked = ({ json }: ListParkedOptions): Promise<void> =>
   });
 
 export const releaseParked = async (ids: readonly string[], { all }: ReleaseParkedOptions): Promise<void> => {
-  if ((ids.length === 0) !== (all === true)) throw new Error('name the ids that `sealpost parked list` shows, or say --all');
+  if ((ids.length === 0) !== (all === true))
+    throw new Error('name the ids that `sealpost parked list` shows, or say --all');
   await withParked(async (parked) => {
     const wanted = new Set(ids);
     const found: Parked[] = [];
     for await (const one of parked.list()) if (all === true || wanted.has(one.pointer.id)) found.push(one);
     for (const { processor, pointer } of found) {
       if (!(await parked.release({ processor, id: pointer.id })))
-        throw new Error(`${pointer.id} was not released: the bus has no room for it now, or somebody else has released it`);
+        throw new Error(
+          `${pointer.id} was not released: the bus has no room for it now, or somebody else has released it`,
+        );
       wanted.delete(pointer.id);
       print(`${pointer.id} is given to ${processor} again`);
     }

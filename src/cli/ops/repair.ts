@@ -1,6 +1,6 @@
 /**
- * `sealpost repair STORE`: what the message of a refused start names, on a stopped service. `sealpost rebuild` and `sealpost forget`:
- * make read models anew, and erase again, beside a running one.
+ * `sealpost repair STORE`: what the message of a refused start names, on a stopped service. `sealpost rebuild` and
+ * `sealpost forget`: make read models anew, and erase again, beside a running one.
  */
 import { makeProjections } from '../../projections/index.js';
 import { rebuildProjection } from '../../projections/core/rebuild.js';
@@ -40,7 +40,9 @@ export const repair = async (store: string, options: RepairOptions): Promise<voi
     case 'files':
       return accept(options, ['FILES_MISSING', 'FILES_OLDER'], async (engine) => {
         const { lost } = await acceptFilesAsTheyAre({ ...checkable(engine), ...engine });
-        print(`${counted(lost, 'file is', 'files are')} given up; what needs them fails with content-lost. The log says so.`);
+        print(
+          `${counted(lost, 'file is', 'files are')} given up; what needs them fails with content-lost. The log says so.`,
+        );
       });
     default:
       throw new Error(`${store} is no store; there are log, keys, files and read-models`);
@@ -48,12 +50,17 @@ export const repair = async (store: string, options: RepairOptions): Promise<voi
 };
 
 /** Does what the operator has accepted, if the stores have a fault of one of those codes. */
-const accept = ({ acceptLoss }: RepairOptions, codes: readonly StoreFaultCode[], work: (engine: Engine) => Promise<void>): Promise<void> =>
+const accept = (
+  { acceptLoss }: RepairOptions,
+  codes: readonly StoreFaultCode[],
+  work: (engine: Engine) => Promise<void>,
+): Promise<void> =>
   withStoppedEngine(async (engine) => {
     const findings = await checkStores(checkable(engine));
     const finding = findings.find(({ code }) => codes.includes(code));
     if (finding === undefined) return nothingToRepair(findings);
-    if (acceptLoss !== true) throw new Error(`${finding.message}\nNothing was changed: without --accept-loss nothing is given up.`);
+    if (acceptLoss !== true)
+      throw new Error(`${finding.message}\nNothing was changed: without --accept-loss nothing is given up.`);
     await work(engine);
   });
 
@@ -79,7 +86,9 @@ export const rebuild = (name: string | undefined): Promise<void> =>
     const projections = makeProjections(engine.limits);
     const chosen = name === undefined ? projections : projections.filter((projection) => projection.name === name);
     if (chosen.length === 0)
-      throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
+      throw new Error(
+        `there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`,
+      );
     for (const projection of chosen) {
       const started = performance.now();
       const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());

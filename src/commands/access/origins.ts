@@ -1,11 +1,18 @@
 /**
- * Stores the origins of calls: each network address and user agent of a person, or of the keys of a team, once a month, sealed under the key of
- * that month.
+ * Stores the origins of calls: each network address and user agent of a person, or of the keys of a team, once a month,
+ * sealed under the key of that month.
  */
 import { hash as digestOf } from 'node:crypto';
 import { auditActorOf } from '../../domain/audit/entry.js';
 import type { AuditOriginEvent } from '../../domain/audit/events.js';
-import { monthOf, monthsUpTo, readOrigin, streamOfOrigin, writeOrigin, type CallOrigin } from '../../domain/access/origins.js';
+import {
+  monthOf,
+  monthsUpTo,
+  readOrigin,
+  streamOfOrigin,
+  writeOrigin,
+  type CallOrigin,
+} from '../../domain/access/origins.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { type DomainEvent, eventDefinitions, type Recorded } from '../../domain/events.js';
 import { NO_TEAM, parseTeamId, type StreamName } from '../../domain/core/ids.js';
@@ -15,13 +22,18 @@ import { boundedCache } from '../../shared/cache.js';
 type Log = Pick<EventLog, 'load' | 'append' | 'destroyKey' | 'last'>;
 
 export type CallOrigins = Readonly<{
-  /** Stores the origin of a call. Out: the reference for the metadata of events; undefined if the month is full or forgotten, or the person erased. */
+  /**
+   * Stores the origin of a call. Out: the reference for the metadata of events; undefined if the month is full or
+   * forgotten, or the person erased.
+   */
   keep: (cause: Cause, from: CallOrigin) => Promise<string | undefined>;
   /** The stored origins of these references; forgotten ones are missing. */
   read: (names: readonly string[]) => Promise<ReadonlyMap<string, CallOrigin>>;
 }>;
 
-/** Origins of one month that are stored with their user agent. Further ones are stored without it, up to ORIGINS_MAX. */
+/**
+ * Origins of one month that are stored with their user agent. Further ones are stored without it, up to ORIGINS_MAX.
+ */
 const PAIRS_MAX = 500;
 const ORIGINS_MAX = 2_000;
 const STREAMS_MAX = 500;
@@ -30,7 +42,8 @@ const CONFLICTS_MAX = 8;
 /** `places`: the revision of each origin, by a digest, so that no personal data stays in memory. */
 type KnownOrigins = { version: StreamVersion; isForgotten: boolean; readonly places: Map<string, number> };
 
-const digest = ({ ipAddress, userAgent }: CallOrigin): string => digestOf('sha256', `${ipAddress}\n${userAgent}`, 'base64url');
+const digest = ({ ipAddress, userAgent }: CallOrigin): string =>
+  digestOf('sha256', `${ipAddress}\n${userAgent}`, 'base64url');
 
 /** The stream of an origin: that of the person, or for keys and apps that of the team. */
 export const originScopeOf = ({ actor, teamId }: Pick<Cause, 'actor' | 'teamId'>): string | undefined => {
@@ -105,7 +118,10 @@ const evolve = (known: KnownOrigins, recorded: Recorded): void => {
 const isForgetting = ({ type }: DomainEvent): boolean => type === 'CallOriginsForgotten';
 
 /** Reads origins. Forgotten streams are not read, even while their key exists. */
-const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly string[]): Promise<ReadonlyMap<string, CallOrigin>> => {
+const readOrigins = async (
+  eventLog: Pick<EventLog, 'load'>,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, CallOrigin>> => {
   const found = new Map<string, CallOrigin>();
   const byStream = new Map<StreamName, [string, number][]>();
   for (const name of new Set(names)) {
@@ -126,11 +142,13 @@ const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly str
 };
 
 /**
- * An `append` that stores the origin of calls whose events are audited. Other events do not ask for the origin, so that frequent calls cost no
- * more.
+ * An `append` that stores the origin of calls whose events are audited. Other events do not ask for the origin, so that
+ * frequent calls cost no more.
  */
 export const keepingOrigins = (eventLog: EventLog, origins: CallOrigins): EventLog['append'] => {
-  const keepThenAppend = async (...[stream, version, events, cause]: [StreamName, StreamVersion, readonly DomainEvent[], Cause]) => {
+  const keepThenAppend = async (
+    ...[stream, version, events, cause]: [StreamName, StreamVersion, readonly DomainEvent[], Cause]
+  ) => {
     const origin = await origins.keep(cause, cause.calledFrom!());
     return eventLog.append(stream, version, events, origin === undefined ? cause : { ...cause, origin });
   };
@@ -161,7 +179,10 @@ export const forgetOrigins = async (eventLog: Log, stream: StreamName, cause: Ca
   await eventLog.destroyKey(stream);
 };
 
-/** Forgets all origins of an erased person or removed team, in every month that can have any. `keptDays`: how long origins are kept. */
+/**
+ * Forgets all origins of an erased person or removed team, in every month that can have any. `keptDays`: how long
+ * origins are kept.
+ */
 export const forgetAllOrigins = async (eventLog: Log, scope: string, keptDays: number, cause: Cause): Promise<void> => {
   for (const month of monthsUpTo(cause.at, keptDays)) {
     const stream = streamOfOrigin({ scope, month });

@@ -1,4 +1,7 @@
-/** Access tokens of people: signed with the key of their period, and verified. Tokens of sessions that begin in another process are made here too. */
+/**
+ * Access tokens of people: signed with the key of their period, and verified. Tokens of sessions that begin in another
+ * process are made here too.
+ */
 import { loadState } from '../core/handle.js';
 import type { AccessNeeds } from './needs.js';
 import type { KnownToken } from './needs.js';
@@ -40,8 +43,9 @@ export const makeAccessToken = async (deps: AccessNeeds, of: TokenOf): Promise<s
 };
 
 /**
- * Makes the token that another process gave for a session once more: EdDSA signatures are deterministic, and signing costs less than
- * verifying. If the token differs after all, its first call is verified as usual. Without the signing key nothing is made.
+ * Makes the token that another process gave for a session once more: EdDSA signatures are deterministic, and signing
+ * costs less than verifying. If the token differs after all, its first call is verified as usual. Without the signing
+ * key nothing is made.
  */
 const foreseeAccessToken = async (deps: TokenMakers, of: TokenOf): Promise<void> => {
   const { state } = await deps.tokenKey(tokenKeysStream(tokenKeyPeriod(Date.parse(of.at))));
@@ -57,7 +61,9 @@ const keepToken = async (deps: TokenMakers, key: UsableKey, { userId, sessionId,
   return token;
 };
 
-/** Verifies a token. Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session has ended is not checked here. */
+/**
+ * Verifies a token. Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session has ended is not checked here.
+ */
 export const readAccessToken = async (deps: AccessNeeds, token: string): Promise<KnownToken> => {
   const { tokenSkewMs: skewMs, accessTokenCharsMax } = deps.limits;
   const nowMs = deps.clock.now();
@@ -182,8 +188,8 @@ export const readJsonWebKeys = async (deps: AccessNeeds): Promise<JsonWebKeys> =
 const WAITING_MAX = 1_000;
 
 /**
- * Out: a function that is called with each session that begins. Sessions of other processes are read here one after the other, with their person
- * and token, before their first call comes.
+ * Out: a function that is called with each session that begins. Sessions of other processes are read here one after the
+ * other, with their person and token, before their first call comes.
  */
 export const readingSessionsAhead = (
   deps: Pick<AccessNeeds, 'session' | 'user' | 'clock'> & TokenMakers,
@@ -202,7 +208,8 @@ export const readingSessionsAhead = (
         await user(userStream(userId));
         // A token from the future of this clock is verified by its first call.
         const isGoodNow = Date.parse(state.refreshedAt) <= deps.clock.now();
-        if (state.ended === undefined && isGoodNow) await foreseeAccessToken(deps, { userId, sessionId, at: state.refreshedAt });
+        if (state.ended === undefined && isGoodNow)
+          await foreseeAccessToken(deps, { userId, sessionId, at: state.refreshedAt });
       } catch {
         // The first call reads the session itself and reports the fault.
       }

@@ -43,5 +43,9 @@ export const loadUser = async (deps: Pick<AccessNeeds, 'eventLog'>, id: UserId):
 };
 
 /** Changes a person. Rejects as `decideUser` throws. */
-export const changeUser = ({ eventLog }: Pick<AccessNeeds, 'eventLog'>, id: UserId, command: UserCommand, cause: Cause) =>
-  handle(eventLog, userStream(id), userDecider, command, cause);
+export const changeUser = (
+  { eventLog }: Pick<AccessNeeds, 'eventLog'>,
+  id: UserId,
+  command: UserCommand,
+  cause: Cause,
+) => handle(eventLog, userStream(id), userDecider, command, cause);

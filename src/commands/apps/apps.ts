@@ -1,4 +1,7 @@
-/** Commands on the apps of a team: register, change and delete them, rotate their secrets; and an app found by its id and secret. */
+/**
+ * Commands on the apps of a team: register, change and delete them, rotate their secrets; and an app found by its id
+ * and secret.
+ */
 import type { AppNeeds } from './needs.js';
 import {
   assertDefined,
@@ -41,7 +44,11 @@ const HOUR_MS = 3_600_000;
 
 const OVERLAP_HOURS = 24;
 
-export const createOAuthApp = async (deps: AppNeeds, caller: Caller, request: CreateOAuthAppRequest): Promise<CreatedOAuthApp> => {
+export const createOAuthApp = async (
+  deps: AppNeeds,
+  caller: Caller,
+  request: CreateOAuthAppRequest,
+): Promise<CreatedOAuthApp> => {
   checkAddresses(request);
   const id = clientIdOf(deps.ids.bytes(16));
   const { kind = 'confidential', name, description = null, homepage = null, redirectUris, scopes } = request;
@@ -80,7 +87,12 @@ export const rotateOAuthAppSecret = async (
   const clientSecret = formatSecret(deps.ids.bytes(32));
   const oldSecretUntil = isoTime(deps.clock.now() + overlapHours * HOUR_MS);
   const secretHash = hashOf(clientSecret);
-  const app = await change(deps, caller, id, (at) => ({ type: 'RotateAppSecret', at, secretHash, oldUntil: oldSecretUntil }));
+  const app = await change(deps, caller, id, (at) => ({
+    type: 'RotateAppSecret',
+    at,
+    secretHash,
+    oldUntil: oldSecretUntil,
+  }));
   return { ...oauthAppListing(id, app), clientSecret, oldSecretUntil };
 };
 
@@ -103,15 +115,23 @@ export const openOAuthApp = async (deps: AppNeeds, text: string): Promise<KnownA
 };
 
 /** The app with that id, if the secret is right: a confidential app must give its secret, a public one none. */
-export const authenticateOAuthApp = async (deps: AppNeeds, id: string, secret: string | undefined): Promise<KnownApp | undefined> => {
+export const authenticateOAuthApp = async (
+  deps: AppNeeds,
+  id: string,
+  secret: string | undefined,
+): Promise<KnownApp | undefined> => {
   const app = await openOAuthApp(deps, id);
   if (app === undefined) return undefined;
-  const isRight = secret === undefined ? app.kind === 'public' : isSecretOf(app, hashOf(secret), isoTime(deps.clock.now()));
+  const isRight =
+    secret === undefined ? app.kind === 'public' : isSecretOf(app, hashOf(secret), isoTime(deps.clock.now()));
   return isRight ? app : undefined;
 };
 
 /** Throws VALIDATION_ERROR naming each address that may not be registered. */
-const checkAddresses = ({ redirectUris = [], homepage }: Pick<UpdateOAuthAppRequest, 'redirectUris' | 'homepage'>): void => {
+const checkAddresses = ({
+  redirectUris = [],
+  homepage,
+}: Pick<UpdateOAuthAppRequest, 'redirectUris' | 'homepage'>): void => {
   const errors: FieldError[] = redirectUris.flatMap((text, index) => {
     const message = redirectUriFault(text);
     return message === undefined ? [] : [{ field: `redirectUris[${index}]`, message }];
@@ -119,7 +139,8 @@ const checkAddresses = ({ redirectUris = [], homepage }: Pick<UpdateOAuthAppRequ
   if (homepage !== undefined && (!URL.canParse(homepage) || new URL(homepage).protocol !== 'https:')) {
     errors.push({ field: 'homepage', message: 'must be an https URL' });
   }
-  if (errors.length > 0) throw new DomainError('VALIDATION_ERROR', 'The app has an address that it cannot have.', { errors });
+  if (errors.length > 0)
+    throw new DomainError('VALIDATION_ERROR', 'The app has an address that it cannot have.', { errors });
 };
 
 /** The place of an app within the plan of its team. */
@@ -141,7 +162,12 @@ const owned = async (deps: AppNeeds, { teamId }: Caller, id: OAuthClientId): Pro
   return openApp(loaded.state);
 };
 
-const change = async (deps: AppNeeds, caller: Caller, id: OAuthClientId, command: (at: string) => OAuthAppCommand): Promise<OAuthApp> => {
+const change = async (
+  deps: AppNeeds,
+  caller: Caller,
+  id: OAuthClientId,
+  command: (at: string) => OAuthAppCommand,
+): Promise<OAuthApp> => {
   const cause = causeOf(deps, caller);
   const { state } = await handle(
     deps.eventLog,

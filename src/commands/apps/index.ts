@@ -26,7 +26,10 @@ export const appCommands = {
   createOAuthApp: { run: createOAuthApp, codes: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', ...writeCodes] },
   getOAuthApp: { run: getOAuthApp, codes: ['OAUTH_APP_NOT_FOUND'] },
   updateOAuthApp: { run: updateOAuthApp, codes: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...writeCodes] },
-  rotateOAuthAppSecret: { run: rotateOAuthAppSecret, codes: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...writeCodes] },
+  rotateOAuthAppSecret: {
+    run: rotateOAuthAppSecret,
+    codes: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...writeCodes],
+  },
   deleteOAuthApp: { run: deleteOAuthApp, codes: ['OAUTH_APP_NOT_FOUND', ...writeCodes] },
   revokeGrant: { run: revokeGrant, codes: ['OAUTH_GRANT_NOT_FOUND', ...writeCodes] },
 } as const satisfies CommandTable<AppNeeds>;

@@ -1,4 +1,7 @@
-/** Commands on grants to apps: a person consents, the app exchanges the code for tokens, refreshes and revokes them, and calls are admitted by them. */
+/**
+ * Commands on grants to apps: a person consents, the app exchanges the code for tokens, refreshes and revokes them, and
+ * calls are admitted by them.
+ */
 import { causeOf, type Caller } from '../core/caller.js';
 import { handle } from '../core/handle.js';
 import type { Loaded } from '../core/ports.js';
@@ -56,7 +59,8 @@ type AppRequest = Readonly<{ requestId: string; actor?: string }>;
 type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
 
 /** An access token with its app and the scopes that the app still has. */
-export type OpenAccessToken = OpenGrant & Readonly<{ token: AccessToken; app: KnownApp; scopes: readonly Scope[]; isExpired: boolean }>;
+export type OpenAccessToken = OpenGrant &
+  Readonly<{ token: AccessToken; app: KnownApp; scopes: readonly Scope[]; isExpired: boolean }>;
 
 /** Grants an app what a person consented to, in the team of the caller. Out: the code, which is stored nowhere. */
 export const giveConsent = async (
@@ -80,22 +84,39 @@ export const readCode = async (deps: AppNeeds, code: string, request: AppRequest
   const found = await findGrant(deps, 'code', code);
   const at = isoTime(deps.clock.now());
   if (found?.grant.code === undefined || found.grant.ended !== undefined) return undefined;
-  if (!found.grant.code.isUsed) return found.grant.code.expiresAt > at && found.grant.code.hash === hashOf(code) ? found : undefined;
+  if (!found.grant.code.isUsed)
+    return found.grant.code.expiresAt > at && found.grant.code.hash === hashOf(code) ? found : undefined;
   await change(deps, found, request, { type: 'UseCode', at, hash: hashOf(code) });
   return undefined;
 };
 
 /** Uses the code up, even if the exchange fails later. Out: whether it was good. */
-export const useCode = async (deps: AppNeeds, found: OpenGrant, code: string, request: AppRequest): Promise<boolean> => {
-  const { events } = await change(deps, found, request, { type: 'UseCode', at: isoTime(deps.clock.now()), hash: hashOf(code) });
+export const useCode = async (
+  deps: AppNeeds,
+  found: OpenGrant,
+  code: string,
+  request: AppRequest,
+): Promise<boolean> => {
+  const { events } = await change(deps, found, request, {
+    type: 'UseCode',
+    at: isoTime(deps.clock.now()),
+    hash: hashOf(code),
+  });
   return events.some(({ type }) => type === 'OAuthCodeUsed');
 };
 
-/** Issues tokens for a grant. Out: undefined if the grant has ended meanwhile. `refreshes`: the hash of the refresh token that is replaced. */
+/**
+ * Issues tokens for a grant. Out: undefined if the grant has ended meanwhile. `refreshes`: the hash of the refresh
+ * token that is replaced.
+ */
 export const issueTokens = async (
   deps: AppNeeds,
   open: OpenGrant,
-  { scopes, refreshes, isRefreshable }: Readonly<{ scopes: readonly Scope[]; refreshes?: string; isRefreshable: boolean }>,
+  {
+    scopes,
+    refreshes,
+    isRefreshable,
+  }: Readonly<{ scopes: readonly Scope[]; refreshes?: string; isRefreshable: boolean }>,
   request: AppRequest,
 ): Promise<Issued | undefined> => {
   const { id, teamId, grant } = open;
@@ -121,21 +142,38 @@ export const issueTokens = async (
     type: 'OAuthTokensCounted',
     data: { at, grantId: id, number, accessExpiresAt, refreshExpiresAt },
   };
-  const cause: Cause = { teamId, actor: `grant:${id}`, correlationId: request.requestId, causationId: request.requestId, at };
+  const cause: Cause = {
+    teamId,
+    actor: `grant:${id}`,
+    correlationId: request.requestId,
+    causationId: request.requestId,
+    at,
+  };
   // Tokens are refused until they are counted: if the process dies before this append, nobody has received them either.
   await handle(deps.eventLog, oauthTokensStream(grant.userId ?? grant.clientId), tokenListDecider, counted, cause);
   return { accessToken, refreshToken, scopes };
 };
 
 /** The grant by which an app acts for itself, in its own team. */
-export const giveOwnGrant = async (deps: AppNeeds, app: KnownApp, scopes: readonly Scope[], request: AppRequest): Promise<OpenGrant> => {
+export const giveOwnGrant = async (
+  deps: AppNeeds,
+  app: KnownApp,
+  scopes: readonly Scope[],
+  request: AppRequest,
+): Promise<OpenGrant> => {
   const id = grantIdOf(deps.ids.bytes(16));
   const given = { at: isoTime(deps.clock.now()), clientId: app.id, userId: null, scopes: [...scopes] };
-  const { grant } = await change(deps, { id, teamId: app.teamId }, request, { type: 'GiveGrant', given, code: undefined });
+  const { grant } = await change(deps, { id, teamId: app.teamId }, request, {
+    type: 'GiveGrant',
+    given,
+    code: undefined,
+  });
   return { id, teamId: app.teamId, grant };
 };
 
-/** The grant of a refresh token; undefined if the token is not good any more. A token that was replaced ends the grant. */
+/**
+ * The grant of a refresh token; undefined if the token is not good any more. A token that was replaced ends the grant.
+ */
 export const readRefreshToken = async (
   deps: AppNeeds,
   token: string,
@@ -145,12 +183,18 @@ export const readRefreshToken = async (
   if (found === undefined || found.grant.ended !== undefined) return undefined;
   const [hash, at] = [hashOf(token), isoTime(deps.clock.now())];
   const { refresh, superseded } = found.grant;
-  if (superseded.some((old) => old.hash === hash && old.expiresAt > at)) await endGrant(deps, found, 'refresh-token-reused', request);
+  if (superseded.some((old) => old.hash === hash && old.expiresAt > at))
+    await endGrant(deps, found, 'refresh-token-reused', request);
   if (refresh === undefined || refresh.hash !== hash || refresh.expiresAt <= at) return undefined;
   return (await isInUse(deps, found, 'refresh', refresh.number)) ? { ...found, hash } : undefined;
 };
 
-export const endGrant = async (deps: AppNeeds, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
+export const endGrant = async (
+  deps: AppNeeds,
+  open: OpenGrant,
+  reason: EndReason,
+  request: AppRequest,
+): Promise<void> => {
   await change(deps, open, request, { type: 'EndGrant', at: isoTime(deps.clock.now()), reason });
   await deps.whenHeldEverywhere();
 };
@@ -181,12 +225,20 @@ export const revokeToken = async (deps: AppNeeds, app: KnownApp, token: string, 
 };
 
 export const grantNotFound = (): DomainError =>
-  new DomainError('OAUTH_GRANT_NOT_FOUND', 'There is no grant of yours with this id. GET /api/users/me/grants lists them.');
+  new DomainError(
+    'OAUTH_GRANT_NOT_FOUND',
+    'There is no grant of yours with this id. GET /api/users/me/grants lists them.',
+  );
 
 /** Ends a grant of the caller. The grant of another person is answered as one that does not exist. */
 export const revokeGrant = async (deps: AppNeeds, caller: Caller, id: OAuthGrantId): Promise<Deleted> => {
   const open = await openGrant(deps, id);
-  if (open === undefined || caller.user === undefined || open.grant.userId !== caller.user.id || open.grant.ended !== undefined)
+  if (
+    open === undefined ||
+    caller.user === undefined ||
+    open.grant.userId !== caller.user.id ||
+    open.grant.ended !== undefined
+  )
     throw grantNotFound();
   await endGrant(deps, open, 'by-person', { requestId: caller.correlationId, actor: caller.actor });
   return { id, deleted: true };
@@ -211,12 +263,16 @@ const change = async (
 export const openGrant = async (deps: AppNeeds, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
   grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
 
-/** Another process may have issued the token a moment ago: if the cached state does not have it, the stream is read again. */
+/**
+ * Another process may have issued the token a moment ago: if the cached state does not have it, the stream is read
+ * again.
+ */
 const findGrant = async (deps: AppNeeds, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
   const read = readToken(kind, token);
   if (read === undefined) return undefined;
   const { grantId, hash } = read;
-  const hasIt = (grant: GrantState): boolean => grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
+  const hasIt = (grant: GrantState): boolean =>
+    grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
   return grantOf(grantId, await loadUntil(deps, deps.oauthGrant, oauthGrantStream(grantId), hasIt));
 };
 
@@ -232,7 +288,14 @@ const loadUntil = async <State>(
   return appended.length === 0 ? known : load(stream);
 };
 
-const isInUse = async (deps: AppNeeds, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
+const isInUse = async (
+  deps: AppNeeds,
+  { id, grant }: OpenGrant,
+  kind: keyof TokenList,
+  number: number,
+): Promise<boolean> => {
   const hasIt = (list: TokenList): boolean => isCounted(list[kind], id, number);
-  return hasIt((await loadUntil(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), hasIt)).state);
+  return hasIt(
+    (await loadUntil(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), hasIt)).state,
+  );
 };

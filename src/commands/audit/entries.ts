@@ -16,7 +16,9 @@ export const readAudit = async (
   entries: readonly AuditEntry[],
 ): Promise<AuditEntryRecord[]> => {
   const known = await origins.read(entries.flatMap(({ origin }) => origin ?? []));
-  return entries.map((entry) => auditRecordOf(teamId, entry, entry.origin === null ? undefined : known.get(entry.origin)));
+  return entries.map((entry) =>
+    auditRecordOf(teamId, entry, entry.origin === null ? undefined : known.get(entry.origin)),
+  );
 };
 
 /** `from`: undefined where it is not kept. */
@@ -48,14 +50,22 @@ export const recordAuditExport = async (
   exported: Readonly<{ entries: number; upTo: number; root: string }>,
 ): Promise<void> => {
   const cause = causeOf(deps, caller);
-  const event: AuditEvent = { type: 'AuditLogExported', data: { at: cause.at, format, from: from ?? null, to: to ?? null, ...exported } };
+  const event: AuditEvent = {
+    type: 'AuditLogExported',
+    data: { at: cause.at, format, from: from ?? null, to: to ?? null, ...exported },
+  };
   const stream = auditStream(caller.teamId, monthOf(cause.at));
   for (let conflicts = 0; ; conflicts += 1) {
     const last = await deps.eventLog.last(stream);
     const [recorded] = last === undefined ? [] : await deps.eventLog.load(stream, last.revision);
     try {
       // Not by `handle`: the event notes an export, and nothing about it is decided.
-      await deps.eventLog.append(stream, recorded === undefined ? startOf(stream) : versionOf(recorded), [event], cause);
+      await deps.eventLog.append(
+        stream,
+        recorded === undefined ? startOf(stream) : versionOf(recorded),
+        [event],
+        cause,
+      );
       return;
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision) || conflicts >= CONFLICTS_MAX) throw fault;
@@ -66,4 +76,7 @@ export const recordAuditExport = async (
 const CONFLICTS_MAX = 8;
 
 export const auditEntryNotFound = (): DomainError =>
-  new DomainError('AUDIT_ENTRY_NOT_FOUND', 'The team is told of no entry of the audit log with this id. GET /api/audit-logs lists them.');
+  new DomainError(
+    'AUDIT_ENTRY_NOT_FOUND',
+    'The team is told of no entry of the audit log with this id. GET /api/audit-logs lists them.',
+  );

@@ -46,7 +46,14 @@ export const openExportCheck = (): ExportCheck => {
 
 type State =
   | Readonly<{ stage: 'head' }>
-  | Readonly<{ stage: 'segments'; team: string; previous: string; leaves: ProvenLeaf[]; entries: number; seals: Map<number, string> }>
+  | Readonly<{
+      stage: 'segments';
+      team: string;
+      previous: string;
+      leaves: ProvenLeaf[];
+      entries: number;
+      seals: Map<number, string>;
+    }>
   | Readonly<{ stage: 'end'; checked: CheckedExport }>;
 type Segments = Extract<State, { stage: 'segments' }>;
 
@@ -54,7 +61,8 @@ type Segments = Extract<State, { stage: 'segments' }>;
 const step = (state: State, line: ExportLine, chain: string): State | string => {
   switch (state.stage) {
     case 'head':
-      if (line.kind !== 'export' || line.version !== 1) return 'is not the head of an export that this program can check';
+      if (line.kind !== 'export' || line.version !== 1)
+        return 'is not the head of an export that this program can check';
       return { stage: 'segments', team: line.team, previous: line.previous, leaves: [], entries: 0, seals: new Map() };
     case 'segments':
       return inSegments(state, line, chain);
@@ -81,7 +89,8 @@ const inSegments = (state: Segments, line: ExportLine, chain: string): State | s
     }
     case 'end':
       if (state.leaves.length > 0) return 'is the end, and the proof of the entries before it is missing';
-      if (line.entries !== state.entries) return `says that there are ${line.entries} entries, and there are ${state.entries}`;
+      if (line.entries !== state.entries)
+        return `says that there are ${line.entries} entries, and there are ${state.entries}`;
       return { stage: 'end', checked: { entries: state.entries, seals: state.seals, root: chain } };
   }
 };
@@ -90,10 +99,13 @@ const hashOf = ({ event: { previous, stream, revision, type, data, metadata, sea
   chainHash(previous, stream, revision, { type, data, metadata, sealed: sealed === '' ? undefined : sealed });
 
 /**
- * The fields of an entry must equal those of its event. The origin of the call is encrypted in the log, so only the chain of the file
- * protects it.
+ * The fields of an entry must equal those of its event. The origin of the call is encrypted in the log, so only the
+ * chain of the file protects it.
  */
-const entryFault = (team: string, { entry, event: { stream, type, data, metadata: text } }: EntryLine): string | undefined => {
+const entryFault = (
+  team: string,
+  { entry, event: { stream, type, data, metadata: text } }: EntryLine,
+): string | undefined => {
   try {
     const metadata = decodeMetadata(text);
     const told = auditEntryOf({ event: decodeEvent(type, data, undefined), stream, metadata });

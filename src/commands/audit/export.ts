@@ -1,6 +1,6 @@
 /**
- * Exports the audit log of a team from the event log, as lines of JSON or a table, with the proof of each entry against the seals of the ledger.
- * Each line carries the link of a chain over all lines up to it.
+ * Exports the audit log of a team from the event log, as lines of JSON or a table, with the proof of each entry against
+ * the seals of the ledger. Each line carries the link of a chain over all lines up to it.
  */
 import { hash as digestOf } from 'node:crypto';
 import type { AuditEntryRecord, AuditFormat } from '../../api/audit.js';
@@ -20,7 +20,14 @@ import { LEDGER_STREAM, teamStream, type TeamId } from '../../domain/core/ids.js
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
 import { decodeEvent, namesOf } from '../../event-log/codec.js';
-import { chainStart, FIRST_SEAL, merkleRoot, plainHash, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
+import {
+  chainStart,
+  FIRST_SEAL,
+  merkleRoot,
+  plainHash,
+  sealedHashOf,
+  readableMetadata,
+} from '../../event-log/hash-chain.js';
 
 type AuditExportDeps = Pick<AccessNeeds, 'eventLog' | 'origins' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'> & Partial<Pick<EventStore, 'types'>> }>;
@@ -34,10 +41,15 @@ export type Exported = Readonly<{ entries: number; upTo: number; root: string }>
 /** Events of a segment so long are read at once: far more than a seal covers. */
 const SEGMENT_EVENTS_MAX = 50_000;
 
-/** An event is sealed after it is appended, and appended after it is decided on; clocks of several processes may be apart. */
+/**
+ * An event is sealed after it is appended, and appended after it is decided on; clocks of several processes may be
+ * apart.
+ */
 const APART_MS = HOUR_MS;
 
-/** The seals that cover a period: the one before it, up to which `skipped` events stand, and how many events they cover. */
+/**
+ * The seals that cover a period: the one before it, up to which `skipped` events stand, and how many events they cover.
+ */
 type Covering = Readonly<{ before: Seal | undefined; skipped: number; last: Seal; events: number }>;
 
 async function* sealsOf({ store }: Pick<AuditExportDeps, 'store'>): AsyncGenerator<Seal & Readonly<{ at: string }>> {
@@ -87,7 +99,10 @@ export const openAuditExport = async (
   return linesOf(deps, { ...team, period, given, covering }, await exportWriter(team.format), done);
 };
 
-/** The event of which an entry is made, as it stands in the log. `sealed`: the hash of its sealed part, empty where it has none. */
+/**
+ * The event of which an entry is made, as it stands in the log. `sealed`: the hash of its sealed part, empty where it
+ * has none.
+ */
 type ExportedEvent = Readonly<{
   stream: string;
   revision: number;
@@ -110,8 +125,9 @@ type HeadLine = Readonly<{
 /** `place`: of its event in the segment that follows. */
 export type EntryLine = Readonly<{ kind: 'entry'; place: number; entry: AuditEntryRecord; event: ExportedEvent }>;
 /**
- * One segment of the ledger, behind its entries: so many events up to that position, of which `leaves` are the entries, and `siblings` what
- * the proof needs beside them. `tree`: the root of its events where none is an entry. `root`: of the seal, which covers all seals before it.
+ * One segment of the ledger, behind its entries: so many events up to that position, of which `leaves` are the entries,
+ * and `siblings` what the proof needs beside them. `tree`: the root of its events where none is an entry. `root`: of
+ * the seal, which covers all seals before it.
  */
 export type SegmentLine = Readonly<{
   kind: 'segment';
@@ -170,7 +186,8 @@ type Cells = readonly string[];
 const cellsOf = (line: ExportLine): Cells => {
   if (line.kind !== 'entry') return [line.kind, ...Array<string>(columns.length - 3).fill(''), JSON.stringify(line)];
   const { entry, ...proof } = line;
-  const { id, at, scope, category, action, actor, target, result, code, count, detail, network, agent, requestId } = entry;
+  const { id, at, scope, category, action, actor, target, result, code, count, detail, network, agent, requestId } =
+    entry;
   const values = [
     id,
     at,
@@ -195,7 +212,8 @@ const cellsOf = (line: ExportLine): Cells => {
 const optional = (text: string): string | null => (text === '' ? null : text);
 
 const entryOfRow = (cells: Cells): AuditEntryRecord => {
-  const [, id = '', at = '', scope, category, action = '', actorType, actorId = '', targetType = '', targetId = ''] = cells;
+  const [, id = '', at = '', scope, category, action = '', actorType, actorId = '', targetType = '', targetId = ''] =
+    cells;
   const [result, code = '', count, detail = '', network = '', agent = '', requestId = ''] = cells.slice(10);
   return {
     id,
@@ -257,7 +275,10 @@ const parsed = (text: string): unknown => {
 };
 
 const isLine = (value: unknown): value is ExportLine =>
-  typeof value === 'object' && value !== null && 'kind' in value && ['export', 'entry', 'segment', 'end'].includes(String(value.kind));
+  typeof value === 'object' &&
+  value !== null &&
+  'kind' in value &&
+  ['export', 'entry', 'segment', 'end'].includes(String(value.kind));
 
 const readJson: ExportReader = (text) => {
   const chain = CHAIN_IN_JSON.exec(text)?.[1];
@@ -322,7 +343,12 @@ async function* linesOf(
       const origins = await deps.origins.read(told.flatMap(({ entry }) => entry.origin ?? []));
       for (const { entry, place, stored } of told) {
         const from = entry.origin === null ? undefined : origins.get(entry.origin);
-        const line: EntryLine = { kind: 'entry', place, entry: auditRecordOf(teamId, entry, from), event: await events(stored) };
+        const line: EntryLine = {
+          kind: 'entry',
+          place,
+          entry: auditRecordOf(teamId, entry, from),
+          event: await events(stored),
+        };
         yield writer.write(line);
         entries += 1;
       }
@@ -349,7 +375,11 @@ const entryOf = (stored: StoredEvent, place: number, isTold: (entry: AuditEntry)
   if (!audited.has(stored.type)) return undefined;
   const metadata = readableMetadata(stored);
   if (metadata === undefined || metadata.dataFile !== undefined) return undefined;
-  const entry = auditEntryOf({ event: decodeEvent(stored.type, stored.data, undefined), stream: stored.stream, metadata });
+  const entry = auditEntryOf({
+    event: decodeEvent(stored.type, stored.data, undefined),
+    stream: stored.stream,
+    metadata,
+  });
   return entry !== undefined && isTold(entry) ? { entry, place, stored } : undefined;
 };
 
@@ -383,7 +413,10 @@ const segmentLine = ({ seal: { position, count, root }, events }: Segment, place
   };
 };
 
-/** Seals of a log that was copied from another engine name the positions of that one: then the events before the first segment are counted. */
+/**
+ * Seals of a log that was copied from another engine name the positions of that one: then the events before the first
+ * segment are counted.
+ */
 async function* segmentsOf(deps: AuditExportDeps, covering: Covering): AsyncGenerator<Segment> {
   const { before, skipped } = covering;
   let isBegun = false;
@@ -406,7 +439,11 @@ class SealMissed extends Error {
 type Beginning = Readonly<{ after: number; skipped: number }>;
 
 /** Events that are no entries keep only their hash in memory. */
-async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering, { after, skipped }: Beginning): AsyncGenerator<Segment> {
+async function* segmentsAfter(
+  deps: AuditExportDeps,
+  { before, last }: Covering,
+  { after, skipped }: Beginning,
+): AsyncGenerator<Segment> {
   let previous = before;
   let open: StoredEvent[] = [];
   let seen = 0;
@@ -415,7 +452,8 @@ async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering,
       seen += 1;
       if (seen <= skipped) continue;
       open.push(audited.has(event.type) ? event : { ...event, data: '', metadata: '', sealed: undefined });
-      if (open.length > 2 * SEGMENT_EVENTS_MAX) throw new SealMissed('the ledger has no seal over far more events than one covers');
+      if (open.length > 2 * SEGMENT_EVENTS_MAX)
+        throw new SealMissed('the ledger has no seal over far more events than one covers');
       if (event.stream !== LEDGER_STREAM) continue;
       const decoded = decodeEvent(event.type, event.data, undefined);
       // Several segments may be sealed before the first of their seals is appended.
@@ -429,7 +467,9 @@ async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering,
           position,
         ).root !== root
       )
-        throw new SealMissed(`the events up to position ${position} are not those that their seal covers; run sealpost verify`);
+        throw new SealMissed(
+          `the events up to position ${position} are not those that their seal covers; run sealpost verify`,
+        );
       previous = { position, count, root };
       yield { seal: previous, events: covered };
       open = open.slice(count);
@@ -440,7 +480,10 @@ async function* segmentsAfter(deps: AuditExportDeps, { before, last }: Covering,
 
 const STREAMS_MAX = 10_000;
 
-/** Evidence that an event is in the log; the hash before it is that of its predecessor, which is read once for each stream. */
+/**
+ * Evidence that an event is in the log; the hash before it is that of its predecessor, which is read once for each
+ * stream.
+ */
 const evidence = ({ store }: AuditExportDeps): ((stored: StoredEvent) => Promise<ExportedEvent>) => {
   const newest = new Map<string, Readonly<{ revision: number; hash: string }>>();
   const previousOf = async (stream: string, revision: number): Promise<string> => {

@@ -1,4 +1,7 @@
-/** Records who read and who was refused. Calls do not wait for it: they are answered first, and many facts of one stream share an append. */
+/**
+ * Records who read and who was refused. Calls do not wait for it: they are answered first, and many facts of one stream
+ * share an append.
+ */
 import type { CallOrigins } from '../access/origins.js';
 import type { AccessNeeds } from '../access/needs.js';
 import type { AuditEvent } from '../../domain/audit/events.js';
@@ -78,8 +81,8 @@ const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => P
 type NotWritten = Readonly<{ version: StreamVersion; left: readonly Noted[] }>;
 
 /**
- * Events that are not in the stream yet, and the version of the stream at that time: an earlier attempt that arrives later is refused by
- * its version.
+ * Events that are not in the stream yet, and the version of the stream at that time: an earlier attempt that arrives
+ * later is refused by its version.
  */
 const notWritten = async (
   { eventLog }: Pick<AuditWriterDeps, 'eventLog'>,
@@ -124,7 +127,10 @@ const causeOfCall = async (
 
 /** `target`: kind and id, as `email:…`. `endpoint`: method and pattern. */
 export type AuditRecorder = Readonly<{
-  /** Something of what mails say was read, or taken away. What there is no room for is not recorded, which the log of the program says. */
+  /**
+   * Something of what mails say was read, or taken away. What there is no room for is not recorded, which the log of
+   * the program says.
+   */
   read: (call: AuditedCall, action: string, target: string | null) => void;
   denied: (call: AuditedCall, endpoint: string, code: string, target: string | null) => void;
   /** Writes what was noted; when it is stopped, what is left of it once more. */
@@ -174,7 +180,11 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
     read: (call, action, target) =>
       note(call, (at) => ({ type: 'ContentRead', data: { at, action, target } }), { what: 'read', action, code: null }),
     denied: (call, endpoint, code, target) =>
-      note(call, (at) => ({ type: 'CallDenied', data: { at, endpoint, code, target } }), { what: 'denied', action: endpoint, code }),
+      note(call, (at) => ({ type: 'CallDenied', data: { at, endpoint, code, target } }), {
+        what: 'denied',
+        action: endpoint,
+        code,
+      }),
     worker: {
       name: 'record-audit',
       run: async (signal) => {
@@ -216,7 +226,11 @@ const openQueue = (deps: Deps): Queue => {
   let isFull = false;
 
   const full = (): void => {
-    if (!isFull) logger.warn({ waiting: waiting.length }, 'reads and refusals come faster than they can be recorded; some are not');
+    if (!isFull)
+      logger.warn(
+        { waiting: waiting.length },
+        'reads and refusals come faster than they can be recorded; some are not',
+      );
     isFull = true;
   };
 
@@ -267,7 +281,9 @@ const openQueue = (deps: Deps): Queue => {
 };
 
 /** `full`: called where there is no room for more. */
-const openCounts = (full: () => void): Pick<Queue, 'count' | 'size'> & Readonly<{ takeAll: () => readonly Counted[] }> => {
+const openCounts = (
+  full: () => void,
+): Pick<Queue, 'count' | 'size'> & Readonly<{ takeAll: () => readonly Counted[] }> => {
   const counts = new Map<string, Counted>();
   return {
     count: (scope, call, data) => {

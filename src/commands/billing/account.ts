@@ -18,16 +18,31 @@ const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<
   return state !== undefined && state.billing !== 'unmetered';
 };
 
-/** Records a use of the account, at most once a day. Does nothing if the account is disabled or the team not metered. */
+/**
+ * Records a use of the account, at most once a day. Does nothing if the account is disabled or the team not metered.
+ */
 export const noteActivity = async (deps: Deps, teamId: TeamId, cause: Cause): Promise<void> => {
   const { state } = await deps.activity(activityStream(teamId));
   if (!isUseWorthNoting(state, cause.at) || !(await isMetered(deps, teamId))) return;
   await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'NoteUse', at: cause.at }, cause);
 };
 
-/** Enables a team's API keys again after a year without use. Out: whether they were disabled; resolves when they work in every process. */
-export const reactivate = async (deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>, teamId: TeamId, cause: Cause): Promise<boolean> => {
-  const { events } = await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'Reactivate', at: cause.at }, cause);
+/**
+ * Enables a team's API keys again after a year without use. Out: whether they were disabled; resolves when they work in
+ * every process.
+ */
+export const reactivate = async (
+  deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>,
+  teamId: TeamId,
+  cause: Cause,
+): Promise<boolean> => {
+  const { events } = await handle(
+    deps.eventLog,
+    activityStream(teamId),
+    activityDecider,
+    { type: 'Reactivate', at: cause.at },
+    cause,
+  );
   if (events.length > 0) await deps.whenHeldEverywhere();
   return events.length > 0;
 };
@@ -71,12 +86,17 @@ export const getAccount = async (deps: BillingNeeds, { teamId }: Pick<Caller, 't
 };
 
 /** Grants credits, or records blocks that were paid elsewhere. Rejects with VALIDATION_ERROR and TEAM_NOT_METERED. */
-export const addCredits = async (deps: BillingNeeds, caller: Caller, request: AddCreditsRequest): Promise<AddedCredits> => {
+export const addCredits = async (
+  deps: BillingNeeds,
+  caller: Caller,
+  request: AddCreditsRequest,
+): Promise<AddedCredits> => {
   assertNoTestKey(caller, 'adds no credits');
   const { credits, blocks, note } = request;
   const cause = causeOf(deps, caller);
   const common = { at: cause.at, ...(note === undefined ? {} : { note }) };
-  if (credits !== undefined && blocks === undefined) await deps.credits.change(caller.teamId, { type: 'Grant', ...common, credits }, cause);
+  if (credits !== undefined && blocks === undefined)
+    await deps.credits.change(caller.teamId, { type: 'Grant', ...common, credits }, cause);
   else if (blocks !== undefined && credits === undefined)
     await deps.credits.change(caller.teamId, { type: 'Buy', ...common, blocks }, cause);
   else throw invalid('request body', '', 'must have either `credits` or `blocks`');

@@ -1,6 +1,6 @@
 /**
- * The credits and quotas of teams: reserved before an email or a batch is appended, returned if it is not created or is cancelled. For a
- * team that is not metered nothing is read or appended.
+ * The credits and quotas of teams: reserved before an email or a batch is appended, returned if it is not created or is
+ * cancelled. For a team that is not metered nothing is read or appended.
  */
 import { DomainError, WrongExpectedRevision, AppendUnknown, StoreAway } from '../../domain/core/errors.js';
 import {
@@ -84,26 +84,39 @@ type UnmeteredBatch = Readonly<{ calledAt: string; cancelledAt: string }>;
 
 export type CreditsAccounts = Readonly<{
   /**
-   * Resolves when the reservation for the stream `reference` is durable; that stream is created afterwards. Out: what its emails store as
-   * `charged`, so that a cancellation returns its part; undefined for a team that is not metered. A second call with the same reference
-   * gets the same reservation. Rejects with QUOTA_EXCEEDED.
+   * Resolves when the reservation for the stream `reference` is durable; that stream is created afterwards. Out: what
+   * its emails store as `charged`, so that a cancellation returns its part; undefined for a team that is not metered. A
+   * second call with the same reference gets the same reservation. Rejects with QUOTA_EXCEEDED.
    */
   reserve: (teamId: TeamId, reference: StreamName, cost: Cost, cause: Cause) => Promise<Charged | undefined>;
   /**
-   * Returns the cost of emails that were not created, once for each part of a reference, and at most what is left. For cancelled emails
-   * `returnCancelled` does it. `unmetered`: nothing was reserved; `cost` is what `UnmeteredUseCounted` may have of them.
+   * Returns the cost of emails that were not created, once for each part of a reference, and at most what is left. For
+   * cancelled emails `returnCancelled` does it. `unmetered`: nothing was reserved; `cost` is what `UnmeteredUseCounted`
+   * may have of them.
    */
-  giveBack: (teamId: TeamId, reference: StreamName, part: string, cost: Cost, cause: Cause, unmetered?: UnmeteredBatch) => Promise<void>;
-  /** Returns what was charged for a cancelled email. Calls come one after the other, in the order of the log; repeating one changes nothing. */
+  giveBack: (
+    teamId: TeamId,
+    reference: StreamName,
+    part: string,
+    cost: Cost,
+    cause: Cause,
+    unmetered?: UnmeteredBatch,
+  ) => Promise<void>;
+  /**
+   * Returns what was charged for a cancelled email. Calls come one after the other, in the order of the log; repeating
+   * one changes nothing.
+   */
   returnCancelled: (teamId: TeamId, charged: Charged, cancellation: Cancellation, cause: Cause) => Promise<void>;
   /**
-   * Counts what a team used of the month before it was metered. `used`: all of the month of `cause.at`, metered or not; what is counted
-   * already is not counted again. `terms`: those that hold from now on.
+   * Counts what a team used of the month before it was metered. `used`: all of the month of `cause.at`, metered or not;
+   * what is counted already is not counted again. `terms`: those that hold from now on.
    */
   countUse: (teamId: TeamId, used: Cost, terms: Terms, cause: Cause) => Promise<void>;
   /** Quota and credits at this moment. */
   quote: (teamId: TeamId) => Promise<QuotaStatus>;
-  /** Checks open reservations: closes those whose stream exists, returns those whose stream can no longer be created. */
+  /**
+   * Checks open reservations: closes those whose stream exists, returns those whose stream can no longer be created.
+   */
   settle: (teamId: TeamId, cause: Cause) => Promise<void>;
   /** Any other change of a metered team's credits. */
   change: (
@@ -137,7 +150,10 @@ export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): Cr
       const make = async ({ open }: CreditsState): Promise<CreditsCommand> =>
         open.has(reference)
           ? command
-          : { ...command, reservation: await findReservation(eventLog, stream, reference, unmetered && { ...unmetered, cost }) };
+          : {
+              ...command,
+              reservation: await findReservation(eventLog, stream, reference, unmetered && { ...unmetered, cost }),
+            };
       await ledger.decide(stream, make, cause);
     },
     returnCancelled: returningCancelled(eventLog, ledger),
@@ -151,7 +167,10 @@ export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): Cr
     settle: (teamId, cause) => settleReservations({ eventLog, ledger }, teamId, cause),
     change: async (teamId, command, cause) => {
       if ((await termsFor(teamId)) === undefined)
-        throw new DomainError('TEAM_NOT_METERED', 'This team is not metered, so it has no credits; set its billing first.');
+        throw new DomainError(
+          'TEAM_NOT_METERED',
+          'This team is not metered, so it has no credits; set its billing first.',
+        );
       await ledger.decide(creditsStream(teamId), () => command, cause);
     },
   };
@@ -178,7 +197,9 @@ export const monthAfter = (month: string): string => {
 const quotaExceeded = ({ of, needed, remaining, limit, month }: Refusal): DomainError => {
   if (of === 'credits') {
     const message = `This takes ${needed} ${needed === 1 ? 'credit' : 'credits'} and ${remaining} are left. Nothing was accepted; add credits, or send less.`;
-    return new DomainError('QUOTA_EXCEEDED', message, { relatedInfo: { of, needed, remaining, limit, resetsAt: null } });
+    return new DomainError('QUOTA_EXCEEDED', message, {
+      relatedInfo: { of, needed, remaining, limit, resetsAt: null },
+    });
   }
   const resetsAt = monthAfter(month);
   const message = `This takes ${needed} of the monthly quota of ${limit} emails, of which ${remaining} are left until ${resetsAt}. Nothing was accepted; wait until then, or change the plan.`;
@@ -195,7 +216,12 @@ const unmetered = (clock: CreditsPorts['clock']): QuotaStatus => ({
   wouldRefuse: () => undefined,
 });
 
-const quoteOf = async (ledger: CreditsLedger, clock: CreditsPorts['clock'], teamId: TeamId, terms: Terms): Promise<QuotaStatus> => {
+const quoteOf = async (
+  ledger: CreditsLedger,
+  clock: CreditsPorts['clock'],
+  teamId: TeamId,
+  terms: Terms,
+): Promise<QuotaStatus> => {
   const { sums } = await ledger.read(creditsStream(teamId));
   const at = isoTime(clock.now());
   const { month, emails, attachments, balance } = usableAt(sums, at);
@@ -215,8 +241,8 @@ const quoteOf = async (ledger: CreditsLedger, clock: CreditsPorts['clock'], team
 };
 
 /**
- * Finds a reservation that may be closed, by reading the whole stream; undefined: there is none. `unmetered`: without one, a count of
- * unmetered use between call and cancellation stands for it.
+ * Finds a reservation that may be closed, by reading the whole stream; undefined: there is none. `unmetered`: without
+ * one, a count of unmetered use between call and cancellation stands for it.
  */
 const findReservation = async (
   eventLog: Pick<EventLog, 'load'>,
@@ -226,20 +252,23 @@ const findReservation = async (
 ): Promise<Reservation | undefined> => {
   let found: Reservation | undefined;
   for (const { event, revision } of await eventLog.load(stream)) {
-    if (event.type === 'CreditsReserved' && event.data.reference === reference) found = reservationOf(event.data, revision);
+    if (event.type === 'CreditsReserved' && event.data.reference === reference)
+      found = reservationOf(event.data, revision);
     if (event.type === 'UnmeteredUseCounted' && unmetered !== undefined && found === undefined) {
       const { at, month } = event.data;
       if (month === monthOf(unmetered.calledAt) && unmetered.calledAt <= at && at <= unmetered.cancelledAt)
         found = { revision, at, month, isByCredits: false, left: unmetered.cost, parts: [] };
     }
-    if (event.type === 'CreditsReturned' && event.data.reference === reference) found = found && withReturned(reference, found, event.data);
+    if (event.type === 'CreditsReturned' && event.data.reference === reference)
+      found = found && withReturned(reference, found, event.data);
   }
   return found;
 };
 
 /**
- * Cancellations are returned in the order of the log, so one is new if its position is after that of the last returned one. That position
- * is read from the email's stream and not stored: positions change when the log is moved to another engine.
+ * Cancellations are returned in the order of the log, so one is new if its position is after that of the last returned
+ * one. That position is read from the email's stream and not stored: positions change when the log is moved to another
+ * engine.
  */
 const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsAccounts['returnCancelled'] => {
   const known = new Map<TeamId, Readonly<{ fact: string; position: number }>>();
@@ -260,14 +289,16 @@ const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsA
 };
 
 /**
- * The event by which an email became free (its cancellation, or the suppression of its last recipient), and what was charged for it.
- * undefined: the email is not free, or its team's credits and quota have nothing of it.
+ * The event by which an email became free (its cancellation, or the suppression of its last recipient), and what was
+ * charged for it. undefined: the email is not free, or its team's credits and quota have nothing of it.
  */
 export const whatIsFreed = async (
   eventLog: Pick<EventLog, 'load'>,
   recorded: readonly Recorded[],
 ): Promise<Readonly<{ position: number; charged: Charged }> | undefined> => {
-  const ending = recorded.findLast(({ event }) => event.type === 'EmailCancelled' || event.type === 'RecipientsSuppressed');
+  const ending = recorded.findLast(
+    ({ event }) => event.type === 'EmailCancelled' || event.type === 'RecipientsSuppressed',
+  );
   if (ending === undefined) return undefined;
   let email: EmailState;
   let endedBefore: EndedBefore | undefined;
@@ -275,14 +306,15 @@ export const whatIsFreed = async (
     if (event.type === 'EmailRetried' && email !== undefined) endedBefore = endingsAfter(email.status, endedBefore);
     email = emailDecider.evolve(email, event as EmailEvent);
   }
-  if (email === undefined || !endsForFree(email, ending.event as EmailEvent, endedBefore !== undefined)) return undefined;
+  if (email === undefined || !endsForFree(email, ending.event as EmailEvent, endedBefore !== undefined))
+    return undefined;
   const charged = email.accepted.charged ?? (await countedAsUnmetered(eventLog, email, recorded[0]!, ending));
   return charged && { position: ending.position, charged };
 };
 
 /**
- * Amount that `UnmeteredUseCounted` holds for an email that was accepted unmetered and became free later in the same month; undefined if it
- * was not counted there. A defined amount does not change.
+ * Amount that `UnmeteredUseCounted` holds for an email that was accepted unmetered and became free later in the same
+ * month; undefined if it was not counted there. A defined amount does not change.
  */
 const countedAsUnmetered = async (
   eventLog: Pick<EventLog, 'load'>,
@@ -311,8 +343,8 @@ export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamNa
   (await whatIsFreed(eventLog, await eventLog.load(stream)))?.position ?? 0;
 
 /**
- * Checks before documents are generated that the team can pay for one email with at least so many documents. The reservation afterwards
- * has the real number. Rejects with QUOTA_EXCEEDED.
+ * Checks before documents are generated that the team can pay for one email with at least so many documents. The
+ * reservation afterwards has the real number. Rejects with QUOTA_EXCEEDED.
  */
 export const assertAffordable = async (
   deps: Pick<BillingNeeds, 'credits'>,
@@ -325,8 +357,8 @@ export const assertAffordable = async (
 };
 
 /**
- * Reserves for the stream that is appended next. If the result of the reservation is unknown, the call fails and that stream is not
- * created; the processor `settle-credits` then returns a reservation that was written.
+ * Reserves for the stream that is appended next. If the result of the reservation is unknown, the call fails and that
+ * stream is not created; the processor `settle-credits` then returns a reservation that was written.
  */
 export const reserveFor = async (
   deps: Pick<BillingNeeds, 'credits'>,
@@ -340,7 +372,10 @@ export const reserveFor = async (
   }
 };
 
-/** Returns a reservation after another fault, which the caller reports. If this fails, the processor `settle-credits` returns it later. */
+/**
+ * Returns a reservation after another fault, which the caller reports. If this fails, the processor `settle-credits`
+ * returns it later.
+ */
 export const giveBackQuietly = async (
   deps: Pick<BillingNeeds, 'credits'>,
   { teamId }: Pick<Caller, 'teamId'>,
@@ -360,8 +395,8 @@ type Log = Pick<EventLog, 'load' | 'append' | 'last'>;
 type MakeCommand = (state: CreditsState) => CreditsCommand | Promise<CreditsCommand>;
 
 /**
- * Decides on the streams of credits: caches their state, and decides waiting commands together in one append. A refusal always rests on
- * a state that was read after the call.
+ * Decides on the streams of credits: caches their state, and decides waiting commands together in one append. A refusal
+ * always rests on a state that was read after the call.
  */
 type CreditsLedger = Readonly<{
   /** Resolves when the events are durable. Rejects as an append does; the cached state is then dropped. */
@@ -378,7 +413,12 @@ const ROUND_MAX = 500;
 const CONFLICTS_MAX = 100;
 
 type LoadedCredits = { readonly state: CreditsState; version: StreamVersion };
-type Waiting = Readonly<{ make: MakeCommand; cause: Cause; done: (decision: Decision) => void; failed: (fault: unknown) => void }>;
+type Waiting = Readonly<{
+  make: MakeCommand;
+  cause: Cause;
+  done: (decision: Decision) => void;
+  failed: (fault: unknown) => void;
+}>;
 
 const openCreditsLedger = (eventLog: Log): CreditsLedger => {
   const states = boundedCache<StreamName, LoadedCredits>({ entriesMax: STATES_MAX });
@@ -440,7 +480,8 @@ const decideTogether = async (
     const [first, ...rest] = causes.map((index) => waiting[index]!.cause);
     if (first === undefined) return decisions;
     try {
-      // Not by `handle`: the decisions of several waiting calls share one append, because all sends of a team write to this stream.
+      // Not by `handle`: the decisions of several waiting calls share one append, because all sends of a team write to
+      // this stream.
       loaded.version = await eventLog.append(stream, loaded.version, events, [first, ...rest]);
       for (const event of events) advanceCredits(loaded.state, event);
       states.set(stream, loaded);
@@ -497,8 +538,8 @@ const isGivenUp = ({ revision, storedType }: Readonly<{ revision: number; stored
   revision === 0 && tombstones.has(storedType);
 
 /**
- * Checks open reservations. One whose email does not exist is returned only when the email can no longer be created: its stream then
- * begins with EmailDeleted, which refuses every append that is still under way.
+ * Checks open reservations. One whose email does not exist is returned only when the email can no longer be created:
+ * its stream then begins with EmailDeleted, which refuses every append that is still under way.
  */
 const settleReservations = async (deps: SettlingDeps, teamId: TeamId, cause: Cause): Promise<void> => {
   const stream = creditsStream(teamId);
@@ -507,9 +548,13 @@ const settleReservations = async (deps: SettlingDeps, teamId: TeamId, cause: Cau
   const emails = duePart(open, isEmailReference, isoTime(nowMs - SETTLED_AFTER_MS));
   const others = duePart(open, (reference) => !isEmailReference(reference), isoTime(nowMs - OTHERS_SETTLED_AFTER_MS));
   const lostEmails = await missingOf(emails, (reference) => isMissingEmail(deps, reference as StreamName, cause));
-  const lost = new Set(await missingOf(others, async (reference) => (await deps.eventLog.last(reference as StreamName)) === undefined));
+  const lost = new Set(
+    await missingOf(others, async (reference) => (await deps.eventLog.last(reference as StreamName)) === undefined),
+  );
   // A stream that may still be created is checked again, and all reservations after it too.
-  const waits = others.findIndex(([reference, { at }]) => lost.has(reference) && at > isoTime(nowMs - OTHERS_MISSING_AFTER_MS));
+  const waits = others.findIndex(
+    ([reference, { at }]) => lost.has(reference) && at > isoTime(nowMs - OTHERS_MISSING_AFTER_MS),
+  );
   const settled = waits < 0 ? others : others.slice(0, waits);
   if (emails.length + settled.length === 0) return;
   const missing = [...lostEmails, ...settled.flatMap(([reference]) => (lost.has(reference) ? [reference] : []))];
@@ -521,7 +566,11 @@ const settleReservations = async (deps: SettlingDeps, teamId: TeamId, cause: Cau
 type Entry = readonly [string, Reservation];
 
 /** The oldest reservations, without a gap, that were made by that moment. */
-const duePart = (open: ReadonlyMap<string, Reservation>, isIncluded: (reference: string) => boolean, madeBy: string): readonly Entry[] => {
+const duePart = (
+  open: ReadonlyMap<string, Reservation>,
+  isIncluded: (reference: string) => boolean,
+  madeBy: string,
+): readonly Entry[] => {
   const due: Entry[] = [];
   for (const entry of open) {
     if (!isIncluded(entry[0])) continue;
@@ -531,7 +580,10 @@ const duePart = (open: ReadonlyMap<string, Reservation>, isIncluded: (reference:
   return due;
 };
 
-const missingOf = async (entries: readonly Entry[], isMissing: (reference: string) => Promise<boolean>): Promise<readonly string[]> => {
+const missingOf = async (
+  entries: readonly Entry[],
+  isMissing: (reference: string) => Promise<boolean>,
+): Promise<readonly string[]> => {
   const missing: string[] = [];
   for (let from = 0; from < entries.length; from += AT_ONCE) {
     const part = entries.slice(from, from + AT_ONCE).map(([reference]) => reference);

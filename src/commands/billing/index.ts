@@ -5,5 +5,8 @@ import { getAccount, addCredits } from './account.js';
 
 export const billingCommands = {
   getAccount: { run: getAccount, codes: [] },
-  addCredits: { run: addCredits, codes: ['TEST_KEY_NOT_ALLOWED', 'VALIDATION_ERROR', 'TEAM_NOT_METERED', ...writeCodes] },
+  addCredits: {
+    run: addCredits,
+    codes: ['TEST_KEY_NOT_ALLOWED', 'VALIDATION_ERROR', 'TEAM_NOT_METERED', ...writeCodes],
+  },
 } as const satisfies CommandTable<BillingNeeds>;

@@ -1,7 +1,7 @@
 /**
- * Enforces the limits of a team's plan. A command that creates a thing first takes a place for it in a stream of the team, appended at an
- * expected revision, so that concurrent calls cannot exceed the limit together. When the places are used up, the next call drops those
- * whose thing is gone; commands that delete things do nothing about places.
+ * Enforces the limits of a team's plan. A command that creates a thing first takes a place for it in a stream of the
+ * team, appended at an expected revision, so that concurrent calls cannot exceed the limit together. When the places
+ * are used up, the next call drops those whose thing is gone; commands that delete things do nothing about places.
  */
 import { causeOf, type Caller } from '../core/caller.js';
 import type { BillingNeeds } from './credits.js';
@@ -22,7 +22,10 @@ export type Place = Readonly<{
   key: string;
   /** The current standing of the thing with that id, read from the log. */
   standingOf: (key: string) => Promise<Standing>;
-  /** The ids of all things of the team that may count; read if no place was taken since the team's current billing began. */
+  /**
+   * The ids of all things of the team that may count; read if no place was taken since the team's current billing
+   * began.
+   */
   all: () => Promise<readonly string[]>;
   /** A limit for every team, whatever its plan. */
   cap?: Bound;
@@ -50,8 +53,16 @@ export const idsOfKind =
     return ids;
   };
 
-/** Calls `make` if the team's plan has a place for the thing. Rejects with PLAN_LIMIT_EXCEEDED and CONFLICT, and as `make` does. */
-export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, make: () => Promise<Made>): Promise<Made> => {
+/**
+ * Calls `make` if the team's plan has a place for the thing. Rejects with PLAN_LIMIT_EXCEEDED and CONFLICT, and as
+ * `make` does.
+ */
+export const withPlace = async <Made>(
+  deps: Deps,
+  caller: Caller,
+  place: Place,
+  make: () => Promise<Made>,
+): Promise<Made> => {
   const team = await teamOf(deps, caller.teamId);
   const bound = boundOf(planLimitOf(team, place.resource), place.cap);
   if (bound === undefined) return make();
@@ -65,13 +76,19 @@ export const boundOf = (limit: PlanLimit | undefined, cap: Bound | undefined): B
     : { maximum: limit.maximum, refused: (actual) => planLimitExceeded(limit, actual) };
 
 /** Takes a place, then calls `make`. */
-export const inPlace = async <Made>(ledger: Places, place: Taking, bound: Bound, make: () => Promise<Made>): Promise<Made> => {
+export const inPlace = async <Made>(
+  ledger: Places,
+  place: Taking,
+  bound: Bound,
+  make: () => Promise<Made>,
+): Promise<Made> => {
   await takePlace(ledger, place, bound);
   try {
     return await make();
   } catch (fault) {
     // If the append is uncertain, the thing may exist: its place stays until a later call checks it.
-    if (!(fault instanceof AppendUnknown) && (await place.standingOf(place.key)) === 'absent') await giveUp(ledger, place.key);
+    if (!(fault instanceof AppendUnknown) && (await place.standingOf(place.key)) === 'absent')
+      await giveUp(ledger, place.key);
     throw fault;
   }
 };
@@ -108,7 +125,12 @@ export const openPlaces = (deps: Deps, caller: Caller, resource: string, since: 
     keep: async (version, held) => {
       try {
         // Not by `handle`: what is held is counted over other streams, again after a conflict.
-        await deps.eventLog.append(stream, version, [{ type: 'PlacesTaken', data: { at: cause.at, since, held: [...held] } }], cause);
+        await deps.eventLog.append(
+          stream,
+          version,
+          [{ type: 'PlacesTaken', data: { at: cause.at, since, held: [...held] } }],
+          cause,
+        );
         return true;
       } catch (fault) {
         if (fault instanceof WrongExpectedRevision) return false;
@@ -129,7 +151,10 @@ const readPlaces = async (eventLog: EventLog, stream: StreamName, since: string)
 /** Repeats `decide` until its append succeeds. */
 const decidePlaces = async (decide: () => Promise<boolean>): Promise<void> => {
   for (let conflicts = 0; conflicts <= CONFLICTS_MAX; conflicts += 1) if (await decide()) return;
-  throw new DomainError('CONFLICT', 'Others make the same kind of thing at the same time, and each time they were faster. Try again.');
+  throw new DomainError(
+    'CONFLICT',
+    'Others make the same kind of thing at the same time, and each time they were faster. Try again.',
+  );
 };
 
 const takePlace = (places: Places, place: Taking, bound: Bound): Promise<void> =>
@@ -148,11 +173,18 @@ const takePlace = (places: Places, place: Taking, bound: Bound): Promise<void> =
 
 const withAll = async ({ cause }: Places, held: readonly Held[], place: Taking): Promise<readonly Held[]> => {
   const known = new Set(held.map(({ key }) => key));
-  return [...held, ...(await place.all()).filter((key) => !known.has(key)).map((key) => ({ key, amount: 1, at: cause.at }))];
+  return [
+    ...held,
+    ...(await place.all()).filter((key) => !known.has(key)).map((key) => ({ key, amount: 1, at: cause.at })),
+  ];
 };
 
 /** The places whose thing exists or may still be created. */
-const livingOf = async ({ nowMs }: Places, held: readonly Held[], standingOf: Place['standingOf']): Promise<readonly Held[]> => {
+const livingOf = async (
+  { nowMs }: Places,
+  held: readonly Held[],
+  standingOf: Place['standingOf'],
+): Promise<readonly Held[]> => {
   const living: Held[] = [];
   for (let from = 0; from < held.length; from += AT_ONCE) {
     const part = held.slice(from, from + AT_ONCE);
@@ -186,8 +218,16 @@ export type Upload = Readonly<{
   positionOf: (id: string) => Promise<number | undefined>;
 }>;
 
-/** Calls `make` if the plan has room for the file. The read model counts stored bytes; the stream of places holds files it may not have counted yet. */
-export const withStorage = async <Made>(deps: Deps, caller: Caller, upload: Upload, make: () => Promise<Made>): Promise<Made> => {
+/**
+ * Calls `make` if the plan has room for the file. The read model counts stored bytes; the stream of places holds files
+ * it may not have counted yet.
+ */
+export const withStorage = async <Made>(
+  deps: Deps,
+  caller: Caller,
+  upload: Upload,
+  make: () => Promise<Made>,
+): Promise<Made> => {
   const team = await teamOf(deps, caller.teamId);
   const file = planLimitOf(team, 'fileSizeBytes');
   if (file !== undefined && upload.sizeBytes > file.maximum) throw planLimitExceeded(file, upload.sizeBytes);

@@ -13,7 +13,14 @@ import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailState } from '../../domain/email/state.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import { DomainError, EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
-import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  batchStream,
+  emailIdInBatch,
+  emailStream,
+  type BatchId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { nextTurn } from '../../shared/concurrency.js';
@@ -27,7 +34,10 @@ const PART_WITH_DOCUMENTS = 10;
 /** The pause before a document is requested again if the generator is busy. */
 const BUSY_PAUSE_MS = 1_000;
 
-/** How often, and with which pause, emails in an SMTP dialogue are checked again before the batch is recorded as stopped. */
+/**
+ * How often, and with which pause, emails in an SMTP dialogue are checked again before the batch is recorded as
+ * stopped.
+ */
 const LOOKS_MAX = 20;
 const LOOK_PAUSE_MS = 100;
 
@@ -37,7 +47,10 @@ const UNMADE = 'unmade';
 /** `storedBytes`: the bytes of attachments that the team stores; absent: no limit is checked. */
 export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal; storedBytes?: StoredBytes }>;
 
-/** `actor`: the sender of the bulk send. Its emails are made in that name, so that they take turns with those of other senders. */
+/**
+ * `actor`: the sender of the bulk send. Its emails are made in that name, so that they take turns with those of other
+ * senders.
+ */
 export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
 
 /** The content may be large, so it is loaded once and passed on. Rejects with BATCH_NOT_FOUND. */
@@ -51,8 +64,8 @@ export const loadBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchId)
 };
 
 /**
- * Makes the next part of its emails if the batch is due, and records the progress; when the last is made, the content is destroyed. After
- * an interruption it goes on from the recorded progress.
+ * Makes the next part of its emails if the batch is due, and records the progress; when the last is made, the content
+ * is destroyed. After an interruption it goes on from the recorded progress.
  */
 export const fanOut = async (deps: EmailNeeds, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
   const { id } = work;
@@ -67,14 +80,22 @@ export const fanOut = async (deps: EmailNeeds, { cause, ...work }: BatchWork, kn
     const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { ...work, cause: { ...cause, actor } });
     if (upTo === batch.upTo) return;
     const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
-    const { state } = await handleFrom(started, deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
+    const { state } = await handleFrom(started, deps.eventLog, stream, batchDecider, advance, {
+      ...cause,
+      at: advance.at,
+    });
     if (state?.fannedOutAt === null) return;
   }
   await eraseStream(deps, stream);
 };
 
 /** Out: the number of emails that exist. */
-const makePart = async (deps: EmailNeeds, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
+const makePart = async (
+  deps: EmailNeeds,
+  open: OpenBatch,
+  batch: Batch,
+  { cause, signal, storedBytes }: BatchWork,
+): Promise<number> => {
   const end = claimedUpTo(batch);
   let upTo = batch.upTo;
   while (upTo < end && !signal.aborted) {
@@ -93,8 +114,15 @@ const makePart = async (deps: EmailNeeds, open: OpenBatch, batch: Batch, { cause
   return upTo;
 };
 
-/** Repeats `make` while the generator is busy, so that no recipient fails for that. Out: undefined if the signal aborted before. */
-const whenThereIsRoom = async <Made>(deps: EmailNeeds, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
+/**
+ * Repeats `make` while the generator is busy, so that no recipient fails for that. Out: undefined if the signal aborted
+ * before.
+ */
+const whenThereIsRoom = async <Made>(
+  deps: EmailNeeds,
+  signal: AbortSignal,
+  make: () => Promise<Made>,
+): Promise<Made | undefined> => {
   while (!signal.aborted) {
     try {
       return await make();
@@ -107,8 +135,8 @@ const whenThereIsRoom = async <Made>(deps: EmailNeeds, signal: AbortSignal, make
 };
 
 /**
- * Returns the credits of documents that the emails of a group, from that place on, were made without. A repetition makes the same groups,
- * so that each group returns its credits once.
+ * Returns the credits of documents that the emails of a group, from that place on, were made without. A repetition
+ * makes the same groups, so that each group returns its credits once.
  */
 const returnOmitted = async (
   deps: EmailNeeds,
@@ -118,16 +146,22 @@ const returnOmitted = async (
   cause: Cause,
 ): Promise<void> => {
   const attachments = omitted.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-  if (attachments > 0) await deps.credits.giveBack(teamId, batchStream(id), `omitted-${from}`, { emails: 0, attachments }, cause);
+  if (attachments > 0)
+    await deps.credits.giveBack(teamId, batchStream(id), `omitted-${from}`, { emails: 0, attachments }, cause);
 };
 
-const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
+const placesOf = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, at) => from + at);
 
 /**
- * Cancels every email of a cancelled batch that was not sent. Emails in an SMTP dialogue may still be sent, and are waited for a while; one
- * that is deferred is cancelled when this runs again. Out: the stopped batch.
+ * Cancels every email of a cancelled batch that was not sent. Emails in an SMTP dialogue may still be sent, and are
+ * waited for a while; one that is deferred is cancelled when this runs again. Out: the stopped batch.
  */
-export const stopBatch = async (deps: EmailNeeds, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
+export const stopBatch = async (
+  deps: EmailNeeds,
+  { id, cause, signal }: BatchWork,
+  known?: LoadedBatch,
+): Promise<Batch> => {
   const stream = batchStream(id);
   const { batch, teamId, loaded } = known ?? (await loadBatch(deps, id));
   if (batch.cancelled === null) return batch;
@@ -142,7 +176,12 @@ export const stopBatch = async (deps: EmailNeeds, { id, cause, signal }: BatchWo
   const at = isoTime(deps.clock.now());
   await returnUnmade(deps, { id, teamId, batch, made }, { ...cause, at });
   await returnOmittedOfPart(deps, { id, teamId, batch, made }, { ...cause, at });
-  const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
+  const stop = {
+    type: 'StopBatch' as const,
+    at,
+    made,
+    ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made },
+  };
   const { state } = await handleFrom(loaded, deps.eventLog, stream, batchDecider, stop, { ...cause, at });
   await eraseStream(deps, stream);
   return assertDefined(state, 'batch');
@@ -150,7 +189,9 @@ export const stopBatch = async (deps: EmailNeeds, { id, cause, signal }: BatchWo
 
 type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
 
-/** Returns the credits of emails that will never be made. Those of cancelled emails are returned by `return-credits`. */
+/**
+ * Returns the credits of emails that will never be made. Those of cancelled emails are returned by `return-credits`.
+ */
 const returnUnmade = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
   const { accepted, content } = batch;
   const isUnmetered = accepted.charged === undefined;
@@ -160,13 +201,26 @@ const returnUnmade = async (deps: EmailNeeds, { id, teamId, batch, made }: Cance
   await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause, unmetered);
 };
 
-/** Returns the credits of omitted documents in the part that was being made when the batch was cancelled; repeating it changes nothing. */
-const returnOmittedOfPart = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+/**
+ * Returns the credits of omitted documents in the part that was being made when the batch was cancelled; repeating it
+ * changes nothing.
+ */
+const returnOmittedOfPart = async (
+  deps: EmailNeeds,
+  { id, teamId, batch, made }: Cancelled,
+  cause: Cause,
+): Promise<void> => {
   if (batch.accepted.charged === undefined || batch.accepted.documents.length === 0 || batch.upTo >= made) return;
   const open = openBatch(id, teamId, batch);
   for (let from = batch.upTo; from < made; from += AT_ONCE) {
     const places = placesOf(from, Math.min(from + AT_ONCE, made));
-    await returnOmitted(deps, open, from, await Promise.all(places.map((index) => omittedBy(deps, open, index))), cause);
+    await returnOmitted(
+      deps,
+      open,
+      from,
+      await Promise.all(places.map((index) => omittedBy(deps, open, index))),
+      cause,
+    );
   }
 };
 
@@ -175,7 +229,8 @@ const withdrawAll = async (deps: EmailNeeds, cancelled: Cancelled, cause: Cause)
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
   for (let from = 0; from < cancelled.made; from += AT_ONCE) {
     const places = placesOf(from, Math.min(from + AT_ONCE, cancelled.made));
-    for (const end of await Promise.all(places.map((index) => withdrawOne(deps, cancelled, index, cause)))) ends[end] += 1;
+    for (const end of await Promise.all(places.map((index) => withdrawOne(deps, cancelled, index, cause))))
+      ends[end] += 1;
     await nextTurn();
   }
   return ends;
@@ -183,7 +238,12 @@ const withdrawAll = async (deps: EmailNeeds, cancelled: Cancelled, cause: Cause)
 
 type End = keyof BatchEnds;
 
-const withdrawOne = async (deps: EmailNeeds, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
+const withdrawOne = async (
+  deps: EmailNeeds,
+  { id, teamId, batch, made }: Cancelled,
+  index: number,
+  cause: Cause,
+): Promise<End> => {
   const stream = emailStream(emailIdInBatch(id, index));
   const at = isoTime(deps.clock.now());
   const command = { type: 'WithdrawEmail' as const, at, cancelledAt: batch.cancelled?.at ?? at };
@@ -215,8 +275,15 @@ const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>,
   cancelled: 'cancelled',
 };
 
-/** The status of a bulk send from its streams, for a call that comes before the read models know it. Rejects with BATCH_NOT_FOUND. */
-export const getBatch = async (deps: EmailNeeds, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
+/**
+ * The status of a bulk send from its streams, for a call that comes before the read models know it. Rejects with
+ * BATCH_NOT_FOUND.
+ */
+export const getBatch = async (
+  deps: EmailNeeds,
+  caller: Pick<Caller, 'teamId'>,
+  id: BatchId,
+): Promise<BatchListing> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   ownedBy(caller.teamId, batchNotFound)(loaded);
   const batch = assertDefined(loaded.state, 'batch');
@@ -252,7 +319,9 @@ const statusesOf = async (
   const counts: Partial<Record<EmailStatus, number>> = {};
   for (let from = 0; from < made; from += AT_ONCE) {
     const places = placesOf(from, Math.min(from + AT_ONCE, made));
-    const loaded = await Promise.all(places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)));
+    const loaded = await Promise.all(
+      places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)),
+    );
     for (const { state } of loaded) if (state !== undefined) counts[state.status] = (counts[state.status] ?? 0) + 1;
     await nextTurn();
   }
@@ -260,7 +329,11 @@ const statusesOf = async (
 };
 
 /** The results of all its emails, from their streams; an email that does not exist counts as open. */
-export const endsOfBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
+export const endsOfBatch = async (
+  deps: Pick<EmailNeeds, 'eventLog'>,
+  id: BatchId,
+  total: number,
+): Promise<BatchEnds> => {
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: total };
   const counts = await statusesOf(deps, id, total);
   for (const status of Object.keys(endOfStatus) as (keyof typeof endOfStatus)[]) {
@@ -272,7 +345,13 @@ export const endsOfBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchI
 };
 
 /** Records that every email has ended. `ends`: the results of all its emails; does nothing if one is still open. */
-export const completeBatch = async (deps: EmailNeeds, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
+export const completeBatch = async (
+  deps: EmailNeeds,
+  id: BatchId,
+  ends: BatchEnds,
+  cause: Cause,
+  known?: LoadedBatch,
+): Promise<void> => {
   const { processing, ...ended } = ends;
   if (processing > 0) return;
   const complete = { type: 'CompleteBatch' as const, at: cause.at, ends: ended };

@@ -30,8 +30,14 @@ const CHARACTERS_SHOWN = 10;
 /** `index`: the place among the recipients that get an email; `given`: the place in the call. */
 type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;
 
-/** The answer contains every fault, also those for which the call itself would be refused. Rejects with GENERATOR_BUSY. */
-export const dryRunBulk = async (deps: EmailNeeds, caller: Caller, request: SendBulkRequest): Promise<DryRunResponse> => {
+/**
+ * The answer contains every fault, also those for which the call itself would be refused. Rejects with GENERATOR_BUSY.
+ */
+export const dryRunBulk = async (
+  deps: EmailNeeds,
+  caller: Caller,
+  request: SendBulkRequest,
+): Promise<DryRunResponse> => {
   const quota = await deps.credits.quote(caller.teamId);
   let prepared: PreparedBulk;
   try {
@@ -90,7 +96,9 @@ const bounded = (warnings: readonly string[]): string[] => {
   return warnings.length > WARNINGS_MAX ? [...shown, `and ${warnings.length - WARNINGS_MAX} more`] : shown;
 };
 
-/** Each fault has a warning; if they are very many, each recipient shows its first ones and says how many more it has. */
+/**
+ * Each fault has a warning; if they are very many, each recipient shows its first ones and says how many more it has.
+ */
 const faultWarnings = (failing: readonly Failing[]): readonly string[] => {
   const each = Math.max(1, Math.floor(FAULTS_MAX / Math.max(1, failing.length)));
   return failing.flatMap(({ given, fault }) => {
@@ -107,9 +115,16 @@ const warningOf = (given: number, { message }: DomainError): string =>
 
 const messageOf = (fault: DomainError | undefined): readonly string[] => (fault === undefined ? [] : [fault.message]);
 
-const quotaStatus = ({ emailQuota, attachmentQuota }: QuotaStatus): DryRunResponse['quotaStatus'] => ({ emailQuota, attachmentQuota });
+const quotaStatus = ({ emailQuota, attachmentQuota }: QuotaStatus): DryRunResponse['quotaStatus'] => ({
+  emailQuota,
+  attachmentQuota,
+});
 
-const allFail = (failing: readonly Failing[], suppressed: ReadonlySet<number>, { cost }: PreparedBulk): readonly string[] => {
+const allFail = (
+  failing: readonly Failing[],
+  suppressed: ReadonlySet<number>,
+  { cost }: PreparedBulk,
+): readonly string[] => {
   const isFirst = (index: number): boolean => index < FIRST_RECIPIENTS;
   const checked = Math.min(FIRST_RECIPIENTS, cost.emails) - [...suppressed].filter(isFirst).length;
   const isRefused = checked > 0 && failing.filter(({ index }) => isFirst(index)).length === checked;
@@ -127,13 +142,25 @@ const roomFault = (deps: EmailNeeds, { teamId }: Caller, { cost }: PreparedBulk)
 };
 
 /**
- * `cost`: of what would be made; an email that fails costs one. `omitting`: warnings about optional documents that cannot be made.
- * `replacing`: warnings about documents in which names replace characters.
+ * `cost`: of what would be made; an email that fails costs one. `omitting`: warnings about optional documents that
+ * cannot be made. `replacing`: warnings about documents in which names replace characters.
  */
-type Checked = Readonly<{ failing: readonly Failing[]; cost: Cost; omitting: readonly string[]; replacing: readonly string[] }>;
+type Checked = Readonly<{
+  failing: readonly Failing[];
+  cost: Cost;
+  omitting: readonly string[];
+  replacing: readonly string[];
+}>;
 
-/** Draws documents for the first recipients, as the call would, and only checks those of the others; nothing is made for a suppressed one. */
-const checkedRecipients = async (deps: EmailNeeds, open: OpenBatch, suppressed: ReadonlySet<number>): Promise<Checked> => {
+/**
+ * Draws documents for the first recipients, as the call would, and only checks those of the others; nothing is made for
+ * a suppressed one.
+ */
+const checkedRecipients = async (
+  deps: EmailNeeds,
+  open: OpenBatch,
+  suppressed: ReadonlySet<number>,
+): Promise<Checked> => {
   const { recipients } = open.content;
   const failing: Failing[] = [];
   const omitting: string[] = [];
@@ -145,7 +172,11 @@ const checkedRecipients = async (deps: EmailNeeds, open: OpenBatch, suppressed: 
     if (suppressed.has(index)) continue;
     const isDrawn = index < FIRST_RECIPIENTS && !isMade;
     try {
-      const { generated = NONE, omitted, replaced = [] } = await checkOne(deps, open, index, isDrawn ? undefined : known);
+      const {
+        generated = NONE,
+        omitted,
+        replaced = [],
+      } = await checkOne(deps, open, index, isDrawn ? undefined : known);
       isMade = true;
       attachments += generated.pdf + generated.excel;
       for (const one of omitted) omitting.push(omittedIn(given, one));
@@ -183,7 +214,13 @@ const requiredVariables = async (deps: EmailNeeds, { templateId, accepted }: Pre
   note((await draftAt(deps, templateId, accepted.templateRevision)).variables);
   for (const { templateId: id, templateRevision } of accepted.documents)
     note(
-      (await attachmentContentAt(deps, assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), templateRevision)).variables,
+      (
+        await attachmentContentAt(
+          deps,
+          assertDefined(parseAttachmentTemplateId(id), 'attachment template id'),
+          templateRevision,
+        )
+      ).variables,
     );
   return [...names];
 };
@@ -214,7 +251,8 @@ const lostOf = async (
       if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
       const { id, revision } = attachment.pinned;
       const inDocument =
-        documents.get(id + key) ?? lossesIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
+        documents.get(id + key) ??
+        lossesIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
       documents.set(id + key, inDocument);
       losses.push(...inDocument({ ...variables, ...attachment.variables }, environment));
     }
@@ -245,7 +283,11 @@ const countedWarning = ({ loss, emails }: Readonly<{ loss: Loss; emails: number 
   `${emails} of ${all} ${all === 1 ? 'email' : 'emails'}: {{${loss.path}}} ${lossMessage(loss)}`;
 
 /** Measures the first mail in each language: the others are about as long. All languages share one budget. */
-const tooLong = async (deps: EmailNeeds, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
+const tooLong = async (
+  deps: EmailNeeds,
+  { templateId, accepted }: PreparedBulk,
+  open: OpenBatch,
+): Promise<string[]> => {
   const budget = measuringBudget(deps);
   const warnings: string[] = [];
   const seen = new Set<string>();

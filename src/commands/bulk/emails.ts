@@ -49,7 +49,10 @@ export const openBatch = (id: BatchId, teamId: TeamId, batch: Batch): OpenBatch 
   return { id, teamId, batch, content: batch.content };
 };
 
-/** The order of the email for the recipient at that place. It depends on the batch alone, so an email that is made again is the same. */
+/**
+ * The order of the email for the recipient at that place. It depends on the batch alone, so an email that is made again
+ * is the same.
+ */
 export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number): EmailOrder => {
   const { accepted } = batch;
   const recipient = assertDefined(content.recipients[index], 'recipient of the batch');
@@ -69,7 +72,9 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     company: accepted.company as Company,
     from: content.from,
     roles: ['to'],
-    recipients: [recipient.name === undefined ? { email: recipient.email } : { email: recipient.email, name: recipient.name }],
+    recipients: [
+      recipient.name === undefined ? { email: recipient.email } : { email: recipient.email, name: recipient.name },
+    ],
     replyTo: content.replyTo,
     headers: content.headers,
     subject: undefined,
@@ -108,47 +113,60 @@ const costAt = ({ documents, recipients }: BatchContent, index: number): Cost =>
 /** The credits reserved for all emails after the first `made`. */
 export const costAfter = (content: BatchContent, made: number): Cost => {
   let attachments = 0;
-  for (let index = made; index < content.recipients.length; index += 1) attachments += costAt(content, index).attachments;
+  for (let index = made; index < content.recipients.length; index += 1)
+    attachments += costAt(content, index).attachments;
   return { emails: Math.max(0, content.recipients.length - made), attachments };
 };
 
 /** The documents of one recipient: those of the batch, with the overrides of the recipient. */
-const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, recipient: BatchRecipient): readonly RequestedAttachment[] =>
-  accepted.documents.flatMap(({ templateId, templateName, templateRevision, required }, at): readonly RequestedAttachment[] => {
-    const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(content.documents[at], 'document');
-    const override = recipient.overrides?.find(({ document }) => document === at);
-    if (override?.skip === true) return [];
-    const own = picked(recipient.variables ?? {}, recipientVariableFields ?? []);
-    return [
-      {
-        kind: 'generated',
-        field: `attachments[${at}]`,
-        reference: templateId,
-        filename: override?.filename ?? filename,
-        outputFormats: override?.outputFormats ?? outputFormats,
-        variables: { ...baseVariables, ...own, ...override?.variables } as JsonObject,
-        pinned: {
-          id: assertDefined(parseAttachmentTemplateId(templateId), 'attachment template id'),
-          name: templateName,
-          revision: templateRevision,
+const documentsFor = (
+  { accepted }: OpenBatch['batch'],
+  content: BatchContent,
+  recipient: BatchRecipient,
+): readonly RequestedAttachment[] =>
+  accepted.documents.flatMap(
+    ({ templateId, templateName, templateRevision, required }, at): readonly RequestedAttachment[] => {
+      const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(
+        content.documents[at],
+        'document',
+      );
+      const override = recipient.overrides?.find(({ document }) => document === at);
+      if (override?.skip === true) return [];
+      const own = picked(recipient.variables ?? {}, recipientVariableFields ?? []);
+      return [
+        {
+          kind: 'generated',
+          field: `attachments[${at}]`,
+          reference: templateId,
+          filename: override?.filename ?? filename,
+          outputFormats: override?.outputFormats ?? outputFormats,
+          variables: { ...baseVariables, ...own, ...override?.variables } as JsonObject,
+          pinned: {
+            id: assertDefined(parseAttachmentTemplateId(templateId), 'attachment template id'),
+            name: templateName,
+            revision: templateRevision,
+          },
+          isOptional: !required,
         },
-        isOptional: !required,
-      },
-    ];
-  });
+      ];
+    },
+  );
 
-const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
+const picked = (
+  values: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
 
 /**
- * `end`: the email is created as cancelled; `erased`: and without its recipient. `storedBytes`: the bytes of attachments that the team
- * stores; absent: no limit is checked.
+ * `end`: the email is created as cancelled; `erased`: and without its recipient. `storedBytes`: the bytes of
+ * attachments that the team stores; absent: no limit is checked.
  */
 type MakeOptions = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: StoredBytes | undefined }>;
 
 /**
- * Makes and appends one email; if it exists already, nothing happens. Out: the number of reserved documents that it was made without, for
- * which it is not charged.
+ * Makes and appends one email; if it exists already, nothing happens. Out: the number of reserved documents that it was
+ * made without, for which it is not charged.
  */
 export const makeBatchEmail = async (
   deps: EmailNeeds,
@@ -167,7 +185,8 @@ export const makeBatchEmail = async (
     made.claim?.accepted(position);
   } catch (fault) {
     made.claim?.release();
-    if (!(fault instanceof AppendUnknown)) for (const { file } of made.event.sealed?.attachments ?? []) await deps.files.delete(file);
+    if (!(fault instanceof AppendUnknown))
+      for (const { file } of made.event.sealed?.attachments ?? []) await deps.files.delete(file);
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
     return omittedBy(deps, open, index);
   }
@@ -179,13 +198,21 @@ export const makeBatchEmail = async (
 const withoutRecipient = (order: EmailOrder): EmailOrder => ({ ...order, recipients: [{ email: '' }], variables: {} });
 
 /** The number of documents that an existing email was made without. */
-export const omittedBy = async (deps: Pick<EmailNeeds, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
+export const omittedBy = async (
+  deps: Pick<EmailNeeds, 'eventLog'>,
+  { id, batch, content }: OpenBatch,
+  index: number,
+): Promise<number> => {
   if (batch.accepted.charged === undefined) return 0;
   const { state: email } = await loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider);
   return email === undefined ? 0 : costAt(content, index).attachments - (email.accepted.charged?.attachments ?? 0);
 };
 
-const unmadeEmail = (order: EmailOrder): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
+const unmadeEmail = (order: EmailOrder): MadeEmail => ({
+  event: unrenderedEmail(order),
+  keyId: undefined,
+  claim: undefined,
+});
 
 const eventsFor = async (
   deps: EmailNeeds,
@@ -201,19 +228,27 @@ const eventsFor = async (
   }
   try {
     const suppressed = await suppressedOf(deps, order);
-    const made = suppressed.length === 0 ? await makeEmail(deps, order, storedBytes) : await makeUnsent(deps, order, storedBytes);
+    const made =
+      suppressed.length === 0 ? await makeEmail(deps, order, storedBytes) : await makeUnsent(deps, order, storedBytes);
     const charged = withoutOmitted(made, order);
     return { made: charged, events: acceptedEvents(charged.event, suppressed) };
   } catch (fault) {
     if (!isRecipientFault(fault)) throw fault;
     const made = withoutOmitted(unmadeEmail(order), order);
     const state = emailDecider.evolve(emailDecider.initialState, made.event);
-    return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: wholeText(fault) }, state)] };
+    return {
+      made,
+      events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: wholeText(fault) }, state)],
+    };
   }
 };
 
 /** The email to a suppressed recipient: it has no documents, and what is wrong with its variables does not matter. */
-const makeUnsent = async (deps: EmailNeeds, order: EmailOrder, storedBytes: StoredBytes | undefined): Promise<MadeEmail> => {
+const makeUnsent = async (
+  deps: EmailNeeds,
+  order: EmailOrder,
+  storedBytes: StoredBytes | undefined,
+): Promise<MadeEmail> => {
   try {
     return await makeEmail(deps, { ...order, given: [] }, storedBytes);
   } catch (fault) {
@@ -222,7 +257,9 @@ const makeUnsent = async (deps: EmailNeeds, order: EmailOrder, storedBytes: Stor
   }
 };
 
-/** Charges the email for the documents that it has, without the omitted ones and those of an email that cannot be made. */
+/**
+ * Charges the email for the documents that it has, without the omitted ones and those of an email that cannot be made.
+ */
 const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => {
   if (charged === undefined) return made;
   return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };
@@ -243,10 +280,15 @@ export const suppressedBelow = async (
   const places = new Set<number>();
   for (let from = 0; from < end; from += ASKED_AT_ONCE) {
     const asked = content.recipients.slice(from, Math.min(from + ASKED_AT_ONCE, end));
-    for (const place of await suppressedPlaces(deps, teamId, asked, batch.accepted.unsubscribeList)) places.add(from + place);
+    for (const place of await suppressedPlaces(deps, teamId, asked, batch.accepted.unsubscribeList))
+      places.add(from + place);
   }
   return places;
 };
 
-/** Whether the fault lies in the request for this recipient, so that repeating does not help; a busy generator is tried again. */
-export const isRecipientFault = (fault: unknown): fault is DomainError => fault instanceof DomainError && fault.code !== 'GENERATOR_BUSY';
+/**
+ * Whether the fault lies in the request for this recipient, so that repeating does not help; a busy generator is tried
+ * again.
+ */
+export const isRecipientFault = (fault: unknown): fault is DomainError =>
+  fault instanceof DomainError && fault.code !== 'GENERATOR_BUSY';

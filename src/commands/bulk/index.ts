@@ -14,7 +14,13 @@ export const bulkCommands = {
   getBatch: { run: getBatch, codes: ['BATCH_NOT_FOUND'] },
   cancelBatch: {
     run: cancelBatch,
-    codes: ['TEST_KEY_NOT_ALLOWED', 'BATCH_NOT_FOUND', 'BATCH_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'BATCH_NOT_FOUND',
+      'BATCH_NOT_CANCELLABLE',
+      'IDEMPOTENCY_KEY_REUSED',
+      ...writeCodes,
+    ],
   },
   batchResults: { run: batchResults, codes: ['BATCH_NOT_FOUND'] },
   recipientsOfFile: { run: recipientsOfFile, codes: ['VALIDATION_ERROR'] },

@@ -1,4 +1,6 @@
-/** Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file. */
+/**
+ * Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file.
+ */
 import { isoTime, latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
 import type { EmailNeeds } from '../email/needs.js';
@@ -12,7 +14,15 @@ import type { VariableDefinition } from '../../domain/rendering/scope/definition
 import { publishedDocument } from '../documents/attachments.js';
 import { attachmentContentAt } from '../templates/attachment-templates.js';
 import { readLanguage } from '../templates/language.js';
-import { checkSchedule, headerFaults, invalidFields, metadataFaults, readMailbox, readReplyTo, scheduleFaults } from '../email/request.js';
+import {
+  checkSchedule,
+  headerFaults,
+  invalidFields,
+  metadataFaults,
+  readMailbox,
+  readReplyTo,
+  scheduleFaults,
+} from '../email/request.js';
 import type { ReplyTo } from '../../domain/core/stored.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
@@ -53,8 +63,9 @@ type ReadRecipients = Readonly<{
 }>;
 
 /**
- * Checks everything that does not need the rendering of an email. Rejects with VALIDATION_ERROR, ERR_EMAIL_001 if no recipient has a valid
- * address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions. `lines`: where each recipient begins in the file that the call came by.
+ * Checks everything that does not need the rendering of an email. Rejects with VALIDATION_ERROR, ERR_EMAIL_001 if no
+ * recipient has a valid address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions. `lines`: where each recipient
+ * begins in the file that the call came by.
  */
 export const prepareBulk = async (
   deps: EmailNeeds,
@@ -107,22 +118,28 @@ export const prepareBulk = async (
   return { templateId: template.id, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
 };
 
-type Checked = Common & Readonly<{ from: Recipient; documents: readonly Document[]; recipients: readonly BatchRecipient[] }>;
+type Checked = Common &
+  Readonly<{ from: Recipient; documents: readonly Document[]; recipients: readonly BatchRecipient[] }>;
 
 /** The sealed part of the event. */
-const contentOf = (request: SendBulkRequest, { from, replyTo, language, documents, recipients }: Checked): BatchContent => ({
+const contentOf = (
+  request: SendBulkRequest,
+  { from, replyTo, language, documents, recipients }: Checked,
+): BatchContent => ({
   from,
   ...(replyTo === undefined ? {} : { replyTo }),
   headers: request.headers ?? {},
   metadata: request.metadata ?? {},
   baseVariables: request.baseVariables ?? {},
   ...language,
-  documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
-    ...(filename === undefined ? {} : { filename }),
-    baseVariables: baseVariables ?? {},
-    ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
-    outputFormats: [...(outputFormats ?? documents[at]!.formats)],
-  })),
+  documents: (request.attachments ?? []).map(
+    ({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
+      ...(filename === undefined ? {} : { filename }),
+      baseVariables: baseVariables ?? {},
+      ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
+      outputFormats: [...(outputFormats ?? documents[at]!.formats)],
+    }),
+  ),
   recipients: [...recipients],
 });
 
@@ -130,16 +147,23 @@ const contentOf = (request: SendBulkRequest, { from, replyTo, language, document
 const assertSendable = ({ faults, recipients, invalid }: ReadRecipients): void => {
   if (faults.length > 0) throw invalidFields(faults);
   if (recipients.length === 0)
-    throw invalidAddresses(invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
+    throw invalidAddresses(
+      invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })),
+    );
 };
 
-/** Limits the pairs of locale and time zone: every process that makes emails of the call compiles the template for each. */
+/**
+ * Limits the pairs of locale and time zone: every process that makes emails of the call compiles the template for each.
+ */
 const assertLanguages = (deps: EmailNeeds, recipients: readonly BatchRecipient[]): void => {
   const keys = new Set(recipients.map(languageKey));
   const max = deps.limits.bulkLanguagesMax;
   if (keys.size <= max) return;
   throw invalidFields([
-    { field: 'recipients', message: `name ${keys.size} pairs of locale and timeZone; at most ${max} are allowed in one call` },
+    {
+      field: 'recipients',
+      message: `name ${keys.size} pairs of locale and timeZone; at most ${max} are allowed in one call`,
+    },
   ]);
 };
 
@@ -212,13 +236,18 @@ export const readRecipients = async (
 /** The event keeps reasons in the open, so what they quote of an address is left out of them. */
 const reasonsPart = ({ invalid, duplicates }: ReadRecipients): Pick<BatchAccepted['data'], 'reasons'> => {
   const leftOut = [...invalid.map(({ reason }) => reason), ...duplicates.map(({ reason }) => `its address ${reason}`)];
-  return leftOut.length === 0 ? {} : { reasons: leftOut.map((reason) => reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')) };
+  return leftOut.length === 0
+    ? {}
+    : { reasons: leftOut.map((reason) => reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')) };
 };
 
 /** Names each recipient that is left out by its place. */
 export const leftOutWarnings = ({ invalid, duplicates }: Pick<ReadRecipients, 'invalid' | 'duplicates'>): string[] => {
   const text = ({ given }: LeftOut, why: string): string => `recipients[${given}] is left out: ${why}`;
-  return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
+  return [
+    ...invalid.map((one) => text(one, one.reason)),
+    ...duplicates.map((one) => text(one, `its address ${one.reason}`)),
+  ];
 };
 
 /** Common variables have the same limit as those of one recipient, because each email stores a copy of both. */
@@ -242,20 +271,29 @@ const recipientFaults = (
   const fault = name === undefined ? undefined : nameFault(name);
   if (fault !== undefined) faults.push({ field: `${field}.name`, message: fault });
   faults.push(...variablesFaults(`${field}.variables`, variables, limits));
-  for (const { field: member, message } of readLanguage(language).faults) faults.push({ field: `${field}.${member}`, message });
+  for (const { field: member, message } of readLanguage(language).faults)
+    faults.push({ field: `${field}.${member}`, message });
   const seen = new Set<string>();
   for (const [at, { attachmentTemplateId, variables: own }] of attachmentOverrides.entries()) {
     faults.push(...variablesFaults(`${field}.attachmentOverrides[${at}].variables`, own, limits));
     const place = `${field}.attachmentOverrides[${at}].attachmentTemplateId`;
     if (!attachments.some((attachment) => attachment.attachmentTemplateId === attachmentTemplateId))
-      faults.push({ field: place, message: 'names none of the `attachments` of the call; write it as it stands there' });
+      faults.push({
+        field: place,
+        message: 'names none of the `attachments` of the call; write it as it stands there',
+      });
     else if (seen.has(attachmentTemplateId)) faults.push({ field: place, message: 'is given twice' });
     seen.add(attachmentTemplateId);
   }
   return faults;
 };
 
-const recipientOf = (given: BulkRecipient, email: string, at: number, attachments: readonly BulkAttachment[]): BatchRecipient => ({
+const recipientOf = (
+  given: BulkRecipient,
+  email: string,
+  at: number,
+  attachments: readonly BulkAttachment[],
+): BatchRecipient => ({
   email,
   ...(given.name === undefined ? {} : { name: given.name }),
   ...(given.variables === undefined ? {} : { variables: given.variables }),
@@ -273,14 +311,20 @@ const recipientOf = (given: BulkRecipient, email: string, at: number, attachment
 
 type Document = Readonly<{ pinned: PinnedDocument; required: boolean; formats: readonly OutputFormat[] }>;
 
-const documentsOf = async (deps: EmailNeeds, teamId: Caller['teamId'], given: readonly BulkAttachment[]): Promise<readonly Document[]> => {
+const documentsOf = async (
+  deps: EmailNeeds,
+  teamId: Caller['teamId'],
+  given: readonly BulkAttachment[],
+): Promise<readonly Document[]> => {
   const documents: Document[] = [];
   const seen = new Set<string>();
   for (const [at, { attachmentTemplateId, required = true }] of given.entries()) {
     const pinned = await publishedDocument(deps, { teamId }, attachmentTemplateId, `attachments[${at}]`);
     // Overrides name a document by its template, so a template can be used only once.
     if (seen.has(pinned.id))
-      throw invalidFields([{ field: `attachments[${at}].attachmentTemplateId`, message: 'names a template that stands there before' }]);
+      throw invalidFields([
+        { field: `attachments[${at}].attachmentTemplateId`, message: 'names a template that stands there before' },
+      ]);
     seen.add(pinned.id);
     const { schema } = await attachmentContentAt(deps, pinned.id, pinned.revision);
     documents.push({ pinned, required, formats: schema.outputFormats });
@@ -288,7 +332,11 @@ const documentsOf = async (deps: EmailNeeds, teamId: Caller['teamId'], given: re
   return documents;
 };
 
-const documentCount = (recipients: readonly BatchRecipient[], documents: readonly Document[], given: readonly BulkAttachment[]): number => {
+const documentCount = (
+  recipients: readonly BatchRecipient[],
+  documents: readonly Document[],
+  given: readonly BulkAttachment[],
+): number => {
   let count = 0;
   for (const { overrides } of recipients) {
     for (const [at, { formats }] of documents.entries()) {
@@ -303,7 +351,9 @@ const documentCount = (recipients: readonly BatchRecipient[], documents: readonl
 type RecipientFile = Pick<FileOptions, 'columns' | 'parseLine'> &
   Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;
 
-/** Rejects with VALIDATION_ERROR. If the template is not found, columns have no types: the call itself is refused later. */
+/**
+ * Rejects with VALIDATION_ERROR. If the template is not found, columns have no types: the call itself is refused later.
+ */
 export const recipientsOfFile = async (
   deps: EmailNeeds,
   caller: Pick<Caller, 'teamId'>,
@@ -337,7 +387,10 @@ const memberTypes = (path: string, schema: Json | undefined): readonly (readonly
   return Object.entries(properties).flatMap(([name, member]) => {
     const type = isJsonObject(member) ? member['type'] : undefined;
     const at = path + writeSteps([name]);
-    return [...(typeof type === 'string' ? [[at, type === 'integer' ? 'number' : type] as const] : []), ...memberTypes(at, member)];
+    return [
+      ...(typeof type === 'string' ? [[at, type === 'integer' ? 'number' : type] as const] : []),
+      ...memberTypes(at, member),
+    ];
   });
 };
 

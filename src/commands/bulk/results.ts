@@ -1,4 +1,6 @@
-/** The result for each recipient of a bulk send, read from the streams of its emails, and written as JSON lines or CSV. */
+/**
+ * The result for each recipient of a bulk send, read from the streams of its emails, and written as JSON lines or CSV.
+ */
 import { resultColumns, type BatchResult, type ResultFormat, type BatchResultStatus } from '../../api/bulk.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
@@ -8,14 +10,21 @@ import { withLines } from './request.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
-import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type EmailId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  batchStream,
+  emailIdInBatch,
+  emailStream,
+  type BatchId,
+  type EmailId,
+} from '../../domain/core/ids.js';
 
 /** Emails that are read concurrently; no more are held in memory. */
 const AT_ONCE = 20;
 
 /**
- * One result for each recipient of the call, in order. The next ones are read when the caller asks for them. `status`: only results with
- * that status. Rejects with BATCH_NOT_FOUND.
+ * One result for each recipient of the call, in order. The next ones are read when the caller asks for them. `status`:
+ * only results with that status. Rejects with BATCH_NOT_FOUND.
  */
 export const batchResults = async (
   deps: Pick<EmailNeeds, 'eventLog'>,
@@ -36,14 +45,20 @@ const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }:
   const invalid = new Set(accepted.invalid);
   const duplicates = new Set(accepted.duplicates);
   const { lines = [], reasons: told } = accepted;
-  const reasons = new Map([...accepted.invalid, ...accepted.duplicates].map((place, at) => [place, told && withLines(told[at]!, lines)]));
+  const reasons = new Map(
+    [...accepted.invalid, ...accepted.duplicates].map((place, at) => [place, told && withLines(told[at]!, lines)]),
+  );
   const waiting = cancelled !== null ? 'cancelled' : status === 'scheduled' ? 'scheduled' : 'queued';
   let index = 0;
   return Array.from({ length: accepted.total + invalid.size + duplicates.size }, (_, place): Place => {
     const line = lines[place] ?? null;
     if (invalid.has(place))
-      return leftOut(place, 'skipped', { line, error: reasons.get(place) ?? 'its address is not a valid email address' });
-    if (duplicates.has(place)) return leftOut(place, 'duplicate', { line, error: reasons.get(place) ?? 'its address stands there before' });
+      return leftOut(place, 'skipped', {
+        line,
+        error: reasons.get(place) ?? 'its address is not a valid email address',
+      });
+    if (duplicates.has(place))
+      return leftOut(place, 'duplicate', { line, error: reasons.get(place) ?? 'its address stands there before' });
     const emailId = emailIdInBatch(id, index);
     const email = erased?.includes(index) === true ? null : (content?.recipients[index]?.email ?? null);
     index += 1;
@@ -51,7 +66,11 @@ const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }:
   });
 };
 
-const leftOut = (place: number, status: 'skipped' | 'duplicate', known: Pick<BatchResult, 'line' | 'error'>): Place => ({
+const leftOut = (
+  place: number,
+  status: 'skipped' | 'duplicate',
+  known: Pick<BatchResult, 'line' | 'error'>,
+): Place => ({
   unmade: resultOf(place, status, known),
   emailId: undefined,
 });
@@ -80,7 +99,10 @@ async function* readResults(
   }
 }
 
-const readResult = async ({ eventLog }: Pick<EmailNeeds, 'eventLog'>, { unmade, emailId }: Place): Promise<BatchResult> => {
+const readResult = async (
+  { eventLog }: Pick<EmailNeeds, 'eventLog'>,
+  { unmade, emailId }: Place,
+): Promise<BatchResult> => {
   if (emailId === undefined) return unmade;
   let state: EmailState;
   try {
@@ -98,7 +120,9 @@ const resultOfEmail = ({ place, line }: BatchResult, emailId: EmailId, email: Em
   const { status, failureReason, sentAt, deliveredAt } = email;
   const isDeleted = email.deletedAt !== null;
   return resultOf(place, status, {
-    ...(isDeleted ? {} : { email: email.content?.recipients[0]?.email ?? null, emailId, reply: email.replies[0]?.reply ?? null }),
+    ...(isDeleted
+      ? {}
+      : { email: email.content?.recipients[0]?.email ?? null, emailId, reply: email.replies[0]?.reply ?? null }),
     error: failureReason,
     sentAt,
     deliveredAt,
@@ -123,7 +147,10 @@ export const resultWriter = async (format: ResultFormat): Promise<WriteResults> 
 };
 
 /** The text of all results, piece by piece. */
-export async function* resultLines(all: AsyncIterable<readonly BatchResult[]>, write: WriteResults): AsyncGenerator<string> {
+export async function* resultLines(
+  all: AsyncIterable<readonly BatchResult[]>,
+  write: WriteResults,
+): AsyncGenerator<string> {
   for await (const results of all) {
     const text = write(results);
     if (text !== '') yield text;

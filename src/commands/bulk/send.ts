@@ -8,7 +8,14 @@ import { completeBatch, endsOfBatch, stopBatch } from './batches.js';
 import { type Caller, changeableBy, isTest, causeOf } from '../core/caller.js';
 import { loadState, handleKeyed } from '../core/handle.js';
 import type { EmailNeeds } from '../email/needs.js';
-import { type Answer, type Idempotency, type JoinedCalls, fingerprintOf, isSameBody, keyReused } from '../core/idempotency.js';
+import {
+  type Answer,
+  type Idempotency,
+  type JoinedCalls,
+  fingerprintOf,
+  isSameBody,
+  keyReused,
+} from '../core/idempotency.js';
 import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
 import { type Cause, startOf } from '../../event-log/event-log.js';
 import { checkEmail, type CheckedDocuments } from '../email/acceptance.js';
@@ -32,8 +39,8 @@ const ENDPOINT = 'POST /api/emails/send/bulk';
 export const FIRST_RECIPIENTS = 10;
 
 /**
- * Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. `lines`: where each recipient begins
- * in the file that the call came by, for its results.
+ * Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. `lines`: where
+ * each recipient begins in the file that the call came by, for its results.
  */
 export const sendBulk = async (
   deps: BulkNeeds,
@@ -70,7 +77,10 @@ const newBatchId = (deps: BulkNeeds, caller: Caller, idempotency: Idempotency | 
         ),
       );
 
-/** The reasons why recipients are left out are read from the request again: it is the same, and the event stores only their places. */
+/**
+ * The reasons why recipients are left out are read from the request again: it is the same, and the event stores only
+ * their places.
+ */
 const replay = async (
   deps: BulkNeeds,
   id: BatchId,
@@ -131,14 +141,21 @@ const eventOf = (
 };
 
 /** The bulk send that would be accepted, for checking its emails. */
-export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accepted, content, scheduledAt }: PreparedBulk): OpenBatch => ({
+export const openOf = (
+  id: BatchId,
+  { teamId }: Pick<Caller, 'teamId'>,
+  { accepted, content, scheduledAt }: PreparedBulk,
+): OpenBatch => ({
   id,
   teamId,
   batch: { accepted, scheduledAt: scheduledAt ?? null },
   content,
 });
 
-/** Resolves if the email of one of the first recipients can be made, or all are suppressed; otherwise rejects with the fault of the first. */
+/**
+ * Resolves if the email of one of the first recipients can be made, or all are suppressed; otherwise rejects with the
+ * fault of the first.
+ */
 const refuseUnmakeable = async (deps: BulkNeeds, open: OpenBatch): Promise<void> => {
   const end = Math.min(FIRST_RECIPIENTS, open.content.recipients.length);
   const suppressed = await suppressedBelow(deps, open, end);
@@ -156,7 +173,12 @@ const refuseUnmakeable = async (deps: BulkNeeds, open: OpenBatch): Promise<void>
 };
 
 /** Checks the email of one recipient. Rejects with its fault, which names the recipient's place in the call. */
-export const checkOne = (deps: EmailNeeds, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
+export const checkOne = (
+  deps: EmailNeeds,
+  open: OpenBatch,
+  index: number,
+  onlyChecked?: KnownCharacters,
+): Promise<CheckedDocuments> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
     checkEmail(deps, orderOf(open, index), onlyChecked),
@@ -164,8 +186,8 @@ export const checkOne = (deps: EmailNeeds, open: OpenBatch, index: number, onlyC
 };
 
 /**
- * Resolves when every email that was not sent is cancelled. Rejects with BATCH_NOT_FOUND, BATCH_NOT_CANCELLABLE if the bulk send has
- * ended, and IDEMPOTENCY_KEY_REUSED.
+ * Resolves when every email that was not sent is cancelled. Rejects with BATCH_NOT_FOUND, BATCH_NOT_CANCELLABLE if the
+ * bulk send has ended, and IDEMPOTENCY_KEY_REUSED.
  */
 export const cancelBatch = async (
   deps: BulkNeeds,
@@ -184,11 +206,19 @@ export const cancelBatch = async (
     guard,
   });
   const batch = await stopBatch(deps, { id, cause, signal: new AbortController().signal });
-  return { body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')), replayed };
+  return {
+    body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')),
+    replayed,
+  };
 };
 
 /** If all emails have ended, records the completion first, so that the bulk send can no longer be cancelled. */
-const completeEnded = async (deps: BulkNeeds, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
+const completeEnded = async (
+  deps: BulkNeeds,
+  id: BatchId,
+  guard: ReturnType<typeof changeableBy>,
+  cause: Cause,
+): Promise<void> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   guard(loaded);
   const batch = assertDefined(loaded.state, 'batch');
@@ -196,7 +226,9 @@ const completeEnded = async (deps: BulkNeeds, id: BatchId, guard: ReturnType<typ
   await completeBatch(deps, id, await endsOfBatch(deps, id, batch.accepted.total), cause);
 };
 
-/** The answer to the bulk call, made from its event and its request alone, so that a replay always gives the same bytes. */
+/**
+ * The answer to the bulk call, made from its event and its request alone, so that a replay always gives the same bytes.
+ */
 const bulkResponse = (batchId: BatchId, event: BatchAccepted, warnings: string[]): SendBulkResponse => {
   const { data } = event;
   const isScheduled = event.type === 'BatchScheduled';

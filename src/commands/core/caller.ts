@@ -91,7 +91,10 @@ export type ForTeam = Readonly<{
 type Owned<State> = Pick<Loaded<State>, 'state' | 'teamId'>;
 
 /** The state if it exists, is not deleted and belongs to the team; else undefined. */
-export const ownedState = <State extends object>(teamId: TeamId, { state, teamId: owner }: Owned<State | undefined>): State | undefined =>
+export const ownedState = <State extends object>(
+  teamId: TeamId,
+  { state, teamId: owner }: Owned<State | undefined>,
+): State | undefined =>
   state === undefined || owner !== teamId || ('deletedAt' in state && state.deletedAt !== null) ? undefined : state;
 
 /** A guard of a command. It refuses a stream that is unknown, deleted or of another team, all with the same error. */
@@ -105,8 +108,8 @@ export const ownedBy =
 export const isTest = ({ key }: Pick<Caller, 'key'>): boolean => key?.test === true;
 
 /**
- * Refuses with TEST_KEY_NOT_ALLOWED if the caller uses a test key, which must not let mail leave, stop real mail, or destroy or spend anything
- * real. In: what a test key may do instead, as the text continues after `A test key`.
+ * Refuses with TEST_KEY_NOT_ALLOWED if the caller uses a test key, which must not let mail leave, stop real mail, or
+ * destroy or spend anything real. In: what a test key may do instead, as the text continues after `A test key`.
  */
 export const assertNoTestKey = (caller: Pick<Caller, 'key'>, instead: string): void => {
   if (isTest(caller)) throw new DomainError('TEST_KEY_NOT_ALLOWED', `A test key ${instead}. Use a live key.`);
@@ -114,7 +117,9 @@ export const assertNoTestKey = (caller: Pick<Caller, 'key'>, instead: string): v
 
 type Sent = Readonly<{ accepted: Readonly<{ test?: true }> }>;
 
-/** A guard of a command that changes an email or a bulk send: a test key may change only what was sent with a test key. */
+/**
+ * A guard of a command that changes an email or a bulk send: a test key may change only what was sent with a test key.
+ */
 export const changeableBy =
   (caller: Caller, notFound: () => DomainError) =>
   (loaded: Pick<Loaded<Sent | undefined>, 'state' | 'teamId'>): void => {

@@ -1,6 +1,7 @@
 /**
- * The end of deleted things: until when they can be restored, and how their personal data is destroyed.
- * The fact of the deletion is appended first and the key is destroyed last: while the key exists something may be left, afterwards nothing is.
+ * The end of deleted things: until when they can be restored, and how their personal data is destroyed. The fact of the
+ * deletion is appended first and the key is destroyed last: while the key exists something may be left, afterwards
+ * nothing is.
  */
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
 import type { CorePorts } from './ports.js';
@@ -18,7 +19,8 @@ import { readableMetadata } from '../../event-log/hash-chain.js';
 type RestoreDeps = Pick<CorePorts, 'clock' | 'limits'>;
 
 /** Things that were deleted before this moment cannot be restored. */
-export const restorableSince = ({ clock, limits }: RestoreDeps): string => isoTime(clock.now() - limits.restoreDays * DAY_MS);
+export const restorableSince = ({ clock, limits }: RestoreDeps): string =>
+  isoTime(clock.now() - limits.restoreDays * DAY_MS);
 
 /** Things that were deleted before this moment may be removed for good. */
 export const removableBefore = ({ clock, limits }: RestoreDeps): string =>
@@ -42,14 +44,18 @@ export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, st
   await eventLog.destroyKey(stream);
 };
 
-/** Deletes the copies of the mail of an email, which name all its recipients, then destroys the keys of the given recipients. Safe to repeat. */
+/**
+ * Deletes the copies of the mail of an email, which name all its recipients, then destroys the keys of the given
+ * recipients. Safe to repeat.
+ */
 export const eraseRecipientsOf = async (
   { eventLog, mailCopies }: Pick<EraseDeps, 'eventLog' | 'mailCopies'>,
   stream: StreamName,
   recipients: readonly number[],
 ): Promise<void> => {
   for (const { event } of (await eventLog.inspect(stream)).filter(isReadable))
-    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') await mailCopies.forgetCopies(event.data.messageId);
+    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled')
+      await mailCopies.forgetCopies(event.data.messageId);
   await eventLog.destroyRecipientKeys(stream, recipients);
 };
 
@@ -66,10 +72,14 @@ type Erasing = Readonly<{
 }>;
 
 /**
- * Reads the log after a position (0: from the beginning) for events that say that a stream, or recipients of an email, are to be erased, and
- * erases those whose key still exists. Out: how many were erased.
+ * Reads the log after a position (0: from the beginning) for events that say that a stream, or recipients of an email,
+ * are to be erased, and erases those whose key still exists. Out: how many were erased.
  */
-export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reached }: Erasing = {}): Promise<number> => {
+export const eraseAll = async (
+  deps: EraseAllDeps,
+  after: number,
+  { signal, reached }: Erasing = {},
+): Promise<number> => {
   const names = new Set([...namesOf(erasingEvents), ...recipientsErasedNames]);
   // Events that are appended meanwhile may be read or not, so the mark goes no further than the end of now.
   const end = await lastOfLog(deps.store);
@@ -77,7 +87,10 @@ export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reac
   let erased = 0;
   let unmarked = 0;
   let lookedAt = after;
-  for await (const { events, position } of deps.store.readAll(after, { types: [...names], ...(signal && { signal }) })) {
+  for await (const { events, position } of deps.store.readAll(after, {
+    types: [...names],
+    ...(signal && { signal }),
+  })) {
     lookedAt = position;
     // The store may return other types too; nothing of theirs may be erased.
     const ended = events.filter(({ type }) => names.has(type));
@@ -117,7 +130,8 @@ const streamsLeft = async (deps: EraseAllDeps, ended: readonly Ended[]): Promise
     const read = readableMetadata({ metadata });
     if (read?.keyId !== undefined) for (const id of allKeyIds(read)) keyIds.set(id, stream);
     // The metadata is damaged, but other events of the stream name the key too.
-    else if (read === undefined && (await deps.eventLog.existingKey(stream as StreamName)) !== undefined) left.add(stream);
+    else if (read === undefined && (await deps.eventLog.existingKey(stream as StreamName)) !== undefined)
+      left.add(stream);
   }
   for (const keyId of (await deps.keys.getMany([...keyIds.keys()])).keys()) left.add(keyIds.get(keyId)!);
   return left;

@@ -1,6 +1,6 @@
 /**
- * Load, fold, decide, append: the one way in which a command changes a stream. A comment that begins with "Not by `handle`" stands where an event
- * is appended without it, and says why.
+ * Load, fold, decide, append: the one way in which a command changes a stream. A comment that begins with "Not by
+ * `handle`" stands where an event is appended without it, and says why.
  */
 import type { Decider } from '../../domain/core/decider.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -12,7 +12,10 @@ import { fingerprintOf, isSameBody, keyReused, type Idempotency } from './idempo
 
 export type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
 
-/** Continues a fold with later events of the stream. A kind of stream holds one union of events, which the types cannot check. */
+/**
+ * Continues a fold with later events of the stream. A kind of stream holds one union of events, which the types cannot
+ * check.
+ */
 export const foldOnto = <Event extends DomainEvent, State>(
   { evolve }: Fold<Event, State>,
   loaded: Loaded<State>,
@@ -45,8 +48,9 @@ const CONFLICTS_MAX = 8;
 type Handled<Event, State> = Loaded<State> & Readonly<{ events: readonly Event[] }>;
 
 /**
- * Decides and appends. If another writer was faster, decides again from the newest state. `guard` sees the stream before each decision and
- * throws if the caller may not touch it. Resolves with the state after the appended events, and these events.
+ * Decides and appends. If another writer was faster, decides again from the newest state. `guard` sees the stream
+ * before each decision and throws if the caller may not touch it. Resolves with the state after the appended events,
+ * and these events.
  */
 export const handle = <Command, Event extends DomainEvent, State>(
   eventLog: EventLog,
@@ -74,11 +78,19 @@ export const handleFrom = async <Command, Event extends DomainEvent, State>(
     if (events.length === 0) return { ...loaded, events };
     try {
       const version = await eventLog.append(stream, loaded.version, events, cause);
-      return { state: events.reduce(decider.evolve, loaded.state), version, teamId: loaded.teamId ?? cause.teamId, events };
+      return {
+        state: events.reduce(decider.evolve, loaded.state),
+        version,
+        teamId: loaded.teamId ?? cause.teamId,
+        events,
+      };
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
       if (conflicts >= CONFLICTS_MAX) {
-        throw new DomainError('CONFLICT', 'Others change the same thing at the same time, and each time they were faster. Try again.');
+        throw new DomainError(
+          'CONFLICT',
+          'Others change the same thing at the same time, and each time they were faster. Try again.',
+        );
       }
     }
   }
@@ -97,8 +109,8 @@ type KeyedCommand<Command, State> = Readonly<{
 }>;
 
 /**
- * Handles a command that may carry an Idempotency-Key: what was made under a key is not made again, whatever happened to the stream since.
- * Rejects as `handle`, and with IDEMPOTENCY_KEY_REUSED.
+ * Handles a command that may carry an Idempotency-Key: what was made under a key is not made again, whatever happened
+ * to the stream since. Rejects as `handle`, and with IDEMPOTENCY_KEY_REUSED.
  */
 export const handleKeyed = async <Command, Event extends DomainEvent, State>(
   { eventLog, keys }: Pick<CorePorts, 'eventLog' | 'keys'>,
@@ -114,9 +126,17 @@ export const handleKeyed = async <Command, Event extends DomainEvent, State>(
     ...decider,
     decide: (given, state) => (madeIn(state) === undefined ? decider.decide(given, state) : []),
   };
-  const { state, events } = await handle(eventLog, stream, once, command({ idempotencyKey, fingerprint }), cause, guard);
+  const { state, events } = await handle(
+    eventLog,
+    stream,
+    once,
+    command({ idempotencyKey, fingerprint }),
+    cause,
+    guard,
+  );
   if (state === undefined || state === null) throw new Error(`${stream} is there, and has no state`);
   const replayed = events.length === 0;
-  if (replayed && idempotency !== undefined && !isSameBody(keys, madeIn(state)?.fingerprint, idempotency)) throw keyReused();
+  if (replayed && idempotency !== undefined && !isSameBody(keys, madeIn(state)?.fingerprint, idempotency))
+    throw keyReused();
   return { state, idempotencyKey, replayed };
 };

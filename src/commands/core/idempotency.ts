@@ -1,11 +1,14 @@
-/** Idempotency-Keys: how a repeated request is recognised, and how repeated calls that run at the same time share one outcome. */
+/**
+ * Idempotency-Keys: how a repeated request is recognised, and how repeated calls that run at the same time share one
+ * outcome.
+ */
 import { DomainError } from '../../domain/core/errors.js';
 import type { Keys } from '../../domain/ports/keys.js';
 import { canonicalJson } from '../../shared/text.js';
 
 /**
- * `body`: the parsed request body, whose fingerprint tells a repeated request from another request under the same key. `canonical`: its
- * canonical JSON, if that was made before.
+ * `body`: the parsed request body, whose fingerprint tells a repeated request from another request under the same key.
+ * `canonical`: its canonical JSON, if that was made before.
  */
 export type Idempotency = Readonly<{ key: string; body: unknown; canonical?: string | Uint8Array }>;
 
@@ -18,13 +21,24 @@ const PURPOSE = 'idempotency';
 export const fingerprintOf = (keys: Pick<Keys, 'fingerprint'>, { body, canonical }: Idempotency): string =>
   keys.fingerprint(PURPOSE, canonical ?? canonicalJson(body ?? null));
 
-/** True if a stored fingerprint belongs to this body. Older events hold a fingerprint of the members in the order in which they came. */
-export const isSameBody = (keys: Pick<Keys, 'fingerprint'>, stored: string | undefined, idempotency: Idempotency): boolean =>
+/**
+ * True if a stored fingerprint belongs to this body. Older events hold a fingerprint of the members in the order in
+ * which they came.
+ */
+export const isSameBody = (
+  keys: Pick<Keys, 'fingerprint'>,
+  stored: string | undefined,
+  idempotency: Idempotency,
+): boolean =>
   stored !== undefined &&
-  (stored === fingerprintOf(keys, idempotency) || stored === keys.fingerprint(PURPOSE, JSON.stringify(idempotency.body ?? null)));
+  (stored === fingerprintOf(keys, idempotency) ||
+    stored === keys.fingerprint(PURPOSE, JSON.stringify(idempotency.body ?? null)));
 
 export const keyReused = (): DomainError =>
-  new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
+  new DomainError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key was used with another body. Repeat that body, or take a new key.',
+  );
 
 export type JoinedCalls<Answer> = (
   id: string,
@@ -34,8 +48,8 @@ export type JoinedCalls<Answer> = (
 ) => Promise<Readonly<{ answer: Answer; joined: boolean }>>;
 
 /**
- * Joins calls of the same id that arrive while one is under way. A call with the same fingerprint gets the outcome of the running call, its
- * failure too. A call with another fingerprint begins when the running call has ended.
+ * Joins calls of the same id that arrive while one is under way. A call with the same fingerprint gets the outcome of
+ * the running call, its failure too. A call with another fingerprint begins when the running call has ended.
  */
 export const joinedCalls = <Answer>(): JoinedCalls<Answer> => {
   const underWay = new Map<string, Readonly<{ fingerprint: string; answer: Promise<Answer> }>>();

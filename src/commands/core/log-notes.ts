@@ -1,4 +1,7 @@
-/** Notes that the other stores keep of the log, by which a start finds out whether they belong to this log and are not older than it. */
+/**
+ * Notes that the other stores keep of the log, by which a start finds out whether they belong to this log and are not
+ * older than it.
+ */
 import type { EventStore, Position, StoredEvent } from '../../domain/ports/event-store.js';
 import type { LogNote, NotedStores } from '../../domain/ports/log-note.js';
 
@@ -8,12 +11,14 @@ export type LogToNote = Pick<EventStore, 'head' | 'subscribeAll'>;
 export const firstAfter = async (store: LogToNote, position: Position): Promise<StoredEvent | undefined> => {
   if ((await store.head()) <= position) return undefined;
   const { signal } = new AbortController();
-  for await (const { events } of store.subscribeAll(position, { batchSize: 1, signal })) if (events[0] !== undefined) return events[0];
+  for await (const { events } of store.subscribeAll(position, { batchSize: 1, signal }))
+    if (events[0] !== undefined) return events[0];
   return undefined;
 };
 
 /** The newest event of the log, undefined for an empty log. */
-export const lastOfLog = async (store: LogToNote): Promise<StoredEvent | undefined> => firstAfter(store, (await store.head()) - 1);
+export const lastOfLog = async (store: LogToNote): Promise<StoredEvent | undefined> =>
+  firstAfter(store, (await store.head()) - 1);
 
 /** The note of the log as it ends now, undefined for an empty log. */
 export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> => {
@@ -27,7 +32,10 @@ export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> 
 export const isOfLog = async (store: LogToNote, { position, hash }: LogNote): Promise<boolean> =>
   (await firstAfter(store, position - 1))?.hash === hash;
 
-/** Notes in each store where the log ends, if that has changed. The keys come last: if they have the note, all stores have it. */
+/**
+ * Notes in each store where the log ends, if that has changed. The keys come last: if they have the note, all stores
+ * have it.
+ */
 export const noteLog = async (store: LogToNote, { keys, files, readModels }: NotedStores): Promise<void> => {
   const now = await noteOfLog(store);
   if (now === undefined) return;

@@ -8,7 +8,9 @@ import type { Keys } from '../../domain/ports/keys.js';
 import type { TeamState } from '../../domain/teams/state.js';
 import type { EventLog, StreamVersion } from '../../event-log/event-log.js';
 
-/** The folded state of a stream and its version. `teamId`: from the first event, undefined for a stream without events. */
+/**
+ * The folded state of a stream and its version. `teamId`: from the first event, undefined for a stream without events.
+ */
 export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
 
 /** Reads the state of a stream, from memory where this process follows it. */

@@ -1,6 +1,7 @@
 /**
- * Keeps states in memory that are read far more often than they change: keys, teams, templates, slugs, sender domains. A state from memory is
- * served while a live subscription is known to have reached the head of the log within the freshness limit; otherwise the stream is read.
+ * Keeps states in memory that are read far more often than they change: keys, teams, templates, slugs, sender domains.
+ * A state from memory is served while a live subscription is known to have reached the head of the log within the
+ * freshness limit; otherwise the stream is read.
  */
 import { emptyLoaded, foldOnto, type Fold } from './handle.js';
 import type { Loaded } from './ports.js';
@@ -29,15 +30,18 @@ export type StateCache = Readonly<{
   ) => (stream: StreamName) => Promise<Loaded<State>>;
   /** The event log, through which appends and reads of this process update the cache at once. */
   eventLog: EventLog;
-  /** Follows the log until the signal aborts; while it does not run, every state is read. `began` is called for each new stream. */
+  /**
+   * Follows the log until the signal aborts; while it does not run, every state is read. `began` is called for each new
+   * stream.
+   */
   follow: (signal: AbortSignal, began?: (stream: StreamName) => void) => Promise<void>;
   /** Resolves when no state from memory is older than that position, or the signal aborts. */
   caughtUp: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
 
 /**
- * `absent`: keep also that a stream does not exist, for streams that most teams do not have. `decrypt`: the types of event whose sealed part
- * the fold needs; default: all.
+ * `absent`: keep also that a stream does not exist, for streams that most teams do not have. `decrypt`: the types of
+ * event whose sealed part the fold needs; default: all.
  */
 export type Kept = Readonly<{ absent?: true; decrypt?: readonly EventType[] }>;
 
@@ -65,15 +69,24 @@ export const openStateCache = (ports: StateCachePorts): StateCache => {
   const freshness = openFreshness(ports);
   const changes = openChanges();
   return {
-    loader: (fold, statesMax, kept = {}) => loaderOf({ eventLog: ports.eventLog, freshness, changes }, fold, statesMax, kept),
-    eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes), load: notingLoads(ports.eventLog, changes) },
+    loader: (fold, statesMax, kept = {}) =>
+      loaderOf({ eventLog: ports.eventLog, freshness, changes }, fold, statesMax, kept),
+    eventLog: {
+      ...ports.eventLog,
+      append: notingAppends(ports.eventLog, changes),
+      load: notingLoads(ports.eventLog, changes),
+    },
     follow: async (signal, began) => {
       await freshness.begin(changes.clear);
       try {
-        for await (const { events, position } of ports.store.subscribeAll(freshness.position(), { kinds: KINDS, signal })) {
+        for await (const { events, position } of ports.store.subscribeAll(freshness.position(), {
+          kinds: KINDS,
+          signal,
+        })) {
           for (const { stream, revision } of events) changes.note(stream, revision);
           freshness.reached(position);
-          if (began !== undefined) for (const { stream, revision } of events) if (revision === 0) began(stream as StreamName);
+          if (began !== undefined)
+            for (const { stream, revision } of events) if (revision === 0) began(stream as StreamName);
         }
       } finally {
         freshness.end();
@@ -130,7 +143,10 @@ type Changes = Readonly<{
   generation: () => number;
 }>;
 
-/** Streams whose newest revision is remembered, those noted last: a read that is older than its note is not kept as current. */
+/**
+ * Streams whose newest revision is remembered, those noted last: a read that is older than its note is not kept as
+ * current.
+ */
 const NOTED_MAX = 4_096;
 
 const openChanges = (): Changes => {

@@ -1,8 +1,14 @@
 /**
- * Attachments of a send call: made, fetched or decoded, named, measured, sealed under the email's key and put into files; and loaded back.
+ * Attachments of a send call: made, fetched or decoded, named, measured, sealed under the email's key and put into
+ * files; and loaded back.
  */
 import { invalidAttachments, type RequestedAttachment, attachmentTooLarge, type PinnedDocument } from './request.js';
-import { type AttachmentTemplateContent, type OutputFormat, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
+import {
+  type AttachmentTemplateContent,
+  type OutputFormat,
+  DEFAULT_LOCALE,
+  DEFAULT_TIME_ZONE,
+} from '../../domain/rendering/content.js';
 import type { Budget } from '../../domain/rendering/budget.js';
 import { safeFilename } from '../../domain/mime/attachment.js';
 import type { JsonObject } from '../../domain/core/json.js';
@@ -31,7 +37,12 @@ import { documentInLanguage, textInLanguage } from '../../domain/rendering/langu
 import { attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
 import { findVersion } from '../../domain/templates/decider.js';
 
-export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
+export type ReadyAttachment = Readonly<{
+  filename: string;
+  contentType: string;
+  contentId: string | undefined;
+  bytes: Buffer;
+}>;
 
 /** `temporary`: kept only for some days. `ofTemplate`: the template shows it. */
 type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true }>;
@@ -46,7 +57,10 @@ type AttachmentCall = Readonly<{
   budget: Budget;
   /** Present: documents are only checked, as far as that is possible without drawing them, and give no files. */
   onlyChecked?: KnownCharacters | undefined;
-  /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
+  /**
+   * Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the
+   * gallery.
+   */
   assetIds: readonly string[];
 }>;
 
@@ -67,9 +81,9 @@ export type PreparedAttachments = Readonly<{
 export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
 
 /**
- * Makes ready the attachments of a call, one after the other, and stops where one fails or all together are too large. Throws
- * VALIDATION_ERROR, ERR_ATTACH_001 (no such template), ERR_ATTACH_002 (too large), ASSET_NOT_FOUND, ATTACHMENT_NOT_AVAILABLE (an address
- * that gives nothing), and what the generator throws.
+ * Makes ready the attachments of a call, one after the other, and stops where one fails or all together are too large.
+ * Throws VALIDATION_ERROR, ERR_ATTACH_001 (no such template), ERR_ATTACH_002 (too large), ASSET_NOT_FOUND,
+ * ATTACHMENT_NOT_AVAILABLE (an address that gives nothing), and what the generator throws.
  */
 export const prepareAttachments = async (
   deps: DocumentNeeds,
@@ -114,8 +128,8 @@ export const prepareAttachments = async (
 };
 
 /**
- * Leaves out a document that is optional and cannot be made, and notes why. A document that could be made later is no reason to leave it
- * out.
+ * Leaves out a document that is optional and cannot be made, and notes why. A document that could be made later is no
+ * reason to leave it out.
  */
 const unlessOmitted = async <T>(
   { isOptional, pinned, reference, outputFormats }: Generated,
@@ -176,7 +190,14 @@ const generate = async (
     const filename = generatedName(title, format, deps.limits.filenameCharsMax);
     const { onlyChecked } = call;
     if (onlyChecked !== undefined) {
-      const order = { teamId: caller.teamId, content, cacheKey, ...input, format, signal: new AbortController().signal };
+      const order = {
+        teamId: caller.teamId,
+        content,
+        cacheKey,
+        ...input,
+        format,
+        signal: new AbortController().signal,
+      };
       const characters = await inContext(field, `"${name}", ${format}`, () => checkDocument(deps, order, onlyChecked));
       made.push({ file: undefined, name: filename, format, characters });
       continue;
@@ -209,7 +230,10 @@ const generate = async (
   return made;
 };
 
-/** The revision of an attachment template that is published. Rejects with ERR_ATTACH_001; `field`: where the request names it. */
+/**
+ * The revision of an attachment template that is published. Rejects with ERR_ATTACH_001; `field`: where the request
+ * names it.
+ */
 export const publishedDocument = async (
   deps: DocumentNeeds,
   caller: Pick<Caller, 'teamId'>,
@@ -231,7 +255,11 @@ export const publishedDocument = async (
 };
 
 /** Loads a picture of the gallery that the template shows. */
-const loadShownAsset = async (deps: DocumentNeeds, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
+const loadShownAsset = async (
+  deps: DocumentNeeds,
+  caller: Pick<Caller, 'teamId'>,
+  assetId: string,
+): Promise<Prepared> => {
   const found = await loadAsset(deps, caller.teamId, assetId);
   if (found === undefined)
     throw new DomainError(
@@ -245,7 +273,10 @@ const loadShownAsset = async (deps: DocumentNeeds, caller: Pick<Caller, 'teamId'
 /** The sealed bytes of the attachment at that index are bound to this context. */
 const attachmentContext = (index: number): string => `attachment:${index}`;
 
-/** Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of generated files count. */
+/**
+ * Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of
+ * generated files count.
+ */
 export const storeAttachments = async (
   { files, limits }: Pick<DocumentNeeds, 'files' | 'limits'>,
   key: SealingKey,
@@ -282,7 +313,9 @@ export const loadAttachments = async (
   const loaded = await Promise.all(
     attachments.map(async ({ filename, contentType, contentId, file }, index) => {
       const sealed = await files.get(file);
-      return sealed === undefined ? undefined : { filename, contentType, contentId, bytes: opened(key, file, sealed, index) };
+      return sealed === undefined
+        ? undefined
+        : { filename, contentType, contentId, bytes: opened(key, file, sealed, index) };
     }),
   );
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;
@@ -294,8 +327,8 @@ type Naming = Omit<Parameters<typeof suppliedName>[2], 'limits'>;
 type Supplied = Exclude<RequestedAttachment, { kind: 'generated' }>;
 
 /**
- * Loads an attachment that the call brings itself: its bytes, from an address, or from the gallery. Rejects with ASSET_NOT_FOUND,
- * ATTACHMENT_NOT_AVAILABLE, ERR_ATTACH_002, and what a name is refused with.
+ * Loads an attachment that the call brings itself: its bytes, from an address, or from the gallery. Rejects with
+ * ASSET_NOT_FOUND, ATTACHMENT_NOT_AVAILABLE, ERR_ATTACH_002, and what a name is refused with.
  */
 const loadSupplied = async (
   deps: DocumentNeeds,
@@ -314,7 +347,12 @@ const loadSupplied = async (
     case 'url': {
       const filename = suppliedName(given.filename, given.field, { ...call, limits: deps.limits });
       const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
-      return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
+      return {
+        filename,
+        contentType: given.contentType ?? contentType ?? 'application/octet-stream',
+        contentId: given.contentId,
+        bytes,
+      };
     }
     case 'asset': {
       const asset = await loadAsset(deps, caller.teamId, given.assetId);
@@ -379,7 +417,9 @@ type Filling = Readonly<{
 
 const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
 
-/** The title of a document, which is its name too: filled with the formats and the calculated variables of its template. */
+/**
+ * The title of a document, which is its name too: filled with the formats and the calculated variables of its template.
+ */
 export const generatedTitle = (
   template: string,
   field: string,
@@ -392,7 +432,10 @@ export const generatedTitle = (
   return fillText(template, field, { definitions: content.variables, language, limits, budget }, prepared);
 };
 
-/** Makes the title safe and short enough, and ends it with the extension of its format. A slash, as numbers have it, is no path here. */
+/**
+ * Makes the title safe and short enough, and ends it with the extension of its format. A slash, as numbers have it, is
+ * no path here.
+ */
 const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
   const extension = extensions[format];
   const safe = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'));
@@ -401,8 +444,15 @@ const generatedName = (title: string, format: OutputFormat, charsMax: number): s
 };
 
 /** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
-const suppliedName = (given: string, field: string, { variables, language: spoken, environment, budget, limits }: Filling): string => {
-  const language: Language = { locale: spoken?.locale ?? DEFAULT_LOCALE, timeZone: spoken?.timeZone ?? DEFAULT_TIME_ZONE };
+const suppliedName = (
+  given: string,
+  field: string,
+  { variables, language: spoken, environment, budget, limits }: Filling,
+): string => {
+  const language: Language = {
+    locale: spoken?.locale ?? DEFAULT_LOCALE,
+    timeZone: spoken?.timeZone ?? DEFAULT_TIME_ZONE,
+  };
   const filled = hasPlaceholder(given)
     ? fillText(
         given,
@@ -416,7 +466,10 @@ const suppliedName = (given: string, field: string, { variables, language: spoke
   return name;
 };
 
-/** The faults of a nested thing with their whole paths: `variables.t` of the second attachment is `attachments[1].variables.t`. */
+/**
+ * The faults of a nested thing with their whole paths: `variables.t` of the second attachment is
+ * `attachments[1].variables.t`.
+ */
 const detailsIn = (parent: string, details: ErrorDetails): ErrorDetails =>
   details.errors === undefined
     ? details

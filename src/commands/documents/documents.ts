@@ -1,4 +1,7 @@
-/** Makes the document of an attachment template: asks which pictures it shows, fetches them, and hands them to the generator. */
+/**
+ * Makes the document of an attachment template: asks which pictures it shows, fetches them, and hands them to the
+ * generator.
+ */
 import { isUtf8 } from 'node:buffer';
 import { loadAsset } from '../templates/assets.js';
 import type { DocumentNeeds } from './needs.js';
@@ -26,23 +29,32 @@ export type DocumentOrder = Readonly<{
 }>;
 
 /**
- * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with. An order gives the same
- * bytes each time as long as the pictures stay the same.
+ * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with. An
+ * order gives the same bytes each time as long as the pictures stay the same.
  */
 export const makeDocument = async (deps: DocumentNeeds, order: DocumentOrder): Promise<MadeDocument> => {
   const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
   const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
   const sources = await deps.generator.imageSources(input, format, signal);
   const images = await loadImages(deps, order, sources);
-  return deps.generator.make(input, format, images, { title, author: environment.company.name, createdAt: environment.at }, signal);
+  return deps.generator.make(
+    input,
+    format,
+    images,
+    { title, author: environment.company.name, createdAt: environment.at },
+    signal,
+  );
 };
 
-/** By the revision of a template: whether a character that the service's fonts lack is lacking in the fonts of the template too. */
+/**
+ * By the revision of a template: whether a character that the service's fonts lack is lacking in the fonts of the
+ * template too.
+ */
 export type KnownCharacters = Map<string, Map<string, boolean>>;
 
 /**
- * Out: the characters of the document that no font has. Rejects with what drawing it would reject with, as far as that is known without
- * drawing. Fonts that the template brings are loaded only where `known` does not say what they have.
+ * Out: the characters of the document that no font has. Rejects with what drawing it would reject with, as far as that
+ * is known without drawing. Fonts that the template brings are loaded only where `known` does not say what they have.
  */
 export const checkDocument = async (
   deps: DocumentNeeds,
@@ -87,7 +99,8 @@ const loadImages = async (
       const contentType = fonts.has(source) ? await fontType(deps, bytes) : await imageType(deps, bytes);
       if (typeof contentType !== 'string') throw notAvailable(order, source, contentType.fault);
       sizeBytes += bytes.byteLength;
-      if (sizeBytes > deps.limits.documentImagesSizeBytesMax) throw tooLarge(sizeBytes, deps.limits.documentImagesSizeBytesMax);
+      if (sizeBytes > deps.limits.documentImagesSizeBytesMax)
+        throw tooLarge(sizeBytes, deps.limits.documentImagesSizeBytesMax);
       images.set(source, { bytes, contentType });
     }
   };
@@ -101,7 +114,11 @@ const loadImages = async (
 
 const ASSET = 'asset:';
 
-const loadImage = async (deps: DocumentNeeds, order: Omit<DocumentOrder, 'title'>, source: string): Promise<Uint8Array> => {
+const loadImage = async (
+  deps: DocumentNeeds,
+  order: Omit<DocumentOrder, 'title'>,
+  source: string,
+): Promise<Uint8Array> => {
   if (source.startsWith(ASSET)) {
     const asset = await loadAsset(deps, order.teamId, source.slice(ASSET.length));
     if (asset === undefined) throw notAvailable(order, source, 'There is no such asset. GET /api/assets lists yours.');
@@ -126,7 +143,9 @@ const loadImage = async (deps: DocumentNeeds, order: Omit<DocumentOrder, 'title'
 
 const rasterTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
-/** Tells the type from the bytes alone: a server or a name only claims one. An SVG that loads other files is refused. */
+/**
+ * Tells the type from the bytes alone: a server or a name only claims one. An SVG that loads other files is refused.
+ */
 const imageType = async (
   { mediaTypes }: DocumentNeeds,
   bytes: Uint8Array,
@@ -134,13 +153,20 @@ const imageType = async (
   const signature = await mediaTypes.of(bytes);
   const raster = rasterTypes.find((type) => type === signature);
   if (raster !== undefined) return raster;
-  const svg = isUtf8(bytes) ? await readSvg(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) : undefined;
+  const svg = isUtf8(bytes)
+    ? await readSvg(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+    : undefined;
   if (svg === undefined) return { fault: 'It is no PNG, JPEG, GIF, WebP or SVG.' };
-  return 'fault' in svg ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` } : 'image/svg+xml';
+  return 'fault' in svg
+    ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` }
+    : 'image/svg+xml';
 };
 
 /** The font itself was checked when it was uploaded. */
-const fontType = async ({ mediaTypes }: DocumentNeeds, bytes: Uint8Array): Promise<FontType | Readonly<{ fault: string }>> => {
+const fontType = async (
+  { mediaTypes }: DocumentNeeds,
+  bytes: Uint8Array,
+): Promise<FontType | Readonly<{ fault: string }>> => {
   const signature = await mediaTypes.of(bytes);
   return signature === 'font/ttf' || signature === 'font/otf' ? signature : { fault: 'It is no TTF or OTF font.' };
 };

@@ -23,5 +23,8 @@ export const makeDocumentCodes: Codes = [
 ];
 
 export const documentCommands = {
-  previewAttachmentTemplate: { run: previewAttachmentTemplate, codes: [...findTemplateCodes, ...findVersionCodes, ...makeDocumentCodes] },
+  previewAttachmentTemplate: {
+    run: previewAttachmentTemplate,
+    codes: [...findTemplateCodes, ...findVersionCodes, ...makeDocumentCodes],
+  },
 } as const satisfies CommandTable<DocumentNeeds>;

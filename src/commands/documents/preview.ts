@@ -20,7 +20,10 @@ import { documentInLanguage, textInLanguage } from '../../domain/rendering/langu
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../../domain/teams/state.js';
 
-/** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
+/**
+ * Without a format the first one of the template, without a version the draft; default values stand in for variables
+ * that are not given.
+ */
 export type DocumentPreviewRequest = Readonly<{
   variables: JsonObject;
   format?: OutputFormat;
@@ -28,10 +31,17 @@ export type DocumentPreviewRequest = Readonly<{
   locale?: string;
   timeZone?: string;
 }>;
-/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has; `warnings`: what its author should know. */
-export type DocumentPreview = MadeDocument & Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
+/**
+ * `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has
+ * no value; `replaced`: characters that no font has; `warnings`: what its author should know.
+ */
+export type DocumentPreview = MadeDocument &
+  Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
 
-/** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
+/**
+ * Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND,
+ * TEMPLATE_NOT_PUBLISHED.
+ */
 export const previewAttachmentTemplate = async (
   deps: DocumentNeeds,
   caller: Caller,
@@ -76,6 +86,11 @@ export const previewAttachmentTemplate = async (
     name: title,
     replaced,
     emptyPaths: pathsOfLosses(losses),
-    warnings: [...lossWarnings(losses), ...shownWarnings(content, limits), ...deps.renderer.dropped(content), ...warnings],
+    warnings: [
+      ...lossWarnings(losses),
+      ...shownWarnings(content, limits),
+      ...deps.renderer.dropped(content),
+      ...warnings,
+    ],
   };
 };

@@ -27,7 +27,13 @@ export type RequestedAttachment = Readonly<{ field: string }> &
         isOptional?: boolean;
       }>
     | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>
-    | Readonly<{ kind: 'url'; url: string; filename: string; contentType: string | undefined; contentId: string | undefined }>
+    | Readonly<{
+        kind: 'url';
+        url: string;
+        filename: string;
+        contentType: string | undefined;
+        contentId: string | undefined;
+      }>
     | Readonly<{ kind: 'asset'; assetId: string; filename: string | undefined; contentId: string | undefined }>
   );
 
@@ -36,19 +42,23 @@ const NOTHING = Buffer.alloc(0);
 type Field = Exclude<keyof GivenAttachment, AttachmentSource>;
 
 /** Fields that may stand beside the one that makes the shape. */
-const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Field[]; optional: readonly Field[] }>>> = {
-  attachmentTemplateId: { required: [], optional: ['filename', 'outputFormats', 'variables'] },
-  content: { required: ['filename', 'contentType'], optional: ['contentId'] },
-  url: { required: ['filename'], optional: ['contentType', 'contentId'] },
-  assetId: { required: [], optional: ['filename', 'contentId'] },
-};
+const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Field[]; optional: readonly Field[] }>>> =
+  {
+    attachmentTemplateId: { required: [], optional: ['filename', 'outputFormats', 'variables'] },
+    content: { required: ['filename', 'contentType'], optional: ['contentId'] },
+    url: { required: ['filename'], optional: ['contentType', 'contentId'] },
+    assetId: { required: [], optional: ['filename', 'contentId'] },
+  };
 
 /** Throws VALIDATION_ERROR with every fault, ERR_ATTACH_002 where base64 content is too large. */
 export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly RequestedAttachment[] => {
   if (given.length === 0) return [];
   if (given.length > limits.attachmentsMax) {
     throw invalidAttachments([
-      { field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` },
+      {
+        field: 'attachments',
+        message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed`,
+      },
     ]);
   }
   const faults: FieldError[] = [];
@@ -67,7 +77,12 @@ export const invalidAttachments = (errors: readonly FieldError[]): DomainError =
     { errors },
   );
 
-const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[], limits: Limits): RequestedAttachment | undefined => {
+const readOne = (
+  attachment: GivenAttachment,
+  field: string,
+  faults: FieldError[],
+  limits: Limits,
+): RequestedAttachment | undefined => {
   const sources = attachmentSources.filter((source) => attachment[source] !== undefined);
   const [source] = sources;
   if (source === undefined || sources.length > 1) {
@@ -84,7 +99,8 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
   if (attachment.contentType !== undefined && mediaType === undefined) {
     faults.push({
       field: `${field}.contentType`,
-      message: 'must be a MIME type such as application/pdf or text/calendar; method=REQUEST (its name stands in `filename`)',
+      message:
+        'must be a MIME type such as application/pdf or text/calendar; method=REQUEST (its name stands in `filename`)',
     });
   }
   const { filename, contentId } = attachment;
@@ -127,14 +143,21 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
 
 const checkFilename = (filename: string | undefined, field: string, faults: FieldError[]): void => {
   if (filename === undefined) return;
-  const fault = nameFault(filename) ?? (!hasPlaceholder(filename) && safeFilename(filename) === '' ? NO_NAME_LEFT : undefined);
+  const fault =
+    nameFault(filename) ?? (!hasPlaceholder(filename) && safeFilename(filename) === '' ? NO_NAME_LEFT : undefined);
   if (fault !== undefined) faults.push({ field: `${field}.filename`, message: fault });
 };
 
-const checkFields = (attachment: GivenAttachment, source: AttachmentSource, field: string, faults: FieldError[]): void => {
+const checkFields = (
+  attachment: GivenAttachment,
+  source: AttachmentSource,
+  field: string,
+  faults: FieldError[],
+): void => {
   const { required, optional } = beside[source];
   for (const name of required)
-    if (attachment[name] === undefined) faults.push({ field: `${field}.${name}`, message: `is required beside ${source}` });
+    if (attachment[name] === undefined)
+      faults.push({ field: `${field}.${name}`, message: `is required beside ${source}` });
   const allowed: readonly string[] = [source, ...required, ...optional];
   for (const name of Object.keys(attachment)) {
     if (!allowed.includes(name))
@@ -151,7 +174,8 @@ const decode = (content: string, field: string, faults: FieldError[], { attachme
     faults.push({ field: `${field}.content`, message: NO_BASE64 });
     return NOTHING;
   }
-  if (bytes.byteLength > attachmentSizeBytesMax) throw attachmentTooLarge(`${field} has`, bytes.byteLength, attachmentSizeBytesMax);
+  if (bytes.byteLength > attachmentSizeBytesMax)
+    throw attachmentTooLarge(`${field} has`, bytes.byteLength, attachmentSizeBytesMax);
   return bytes;
 };
 

@@ -46,9 +46,10 @@ export type Claim = Readonly<{
 }>;
 
 /**
- * Storage of each team's attachments, exact within this process: the sum in the read models, and the attachments accepted here since. The
- * read models follow the log, so without claims calls at the same moment would all count the same room. Each of several processes counts
- * for itself: together they exceed the limit by at most the room that was left, once for each process but one.
+ * Storage of each team's attachments, exact within this process: the sum in the read models, and the attachments
+ * accepted here since. The read models follow the log, so without claims calls at the same moment would all count the
+ * same room. Each of several processes counts for itself: together they exceed the limit by at most the room that was
+ * left, once for each process but one.
  */
 export type AttachmentClaims = Readonly<{
   /** Throws ATTACHMENT_STORAGE_EXCEEDED where the team has no room for so much; 0: for anything at all. */
@@ -73,7 +74,8 @@ export const openAttachmentClaims = (limits: Limits): AttachmentClaims => {
     // An older answer that arrives late lacks bytes whose claims have been removed since.
     if (told.position < team.stored.position) return team;
     team.stored = told;
-    for (const claim of team.claims) if (claim.position !== undefined && claim.position <= told.position) team.claims.delete(claim);
+    for (const claim of team.claims)
+      if (claim.position !== undefined && claim.position <= told.position) team.claims.delete(claim);
     return team;
   };
 

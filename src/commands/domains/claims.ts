@@ -1,6 +1,15 @@
-/** The owner of a domain: the team that verified it first, or verified a domain above it. Only the owner sends from it. */
+/**
+ * The owner of a domain: the team that verified it first, or verified a domain above it. Only the owner sends from it.
+ */
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { assertDefined, domainClaimsStream, parseTeamId, senderDomainsStream, teamStream, type StreamName } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  domainClaimsStream,
+  parseTeamId,
+  senderDomainsStream,
+  teamStream,
+  type StreamName,
+} from '../../domain/core/ids.js';
 import {
   domainsAbove,
   evolveDomainClaims,
@@ -31,7 +40,10 @@ export const openClaimPlaces = ({ keys }: Pick<DomainNeeds, 'keys'>): ((domain: 
     (domain: string) => domain,
     (domain: string): ClaimPlaces => {
       const names = domainsAbove(domain);
-      return { stream: domainClaimsStream(hmac(assertDefined(names.at(-1), 'domain of two labels'))), names: names.map(hmac) };
+      return {
+        stream: domainClaimsStream(hmac(assertDefined(names.at(-1), 'domain of two labels'))),
+        names: names.map(hmac),
+      };
     },
   );
   return (domain) => (domain.includes('.') ? placesOf(domain) : undefined);
@@ -39,7 +51,10 @@ export const openClaimPlaces = ({ keys }: Pick<DomainNeeds, 'keys'>): ((domain: 
 
 type OwnerDeps = Pick<DomainNeeds, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
 
-/** The team that alone may send from the domain; undefined if no team has verified it or a domain above it. Served from memory. */
+/**
+ * The team that alone may send from the domain; undefined if no team has verified it or a domain above it. Served from
+ * memory.
+ */
 export const domainOwner = async (deps: OwnerDeps, domain: string): Promise<string | undefined> => {
   const places = deps.claimPlaces(domain);
   if (places === undefined) return undefined;
@@ -48,8 +63,9 @@ export const domainOwner = async (deps: OwnerDeps, domain: string): Promise<stri
 };
 
 /**
- * Claims the domain for a team that has proved that it controls it; call it before the domain is recorded as verified. Out: false if another
- * team is the owner. A claim whose domain is not verified, because it was given up or its records are gone, is taken over.
+ * Claims the domain for a team that has proved that it controls it; call it before the domain is recorded as verified.
+ * Out: false if another team is the owner. A claim whose domain is not verified, because it was given up or its records
+ * are gone, is taken over.
  */
 export const claimDomain = async (
   deps: OwnerDeps & Pick<DomainNeeds, 'eventLog'>,
@@ -61,7 +77,11 @@ export const claimDomain = async (
   const [name] = places.names;
   // Read from the log: the state in memory may lack a verification of the last second.
   const domainsOf = async (stream: StreamName): Promise<SenderDomainsState> =>
-    foldOnto(senderDomainDecider, emptyLoaded(stream, senderDomainDecider.initialState), await deps.eventLog.load(stream, 0, [])).state;
+    foldOnto(
+      senderDomainDecider,
+      emptyLoaded(stream, senderDomainDecider.initialState),
+      await deps.eventLog.load(stream, 0, []),
+    ).state;
   for (let conflicts = 0; conflicts < CONFLICTS_MAX; conflicts += 1) {
     const { state, version } = await loadState(deps.eventLog, places.stream, domainClaimsFold);
     const owner = await ownerBy(deps, state, places, domainsOf);
@@ -69,7 +89,8 @@ export const claimDomain = async (
     const claimed = state.get(name!);
     if (claimed?.teamId === teamId && claimed.id === id) return true;
     try {
-      // Not by `handle`: whether the claim holds depends on streams of other teams, which are read again after a conflict.
+      // Not by `handle`: whether the claim holds depends on streams of other teams, which are read again after a
+      // conflict.
       await deps.eventLog.append(
         places.stream,
         version,

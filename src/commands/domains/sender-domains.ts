@@ -55,8 +55,8 @@ export const domainOfAddress = (address: string): string => address.slice(addres
 type SenderDeps = Pick<DomainNeeds, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
 
 /**
- * Rejects with SENDER_NOT_ALLOWED if another team owns the sender's domain, or if the team has verified domains and the sender's domain
- * neither equals one nor lies below one.
+ * Rejects with SENDER_NOT_ALLOWED if another team owns the sender's domain, or if the team has verified domains and the
+ * sender's domain neither equals one nor lies below one.
  */
 export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Recipient): Promise<void> => {
   const domain = domainOfAddress(from.email);
@@ -76,7 +76,11 @@ export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Reci
 type LookUpPorts = Pick<DomainNeeds, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
 
 /** Looks up all records of a domain concurrently. */
-export const lookUpDomain = async (ports: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
+export const lookUpDomain = async (
+  ports: LookUpPorts,
+  domain: SenderDomain,
+  signal: AbortSignal,
+): Promise<LookedUp> => {
   const { dns, spfMechanisms } = ports;
   const [returnPath, spf, dmarc, ...dkim] = await Promise.all([
     lookUpReturnPath(ports, domain, signal),
@@ -104,7 +108,11 @@ const lookUpReturnPath = async (
 const DNS_RETRY_AFTER_S = 30;
 
 /** Makes the keys of the domain. Out: the records to set; the domain is verified once they are seen. */
-export const addDomain = async (deps: DomainNeeds, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
+export const addDomain = async (
+  deps: DomainNeeds,
+  caller: Caller,
+  request: AddDomainRequest,
+): Promise<DomainRecord> => {
   const parsed = parseDomain(request.domain);
   if (!parsed.ok) throw invalidDomain(parsed.reason);
   if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
@@ -141,8 +149,8 @@ export const getDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDom
   recordOf(deps, domainOf(await domainsOf(deps, caller), id));
 
 /**
- * Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing. Rejects with DOMAIN_TAKEN
- * if the records are right and another team owns the domain.
+ * Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing.
+ * Rejects with DOMAIN_TAKEN if the records are right and another team owns the domain.
  */
 export const verifyDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const before = await domainsOf(deps, caller);
@@ -165,7 +173,10 @@ export const verifyDomain = async (deps: DomainNeeds, caller: Caller, id: Sender
   );
 };
 
-/** Claims the domains whose control is proved, before they are recorded as verified. Out: the ids of those that another team owns. */
+/**
+ * Claims the domains whose control is proved, before they are recorded as verified. Out: the ids of those that another
+ * team owns.
+ */
 export const claimProved = async (
   deps: Parameters<typeof claimDomain>[0],
   state: SenderDomainsState,
@@ -175,20 +186,28 @@ export const claimProved = async (
   const closed: string[] = [];
   for (const check of checks) {
     const domain = state?.domains.find(({ id }) => id === check.id);
-    if (domain !== undefined && provesControl(domain, check) && !(await claimDomain(deps, domain, cause))) closed.push(domain.id);
+    if (domain !== undefined && provesControl(domain, check) && !(await claimDomain(deps, domain, cause)))
+      closed.push(domain.id);
   }
   return closed;
 };
 
 /** Makes new keys, which sign once their records are seen. */
-export const rotateDomainKeys = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+export const rotateDomainKeys = async (
+  deps: DomainNeeds,
+  caller: Caller,
+  id: SenderDomainId,
+): Promise<DomainRecord> => {
   assertRotatable(domainOf(await domainsOf(deps, caller), id));
   const keys = await newKeys(deps, caller, id);
   const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, keys });
   return recordOf(deps, domainOf(state, id));
 };
 
-/** Resolves when no process accepts mail of the domain any more. `permanently`: destroys its keys now, from the trash too. */
+/**
+ * Resolves when no process accepts mail of the domain any more. `permanently`: destroys its keys now, from the trash
+ * too.
+ */
 export const deleteDomain = async (
   deps: DomainNeeds,
   caller: Caller,
@@ -211,7 +230,10 @@ export const deleteDomain = async (
   await change(deps, caller, { type: 'DeleteDomains', at, ids: [id] });
 };
 
-/** Restores a deleted domain. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND after its days in the trash. */
+/**
+ * Restores a deleted domain. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND after its days in
+ * the trash.
+ */
 export const restoreDomain = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const { at } = causeOf(deps, caller);
   const keys = await loadState(deps.eventLog, domainKeysStream(id), domainKeysDecider);
@@ -235,28 +257,57 @@ const domainsOf = async (deps: DomainNeeds, { teamId }: Caller): Promise<SenderD
 
 const change = async (deps: DomainNeeds, caller: Caller, command: SenderDomainCommand): Promise<SenderDomainsState> => {
   const stream = senderDomainsStream(caller.teamId);
-  const { state } = await handle(deps.eventLog, stream, senderDomainDecider, command, causeOf(deps, caller, command.at));
+  const { state } = await handle(
+    deps.eventLog,
+    stream,
+    senderDomainDecider,
+    command,
+    causeOf(deps, caller, command.at),
+  );
   return state;
 };
 
-/** Makes keys and records the private ones. Selectors are random, so that two teams with one domain differ, and two rotations too. */
+/**
+ * Makes keys and records the private ones. Selectors are random, so that two teams with one domain differ, and two
+ * rotations too.
+ */
 const newKeys = async (deps: DomainNeeds, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
   const name = `sp${deps.ids.bytes(6).toString('hex')}`;
-  const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
+  const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({
+    ...pair,
+    selector: `${name}-${pair.algorithm}`,
+  }));
   const privateKeys = made.map(({ selector, privateKey }) => ({ selector, privateKey }));
   const cause = causeOf(deps, caller);
-  await handle(deps.eventLog, domainKeysStream(id), domainKeysDecider, { type: 'KeepKeys', at: cause.at, privateKeys }, cause);
+  await handle(
+    deps.eventLog,
+    domainKeysStream(id),
+    domainKeysDecider,
+    { type: 'KeepKeys', at: cause.at, privateKeys },
+    cause,
+  );
   return made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey }));
 };
 
 /** Records of the return path. It is the envelope sender of mails, so receivers check its SPF record. */
-const returnPathRecords = ({ spfMechanisms, feedback }: DomainNeeds, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
+const returnPathRecords = (
+  { spfMechanisms, feedback }: DomainNeeds,
+  { domain, returnPath }: SenderDomain,
+): DomainRecord['records'] => {
   if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return [];
   const common = { purpose: 'return-path' as const, required: false, key: null };
   const { mx, spf } = returnPath ?? { mx: 'unknown' as const, spf: 'unknown' as const };
   // If both are one name, its SPF record is in the list already.
-  const spfOfReturnPath = { ...common, type: 'TXT' as const, ...spfRecord(feedback.at.domain, spfMechanisms), found: spf };
-  return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [spfOfReturnPath])];
+  const spfOfReturnPath = {
+    ...common,
+    type: 'TXT' as const,
+    ...spfRecord(feedback.at.domain, spfMechanisms),
+    found: spf,
+  };
+  return [
+    { ...common, type: 'MX', ...mxRecord(feedback.at), found: mx },
+    ...(domain === feedback.at.domain ? [] : [spfOfReturnPath]),
+  ];
 };
 
 const recordOf = (deps: DomainNeeds, domain: SenderDomain): DomainRecord => {

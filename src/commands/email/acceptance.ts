@@ -1,5 +1,13 @@
-/** Makes the first event of an email: renders once to check, pins all that the mail depends on, makes and stores the attachments. */
-import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from '../documents/attachments.js';
+/**
+ * Makes the first event of an email: renders once to check, pins all that the mail depends on, makes and stores the
+ * attachments.
+ */
+import {
+  noAttachments,
+  prepareAttachments,
+  storeAttachments,
+  type PreparedAttachments,
+} from '../documents/attachments.js';
 import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage.js';
 import type { EmailNeeds } from './needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
@@ -76,7 +84,10 @@ export type EmailOrder = Readonly<{
   waitMs: number;
 }>;
 
-/** `keyId`: the key that encrypted its attachments; the event must use it too. `claim`: the storage that the attachments take. */
+/**
+ * `keyId`: the key that encrypted its attachments; the event must use it too. `claim`: the storage that the attachments
+ * take.
+ */
 export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
 
 /** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments; nothing is stored then. */
@@ -97,8 +108,13 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
     omitted,
     replaced,
     losses: ofDocuments = [],
-  } = hasAttachments ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget }) : noAttachments;
-  const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
+  } = hasAttachments
+    ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
+    : noAttachments;
+  const claim =
+    stored === undefined || files.length === 0
+      ? undefined
+      : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
   const dueAtMs = Date.parse(scheduledAt ?? at);
   const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
   const accepted = acceptedOf(order, attachments, {
@@ -117,8 +133,15 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
 
 export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced'>;
 
-/** Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`, documents are not drawn. */
-export const checkEmail = async (deps: EmailNeeds, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
+/**
+ * Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`,
+ * documents are not drawn.
+ */
+export const checkEmail = async (
+  deps: EmailNeeds,
+  order: EmailOrder,
+  onlyChecked?: KnownCharacters,
+): Promise<CheckedDocuments> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
@@ -129,13 +152,20 @@ export const checkEmail = async (deps: EmailNeeds, order: EmailOrder, onlyChecke
   return prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget, onlyChecked });
 };
 
-/** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each copy. */
+/**
+ * Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each
+ * copy.
+ */
 const assertLinksPossible = (deps: EmailNeeds, { template: { unsubscribeList }, headers }: EmailOrder): void => {
   if (unsubscribeList === undefined) return;
   linkBaseOf(deps);
   const own = Object.keys(headers).find((name) => /^list-unsubscribe(?:-post)?$/i.test(name));
   if (own !== undefined)
-    throw invalid('request body', `headers.${own}`, 'is set by the service, for the template names an `unsubscribeList`');
+    throw invalid(
+      'request body',
+      `headers.${own}`,
+      'is set by the service, for the template names an `unsubscribeList`',
+    );
 };
 
 /** Throws the codes of rendering, SUBJECT_EMPTY and BODY_EMPTY. */
@@ -175,7 +205,10 @@ type Kept = Readonly<Record<'attachmentBytes', EmailAccepted['data']['attachment
 
 const nothingKept: Kept = { attachmentBytes: undefined, generated: undefined, losses: [] };
 
-/** Optional fields are assigned one by one: nearly every email lacks them, and spreading empty objects would double the time. */
+/**
+ * Optional fields are assigned one by one: nearly every email lacks them, and spreading empty objects would double the
+ * time.
+ */
 const acceptedOf = (
   order: EmailOrder,
   attachments: EmailContent['attachments'],
@@ -216,7 +249,10 @@ const acceptedEvent = (
   ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>,
 ): EmailAccepted => {
   const content = contentOf(order, ready);
-  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content }, undefined);
+  const [event] = emailDecider.decide(
+    { type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content },
+    undefined,
+  );
   return event as EmailAccepted;
 };
 
@@ -261,7 +297,10 @@ export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: num
 };
 
 /** The sealed part of the event. */
-const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>): EmailContent => {
+const contentOf = (
+  order: EmailOrder,
+  ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>,
+): EmailContent => {
   const content: EmailContent = {
     from: order.from,
     recipients: [...order.recipients],
@@ -300,5 +339,8 @@ export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccept
 export const acceptedEvents = (event: EmailAccepted, suppressed: readonly number[]): readonly EmailEvent[] => {
   if (suppressed.length === 0) return [event];
   const state = emailDecider.evolve(emailDecider.initialState, event);
-  return [event, ...emailDecider.decide({ type: 'SuppressRecipients', at: event.data.at, recipients: suppressed }, state)];
+  return [
+    event,
+    ...emailDecider.decide({ type: 'SuppressRecipients', at: event.data.at, recipients: suppressed }, state),
+  ];
 };

@@ -1,6 +1,12 @@
 /** The answers to calls on emails, made from their events and state. */
 import { isoTime } from '../../domain/core/time.js';
-import type { CancelEmailResponse, RescheduleEmailResponse, EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
+import type {
+  CancelEmailResponse,
+  RescheduleEmailResponse,
+  EmailRecord,
+  RetryEmailResponse,
+  SendEmailResponse,
+} from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
 import { addressedIn, type Engagement, type Email } from '../../domain/email/state.js';
 import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
@@ -10,7 +16,12 @@ import { lossMessage } from '../../domain/rendering/paths/losses.js';
 /** Time from the queue to the host at normal load. */
 export const TYPICAL_DELIVERY_MS = 5_000;
 
-const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => {
+const answerOf = (
+  id: EmailId,
+  event: EmailAccepted,
+  status: 'queued' | 'scheduled',
+  dueAt: string,
+): SendEmailResponse => {
   const answer: SendEmailResponse = {
     id,
     messageId: event.data.messageId,
@@ -40,7 +51,10 @@ export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailRespon
 };
 
 /** The answer to a retry call, made from that retry alone. */
-export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number; at: string }>): RetryEmailResponse => ({
+export const retryResponse = (
+  id: EmailId,
+  retry: Readonly<{ retryCount: number; at: string }>,
+): RetryEmailResponse => ({
   id,
   status: 'queued',
   message: 'The email is queued again and will be sent with the same Message-ID.',
@@ -167,7 +181,8 @@ const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
 
 /** When that recipient first opened the email, or followed a link, as a person. */
 const firstOf = ({ engagements = [] }: Email, wanted: Engagement['type'], place: number): string | null =>
-  engagements.find(({ type, recipient, machine }) => type === wanted && recipient === place && machine === null)?.at ?? null;
+  engagements.find(({ type, recipient, machine }) => type === wanted && recipient === place && machine === null)?.at ??
+  null;
 
 const trackingOf = ({ accepted: { tracking }, engagements = [] }: Email): EmailRecord['tracking'] => ({
   opens: tracking?.opens ?? false,

@@ -1,22 +1,30 @@
 /**
- * The backlog of each team, in memory: the counts last read from the read models, plus the emails that this process has accepted since. A
- * request reads nothing.
+ * The backlog of each team, in memory: the counts last read from the read models, plus the emails that this process has
+ * accepted since. A request reads nothing.
  */
 import { counted } from '../../shared/text.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 
 /**
- * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn, `held` of these
- * only for the host. `unmade` of the ready ones are emails of bulk sends that have no stream yet. `held` and `unmade` are absent from
- * documents of an earlier version. `done` counts how often a ready email has ended or begun to wait for something other than the host.
+ * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn,
+ * `held` of these only for the host. `unmade` of the ready ones are emails of bulk sends that have no stream yet.
+ * `held` and `unmade` are absent from documents of an earlier version. `done` counts how often a ready email has ended
+ * or begun to wait for something other than the host.
  */
-export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; unmade?: number; done: number }>;
+export type TeamBacklog = Readonly<{
+  team: string;
+  waiting: number;
+  ready: number;
+  held?: number;
+  unmade?: number;
+  done: number;
+}>;
 
 export type Backlog = Readonly<{
   /**
-   * Takes the counts of all teams with open emails; `atMs`: by the monotonic clock. `hostPauseMs`: the pause before the host is asked again,
-   * 0 while it takes sessions; undefined if this process does not deliver.
+   * Takes the counts of all teams with open emails; `atMs`: by the monotonic clock. `hostPauseMs`: the pause before the
+   * host is asked again, 0 while it takes sessions; undefined if this process does not deliver.
    */
   update: (teams: readonly TeamBacklog[], atMs: number, hostPauseMs?: number) => void;
   /** Throws QUEUE_FULL if the team would have too many emails waiting with so many more (default: one). */
@@ -76,7 +84,8 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
     accepted: (team, emails = 1) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + emails),
     waitMs: (team, emails = 1) => {
       if (perSecond === undefined || (queuedOfAll === 0 && emails === 1)) return awayMs;
-      // Teams take turns: ahead of an email are at most all queued emails, and at most its team's own number from each team.
+      // Teams take turns: ahead of an email are at most all queued emails, and at most its team's own number from each
+      // team.
       const known = teams.get(team);
       const own = (known === undefined ? 0 : queuedOf(known)) + (acceptedSince.get(team) ?? 0);
       const ahead = Math.min(queuedOfAll, own * teams.size) + emails - 1;
@@ -88,10 +97,14 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
 /** Held mail leaves as soon as the host takes sessions, so it is ahead of new mail. */
 const queuedOf = ({ ready, held = 0 }: TeamBacklog): number => ready + held;
 
-/** A team that is missing in `now` has nothing open: its ready emails are done, but for those that were cancelled before they were made. */
+/**
+ * A team that is missing in `now` has nothing open: its ready emails are done, but for those that were cancelled before
+ * they were made.
+ */
 const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {
   let done = 0;
-  for (const [team, one] of before) done += Math.max(0, (now.get(team)?.done ?? one.done + one.ready - (one.unmade ?? 0)) - one.done);
+  for (const [team, one] of before)
+    done += Math.max(0, (now.get(team)?.done ?? one.done + one.ready - (one.unmade ?? 0)) - one.done);
   return done;
 };
 

@@ -1,4 +1,7 @@
-/** Commands on accepted emails: read, reschedule, cancel, retry, delete, archive, remove; and the events for an email's timeline. */
+/**
+ * Commands on accepted emails: read, reschedule, cancel, retry, delete, archive, remove; and the events for an email's
+ * timeline.
+ */
 import { domainToASCII } from 'node:url';
 import type {
   CancelEmailResponse,
@@ -13,7 +16,14 @@ import { openBudget } from '../../domain/rendering/budget.js';
 import { emailDecider, emailNotFound, keptUntil, type EmailCommand } from '../../domain/email/decider.js';
 import type { EmailContent, EmailEvent } from '../../domain/email/events.js';
 import { type Email, type EmailState, evolveEmail } from '../../domain/email/state.js';
-import { FileDamaged, KeyMissing, DomainError, EventUnknown, EventUnreadable, invalid } from '../../domain/core/errors.js';
+import {
+  FileDamaged,
+  KeyMissing,
+  DomainError,
+  EventUnknown,
+  EventUnreadable,
+  invalid,
+} from '../../domain/core/errors.js';
 import {
   assertDefined,
   emailStream,
@@ -49,7 +59,10 @@ import type { Deleted } from '../../api/core/common.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { type AsOf, DAY_MS, latestNow } from '../../domain/core/time.js';
 
-/** Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since stays destroyed. */
+/**
+ * Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since
+ * stays destroyed.
+ */
 export const getEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
   const recorded = await deps.eventLog.load(emailStream(id));
   const loaded = foldOnto(emailDecider, emptyLoaded(emailStream(id), emailDecider.initialState), recorded);
@@ -59,8 +72,12 @@ export const getEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId, as
 
 const emailAsOf = (recorded: readonly Recorded[], asOf: AsOf): Email => {
   const events = eventsAsOf(recorded, asOf);
-  if (events === undefined) throw invalid('query', 'asOf', 'names no event of this email; `GET /api/emails/:id/timeline` lists them');
-  const email = events.reduce<EmailState>((state, { event }) => emailDecider.evolve(state, event as EmailEvent), emailDecider.initialState);
+  if (events === undefined)
+    throw invalid('query', 'asOf', 'names no event of this email; `GET /api/emails/:id/timeline` lists them');
+  const email = events.reduce<EmailState>(
+    (state, { event }) => emailDecider.evolve(state, event as EmailEvent),
+    emailDecider.initialState,
+  );
   if (email === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'This email was not there yet.');
   return email;
 };
@@ -77,7 +94,9 @@ export const deleteEmails = async (
   if (isTest(caller)) await assertAllOfTests(deps, caller, distinct);
   // Concurrent deletions share commits, and the rewrite that removes destroyed keys from the file.
   for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
-    const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
+    const ends = await Promise.all(
+      distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)),
+    );
     for (const end of ends) {
       if (end instanceof Error) damaged ??= end;
       else counts[end] += 1;
@@ -176,7 +195,12 @@ const renderedAt = async (
 };
 
 /** Keeps generated files until the new time; putting a file that is kept as long as the email changes nothing. */
-const prolong = async ({ files }: Pick<EmailNeeds, 'files'>, email: Email, { attachments }: EmailContent, until: string): Promise<void> => {
+const prolong = async (
+  { files }: Pick<EmailNeeds, 'files'>,
+  email: Email,
+  { attachments }: EmailContent,
+  until: string,
+): Promise<void> => {
   const kept = keptUntil(email);
   if (kept === undefined || kept >= until) return;
   for (const { file } of attachments) {
@@ -222,7 +246,10 @@ type EmailsToRetry = Readonly<{
 /** Emails that are loaded in one turn of the event loop and appended concurrently: they share commits. */
 const AT_ONCE = 16;
 
-/** Pushes many emails by hand: waiting ones are due now, failed ones are retried. Each is loaded again and checked first. */
+/**
+ * Pushes many emails by hand: waiting ones are due now, failed ones are retried. Each is loaded again and checked
+ * first.
+ */
 export const retryEmails = async (
   deps: EmailNeeds,
   caller: Caller,
@@ -230,7 +257,12 @@ export const retryEmails = async (
 ): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
   const goesTo = domain === undefined ? () => true : waitsFor(domain);
   const retry = (id: EmailId): Promise<boolean> =>
-    tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true));
+    tryRetry(
+      deps,
+      caller,
+      id,
+      (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true),
+    );
   const retried = await countOf(ids, retry);
   const waiting: EmailId[] = [];
   await countOf(held, async (id) => {
@@ -256,7 +288,12 @@ const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<bo
 };
 
 /** Out: whether the email is due now and was not before. */
-const tryRetry = async (deps: EmailNeeds, caller: Caller, id: EmailId, isIncluded: (email: Email) => boolean): Promise<boolean> => {
+const tryRetry = async (
+  deps: EmailNeeds,
+  caller: Caller,
+  id: EmailId,
+  isIncluded: (email: Email) => boolean,
+): Promise<boolean> => {
   const cause = causeOf(deps, caller);
   const decider = {
     ...emailDecider,
@@ -267,17 +304,33 @@ const tryRetry = async (deps: EmailNeeds, caller: Caller, id: EmailId, isInclude
   };
   try {
     const push = { type: 'PushEmail' as const, at: cause.at };
-    const { events } = await handle(deps.eventLog, emailStream(id), decider, push, cause, ownedBy(caller.teamId, emailNotFound));
+    const { events } = await handle(
+      deps.eventLog,
+      emailStream(id),
+      decider,
+      push,
+      cause,
+      ownedBy(caller.teamId, emailNotFound),
+    );
     return events.length > 0;
   } catch (fault) {
-    if (fault instanceof DomainError && ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)) return false;
+    if (
+      fault instanceof DomainError &&
+      ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)
+    )
+      return false;
     // A damaged email stays as it is, and the others go on.
     if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
     throw fault;
   }
 };
 
-const retryOf = (at: string): EmailCommand => ({ type: 'RetryEmail', at, idempotencyKey: undefined, fingerprint: undefined });
+const retryOf = (at: string): EmailCommand => ({
+  type: 'RetryEmail',
+  at,
+  idempotencyKey: undefined,
+  fingerprint: undefined,
+});
 
 const waitsFor = (domain: string): ((email: Email) => boolean) => {
   const wanted = asciiOf(domain);
@@ -309,10 +362,15 @@ export const deleteEmail = async (deps: EmailNeeds, caller: Caller, id: EmailId)
 };
 
 /**
- * Archives a deleted email, or one whose retention is over: records it, then destroys its files, the copies of its mail and its key. If the
- * program dies in between, the erase worker does the rest. Out: false if it is not due, or was done before.
+ * Archives a deleted email, or one whose retention is over: records it, then destroys its files, the copies of its mail
+ * and its key. If the program dies in between, the erase worker does the rest. Out: false if it is not due, or was done
+ * before.
  */
-export const archiveEmail = async (deps: EraseDeps & Pick<EmailNeeds, 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
+export const archiveEmail = async (
+  deps: EraseDeps & Pick<EmailNeeds, 'limits'>,
+  id: EmailId,
+  cause: Cause,
+): Promise<boolean> => {
   const stream = emailStream(id);
   const command = { type: 'ArchiveEmail' as const, at: cause.at, retentionMs: deps.limits.retentionDays * DAY_MS };
   const { events } = await handle(deps.eventLog, stream, emailDecider, command, cause);
@@ -321,7 +379,9 @@ export const archiveEmail = async (deps: EraseDeps & Pick<EmailNeeds, 'limits'>,
   return true;
 };
 
-/** Removes the record of an archived email: nothing shows it any more. Out: false if it is not due, or was done before. */
+/**
+ * Removes the record of an archived email: nothing shows it any more. Out: false if it is not due, or was done before.
+ */
 export const removeEmailRecord = async (
   { eventLog, limits }: Pick<EmailNeeds, 'eventLog' | 'limits'>,
   id: EmailId,
@@ -336,24 +396,32 @@ export const removeEmailRecord = async (
 type EmailTrace = Readonly<{ placed: readonly Placed[]; told: readonly WebhookCause[] }>;
 
 /**
- * The entries of an email's timeline: its own events, those of its bulk send, and the suppressions that it caused. An archived email has
- * no personal data in it. Rejects with EMAIL_NOT_FOUND.
+ * The entries of an email's timeline: its own events, those of its bulk send, and the suppressions that it caused. An
+ * archived email has no personal data in it. Rejects with EMAIL_NOT_FOUND.
  */
 export const emailTrace = async (deps: EmailNeeds, caller: Caller, id: EmailId): Promise<EmailTrace> => {
   const recorded = withoutErased(await deps.eventLog.load(emailStream(id)));
   const email = recorded.reduce<EmailState>((state, { event }) => evolveEmail(state, event as EmailEvent), undefined);
   ownedBy(caller.teamId, emailNotFound)({ state: email, teamId: recorded[0]?.metadata.teamId });
   const readers = { roles: email!.accepted.roles, content: email!.content };
-  const [ofBatch, suppressed] = await Promise.all([batchEvents(deps, email!), suppressions(deps, caller.teamId, id, email!)]);
+  const [ofBatch, suppressed] = await Promise.all([
+    batchEvents(deps, email!),
+    suppressions(deps, caller.teamId, id, email!),
+  ]);
   const placed = [
     ...[...ofBatch, ...recorded].map((one) => entryOf(one, readers)),
     ...suppressed.map(({ event, place }) => entryOf(event, readers, [place])),
   ];
-  const own = [...recorded, ...suppressed.map(({ event }) => event)].toSorted((one, other) => one.position - other.position);
+  const own = [...recorded, ...suppressed.map(({ event }) => event)].toSorted(
+    (one, other) => one.position - other.position,
+  );
   return { placed, told: own.flatMap((one) => toldOf(one, readers)) };
 };
 
-const toldOf = ({ event, metadata }: Recorded, { roles, content }: Parameters<typeof entryOf>[1]): readonly WebhookCause[] =>
+const toldOf = (
+  { event, metadata }: Recorded,
+  { roles, content }: Parameters<typeof entryOf>[1],
+): readonly WebhookCause[] =>
   noticesOf(event).map(({ recipient }) => ({
     eventId: metadata.eventId,
     requestId: metadata.correlationId,
@@ -383,7 +451,12 @@ const batchEvents = async ({ eventLog }: EmailNeeds, { accepted }: Email): Promi
 type SuppressionOfRecipient = Readonly<{ event: Recorded; place: number }>;
 
 /** Suppressions are found by the address, so an archived email has none. */
-const suppressions = async (deps: EmailNeeds, teamId: TeamId, id: EmailId, email: Email): Promise<readonly SuppressionOfRecipient[]> => {
+const suppressions = async (
+  deps: EmailNeeds,
+  teamId: TeamId,
+  id: EmailId,
+  email: Email,
+): Promise<readonly SuppressionOfRecipient[]> => {
   const { state: team } = await deps.team(teamStream(teamId));
   const recipients = email.content?.recipients ?? [];
   if (team?.hasSuppressions !== true) return [];
@@ -392,7 +465,10 @@ const suppressions = async (deps: EmailNeeds, teamId: TeamId, id: EmailId, email
     recipients.map(async (_, place) => {
       const address = recipients[place]?.email;
       if (address === undefined) return [];
-      const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+      const ids = [
+        suppressionIdOf(deps, teamId, address),
+        ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)]),
+      ];
       const streams = await Promise.all(ids.map((one) => deps.eventLog.load(suppressionStream(one))));
       return streams.flat().flatMap((event) => (isOfEmail(event, id) ? [{ event, place }] : []));
     }),
@@ -400,4 +476,5 @@ const suppressions = async (deps: EmailNeeds, teamId: TeamId, id: EmailId, email
   return found.flat();
 };
 
-const isOfEmail = ({ event }: Recorded, id: EmailId): boolean => event.type === 'AddressSuppressed' && event.data.emailId === id;
+const isOfEmail = ({ event }: Recorded, id: EmailId): boolean =>
+  event.type === 'AddressSuppressed' && event.data.emailId === id;

@@ -3,7 +3,16 @@ import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import { makeDocumentCodes } from '../documents/index.js';
 import { renderEmailCodes, findVersionCodes } from '../templates/index.js';
 import type { EmailNeeds } from './needs.js';
-import { getEmail, emailTrace, retryEmail, retryEmails, rescheduleEmail, cancelEmail, deleteEmail, deleteEmails } from './emails.js';
+import {
+  getEmail,
+  emailTrace,
+  retryEmail,
+  retryEmails,
+  rescheduleEmail,
+  cancelEmail,
+  deleteEmail,
+  deleteEmails,
+} from './emails.js';
 import { sendEmail } from './send.js';
 import { isConfidentialMail } from './service-mails.js';
 
@@ -18,7 +27,13 @@ const attachCodes: Codes = [
 ];
 
 /** Mails of the service itself are made of templates that its first team may change. */
-export const sendMailCodes: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_SET', ...findVersionCodes, ...acceptEmailCodes];
+export const sendMailCodes: Codes = [
+  'QUEUE_FULL',
+  'ERR_TMPL_002',
+  'SENDER_NOT_SET',
+  ...findVersionCodes,
+  ...acceptEmailCodes,
+];
 
 /** Sending one email, or one to each recipient of a bulk send. */
 export const sendCodes: Codes = [
@@ -46,7 +61,14 @@ export const emailCommands = {
   isConfidentialMail: { run: isConfidentialMail, codes: [] },
   retryEmail: {
     run: retryEmail,
-    codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'EMAIL_NOT_FOUND',
+      'EMAIL_NOT_RETRYABLE',
+      'EMAIL_ARCHIVED',
+      'IDEMPOTENCY_KEY_REUSED',
+      ...writeCodes,
+    ],
     appendsOnce: true,
   },
   retryEmails: { run: retryEmails, codes: writeCodes },
@@ -64,8 +86,17 @@ export const emailCommands = {
   },
   cancelEmail: {
     run: cancelEmail,
-    codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'EMAIL_NOT_FOUND',
+      'EMAIL_NOT_CANCELLABLE',
+      'IDEMPOTENCY_KEY_REUSED',
+      ...writeCodes,
+    ],
   },
-  deleteEmail: { run: deleteEmail, codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...writeCodes] },
+  deleteEmail: {
+    run: deleteEmail,
+    codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...writeCodes],
+  },
   deleteEmails: { run: deleteEmails, codes: ['TEST_KEY_NOT_ALLOWED', ...writeCodes] },
 } as const satisfies CommandTable<EmailNeeds>;

@@ -1,4 +1,7 @@
-/** The checks of a send request that a schema cannot express: addresses, header fields, times, sizes. One error names every fault. */
+/**
+ * The checks of a send request that a schema cannot express: addresses, header fields, times, sizes. One error names
+ * every fault.
+ */
 import { readLanguage } from '../templates/language.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -28,16 +31,25 @@ export type CheckedRequest = Readonly<{
 }>;
 
 export const invalidFields = (errors: readonly FieldError[]): DomainError =>
-  new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
+  new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', {
+    errors,
+  });
 
 /** Throws VALIDATION_ERROR, or ERR_EMAIL_001 for addresses, with every fault of that kind. */
-export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits, allowsHeader }: CheckPorts): CheckedRequest => {
+export const checkRequest = (
+  request: SendEmailRequest,
+  nowMs: number,
+  { limits, allowsHeader }: CheckPorts,
+): CheckedRequest => {
   const { to, cc = [], bcc = [] } = request;
   // Checked first, because the checks below run for each recipient.
   const count = to.length + cc.length + bcc.length;
   if (count > limits.recipientsMax) {
     throw invalidFields([
-      { field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` },
+      {
+        field: 'to',
+        message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed`,
+      },
     ]);
   }
   const shape: FieldError[] = [];
@@ -70,8 +82,16 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   };
 };
 
-/** In: a mailbox of the call, and the lists that take its faults. Out: the mailbox with its normal address, if it has one. */
-export const readMailbox = (recipient: Recipient, field: string, shape: FieldError[], addresses: FieldError[]): Recipient => {
+/**
+ * In: a mailbox of the call, and the lists that take its faults. Out: the mailbox with its normal address, if it has
+ * one.
+ */
+export const readMailbox = (
+  recipient: Recipient,
+  field: string,
+  shape: FieldError[],
+  addresses: FieldError[],
+): Recipient => {
   const parsed = parseAddress(recipient.email);
   if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
   const fault = recipient.name === undefined ? undefined : nameFault(recipient.name);
@@ -80,18 +100,26 @@ export const readMailbox = (recipient: Recipient, field: string, shape: FieldErr
 };
 
 /** Adds its faults to the two lists. */
-export const readReplyTo = (given: NonNullable<SendEmailRequest['replyTo']>, shape: FieldError[], addresses: FieldError[]): ReplyTo => {
+export const readReplyTo = (
+  given: NonNullable<SendEmailRequest['replyTo']>,
+  shape: FieldError[],
+  addresses: FieldError[],
+): ReplyTo => {
   const readOne = (one: string | Recipient, field: string): Recipient => {
     if (typeof one !== 'string') return readMailbox(one, field, shape, addresses);
     const parsed = parseAddress(one);
     if (!parsed.ok) addresses.push({ field, message: parsed.reason });
     return { email: parsed.ok ? parsed.address : one };
   };
-  const all = Array.isArray(given) ? given.map((one, at) => readOne(one, `replyTo[${at}]`)) : [readOne(given, 'replyTo')];
+  const all = Array.isArray(given)
+    ? given.map((one, at) => readOne(one, `replyTo[${at}]`))
+    : [readOne(given, 'replyTo')];
   return all.length === 1 && all[0]!.name === undefined ? all[0]!.email : all;
 };
 
-/** Compares addresses without letter case, as suppressions and bulk sends do: a person who is named twice gets one copy. */
+/**
+ * Compares addresses without letter case, as suppressions and bulk sends do: a person who is named twice gets one copy.
+ */
 const onePerAddress = (
   given: readonly Readonly<{ role: RecipientRole; place: number; recipient: Recipient }>[],
 ): Pick<CheckedRequest, 'roles' | 'recipients'> => {
@@ -110,10 +138,15 @@ const onePerAddress = (
   return { roles, recipients: [...byAddress.values()] };
 };
 
-export const metadataFaults = (metadata: Readonly<Record<string, unknown>> | undefined, limits: Limits): readonly FieldError[] => {
+export const metadataFaults = (
+  metadata: Readonly<Record<string, unknown>> | undefined,
+  limits: Limits,
+): readonly FieldError[] => {
   const sizeBytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata));
   if (sizeBytes <= limits.metadataSizeBytesMax) return [];
-  return [{ field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` }];
+  return [
+    { field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` },
+  ];
 };
 
 export const headerFaults = (
@@ -124,7 +157,9 @@ export const headerFaults = (
   const names = Object.keys(headers);
   if (names.length === 0) return [];
   if (names.length > limits.customHeadersMax) {
-    return [{ field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` }];
+    return [
+      { field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` },
+    ];
   }
   const faults: FieldError[] = [];
   const seen = new Set<string>();
@@ -138,17 +173,25 @@ export const headerFaults = (
   return faults;
 };
 
-/** In: a time of a request. Out: that time in UTC, as events have it. Throws VALIDATION_ERROR if it is past or too far ahead. */
+/**
+ * In: a time of a request. Out: that time in UTC, as events have it. Throws VALIDATION_ERROR if it is past or too far
+ * ahead.
+ */
 export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
   const faults = scheduleFaults(scheduledAt, nowMs, limits);
   if (faults.length > 0) throw invalidFields(faults);
   return assertDefined(parseTime(scheduledAt), 'time that was checked');
 };
 
-export const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
+export const scheduleFaults = (
+  scheduledAt: string | undefined,
+  nowMs: number,
+  limits: Limits,
+): readonly FieldError[] => {
   if (scheduledAt === undefined) return [];
   const atMs = Date.parse(parseTime(scheduledAt) ?? '');
-  if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
+  if (Number.isNaN(atMs))
+    return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
   if (atMs <= nowMs) return [{ field: 'scheduledAt', message: `lies in the past; it must be after ${isoTime(nowMs)}` }];
   if (atMs > nowMs + limits.scheduledAheadDaysMax * DAY_MS) {
     return [{ field: 'scheduledAt', message: `lies more than ${limits.scheduledAheadDaysMax} days ahead` }];

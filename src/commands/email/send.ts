@@ -24,7 +24,14 @@ import {
 import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
 import { startOf } from '../../event-log/event-log.js';
 import type { Charged } from '../../domain/billing/decider.js';
-import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../../domain/core/ids.js';
+import {
+  emailIdOfFingerprint,
+  emailStream,
+  assertDefined,
+  parseEmailId,
+  teamStream,
+  type EmailId,
+} from '../../domain/core/ids.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
@@ -58,7 +65,8 @@ export const sendEmail = async (
       return { body: await accept(deps, caller, id, order, fingerprint), replayed: false };
     } catch (fault) {
       // Another process has accepted the email under this key meanwhile: answer as it did.
-      const other = fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
+      const other =
+        fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
       if (other === undefined) throw fault;
       return other;
     }
@@ -67,8 +75,8 @@ export const sendEmail = async (
 };
 
 /**
- * Sends a mail of the service itself: its content is shown to nobody but its recipients, and it costs nothing. With an id, a repeated call
- * sends nothing.
+ * Sends a mail of the service itself: its content is shown to nobody but its recipients, and it costs nothing. With an
+ * id, a repeated call sends nothing.
  */
 export const sendConfidential = async (
   deps: EmailNeeds,
@@ -102,14 +110,21 @@ const accept = async (
     if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
     if (charged !== undefined) event = withCharged(made, charged);
     // Not by `handle`: the stream begins here, so there is no state to decide on.
-    const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), acceptedEvents(event, suppressed), cause);
+    const { position } = await deps.eventLog.append(
+      stream,
+      startOf(stream, keyId),
+      acceptedEvents(event, suppressed),
+      cause,
+    );
     claim?.accepted(position);
   } catch (fault) {
     claim?.release();
-    // The email certainly was not accepted, so its files are deleted. After AppendUnknown it may have been, and needs them.
+    // The email certainly was not accepted, so its files are deleted. After AppendUnknown it may have been, and needs
+    // them.
     if (!(fault instanceof AppendUnknown)) {
       for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
-      // Under an Idempotency-Key another call may accept the same email right now, so `settle-credits` checks the reservation later.
+      // Under an Idempotency-Key another call may accept the same email right now, so `settle-credits` checks the
+      // reservation later.
       if (charged !== undefined && fingerprint === undefined) await giveBackQuietly(deps, caller, charged, cause);
     }
     throw fault;
@@ -118,7 +133,10 @@ const accept = async (
   return sendResponse(id, event);
 };
 
-/** The email id of an Idempotency-Key. `attempt`: the number of earlier emails with that key that were given up before they were accepted. */
+/**
+ * The email id of an Idempotency-Key. `attempt`: the number of earlier emails with that key that were given up before
+ * they were accepted.
+ */
 const derivedId = (deps: EmailNeeds, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
   // Test keys have ids of their own, so that a live call is not answered with a test email.
   const endpoint = isTest(caller) ? `${ENDPOINT} (test)` : ENDPOINT;
@@ -177,7 +195,9 @@ const prepare = async (
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
   const suppressed =
-    team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : [];
+    team.hasSuppressions === true
+      ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList)
+      : [];
   // An email whose recipients are all suppressed costs nothing.
   const isFree = isTest(caller) || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
@@ -194,12 +214,18 @@ export const templateOf = async (
   deps: EmailNeeds,
   { teamId }: Pick<Caller, 'teamId'>,
   { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
-): Promise<PinnedTemplate & Readonly<{ from: ShownOf<'email'>['from']; tracking: ShownOf<'email'>['tracking'] | undefined }>> => {
+): Promise<
+  PinnedTemplate & Readonly<{ from: ShownOf<'email'>['from']; tracking: ShownOf<'email'>['tracking'] | undefined }>
+> => {
   const known = await emailTemplates.find(deps, teamId, templateId);
   if (known === undefined) {
-    throw new DomainError('ERR_TMPL_002', `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`, {
-      relatedInfo: { templateId },
-    });
+    throw new DomainError(
+      'ERR_TMPL_002',
+      `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`,
+      {
+        relatedInfo: { templateId },
+      },
+    );
   }
   const { revision, version, shown } = findVersion(templateRules, known.template, wanted);
   const { name, from, unsubscribeList, tracking } = shown;

@@ -1,4 +1,7 @@
-/** Settles the sender of an email and the company that it shows, so that no relay gets the sample ones of the first start. */
+/**
+ * Settles the sender of an email and the company that it shows, so that no relay gets the sample ones of the first
+ * start.
+ */
 import type { EmailNeeds } from './needs.js';
 import { firstTeam } from '../core/caller.js';
 import { assertMaySend, domainOfAddress } from '../domains/sender-domains.js';
@@ -12,8 +15,8 @@ import { isSampleCompany, isSampleSender, emptyCompany } from '../../domain/team
 type RelayDeps = Pick<EmailNeeds, 'hasRelay'>;
 
 /**
- * In: the sender that the call or the template names; without one it is that of the team. Rejects with SENDER_NOT_SET for the sample sender where
- * a relay would get it, and with SENDER_NOT_ALLOWED.
+ * In: the sender that the call or the template names; without one it is that of the team. Rejects with SENDER_NOT_SET
+ * for the sample sender where a relay would get it, and with SENDER_NOT_ALLOWED.
  */
 export const settleSender = async (
   deps: RelayDeps & Parameters<typeof assertMaySend>[0],
@@ -39,8 +42,8 @@ export const assertOwnSender = ({ hasRelay }: RelayDeps, { email }: Recipient): 
 };
 
 /**
- * The company that an email from that sender shows. A relay gets the domain of the sender in place of the sample company; the sender's name
- * would be personal, and events hold the company in clear.
+ * The company that an email from that sender shows. A relay gets the domain of the sender in place of the sample
+ * company; the sender's name would be personal, and events hold the company in clear.
  */
 export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email }: Recipient): Company => {
   if (hasRelay !== true || !isSampleCompany(company)) return company;

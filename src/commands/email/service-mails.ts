@@ -1,4 +1,6 @@
-/** Mails to people about their account: sent from templates that the first team may edit, and erased with the person. */
+/**
+ * Mails to people about their account: sent from templates that the first team may edit, and erased with the person.
+ */
 import type { EmailNeeds } from './needs.js';
 import { firstTeam, systemCaller, ownedBy } from '../core/caller.js';
 import { emailTemplates } from '../templates/email-templates.js';
@@ -45,7 +47,10 @@ type AccountMailKind = (typeof accountMailKinds)[number];
 export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject; id?: EmailId }>;
 
 type AccountNotice = Readonly<{
-  kind: Extract<AccountMailKind, 'password-changed' | 'address-changed' | 'second-factor-on' | 'second-factor-off' | 'new-sign-in'>;
+  kind: Extract<
+    AccountMailKind,
+    'password-changed' | 'address-changed' | 'second-factor-on' | 'second-factor-off' | 'new-sign-in'
+  >;
   /** Values that tell this notice from others of its kind: two calls with equal values send one mail. */
   about: readonly (string | number | JsonObject | undefined)[];
   variables?: JsonObject;
@@ -53,7 +58,10 @@ type AccountNotice = Readonly<{
 
 type Samples = readonly CreateTemplateRequest[];
 
-/** The team that sends account mails, and the addresses they went to. `teamId` is undefined before there is a first team. */
+/**
+ * The team that sends account mails, and the addresses they went to. `teamId` is undefined before there is a first
+ * team.
+ */
 export type MailedTo = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
 
 const OWN_MESSAGE_ID = /^<([0-9a-f-]{36})@/;
@@ -64,10 +72,14 @@ const LOOKS_MAX = 20;
 const LOOK_EVERY_MS = 500;
 
 /**
- * Sends a mail from a template of the first team, which neither pays for it nor sees its content. Its sender is that of the service, not of
- * the team. Rejects as a send call does.
+ * Sends a mail from a template of the first team, which neither pays for it nor sees its content. Its sender is that of
+ * the service, not of the team. Rejects as a send call does.
  */
-export const sendAccountMail = async (deps: EmailNeeds, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
+export const sendAccountMail = async (
+  deps: EmailNeeds,
+  { kind, to, variables, id }: AccountMail,
+  cause: Cause,
+): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
   const caller = systemCaller(teamId, 'system', cause.correlationId);
@@ -96,9 +108,10 @@ const senderOf = ({ accountSender }: Pick<EmailNeeds, 'accountSender'>): Recipie
 };
 
 /**
- * Tells a person by mail what changes in their account, in case somebody else does it. Call it before the event is appended, when nothing else
- * can refuse it: if the program dies in between, the repeated call sends no second mail. The mail goes to the current address. If it
- * cannot be sent, because the template is gone or too many mails wait, the change goes on; a fault of a store rejects.
+ * Tells a person by mail what changes in their account, in case somebody else does it. Call it before the event is
+ * appended, when nothing else can refuse it: if the program dies in between, the repeated call sends no second mail.
+ * The mail goes to the current address. If it cannot be sent, because the template is gone or too many mails wait, the
+ * change goes on; a fault of a store rejects.
  */
 export const tellPerson = async (
   deps: EmailNeeds,
@@ -120,7 +133,10 @@ export const tellPerson = async (
 /** The link to a page of the account. Throws PUBLIC_URL_REQUIRED. */
 export const accountLink = ({ linkBase }: Pick<EmailNeeds, 'linkBase'>, page: string, token: string): string => {
   if (linkBase === undefined)
-    throw new DomainError('PUBLIC_URL_REQUIRED', 'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.');
+    throw new DomainError(
+      'PUBLIC_URL_REQUIRED',
+      'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.',
+    );
   return `${linkBase}/account/${page}?token=${token}`;
 };
 
@@ -135,7 +151,10 @@ export const makeAccountTemplates = async (deps: EmailNeeds, samples: Samples): 
   if (teamId === undefined) return;
   for (const sample of await missingOf(deps, teamId, samples)) {
     try {
-      await emailTemplates.create(deps, systemCaller(teamId, 'system', 'account-templates'), { ...sample, publish: true });
+      await emailTemplates.create(deps, systemCaller(teamId, 'system', 'account-templates'), {
+        ...sample,
+        publish: true,
+      });
     } catch (fault) {
       if (!(fault instanceof DomainError) || fault.code !== 'TEMPLATE_SLUG_TAKEN') throw fault;
     }
@@ -144,7 +163,8 @@ export const makeAccountTemplates = async (deps: EmailNeeds, samples: Samples): 
 
 const missingOf = async (deps: EmailNeeds, teamId: TeamId, samples: Samples): Promise<Samples> => {
   const missing: CreateTemplateRequest[] = [];
-  for (const sample of samples) if ((await emailTemplates.find(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
+  for (const sample of samples)
+    if ((await emailTemplates.find(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
   return missing;
 };
 
@@ -152,15 +172,19 @@ const missingOf = async (deps: EmailNeeds, teamId: TeamId, samples: Samples): Pr
 export const mailedTo = async (deps: EmailNeeds, id: UserId): Promise<MailedTo> => {
   const addresses = new Set<string>();
   for (const { event } of await deps.eventLog.load(userStream(id))) {
-    if (event.type === 'UserRegistered' || event.type === 'UserAddressChangeAsked' || event.type === 'UserAddressChanged')
+    if (
+      event.type === 'UserRegistered' ||
+      event.type === 'UserAddressChangeAsked' ||
+      event.type === 'UserAddressChanged'
+    )
       if (event.sealed !== undefined) addresses.add(event.sealed.email);
   }
   return { teamId: await firstTeam(deps), addresses: [...addresses] };
 };
 
 /**
- * Erases mails that the service sent to a person; others that `mails` names stay. Safe to repeat. A mail whose dialogue does not end in time
- * is erased after its 30 days.
+ * Erases mails that the service sent to a person; others that `mails` names stay. Safe to repeat. A mail whose dialogue
+ * does not end in time is erased after its 30 days.
  */
 export const eraseAccountMails = async (
   deps: EmailNeeds,
@@ -173,7 +197,14 @@ export const eraseAccountMails = async (
     const ofTeam = { ...cause, teamId };
     const guard = ownedBy(teamId, emailNotFound);
     try {
-      const { state } = await handle(deps.eventLog, emailStream(id), emailDecider, { type: 'EraseEmail', at: cause.at }, ofTeam, guard);
+      const { state } = await handle(
+        deps.eventLog,
+        emailStream(id),
+        emailDecider,
+        { type: 'EraseEmail', at: cause.at },
+        ofTeam,
+        guard,
+      );
       if ((state?.archivedAt ?? null) === null) return false;
     } catch (fault) {
       if (fault instanceof DomainError && fault.code === 'EMAIL_NOT_FOUND') return true;

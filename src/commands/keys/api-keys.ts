@@ -54,7 +54,10 @@ export const createApiKey = async (
 ): Promise<CreatedApiKey> => {
   const missing = lackedOf(caller.permissions, request.permissions);
   if (missing.length > 0) {
-    throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
+    throw new DomainError(
+      'FORBIDDEN',
+      `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`,
+    );
   }
   const nowMs = deps.clock.now();
   const expiresAt = request.expiresAt === undefined ? undefined : requireTime('expiresAt', request.expiresAt);
@@ -64,7 +67,12 @@ export const createApiKey = async (
     });
   }
   const { rateLimit } = request;
-  const asked = { expiresAt, rateLimit, networks: request.networks && networksOf(request.networks), test: request.test };
+  const asked = {
+    expiresAt,
+    rateLimit,
+    networks: request.networks && networksOf(request.networks),
+    test: request.test,
+  };
   const { madeBy, networks, test, ...bounds } = grantFrom(caller.key, asked);
   const key = chosen ?? formatApiKey(deps.ids.bytes(32), test);
   const { id, hash } = assertDefined(readApiKey(key), 'API key');
@@ -90,13 +98,26 @@ export const createApiKey = async (
 };
 
 /**
- * Revokes a new key whose creator was removed from the team meanwhile, and rejects with TEAM_NOT_FOUND. The removal reads the keys after its
- * own append, and this reads the team after the append of the key: one of the two sees the other.
+ * Revokes a new key whose creator was removed from the team meanwhile, and rejects with TEAM_NOT_FOUND. The removal
+ * reads the keys after its own append, and this reads the team after the append of the key: one of the two sees the
+ * other.
  */
-const keepIfStillMember = async (deps: KeyNeeds, { teamId }: Caller, userId: UserId, id: ApiKeyId, cause: Cause): Promise<void> => {
+const keepIfStillMember = async (
+  deps: KeyNeeds,
+  { teamId }: Caller,
+  userId: UserId,
+  id: ApiKeyId,
+  cause: Cause,
+): Promise<void> => {
   const { state } = await loadState(deps.eventLog, teamStream(teamId), teamDecider);
   if (state?.members?.has(userId) === true) return;
-  await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'RevokeApiKey', at: cause.at, withMade: true }, cause);
+  await handle(
+    deps.eventLog,
+    apiKeyStream(id),
+    apiKeyDecider,
+    { type: 'RevokeApiKey', at: cause.at, withMade: true },
+    cause,
+  );
   throw teamNotFound();
 };
 
@@ -120,7 +141,10 @@ export const getApiKey = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId): P
   return recordOf(deps, id, loaded.state!, isoTime(deps.clock.now()));
 };
 
-/** Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker, or the calling key, may give. */
+/**
+ * Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker,
+ * or the calling key, may give.
+ */
 export const changeApiKey = async (
   deps: KeyNeeds,
   caller: Caller,
@@ -155,10 +179,15 @@ export const changeApiKey = async (
 };
 
 /**
- * `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is under way. Rejects with
- * FORBIDDEN where a key calls that may do less than the key.
+ * `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is
+ * under way. Rejects with FORBIDDEN where a key calls that may do less than the key.
  */
-export const revokeApiKey = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
+export const revokeApiKey = async (
+  deps: KeyNeeds,
+  caller: Caller,
+  id: ApiKeyId,
+  withMade = false,
+): Promise<ApiKeyRecord> => {
   const cause = causeOf(deps, caller);
   const key = await revoke(deps, caller, id, withMade, cause);
   // The answer goes out when no process accepts the key any more.
@@ -166,7 +195,13 @@ export const revokeApiKey = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId,
   return recordOf(deps, id, key, cause.at);
 };
 
-const revoke = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId, withMade: boolean, cause: Cause): Promise<ApiKey> => {
+const revoke = async (
+  deps: KeyNeeds,
+  caller: Caller,
+  id: ApiKeyId,
+  withMade: boolean,
+  cause: Cause,
+): Promise<ApiKey> => {
   const { state } = await handle(
     deps.eventLog,
     apiKeyStream(id),
@@ -182,7 +217,11 @@ const revoke = async (deps: KeyNeeds, caller: Caller, id: ApiKeyId, withMade: bo
 };
 
 /** Revokes the keys that `keysCreatedBy` finds. Out: these keys, revoked. */
-export const revokeKeysCreatedBy = async (deps: KeyNeeds, caller: Caller, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+export const revokeKeysCreatedBy = async (
+  deps: KeyNeeds,
+  caller: Caller,
+  userId: UserId,
+): Promise<readonly ApiKeyRecord[]> => {
   const cause = causeOf(deps, caller);
   const revoked: ApiKeyRecord[] = [];
   for (const { id: text } of await keysCreatedBy(deps, caller.teamId, userId)) {
@@ -194,12 +233,21 @@ export const revokeKeysCreatedBy = async (deps: KeyNeeds, caller: Caller, userId
 };
 
 /** The active API keys of a team that a person created, and those that these keys created, the oldest first. */
-export const keysCreatedBy = async (deps: KeyNeeds, teamId: TeamId, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+export const keysCreatedBy = async (
+  deps: KeyNeeds,
+  teamId: TeamId,
+  userId: UserId,
+): Promise<readonly ApiKeyRecord[]> => {
   const created = new Set<string>();
-  for await (const { events } of deps.eventLog.readAll(0, { kinds: ['apiKey'], types: ['ApiKeyCreated'], decrypt: [] })) {
+  for await (const { events } of deps.eventLog.readAll(0, {
+    kinds: ['apiKey'],
+    types: ['ApiKeyCreated'],
+    decrypt: [],
+  })) {
     for (const { event, stream, metadata } of events) {
       if (metadata.teamId !== teamId || event.type !== 'ApiKeyCreated') continue;
-      const isTheirs = metadata.actor === `user:${userId}` || (event.data.madeBy ?? []).some((maker) => created.has(maker));
+      const isTheirs =
+        metadata.actor === `user:${userId}` || (event.data.madeBy ?? []).some((maker) => created.has(maker));
       if (isTheirs) created.add(splitStream(stream).id);
     }
   }
@@ -230,17 +278,22 @@ const assertChangeable = (caller: Caller, loaded: Loaded<ApiKeyState>): void => 
   if (!loaded.state!.test) assertNoTestKey(caller, 'changes and revokes test keys alone');
 };
 
-/** The networks in the form in which API keys store them, without duplicates. Throws VALIDATION_ERROR with each that is not a network. */
+/**
+ * The networks in the form in which API keys store them, without duplicates. Throws VALIDATION_ERROR with each that is
+ * not a network.
+ */
 const networksOf = (given: readonly string[]): readonly string[] => {
   const read = given.map(readNetwork);
   const faults = read.flatMap((one, index) => (one.ok ? [] : [{ field: `networks[${index}]`, message: one.reason }]));
-  if (faults.length > 0) throw new DomainError('VALIDATION_ERROR', `${faults[0]!.field} ${faults[0]!.message}.`, { errors: faults });
+  if (faults.length > 0)
+    throw new DomainError('VALIDATION_ERROR', `${faults[0]!.field} ${faults[0]!.message}.`, { errors: faults });
   return [...new Set(read.flatMap((one) => (one.ok ? [one.network] : [])))];
 };
 
 /**
- * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, TEAM_DELETED, API_KEY_DISABLED.
- * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
+ * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED,
+ * TEAM_DELETED, API_KEY_DISABLED. A key that another process revoked is refused within the bound of the state cache;
+ * that process answers no sooner.
  */
 export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<KeyAuthenticated> => {
   const read = readApiKey(token);

@@ -1,4 +1,7 @@
-/** The first start, done once: makes the first team and its sample templates, and the first key when somebody can see it. */
+/**
+ * The first start, done once: makes the first team and its sample templates, and the first key when somebody can see
+ * it.
+ */
 import { createApiKey } from '../keys/api-keys.js';
 import { attachmentTemplates } from '../templates/attachment-templates.js';
 import type { CommandNeeds } from '../needs.js';
@@ -8,14 +11,24 @@ import { firstPermissions } from '../../domain/access/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../../domain/keys/decider.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
-import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../../domain/core/ids.js';
+import {
+  apiKeyStream,
+  INSTANCE_STREAM,
+  assertDefined,
+  parseTeamId,
+  teamStream,
+  uuidV5,
+} from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
 import { sampleCompany, sampleSender, evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
-/** The settings of the first team until they are changed: it sends as the account mails do, and the samples show an example company. */
+/**
+ * The settings of the first team until they are changed: it sends as the account mails do, and the samples show an
+ * example company.
+ */
 const initialSettings = ({ accountSender = sampleSender }: Pick<CommandNeeds, 'accountSender'>): TeamSettings => ({
   name: 'First team',
   defaultFrom: accountSender,
@@ -23,19 +36,31 @@ const initialSettings = ({ accountSender = sampleSender }: Pick<CommandNeeds, 'a
 });
 
 /** The templates of the first team. */
-export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
+export type Samples = Readonly<{
+  emails: readonly CreateTemplateRequest[];
+  attachments: readonly CreateAttachmentTemplateRequest[];
+}>;
 
 /**
- * Makes the first team and the samples, and draws the first key, which is not created before it is shown. Every step is safe to repeat, so the
- * next start finishes one that died in the middle; the instance is marked as initialised last. `pending` is absent in a process that serves
- * no requests: the first one that does draws the key.
+ * Makes the first team and the samples, and draws the first key, which is not created before it is shown. Every step is
+ * safe to repeat, so the next start finishes one that died in the middle; the instance is marked as initialised last.
+ * `pending` is absent in a process that serves no requests: the first one that does draws the key.
  */
 export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
   const instance = await loadInstance(deps);
   if (instance.state !== undefined) return;
   const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
-  const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
-  const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
+  const cause = {
+    teamId,
+    actor: 'system',
+    correlationId: 'first-start',
+    causationId: 'first-start',
+    at: isoTime(deps.clock.now()),
+  };
+  const team = await loadState(deps.eventLog, teamStream(teamId), {
+    evolve: evolveTeam,
+    initialState: undefined as TeamState,
+  });
   if (team.state === undefined) {
     // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(
@@ -57,17 +82,26 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
     // Not by `handle`: if another process was faster, its event says the same.
-    await deps.eventLog.append(INSTANCE_STREAM, instance.version, [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
+    await deps.eventLog.append(
+      INSTANCE_STREAM,
+      instance.version,
+      [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }],
+      cause,
+    );
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }
 };
 
 /**
- * Creates the pending key, shows it, and only then removes it from where it waits: if the program dies in between, the next start shows the
- * same key, so no key ever works that nobody has seen.
+ * Creates the pending key, shows it, and only then removes it from where it waits: if the program dies in between, the
+ * next start shows the same key, so no key ever works that nobody has seen.
  */
-export const showFirstKey = async (deps: CommandNeeds, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
+export const showFirstKey = async (
+  deps: CommandNeeds,
+  pending: PendingFirstKey,
+  show: (key: string) => void,
+): Promise<void> => {
   if (pending.read() === undefined && !(await hasKeys(deps))) pending.keep(formatApiKey(deps.ids.bytes(32)));
   const key = pending.read();
   const read = key === undefined ? undefined : readApiKey(key);
@@ -84,7 +118,12 @@ export const showFirstKey = async (deps: CommandNeeds, pending: PendingFirstKey,
 
 /** Whether a key was ever made. Every log has one near its beginning, so this reads little. */
 const hasKeys = async ({ eventLog }: Pick<CommandNeeds, 'eventLog'>): Promise<boolean> => {
-  for await (const { events, unreadable } of eventLog.readAll(0, { kinds: ['apiKey'], decrypt: [], batchSize: 1, unknown: 'listed' }))
+  for await (const { events, unreadable } of eventLog.readAll(0, {
+    kinds: ['apiKey'],
+    decrypt: [],
+    batchSize: 1,
+    unknown: 'listed',
+  }))
     if (events.length + unreadable.length > 0) return true;
   return false;
 };

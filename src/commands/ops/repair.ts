@@ -1,6 +1,6 @@
 /**
- * Repairs stores that were lost or restored, for an operator: verify the files, destroy again what is deleted since, go on without what is
- * lost, and record in the log what was given up.
+ * Repairs stores that were lost or restored, for an operator: verify the files, destroy again what is deleted since, go
+ * on without what is lost, and record in the log what was given up.
  */
 import { erasingEvents, type Recorded } from '../../domain/events.js';
 import { eraseAll, eraseStream } from '../core/erase.js';
@@ -37,7 +37,8 @@ type VerifiedFiles = Readonly<{ files: number; findings: readonly FileFinding[];
 
 type FileFinding = Readonly<{ file: string; position: number; stream: string; message: string }>;
 
-type Deps = Pick<CommandNeeds, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
+type Deps = Pick<CommandNeeds, 'eventLog' | 'files'> &
+  Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
 
 type Named = Readonly<{ file: string; sizeBytes?: number; mayBeGone?: boolean }>;
 
@@ -50,11 +51,17 @@ const erasing = namesOf(erasingEvents);
 
 const instanceFold: Fold<InstanceEvent, InstanceState> = { evolve: evolveInstance, initialState: undefined };
 
-/** Makes the log, as it is, the one that all stores belong to. In: the last position that other stores knew of. Out: what was given up. */
+/**
+ * Makes the log, as it is, the one that all stores belong to. In: the last position that other stores knew of. Out:
+ * what was given up.
+ */
 export const acceptLogAsItIs = async (deps: RepairDeps, knownUpTo = 0): Promise<Loss> => {
   const { keys, files, readModels } = deps.noted;
   const notes = await Promise.all([keys.note(), files.note(), readModels.note()]);
-  const seen = [...notes.map((note) => note?.position ?? 0), ...(await deps.checkpoints()).map(({ position }) => position)];
+  const seen = [
+    ...notes.map((note) => note?.position ?? 0),
+    ...(await deps.checkpoints()).map(({ position }) => position),
+  ];
   const after = await deps.store.head();
   const upTo = Math.max(after, knownUpTo, ...seen);
   const loss: Loss = { store: 'log', after, upTo, lost: upTo - after };
@@ -88,7 +95,10 @@ export const acceptKeysAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
 export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
   const after = (await deps.noted.files.note())?.position ?? 0;
   const upTo = await deps.store.head();
-  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: upTo, filesAfter: after, isThorough: true });
+  const missing = await missingParts(
+    { ...deps, files: deps.noted.files },
+    { keysAfter: upTo, filesAfter: after, isThorough: true },
+  );
   const loss: Loss = { store: 'files', after, upTo, lost: missing.files.length };
   await record(deps, loss);
   await noteIn(deps, deps.noted.files);
@@ -112,7 +122,12 @@ const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
   const cause = causeOfRepair(deps);
   const { version } = await loadState(deps.eventLog, INSTANCE_STREAM, instanceFold);
   // Not by `handle`: the operator accepted the loss, and nothing about it is decided.
-  await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
+  await deps.eventLog.append(
+    INSTANCE_STREAM,
+    version,
+    [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }],
+    cause,
+  );
 };
 
 const causeOfRepair = ({ clock }: Pick<CommandNeeds, 'clock'>): Cause => ({
@@ -129,7 +144,10 @@ const isOfLog = async ({ store }: RepairDeps, { position, hash }: LogNote): Prom
 /** Records in the log the deletions and erasures after its end, which it has lost: their keys are destroyed. */
 const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
   const head = await deps.store.head();
-  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await givenUp(deps, 'keys'), filesAfter: head });
+  const { keys } = await missingParts(
+    { ...deps, files: deps.noted.files },
+    { keysAfter: await givenUp(deps, 'keys'), filesAfter: head },
+  );
   for (const [stream, keyIds] of keys) {
     const destroyed: string[] = [];
     // A key that this store never had is missing, not destroyed.
@@ -159,7 +177,11 @@ const deleteStream = async (deps: RepairDeps, stream: StreamName, cause: Cause):
 };
 
 /** Erases the recipients whose keys are destroyed. The other recipients of the email stay. */
-const eraseRecipientsWithoutKey = async (deps: RepairDeps, stream: StreamName, { recipients, cause }: WithoutKey): Promise<void> => {
+const eraseRecipientsWithoutKey = async (
+  deps: RepairDeps,
+  stream: StreamName,
+  { recipients, cause }: WithoutKey,
+): Promise<void> => {
   if (await isProcessing(deps, stream)) await loseContent(deps, stream);
   await eraseRecipients(deps, { stream, recipients, cause });
 };
@@ -181,8 +203,13 @@ export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKey
   for await (const ids of replaced.destroyed()) await keys.destroy(ids);
 };
 
-/** Destroys the keys of everything that the replaced log says is deleted, archived or erased, as far as it can be read. */
-export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
+/**
+ * Destroys the keys of everything that the replaced log says is deleted, archived or erased, as far as it can be read.
+ */
+export const destroyAsDeletedIn = async (
+  { keys }: DestroyDeps,
+  replaced: Pick<EventStore, 'readAll'>,
+): Promise<void> => {
   for await (const { events } of replaced.readAll(0, { types: [...erasing, ...recipientsErasedNames] })) {
     const ids = events.flatMap((event) =>
       erasing.has(event.type) ? allKeyIds(readableMetadata(event) ?? {}) : (recipientsErasedBy(event)?.keyIds ?? []),
@@ -198,10 +225,13 @@ export const endOfReplaced = async (restored: EventStore, replaced: EventStore):
 };
 
 /**
- * Opens every file that the log names: each must exist, be whole, and have the size that the log says. Reads the whole log once, decrypting
- * what has a key. `unreadable`: the events that could not be read, whose files are not checked.
+ * Opens every file that the log names: each must exist, be whole, and have the size that the log says. Reads the whole
+ * log once, decrypting what has a key. `unreadable`: the events that could not be read, whose files are not checked.
  */
-export const verifyFiles = async (deps: Deps, onProgress: (position: number) => void = () => {}): Promise<VerifiedFiles> => {
+export const verifyFiles = async (
+  deps: Deps,
+  onProgress: (position: number) => void = () => {},
+): Promise<VerifiedFiles> => {
   const findings: FileFinding[] = [];
   const unreadable: Unreadable[] = [];
   let files = 0;
@@ -220,20 +250,26 @@ export const verifyFiles = async (deps: Deps, onProgress: (position: number) => 
   return { files, findings, unreadable };
 };
 
-/** A stream that is being erased lacks parts without being damaged. Only the whole stream tells that it is being erased. */
+/**
+ * A stream that is being erased lacks parts without being damaged. Only the whole stream tells that it is being erased.
+ */
 const isReadableInStream = async ({ eventLog }: Deps, { stream, position }: Unreadable): Promise<boolean> =>
   (await eventLog.inspect(stream as StreamName)).some((one) => one.position === position && isReadable(one));
 
 const namedBy = ({ clock, limits }: Deps, { event, metadata }: Recorded): readonly Named[] => {
   const { dataFile, sealedFile } = metadata;
   const named: Named[] = [dataFile, sealedFile].flatMap((file) => (file === undefined ? [] : [{ file }]));
-  if (event.type === 'AssetUploaded') return [...named, { file: event.data.file, sizeBytes: event.data.sizeBytes + SEALING_BYTES }];
+  if (event.type === 'AssetUploaded')
+    return [...named, { file: event.data.file, sizeBytes: event.data.sizeBytes + SEALING_BYTES }];
   if (event.type !== 'EmailQueued' && event.type !== 'EmailScheduled') return named;
   // Documents are deleted some days after the email is due.
   const dueAt = event.type === 'EmailScheduled' ? event.data.scheduledAt : event.data.at;
   const mayBeGone = Date.parse(dueAt) + limits.generatedFileDays * DAY_MS <= clock.now();
   const attachments = event.sealed?.attachments ?? [];
-  return [...named, ...attachments.map(({ file, sizeBytes }) => ({ file, sizeBytes: sizeBytes + SEALING_BYTES, mayBeGone }))];
+  return [
+    ...named,
+    ...attachments.map(({ file, sizeBytes }) => ({ file, sizeBytes: sizeBytes + SEALING_BYTES, mayBeGone })),
+  ];
 };
 
 const faultOf = async ({ eventLog, files }: Deps, { stream }: Recorded, named: Named): Promise<string | undefined> => {
@@ -252,4 +288,6 @@ const faultOf = async ({ eventLog, files }: Deps, { stream }: Recorded, named: N
 
 /** Erasing deletes files after the fact is recorded and before the key is destroyed: a crash in between leaves some. */
 const isErased = async (eventLog: Deps['eventLog'], stream: string): Promise<boolean> =>
-  (await eventLog.inspect(stream as StreamName)).some((one) => isReadable(one) && erasingEvents.includes(one.event.type));
+  (await eventLog.inspect(stream as StreamName)).some(
+    (one) => isReadable(one) && erasingEvents.includes(one.event.type),
+  );

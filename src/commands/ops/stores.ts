@@ -1,6 +1,6 @@
 /**
- * Checks whether the stores belong together, none is older than the others, and none lacks what the log names. Each finding is one
- * sentence.
+ * Checks whether the stores belong together, none is older than the others, and none lacks what the log names. Each
+ * finding is one sentence.
  */
 import { counted } from '../../shared/text.js';
 import type { CommandNeeds } from '../needs.js';
@@ -18,9 +18,19 @@ import { readableMetadata } from '../../event-log/hash-chain.js';
 import { type LogToNote, isOfLog, noteOfLog } from '../core/log-notes.js';
 
 export type StoreFaultCode =
-  'LOG_MISSING' | 'LOG_OLDER' | 'STORE_OF_ANOTHER' | 'KEYS_MISSING' | 'KEYS_OLDER' | 'FILES_MISSING' | 'FILES_OLDER' | 'STORE_DAMAGED';
+  | 'LOG_MISSING'
+  | 'LOG_OLDER'
+  | 'STORE_OF_ANOTHER'
+  | 'KEYS_MISSING'
+  | 'KEYS_OLDER'
+  | 'FILES_MISSING'
+  | 'FILES_OLDER'
+  | 'STORE_DAMAGED';
 
-/** The message says which file, what it means, and what helps. `isTold`: a start logs it and goes on, because nothing served or sent needs what is missing. */
+/**
+ * The message says which file, what it means, and what helps. `isTold`: a start logs it and goes on, because nothing
+ * served or sent needs what is missing.
+ */
 export type StoreFinding = Readonly<{ code: StoreFaultCode; message: string; isTold?: true }>;
 
 /** The stores do not belong together, or one is damaged: nothing may be served or sent. */
@@ -49,7 +59,11 @@ type Notes = Readonly<Record<keyof NotedStores, LogNote | undefined>>;
 type Seen = Readonly<{ place: string; position: number }>;
 
 type MissingDeps = Pick<CommandNeeds, 'eventLog' | 'clock' | 'limits'> &
-  Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'>; keys: Pick<Keys, 'getMany'>; files: Pick<NotedFiles, 'has'> }>;
+  Readonly<{
+    store: Pick<EventStore, 'readAll' | 'readStream'>;
+    keys: Pick<Keys, 'getMany'>;
+    files: Pick<NotedFiles, 'has'>;
+  }>;
 
 type MissingOptions = Readonly<{
   /** Positions after which keys and files are looked for. */
@@ -93,11 +107,15 @@ export const checkStores = async (deps: CheckDeps): Promise<readonly StoreFindin
       return note === undefined ? [] : [{ place, ...note }];
     }),
   ];
-  const ahead = [...seen, ...checkpoints.map(({ name, position }) => ({ place: `${readModels.place} (${name})`, position }))];
+  const ahead = [
+    ...seen,
+    ...checkpoints.map(({ name, position }) => ({ place: `${readModels.place} (${name})`, position })),
+  ];
   const furthest = ahead.reduce((most, one) => (one.position > most.position ? one : most), { place: '', position: 0 });
   if (log === undefined) return furthest.position === 0 ? [] : [logMissing(deps, furthest)];
   const strangers = seen.filter(({ instance }) => instance !== log.instance);
-  if (strangers.length > 0) return strangers.map((stranger) => ofAnother(deps, stranger.place, strangers.length === seen.length));
+  if (strangers.length > 0)
+    return strangers.map((stranger) => ofAnother(deps, stranger.place, strangers.length === seen.length));
   if (furthest.position > log.position) return [logOlder(deps, log.position, furthest)];
   for (const note of seen) {
     if (!(await isOfLog(deps.store, note))) return [logWentOn(deps, note)];
@@ -106,7 +124,8 @@ export const checkStores = async (deps: CheckDeps): Promise<readonly StoreFindin
 };
 
 /** The findings that must be mended before anything is served or sent. */
-export const stopping = (findings: readonly StoreFinding[]): readonly StoreFinding[] => findings.filter(({ isTold }) => isTold !== true);
+export const stopping = (findings: readonly StoreFinding[]): readonly StoreFinding[] =>
+  findings.filter(({ isTold }) => isTold !== true);
 
 /** Throws StoreFault with the first finding that must be mended. Out: the other findings. */
 export const assertStoresAgree = async (deps: CheckDeps): Promise<readonly StoreFinding[]> => {
@@ -198,8 +217,8 @@ const atLeast = (count: number, one: string, many: string): string =>
   `${count >= FOUND_MAX ? 'at least ' : ''}${counted(count, one, many)}`;
 
 /**
- * True if only keys of call origins are missing. They encrypt the network and agent of calls for auditors; the first call of a month makes
- * one, so even a recent copy may lack it.
+ * True if only keys of call origins are missing. They encrypt the network and agent of calls for auditors; the first
+ * call of a month makes one, so even a recent copy may lack it.
  */
 export const isOfOriginsAlone = (streams: Iterable<StreamName>): boolean =>
   [...streams].every((stream) => splitStream(stream).kind === 'auditOrigins');
@@ -244,14 +263,22 @@ const streamsWithoutKey = async (
 };
 
 /** Out: the keys that the log does not say are destroyed. */
-const notErased = async ({ store }: MissingDeps, stream: StreamName, keyIds: readonly string[]): Promise<readonly string[]> => {
+const notErased = async (
+  { store }: MissingDeps,
+  stream: StreamName,
+  keyIds: readonly string[],
+): Promise<readonly string[]> => {
   const events = await store.readStream(stream);
   if (events.some(({ type }) => erasing.has(type))) return [];
   const erased = events.flatMap((event) => recipientsErasedBy(event)?.keyIds ?? []);
   return keyIds.filter((keyId) => !erased.includes(keyId));
 };
 
-const missingFiles = async (deps: MissingDeps, events: readonly StoredEvent[], isThorough: boolean): Promise<readonly string[]> => {
+const missingFiles = async (
+  deps: MissingDeps,
+  events: readonly StoredEvent[],
+  isThorough: boolean,
+): Promise<readonly string[]> => {
   const missing: string[] = [];
   for (const event of events) {
     for (const file of await filesNamedBy(deps, event, isThorough)) {
@@ -278,7 +305,10 @@ const filesNamedBy = async (deps: MissingDeps, event: StoredEvent, isThorough: b
 };
 
 /** Documents are deleted some days after the email is due, so the attachments of older emails are not looked for. */
-const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: StreamName): Promise<readonly string[]> => {
+const attachmentsOf = async (
+  { eventLog, clock, limits }: MissingDeps,
+  stream: StreamName,
+): Promise<readonly string[]> => {
   const loaded = await eventLog.load(stream).catch((fault: unknown) => {
     if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return [];
     throw fault;
@@ -286,7 +316,8 @@ const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: S
   const first = loaded[0]?.event;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return [];
   const dueAt = loaded.reduce(
-    (latest, { event }) => (event.type === 'EmailRescheduled' && event.data.scheduledAt > latest ? event.data.scheduledAt : latest),
+    (latest, { event }) =>
+      event.type === 'EmailRescheduled' && event.data.scheduledAt > latest ? event.data.scheduledAt : latest,
     first.type === 'EmailScheduled' ? first.data.scheduledAt : first.data.at,
   );
   const mayBeGone = Date.parse(dueAt) + limits.generatedFileDays * DAY_MS <= clock.now();

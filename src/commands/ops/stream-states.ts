@@ -69,7 +69,8 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   },
   batch: foldedBy(evolveBatch, undefined),
   template: (events) => foldedBy(templateDecider.evolve, templateDecider.initialState)(events).template,
-  attachmentTemplate: (events) => foldedBy(attachmentTemplateDecider.evolve, attachmentTemplateDecider.initialState)(events).template,
+  attachmentTemplate: (events) =>
+    foldedBy(attachmentTemplateDecider.evolve, attachmentTemplateDecider.initialState)(events).template,
   templateSlug: foldedBy(evolveSlug, undefined),
   attachmentTemplateSlug: foldedBy(evolveSlug, undefined),
   asset: foldedBy(assetDecider.evolve, assetDecider.initialState),
@@ -108,7 +109,10 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
 
 const isKind = (kind: string): kind is StreamKind => kind in folds;
 
-/** Out: the state; 'unknown' if there is no such stream, 'not yet' if it began later, 'no such event' if `asOf` names none of its events. */
+/**
+ * Out: the state; 'unknown' if there is no such stream, 'not yet' if it began later, 'no such event' if `asOf` names
+ * none of its events.
+ */
 export const streamState = async (
   eventLog: Pick<EventLog, 'load'>,
   stream: StreamName,

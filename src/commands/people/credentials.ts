@@ -1,4 +1,7 @@
-/** Passwords and second factors: what a person must give before their account changes, and commands that set up, remove and renew a second factor. */
+/**
+ * Passwords and second factors: what a person must give before their account changes, and commands that set up, remove
+ * and renew a second factor.
+ */
 import { handle } from '../core/handle.js';
 import { refusing, type Caller } from '../core/caller.js';
 import type { TeamNeeds } from '../teams/needs.js';
@@ -28,13 +31,21 @@ const RECOVERY_CODE_BYTES = 10;
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
 
 export const codeRequired = (): DomainError =>
-  new DomainError('CODE_REQUIRED', 'This user has a second factor: send `code`, the six digits of the app or a recovery code.');
+  new DomainError(
+    'CODE_REQUIRED',
+    'This user has a second factor: send `code`, the six digits of the app or a recovery code.',
+  );
 
 /**
- * Checks a code and uses it up. Out: false if the person has no second factor any more, so that no code was used. Rejects with CODE_REQUIRED
- * and INVALID_CODE.
+ * Checks a code and uses it up. Out: false if the person has no second factor any more, so that no code was used.
+ * Rejects with CODE_REQUIRED and INVALID_CODE.
  */
-export const assertSecondFactor = async (deps: TeamNeeds, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
+export const assertSecondFactor = async (
+  deps: TeamNeeds,
+  userId: UserId,
+  code: string | undefined,
+  cause: Cause,
+): Promise<boolean> => {
   if (code === undefined) throw codeRequired();
   const command = { type: 'UseCode', at: cause.at, code: readCode(deps, userId, code, cause.at) } as const;
   const { events } = await naming(userId, () => changeUser(deps, userId, command, cause));
@@ -68,7 +79,9 @@ export const ownLoginBucket = async (deps: TeamNeeds, caller: Caller): Promise<s
   return livingUser(state).addressId;
 };
 
-/** The token that a page must send to act in that session. Knowing the id of the session is not enough to compute it. */
+/**
+ * The token that a page must send to act in that session. Knowing the id of the session is not enough to compute it.
+ */
 export const csrfTokenOf = async ({ keys }: Pick<TeamNeeds, 'keys'>, sessionId: SessionId): Promise<string> =>
   keys.fingerprint('csrf', sessionId).slice(0, 43);
 
@@ -79,7 +92,9 @@ export const sessionOfRefreshToken = async ({ keys }: Pick<TeamNeeds, 'keys'>, t
   return read.sessionId;
 };
 
-/** Makes a secret. Sign-ins need no code until it is confirmed. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET. */
+/**
+ * Makes a secret. Sign-ins need no code until it is confirmed. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET.
+ */
 export const prepareSecondFactor = async (
   deps: TeamNeeds,
   caller: Caller,
@@ -96,8 +111,8 @@ export const prepareSecondFactor = async (
 };
 
 /**
- * From now on each sign-in needs a code; the session that confirms it has given one. Rejects with INVALID_CODE, SECOND_FACTOR_SET, and
- * SECOND_FACTOR_NOT_SET if none was prepared, or too long ago.
+ * From now on each sign-in needs a code; the session that confirms it has given one. Rejects with INVALID_CODE,
+ * SECOND_FACTOR_SET, and SECOND_FACTOR_NOT_SET if none was prepared, or too long ago.
  */
 export const confirmSecondFactor = async (
   deps: TeamNeeds,
@@ -118,13 +133,23 @@ export const confirmSecondFactor = async (
   decideUser(command, user);
   await tellPerson(deps, id, user, { kind: 'second-factor-on', about: [user.prepared?.at] }, cause);
   await changeUser(deps, id, command, cause);
-  await handle(deps.eventLog, sessionStream(ownSession(caller)), sessionDecider, { type: 'GiveSecondFactor', at: cause.at }, cause);
+  await handle(
+    deps.eventLog,
+    sessionStream(ownSession(caller)),
+    sessionDecider,
+    { type: 'GiveSecondFactor', at: cause.at },
+    cause,
+  );
   await deps.whenHeldEverywhere();
   return { recoveryCodes: codes };
 };
 
 /** Rejects with INVALID_CREDENTIALS, INVALID_CODE and SECOND_FACTOR_NOT_SET. */
-export const removeSecondFactor = async (deps: TeamNeeds, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
+export const removeSecondFactor = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  { password, code }: WithCodeRequest,
+): Promise<void> => {
   const id = personOf(caller);
   const known = await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
@@ -135,12 +160,21 @@ export const removeSecondFactor = async (deps: TeamNeeds, caller: Caller, { pass
 };
 
 /** Replaces all recovery codes. Rejects as `removeSecondFactor` does. */
-export const renewRecoveryCodes = async (deps: TeamNeeds, caller: Caller, { password, code }: WithCodeRequest): Promise<RecoveryCodes> => {
+export const renewRecoveryCodes = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  { password, code }: WithCodeRequest,
+): Promise<RecoveryCodes> => {
   const id = personOf(caller);
   await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
   const { codes, hashes } = makeRecoveryCodes(deps, id);
-  const command = { type: 'RenewRecoveryCodes', at: cause.at, code: readCode(deps, id, code, cause.at), recoveryHashes: hashes } as const;
+  const command = {
+    type: 'RenewRecoveryCodes',
+    at: cause.at,
+    code: readCode(deps, id, code, cause.at),
+    recoveryHashes: hashes,
+  } as const;
   await naming(id, () => changeUser(deps, id, command, cause));
   return { recoveryCodes: codes };
 };
@@ -172,7 +206,9 @@ const naming = async <Answer>(userId: UserId, act: () => Promise<Answer>): Promi
 };
 
 const makeRecoveryCodes = (deps: TeamNeeds, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {
-  const codes = Array.from({ length: deps.limits.recoveryCodes }, () => recoveryCodeOf(deps.ids.bytes(RECOVERY_CODE_BYTES)));
+  const codes = Array.from({ length: deps.limits.recoveryCodes }, () =>
+    recoveryCodeOf(deps.ids.bytes(RECOVERY_CODE_BYTES)),
+  );
   return { codes, hashes: codes.map((code) => recoveryHashOf(deps, id, code)) };
 };
 

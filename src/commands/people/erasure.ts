@@ -1,6 +1,7 @@
 /**
- * Erases a person: they leave all teams, their sessions and grants end, and their personal data is destroyed. Until UserErased is recorded,
- * the person can sign in and repeat a call that was broken off; from then on `eraseUser` finishes it without their help.
+ * Erases a person: they leave all teams, their sessions and grants end, and their personal data is destroyed. Until
+ * UserErased is recorded, the person can sign in and repeat a call that was broken off; from then on `eraseUser`
+ * finishes it without their help.
  */
 import type { Caller } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
@@ -30,7 +31,10 @@ import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import { userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/** Teams, sessions and grants of a person according to read models; each is then loaded from its stream. `teams` includes deleted ones. */
+/**
+ * Teams, sessions and grants of a person according to read models; each is then loaded from its stream. `teams`
+ * includes deleted ones.
+ */
 export type PersonTraces = Readonly<{
   teams: readonly TeamId[];
   sessions: readonly SessionId[];
@@ -44,7 +48,9 @@ export type TracesOf = (userId: UserId, mailed: MailedTo) => Promise<PersonTrace
 
 const NO_MAILS: MailedTo = { teamId: undefined, addresses: [] };
 
-/** Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, and with LAST_OWNER where a team would have no owner. */
+/**
+ * Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, and with LAST_OWNER where a team would have no owner.
+ */
 export const eraseOwnUser = async (
   deps: TeamNeeds,
   caller: Caller,
@@ -61,7 +67,10 @@ export const eraseOwnUser = async (
   await eraseUser(deps, id, tracesOf, cause);
 };
 
-/** Safe to repeat, also for a person who is erased already: it finishes what was broken off. Rejects with USER_NOT_FOUND and LAST_OWNER. */
+/**
+ * Safe to repeat, also for a person who is erased already: it finishes what was broken off. Rejects with USER_NOT_FOUND
+ * and LAST_OWNER.
+ */
 export const eraseUser = async (deps: TeamNeeds, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
   const stream = userStream(id);
   const { state: user } = await loadState(deps.eventLog, stream, userDecider);
@@ -110,7 +119,12 @@ const assertOwnersLeft = async ({ eventLog }: TeamNeeds, id: UserId, teams: read
 };
 
 /** Each stream is asked whether there is something to end. */
-const endAll = async (deps: TeamNeeds, id: UserId, { teams, sessions, grants }: PersonTraces, cause: Cause): Promise<void> => {
+const endAll = async (
+  deps: TeamNeeds,
+  id: UserId,
+  { teams, sessions, grants }: PersonTraces,
+  cause: Cause,
+): Promise<void> => {
   await Promise.all(teams.map((teamId) => removeErased(deps, teamId, id, cause)));
   await Promise.all(sessions.map((sessionId) => endSessionOf(deps, id, sessionId, cause)));
   await Promise.all(grants.map((grantId) => endGrantOf(deps, id, grantId, cause)));
@@ -121,7 +135,12 @@ const endSessionOf = async (deps: TeamNeeds, id: UserId, sessionId: SessionId, c
   if (state?.userId === id) await endSession(deps, sessionId, 'erased', cause);
 };
 
-const endGrantOf = async (deps: TeamNeeds, id: UserId, grantId: OAuthGrantId, { correlationId, actor }: Cause): Promise<void> => {
+const endGrantOf = async (
+  deps: TeamNeeds,
+  id: UserId,
+  grantId: OAuthGrantId,
+  { correlationId, actor }: Cause,
+): Promise<void> => {
   const open = await openGrant(deps, grantId);
   if (open?.grant.userId !== id || open.grant.ended !== undefined) return;
   await endGrant(deps, open, 'by-person', { requestId: correlationId, actor });

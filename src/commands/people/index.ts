@@ -24,7 +24,16 @@ import {
   checkLink,
 } from './links.js';
 import { register } from './registration.js';
-import { loginBucketOf, login, refresh, logout, changePassword, readSessions, revokeSession, revokeOtherSessions } from './sessions.js';
+import {
+  loginBucketOf,
+  login,
+  refresh,
+  logout,
+  changePassword,
+  readSessions,
+  revokeSession,
+  revokeOtherSessions,
+} from './sessions.js';
 import { getOwnUser, updateOwnUser, getUser } from './users.js';
 
 /** A signed-in person confirms the password. */
@@ -71,8 +80,14 @@ export const peopleCommands = {
     run: confirmSecondFactor,
     codes: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...writeCodes],
   },
-  removeSecondFactor: { run: removeSecondFactor, codes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPasswordCodes] },
-  renewRecoveryCodes: { run: renewRecoveryCodes, codes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPasswordCodes] },
+  removeSecondFactor: {
+    run: removeSecondFactor,
+    codes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPasswordCodes],
+  },
+  renewRecoveryCodes: {
+    run: renewRecoveryCodes,
+    codes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPasswordCodes],
+  },
   changePassword: { run: changePassword, codes: ['VALIDATION_ERROR', 'SESSION_ENDED', ...confirmPasswordCodes] },
   readSessions: { run: readSessions, codes: ['USER_NOT_FOUND'] },
   revokeSession: { run: revokeSession, codes: ['USER_NOT_FOUND', 'SESSION_NOT_FOUND', ...writeCodes] },
@@ -81,12 +96,18 @@ export const peopleCommands = {
   verifyAddress: { run: verifyAddress, codes: ['VALIDATION_ERROR', 'LINK_INVALID', ...writeCodes] },
   sendVerifyLink: { run: sendVerifyLink, codes: accountMailCodes },
   sendResetLink: { run: sendResetLink, codes: accountMailCodes },
-  resetPassword: { run: resetPassword, codes: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', ...writeCodes] },
+  resetPassword: {
+    run: resetPassword,
+    codes: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', ...writeCodes],
+  },
   askAddressChange: {
     run: askAddressChange,
     codes: ['VALIDATION_ERROR', ...confirmIdentityCodes, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMailCodes],
   },
-  changeAddress: { run: changeAddress, codes: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', ...sendMailCodes, ...writeCodes] },
+  changeAddress: {
+    run: changeAddress,
+    codes: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', ...sendMailCodes, ...writeCodes],
+  },
   addressLinkBucket: { run: addressLinkBucket, codes: ['LINK_INVALID'] },
   checkLink: { run: checkLink, codes: ['LINK_INVALID'] },
   getOwnUser: { run: getOwnUser, codes: ['USER_NOT_FOUND'] },

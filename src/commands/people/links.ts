@@ -1,4 +1,6 @@
-/** Links in mails to people: sending them, and what they do (verify an address, reset a password, change an address). */
+/**
+ * Links in mails to people: sending them, and what they do (verify an address, reset a password, change an address).
+ */
 import { accountLink, sendAccountMail, tellPerson } from '../email/service-mails.js';
 import type { Caller } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
@@ -12,7 +14,15 @@ import { userDecider } from '../../domain/people/decider.js';
 import type { ChangeAddressRequest } from '../../api/people.js';
 import { invalid } from '../../domain/core/errors.js';
 import { userStream, type UserId } from '../../domain/core/ids.js';
-import { assertLink, linkInvalid, makeLink, readLink, assertPassword, normalPassword, type User } from '../../domain/people/user.js';
+import {
+  assertLink,
+  linkInvalid,
+  makeLink,
+  readLink,
+  assertPassword,
+  normalPassword,
+  type User,
+} from '../../domain/people/user.js';
 import { makeVerifyLink, sendVerifyMail } from './registration.js';
 import type { Cause } from '../../event-log/event-log.js';
 
@@ -21,11 +31,15 @@ type LinkUse = 'verify' | 'reset' | 'address';
 type KnownPerson = Readonly<{ userId: UserId; user: User; cause: Cause }>;
 
 /**
- * Sends a link to the new address and a warning to the current one; the link of an earlier change ends. An address of another user is
- * answered as one that is free, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, ERR_EMAIL_001,
- * VALIDATION_ERROR, USER_NOT_FOUND, PUBLIC_URL_REQUIRED.
+ * Sends a link to the new address and a warning to the current one; the link of an earlier change ends. An address of
+ * another user is answered as one that is free, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED,
+ * INVALID_CODE, ERR_EMAIL_001, VALIDATION_ERROR, USER_NOT_FOUND, PUBLIC_URL_REQUIRED.
  */
-export const askAddressChange = async (deps: TeamNeeds, caller: Caller, request: ChangeAddressRequest): Promise<void> => {
+export const askAddressChange = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  request: ChangeAddressRequest,
+): Promise<void> => {
   const userId = personOf(caller);
   const { email, addressId } = signInAddress(deps, request.email);
   const page = accountLink(deps, 'address', '');
@@ -36,16 +50,32 @@ export const askAddressChange = async (deps: TeamNeeds, caller: Caller, request:
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { changeLinkMs } = deps.limits;
   const expiresAt = isoTime(Date.parse(cause.at) + changeLinkMs);
-  const command = { type: 'AskAddressChange', at: cause.at, before: user.passwordHash, hash, expiresAt, addressId, email } as const;
+  const command = {
+    type: 'AskAddressChange',
+    at: cause.at,
+    before: user.passwordHash,
+    hash,
+    expiresAt,
+    addressId,
+    email,
+  } as const;
   await changeUser(deps, userId, command, cause);
   const name = user.name ?? '';
   const hoursValid = changeLinkMs / 3_600_000;
   if (user.email !== undefined)
-    await sendAccountMail(deps, { kind: 'address-change-asked', to: { email: user.email }, variables: { name, hoursValid } }, cause);
+    await sendAccountMail(
+      deps,
+      { kind: 'address-change-asked', to: { email: user.email }, variables: { name, hoursValid } },
+      cause,
+    );
   const isTaken = (await ownerOf(deps, addressId)) !== undefined;
   if (isTaken) await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
   else
-    await sendAccountMail(deps, { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } }, cause);
+    await sendAccountMail(
+      deps,
+      { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } },
+      cause,
+    );
 };
 
 /** Changes nothing. Rejects with LINK_INVALID if the link would be refused when its form is sent. */
@@ -54,14 +84,18 @@ export const checkLink = async (deps: TeamNeeds, token: string, use: LinkUse): P
   if (use === 'verify' && user.isVerified) throw linkInvalid();
 };
 
-/** The key under which attempts with a link are counted: together with sign-ins as its person. Rejects with LINK_INVALID. */
+/**
+ * The key under which attempts with a link are counted: together with sign-ins as its person. Rejects with
+ * LINK_INVALID.
+ */
 export const addressLinkBucket = async (deps: TeamNeeds, token: string): Promise<string> =>
   (await openLink(deps, token, 'address')).user.addressId;
 
 /**
- * Makes the new address the person's. The link needs the password of the account too: with a mistyped address it reached a stranger. The
- * address is claimed first, and nobody takes the claim over while the link is good. If the program dies in between, the link can be followed
- * again; once it has expired, so has the claim. Rejects with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
+ * Makes the new address the person's. The link needs the password of the account too: with a mistyped address it
+ * reached a stranger. The address is claimed first, and nobody takes the claim over while the link is good. If the
+ * program dies in between, the link can be followed again; once it has expired, so has the claim. Rejects with
+ * LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
  */
 export const changeAddress = async (
   deps: TeamNeeds,
@@ -83,15 +117,21 @@ export const changeAddress = async (
 };
 
 /**
- * Verifies the address and sets the password to the one given: anybody may have registered the address, but the link proves who reads its
- * mails. Rejects with VALIDATION_ERROR and LINK_INVALID.
+ * Verifies the address and sets the password to the one given: anybody may have registered the address, but the link
+ * proves who reads its mails. Rejects with VALIDATION_ERROR and LINK_INVALID.
  */
-export const verifyAddress = async (deps: TeamNeeds, token: string, password: string, from: RequestFrom): Promise<void> => {
+export const verifyAddress = async (
+  deps: TeamNeeds,
+  token: string,
+  password: string,
+  from: RequestFrom,
+): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
   const { userId, hash, user } = await openLink(deps, token, 'verify');
   const given = normalPassword(password);
   const isRegistered = await deps.people.passwords.verify(user.passwordHash, given);
-  const passwordHash = isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
+  const passwordHash =
+    isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
   const cause = personalCause(deps, userId, from);
   await changeUser(deps, userId, { type: 'FollowVerifyLink', at: cause.at, hash, passwordHash }, cause);
 };
@@ -140,7 +180,10 @@ export const sendVerifyLink = async (deps: TeamNeeds, email: string, from: Reque
   await sendVerifyMail(deps, { email: user.email!, name: user.name ?? '', url }, cause);
 };
 
-/** The person of a link. The link is checked here, before a password is hashed, and again when it is followed. Rejects with LINK_INVALID. */
+/**
+ * The person of a link. The link is checked here, before a password is hashed, and again when it is followed. Rejects
+ * with LINK_INVALID.
+ */
 const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();

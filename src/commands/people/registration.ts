@@ -12,7 +12,15 @@ import { changeUser, ownerOf, signInAddress } from '../access/users.js';
 import { addressTaken, userDecider } from '../../domain/people/decider.js';
 import type { Registered, RegisterRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  parseUserId,
+  teamStream,
+  userStream,
+  type InvitationId,
+  type TeamId,
+  type UserId,
+} from '../../domain/core/ids.js';
 import { invitationNotYours, isInvitationToken } from '../../domain/teams/invitation.js';
 import type { Keys } from '../../domain/ports/keys.js';
 import { teamDecider } from '../../domain/teams/decider.js';
@@ -24,9 +32,9 @@ import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
 
 /**
- * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED, and
- * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. If everybody may register, an address that is taken is answered as one
- * that is free, and its owner is told by mail.
+ * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant),
+ * PUBLIC_URL_REQUIRED, and with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. If everybody may
+ * register, an address that is taken is answered as one that is free, and its owner is told by mail.
  */
 export const register = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   assertPassword('password', request.password, deps.people.passwords.isCommon);
@@ -35,11 +43,15 @@ export const register = async (deps: TeamNeeds, request: RegisterRequest, from: 
   if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, from);
   const first = await teamWithoutOwner(deps);
   if (first !== undefined) return registerFirst(deps, { ...request, email }, first, from);
-  if (deps.people.registration !== 'open') throw closed('Registration needs an invitation. Ask an owner or admin of a team for one.');
+  if (deps.people.registration !== 'open')
+    throw closed('Registration needs an invitation. Ask an owner or admin of a team for one.');
   return registerUnverified(deps, { ...request, email }, from);
 };
 
-/** The token of the first user. It is derived from the master key, so that every process knows it; it is good until the first team has had a member. */
+/**
+ * The token of the first user. It is derived from the master key, so that every process knows it; it is good until the
+ * first team has had a member.
+ */
 export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
   `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
 
@@ -51,8 +63,15 @@ export const teamWithoutOwner = async (deps: TeamNeeds): Promise<TeamId | undefi
   return state !== undefined && state.members === undefined ? teamId : undefined;
 };
 
-/** Shows the token of the first user, and keeps it in a file, until somebody owns the first team. On loopback no token is needed. */
-export const showFirstUserToken = async (deps: TeamNeeds, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
+/**
+ * Shows the token of the first user, and keeps it in a file, until somebody owns the first team. On loopback no token
+ * is needed.
+ */
+export const showFirstUserToken = async (
+  deps: TeamNeeds,
+  file: PendingFirstKey,
+  show: (token: string) => void,
+): Promise<void> => {
   if (deps.people.isOnLoopback || (await teamWithoutOwner(deps)) === undefined) {
     file.remove();
     return;
@@ -71,7 +90,10 @@ export const sendVerifyMail = (
   return sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
 };
 
-/** Makes the link that verifies the address and sets the password; the earlier one ends. For a verified address the link is void. */
+/**
+ * Makes the link that verifies the address and sets the password; the earlier one ends. For a verified address the link
+ * is void.
+ */
 export const makeVerifyLink = async (deps: TeamNeeds, userId: UserId, cause: Cause): Promise<string> => {
   const { token, ...link } = newVerifyLink(deps, userId, cause.at);
   await changeUser(deps, userId, { type: 'MakeVerifyLink', at: cause.at, ...link }, cause);
@@ -95,7 +117,13 @@ export const makeUser = async (
   await deps.eventLog.append(
     stream,
     startOf(stream),
-    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified, ...by }, sealed: { email, name, passwordHash } }],
+    [
+      {
+        type: 'UserRegistered',
+        data: { at: cause.at, addressId, isVerified, ...by },
+        sealed: { email, name, passwordHash },
+      },
+    ],
     cause,
   );
   if (await confirmAddress(deps, addressId, userId, cause)) return userId;
@@ -103,7 +131,12 @@ export const makeUser = async (
   throw addressTaken();
 };
 
-const registerFirst = async (deps: TeamNeeds, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
+const registerFirst = async (
+  deps: TeamNeeds,
+  request: RegisterRequest,
+  teamId: TeamId,
+  from: RequestFrom,
+): Promise<Registered> => {
   const { token } = request;
   const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
   if (!isMeant) {
@@ -114,20 +147,35 @@ const registerFirst = async (deps: TeamNeeds, request: RegisterRequest, teamId: 
   const userId = await makeUser(deps, request, { isVerified: true, from });
   const cause = personalCause(deps, userId, from);
   try {
-    await handle(deps.eventLog, teamStream(teamId), teamDecider, { type: 'TakeOver', at: cause.at, userId }, { ...cause, teamId });
+    await handle(
+      deps.eventLog,
+      teamStream(teamId),
+      teamDecider,
+      { type: 'TakeOver', at: cause.at, userId },
+      { ...cause, teamId },
+    );
   } catch (fault) {
     // After any other fault the user stays: the append may have succeeded, and made them the owner.
     if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
     throw fault;
   }
-  return { email: request.email, emailVerified: true, message: 'You own the first team. Sign in by POST /api/auth/login.' };
+  return {
+    email: request.email,
+    emailVerified: true,
+    message: 'You own the first team. Sign in by POST /api/auth/login.',
+  };
 };
 
 /**
- * Makes a user, whose address is verified because the token went there by mail, and a member of the team. A call that was broken off is
- * finished by repeating it with the same password, or by the first sign-in.
+ * Makes a user, whose address is verified because the token went there by mail, and a member of the team. A call that
+ * was broken off is finished by repeating it with the same password, or by the first sign-in.
  */
-const registerInvited = async (deps: TeamNeeds, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
+const registerInvited = async (
+  deps: TeamNeeds,
+  request: RegisterRequest,
+  token: string,
+  from: RequestFrom,
+): Promise<Registered> => {
   if (deps.people.registration === 'closed')
     throw closed('Registration is closed. If you have an account, sign in and accept the invitation.');
   const invited = await readInvitation(deps, token);
@@ -143,14 +191,24 @@ const registerInvited = async (deps: TeamNeeds, request: RegisterRequest, token:
     if (known === undefined && fault instanceof DomainError) await removeUser(deps, userId, email, cause);
     throw fault;
   }
-  return { email, emailVerified: true, message: 'You are a member of the team. Sign in by POST /api/auth/login.', teamId: invited.teamId };
+  return {
+    email,
+    emailVerified: true,
+    message: 'You are a member of the team. Sign in by POST /api/auth/login.',
+    teamId: invited.teamId,
+  };
 };
 
 /**
- * The user who has the address, with the address verified; undefined if nobody has it. The password must be theirs, or it rejects with
- * ADDRESS_TAKEN; only if they never verified the address, the password is replaced, for anybody may have registered it.
+ * The user who has the address, with the address verified; undefined if nobody has it. The password must be theirs, or
+ * it rejects with ADDRESS_TAKEN; only if they never verified the address, the password is replaced, for anybody may
+ * have registered it.
  */
-const verifiedBefore = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
+const verifiedBefore = async (
+  deps: TeamNeeds,
+  request: RegisterRequest,
+  from: RequestFrom,
+): Promise<UserId | undefined> => {
   const { addressId } = signInAddress(deps, request.email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
@@ -160,14 +218,16 @@ const verifiedBefore = async (deps: TeamNeeds, request: RegisterRequest, from: R
   const isSamePassword = await deps.people.passwords.verify(user.passwordHash, password);
   if (!isSamePassword && user.isVerified) throw addressTaken();
   const cause = personalCause(deps, userId, from);
-  const replacedBy = isSamePassword ? {} : { replacedBy: { name: request.name, passwordHash: await deps.people.passwords.hash(password) } };
+  const replacedBy = isSamePassword
+    ? {}
+    : { replacedBy: { name: request.name, passwordHash: await deps.people.passwords.hash(password) } };
   await changeUser(deps, userId, { type: 'VerifyByInvitation', at: cause.at, ...replacedBy }, cause);
   return userId;
 };
 
 /**
- * Registers an address again that was registered but not verified: the new name and password replace the old ones, and the earlier link ends.
- * Out: the token of the new link. Rejects with ADDRESS_TAKEN if the address was verified.
+ * Registers an address again that was registered but not verified: the new name and password replace the old ones, and
+ * the earlier link ends. Out: the token of the new link. Rejects with ADDRESS_TAKEN if the address was verified.
  */
 const registerAnew = async (
   deps: TeamNeeds,
@@ -181,10 +241,18 @@ const registerAnew = async (
   return token;
 };
 
-const registerUnverified = async (deps: TeamNeeds, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
+const registerUnverified = async (
+  deps: TeamNeeds,
+  request: RegisterRequest,
+  from: RequestFrom,
+): Promise<Registered> => {
   const { email, addressId } = signInAddress(deps, request.email);
   const page = accountLink(deps, 'verify', '');
-  const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
+  const answer = {
+    email,
+    emailVerified: false,
+    message: 'A mail with a link goes to this address. Follow it, then sign in.',
+  };
   const owner = await ownerOf(deps, addressId);
   const passwordHash = await deps.people.passwords.hash(normalPassword(request.password));
   const at = isoTime(deps.clock.now());
@@ -207,7 +275,11 @@ const registerFresh = async (deps: TeamNeeds, request: RegisterRequest, making: 
   return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
-const newVerifyLink = (deps: TeamNeeds, userId: UserId, at: string): Readonly<{ token: string; hash: string; expiresAt: string }> => ({
+const newVerifyLink = (
+  deps: TeamNeeds,
+  userId: UserId,
+  at: string,
+): Readonly<{ token: string; hash: string; expiresAt: string }> => ({
   ...makeLink(userId, deps.ids.bytes(32)),
   expiresAt: isoTime(Date.parse(at) + deps.limits.verifyLinkMs),
 });

@@ -64,15 +64,19 @@ type OpenSession = Readonly<{ userId: UserId; sessionId: SessionId; session: Non
 /** The open sessions of a person, from a read model. A session that it misses ends when it is used, or expires. */
 export type SessionsOf = (userId: UserId) => Promise<readonly SessionId[]>;
 
-/** Mails about new places in one day: somebody who knows the password and keeps changing devices does not fill the mailbox. */
+/**
+ * Mails about new places in one day: somebody who knows the password and keeps changing devices does not fill the
+ * mailbox.
+ */
 const MAILS_PER_DAY_MAX = 10;
 
 /** New places recorded in one day, so that the stream of the person does not grow without bound. */
 const NEW_PLACES_PER_DAY_MAX = 50;
 
 /**
- * An address that nobody has is answered as a wrong password, and takes as long. Rejects with INVALID_CREDENTIALS; if the password is
- * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person, from a read model.
+ * An address that nobody has is answered as a wrong password, and takes as long. Rejects with INVALID_CREDENTIALS; if
+ * the password is right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person,
+ * from a read model.
  */
 export const login = async (
   deps: TeamNeeds,
@@ -91,7 +95,8 @@ export const login = async (
     throw user === undefined ? wrong : refusing(userId, wrong);
   }
   if (!user.isVerified) {
-    const message = 'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.';
+    const message =
+      'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.';
     throw refusing(userId, new DomainError('ADDRESS_NOT_VERIFIED', message));
   }
   const cause = personalCause(deps, userId, from);
@@ -105,7 +110,11 @@ export const login = async (
 };
 
 /** Begins a new session for each sign-in, whatever session the caller had before. */
-export const startSession = async (deps: TeamNeeds, { userId, user, secondFactor }: SessionStart, from: CalledFrom): Promise<SignedIn> => {
+export const startSession = async (
+  deps: TeamNeeds,
+  { userId, user, secondFactor }: SessionStart,
+  from: CalledFrom,
+): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const cause = personalCause(deps, userId, from);
@@ -115,11 +124,22 @@ export const startSession = async (deps: TeamNeeds, { userId, user, secondFactor
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
   // The next call needs both states: load them into the cache.
   await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
-  return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId, user: userRecordOf(userId, user) };
+  return {
+    ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)),
+    sessionId,
+    user: userRecordOf(userId, user),
+  };
 };
 
-/** Rejects with INVALID_TOKEN, and with SESSION_ENDED where the session has ended, by this call too: a token that was used before ends it. */
-export const refresh = async (deps: TeamNeeds, refreshToken: string, from: RequestFrom): Promise<Tokens & Pick<SignedIn, 'sessionId'>> => {
+/**
+ * Rejects with INVALID_TOKEN, and with SESSION_ENDED where the session has ended, by this call too: a token that was
+ * used before ends it.
+ */
+export const refresh = async (
+  deps: TeamNeeds,
+  refreshToken: string,
+  from: RequestFrom,
+): Promise<Tokens & Pick<SignedIn, 'sessionId'>> => {
   const read = readRefreshToken(deps.keys, refreshToken);
   if (read === undefined) throw invalidToken();
   const { sessionId } = read;
@@ -130,7 +150,13 @@ export const refresh = async (deps: TeamNeeds, refreshToken: string, from: Reque
   const cause = personalCause(deps, userId, from);
   await assertNotEnded(deps, { userId, sessionId, session: known }, cause);
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
-  const command = { type: 'Refresh' as const, at: cause.at, used: read.hash, hash, expiresAt: expiryOf(deps, cause.at) };
+  const command = {
+    type: 'Refresh' as const,
+    at: cause.at,
+    used: read.hash,
+    hash,
+    expiresAt: expiryOf(deps, cause.at),
+  };
   const { state } = await handle(deps.eventLog, stream, sessionDecider, command, cause);
   if (state?.ended !== undefined) {
     await deps.eventLog.destroyKey(stream);
@@ -139,7 +165,9 @@ export const refresh = async (deps: TeamNeeds, refreshToken: string, from: Reque
   return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId };
 };
 
-/** This process refuses the tokens of the session at once, others within the bound of the state cache. Safe to repeat. */
+/**
+ * This process refuses the tokens of the session at once, others within the bound of the state cache. Safe to repeat.
+ */
 export const endSession = async (
   { eventLog }: Pick<TeamNeeds, 'eventLog'>,
   sessionId: SessionId,
@@ -160,10 +188,17 @@ export const logout = async (deps: TeamNeeds, caller: Caller): Promise<void> => 
 };
 
 export const sessionNotFound = (): DomainError =>
-  new DomainError('SESSION_NOT_FOUND', 'You have no open session with this id. GET /api/users/me/sessions lists yours.');
+  new DomainError(
+    'SESSION_NOT_FOUND',
+    'You have no open session with this id. GET /api/users/me/sessions lists yours.',
+  );
 
 /** In: ids from a read model. Sessions that are not the caller's, or have ended, are left out. */
-export const readSessions = async (deps: TeamNeeds, caller: Caller, ids: readonly SessionId[]): Promise<SessionRecord[]> => {
+export const readSessions = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  ids: readonly SessionId[],
+): Promise<SessionRecord[]> => {
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
   const loaded = await Promise.all(ids.map((id) => loadState(deps.eventLog, sessionStream(id), sessionDecider)));
@@ -172,7 +207,17 @@ export const readSessions = async (deps: TeamNeeds, caller: Caller, ids: readonl
     if (!isOpen(deps, userId, user, id, session)) return [];
     const { startedAt, refreshedAt, expiresAt, secondFactor, ipAddress, userAgent } = session;
     const from = { ipAddress: ipAddress ?? null, userAgent: userAgent ?? null };
-    return [{ id, current: id === caller.user?.sessionId, startedAt, lastUsedAt: refreshedAt, expiresAt, secondFactor, ...from }];
+    return [
+      {
+        id,
+        current: id === caller.user?.sessionId,
+        startedAt,
+        lastUsedAt: refreshedAt,
+        expiresAt,
+        secondFactor,
+        ...from,
+      },
+    ];
   });
 };
 
@@ -187,7 +232,10 @@ export const revokeSession = async (deps: TeamNeeds, caller: Caller, id: Session
   return { id, deleted: true };
 };
 
-/** Ends all sessions of the person but the one that calls. Rejects with SESSION_ENDED where another has ended that one first. */
+/**
+ * Ends all sessions of the person but the one that calls. Rejects with SESSION_ENDED where another has ended that one
+ * first.
+ */
 export const revokeOtherSessions = async (deps: TeamNeeds, caller: Caller, sessionsOf: SessionsOf): Promise<void> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
@@ -197,7 +245,10 @@ export const revokeOtherSessions = async (deps: TeamNeeds, caller: Caller, sessi
   await recordEnds(deps, id, await sessionsOf(id), cause);
 };
 
-/** All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was changed meanwhile. */
+/**
+ * All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was
+ * changed meanwhile.
+ */
 export const changePassword = async (
   deps: TeamNeeds,
   caller: Caller,
@@ -218,18 +269,24 @@ export const changePassword = async (
 };
 
 /** Records in each session that its person ended all of them, and destroys the address and program it was used from. */
-export const recordEnds = async (deps: TeamNeeds, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
+export const recordEnds = async (
+  deps: TeamNeeds,
+  userId: UserId,
+  ids: readonly SessionId[],
+  cause: Cause,
+): Promise<void> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   for (const id of ids) {
     const { state: session } = await deps.session(sessionStream(id));
-    if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined) continue;
+    if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined)
+      continue;
     if (!holdsSession(user, id, session.epoch)) await endSession(deps, id, user.endedBy ?? 'revoked', cause);
   }
 };
 
 /**
- * The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001, and with STORE_AWAY
- * if the log is away: an attempt that cannot be checked is not counted.
+ * The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001,
+ * and with STORE_AWAY if the log is away: an attempt that cannot be checked is not counted.
  */
 export const loginBucketOf = async (deps: TeamNeeds, email: string): Promise<string> => {
   const { addressId } = signInAddress(deps, email);
@@ -238,13 +295,24 @@ export const loginBucketOf = async (deps: TeamNeeds, email: string): Promise<str
 };
 
 /**
- * Records from which network and device a person signs in, and tells them by mail if one is new. Call it once the person has authenticated and
- * before the session begins. They get one mail for each place, even if the call is repeated; the very first place gets none.
+ * Records from which network and device a person signs in, and tells them by mail if one is new. Call it once the
+ * person has authenticated and before the session begins. They get one mail for each place, even if the call is
+ * repeated; the very first place gets none.
  */
-export const noteSignInPlace = async (deps: TeamNeeds, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
+export const noteSignInPlace = async (
+  deps: TeamNeeds,
+  userId: UserId,
+  user: User,
+  from: CalledFrom,
+  cause: Cause,
+): Promise<void> => {
   const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
-  const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
-  const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
+  const fingerprint = (what: string, text: string) =>
+    deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
+  const place = {
+    network: fingerprint('network', networkOf(ipAddress)),
+    device: fingerprint('device', deviceOf(userAgent)),
+  };
   const newToday = newPlacesOn(user, cause.at);
   if (knowsPlace(user, place) || newToday >= NEW_PLACES_PER_DAY_MAX) return;
   if (user.places.size > 0 && newToday < MAILS_PER_DAY_MAX) {
@@ -258,7 +326,10 @@ export const noteSignInPlace = async (deps: TeamNeeds, userId: UserId, user: Use
 export const personalCause = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
   typeof request === 'string'
     ? ownCauseOf(deps, userId, request)
-    : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
+    : {
+        ...ownCauseOf(deps, userId, request.requestId),
+        calledFrom: () => callOrigin(request.ipAddress, request.userAgent),
+      };
 
 const ownCauseOf = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, requestId: string): Cause => ({
   teamId: NO_TEAM,
@@ -269,10 +340,21 @@ const ownCauseOf = (deps: Pick<TeamNeeds, 'clock'>, userId: UserId, requestId: s
 });
 
 /** Hashes the password again if its hash has outdated parameters: only a sign-in knows the password. */
-const rehash = async (deps: TeamNeeds, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
+const rehash = async (
+  deps: TeamNeeds,
+  userId: UserId,
+  { passwordHash }: User,
+  password: string,
+  cause: Cause,
+): Promise<void> => {
   if (passwordHash === undefined || !deps.people.passwords.isOutdated(passwordHash)) return;
   const renewed = await deps.people.passwords.hash(normalPassword(password));
-  await changeUser(deps, userId, { type: 'RehashPassword', at: cause.at, before: passwordHash, passwordHash: renewed }, cause);
+  await changeUser(
+    deps,
+    userId,
+    { type: 'RehashPassword', at: cause.at, before: passwordHash, passwordHash: renewed },
+    cause,
+  );
 };
 
 const tokensOf = async (deps: TeamNeeds, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
@@ -285,7 +367,11 @@ const tokensOf = async (deps: TeamNeeds, of: TokenOf, refreshToken: string): Pro
 const expiryOf = (deps: TeamNeeds, at: string): string => isoTime(Date.parse(at) + deps.limits.sessionUnusedMs);
 
 /** Rejects with SESSION_ENDED if the person has ended all sessions, and ends this one. */
-const assertNotEnded = async (deps: TeamNeeds, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {
+const assertNotEnded = async (
+  deps: TeamNeeds,
+  { userId, sessionId, session }: OpenSession,
+  cause: Cause,
+): Promise<void> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
   if (user !== undefined && holdsSession(user, sessionId, session.epoch)) return;
   const reason = user?.endedBy ?? 'revoked';
@@ -294,7 +380,13 @@ const assertNotEnded = async (deps: TeamNeeds, { userId, sessionId, session }: O
 };
 
 /** Whether it is a session of that person and still accepts calls. */
-const isOpen = (deps: TeamNeeds, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
+const isOpen = (
+  deps: TeamNeeds,
+  userId: UserId,
+  user: User,
+  id: SessionId,
+  session: Session | undefined,
+): session is Session =>
   session?.userId === userId &&
   session.ended === undefined &&
   Date.parse(session.expiresAt) > deps.clock.now() &&

@@ -20,27 +20,45 @@ import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.
 import { causeOf, type Caller } from '../core/caller.js';
 
 /**
- * Claims the address before the person gets it; `confirmAddress` follows afterwards. A claim that was broken off, so that its person does not
- * exist or does not use the address, is taken over; its own confirmation notices that. Throws ADDRESS_TAKEN.
+ * Claims the address before the person gets it; `confirmAddress` follows afterwards. A claim that was broken off, so
+ * that its person does not exist or does not use the address, is taken over; its own confirmation notices that. Throws
+ * ADDRESS_TAKEN.
  */
 export const claimAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
   const stream = userAddressStream(addressId);
   const { state: owner, version } = await loadState(deps.eventLog, stream, userAddressDecider);
   if (owner !== undefined && owner !== userId) {
-    const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userDecider);
+    const { state } = await loadState(
+      deps.eventLog,
+      userStream(assertDefined(parseUserId(owner), 'user id')),
+      userDecider,
+    );
     if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
   }
   try {
     // Not by `handle`: whether the address is free depends on the stream of its owner; who was slower does not get it.
-    await deps.eventLog.append(stream, version, userAddressDecider.decide({ type: 'ClaimAddress', at: cause.at, userId }, owner), cause);
+    await deps.eventLog.append(
+      stream,
+      version,
+      userAddressDecider.decide({ type: 'ClaimAddress', at: cause.at, userId }, owner),
+      cause,
+    );
   } catch (fault) {
     if (fault instanceof WrongExpectedRevision) throw addressTaken();
     throw fault;
   }
 };
 
-/** Renews the claim once the person has the address, so that a call that wants to take it over fails. Out: false if it was taken over before. */
-export const confirmAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
+/**
+ * Renews the claim once the person has the address, so that a call that wants to take it over fails. Out: false if it
+ * was taken over before.
+ */
+export const confirmAddress = async (
+  deps: TeamNeeds,
+  addressId: string,
+  userId: UserId,
+  cause: Cause,
+): Promise<boolean> => {
   const { events } = await handle(
     deps.eventLog,
     userAddressStream(addressId),
@@ -52,8 +70,19 @@ export const confirmAddress = async (deps: TeamNeeds, addressId: string, userId:
 };
 
 /** Gives the address up where the person still has it. */
-export const releaseAddress = async (deps: TeamNeeds, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
-  await handle(deps.eventLog, userAddressStream(addressId), userAddressDecider, { type: 'ReleaseAddress', at: cause.at, userId }, cause);
+export const releaseAddress = async (
+  deps: TeamNeeds,
+  addressId: string,
+  userId: UserId,
+  cause: Cause,
+): Promise<void> => {
+  await handle(
+    deps.eventLog,
+    userAddressStream(addressId),
+    userAddressDecider,
+    { type: 'ReleaseAddress', at: cause.at, userId },
+    cause,
+  );
 };
 
 /** A user as they see themselves. */
@@ -74,7 +103,11 @@ export const getOwnUser = async (deps: TeamNeeds, caller: Caller): Promise<UserR
   return userRecordOf(id, await loadUser(deps, id));
 };
 
-export const updateOwnUser = async (deps: TeamNeeds, caller: Caller, { name }: UpdateUserRequest): Promise<UserRecord> => {
+export const updateOwnUser = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  { name }: UpdateUserRequest,
+): Promise<UserRecord> => {
   const id = personOf(caller);
   const cause = ownCause(deps, caller);
   const { state } =
@@ -84,7 +117,10 @@ export const updateOwnUser = async (deps: TeamNeeds, caller: Caller, { name }: U
   return userRecordOf(id, state!);
 };
 
-/** `teamsOf`: the teams of a person, from a read model; each team is asked whether both are in it. Rejects with USER_NOT_FOUND. */
+/**
+ * `teamsOf`: the teams of a person, from a read model; each team is asked whether both are in it. Rejects with
+ * USER_NOT_FOUND.
+ */
 export const getUser = async (
   deps: TeamNeeds,
   caller: Caller,

@@ -1,6 +1,6 @@
 /**
- * Erases an address: takes requests, reports progress, and destroys what is found. Findings are recorded before anything of them is destroyed, and
- * every step may be repeated, so the next run continues after a crash.
+ * Erases an address: takes requests, reports progress, and destroys what is found. Findings are recorded before
+ * anything of them is destroyed, and every step may be repeated, so the next run continues after a crash.
  */
 import { type Caller, ownedBy, assertNoTestKey, causeOf } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
@@ -55,10 +55,14 @@ const WAIT_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 
 /**
- * Asks for the erasure of what is held about the address, and waits a while for its end. From then on it is carried out, whatever becomes of
- * this call. Rejects with ERR_EMAIL_001 and NOT_DURING_UPDATE.
+ * Asks for the erasure of what is held about the address, and waits a while for its end. From then on it is carried
+ * out, whatever becomes of this call. Rejects with ERR_EMAIL_001 and NOT_DURING_UPDATE.
  */
-export const eraseAddress = async (deps: EmailNeeds, caller: Caller, { email }: AddressRequest): Promise<ErasureReceipt> => {
+export const eraseAddress = async (
+  deps: EmailNeeds,
+  caller: Caller,
+  { email }: AddressRequest,
+): Promise<ErasureReceipt> => {
   assertNoTestKey(caller, 'erases nothing, for what is erased is real');
   const address = requireAddress(email, 'email');
   const id = assertDefined(parseErasureId(deps.ids.uuid()), 'erasure id');
@@ -76,7 +80,11 @@ export const eraseAddress = async (deps: EmailNeeds, caller: Caller, { email }: 
 };
 
 /** Rejects with ERASURE_NOT_FOUND. */
-export const getErasure = async (deps: Pick<EmailNeeds, 'eventLog'>, { teamId }: Pick<Caller, 'teamId'>, id: ErasureId) => {
+export const getErasure = async (
+  deps: Pick<EmailNeeds, 'eventLog'>,
+  { teamId }: Pick<Caller, 'teamId'>,
+  id: ErasureId,
+) => {
   const stream = erasureStream(id);
   const recorded = await deps.eventLog.load(stream);
   const loaded = foldOnto(erasureDecider, emptyLoaded<ErasureState>(stream, undefined), recorded);
@@ -98,7 +106,11 @@ const receiptOf = (id: ErasureId, { state }: Loaded<ErasureState>, recorded: rea
     emailIds: [...erasure.emailIds],
     bulkSends: [...new Set(erasure.batches.map((place) => place.id))],
     waiting: isSearched && last === 'ErasureWaits' ? { emailIds: [...openEmails], bulkSends: [...openBatches] } : null,
-    events: recorded.map(({ event, metadata }) => ({ id: metadata.eventId, type: event.type, at: metadata.occurredAt })),
+    events: recorded.map(({ event, metadata }) => ({
+      id: metadata.eventId,
+      type: event.type,
+      at: metadata.occurredAt,
+    })),
   };
 };
 
@@ -112,13 +124,24 @@ type RecipientsToErase = Readonly<{
 }>;
 
 /**
- * Records the erasure of recipients, then destroys their keys, and the keys of recipients erased earlier. If all recipients are erased, the
- * whole email is destroyed. Safe to repeat. Out: false if a dialogue is under way, so that the erasure must be tried again.
+ * Records the erasure of recipients, then destroys their keys, and the keys of recipients erased earlier. If all
+ * recipients are erased, the whole email is destroyed. Safe to repeat. Out: false if a dialogue is under way, so that
+ * the erasure must be tried again.
  */
-export const eraseRecipients = async (deps: EraseDeps, { stream, recipients, cause, known }: RecipientsToErase): Promise<boolean> => {
+export const eraseRecipients = async (
+  deps: EraseDeps,
+  { stream, recipients, cause, known }: RecipientsToErase,
+): Promise<boolean> => {
   const { eventLog } = deps;
   const from = known ?? (await loadState(eventLog, stream, emailDecider));
-  const { state } = await handleFrom(from, eventLog, stream, emailDecider, { type: 'EraseRecipients', at: cause.at, recipients }, cause);
+  const { state } = await handleFrom(
+    from,
+    eventLog,
+    stream,
+    emailDecider,
+    { type: 'EraseRecipients', at: cause.at, recipients },
+    cause,
+  );
   if (state === undefined) return true;
   if (state.archivedAt !== null) await eraseStream(deps, stream);
   else if (state.erased !== undefined) await eraseRecipientsOf(deps, stream, state.erased);
@@ -145,8 +168,8 @@ type Work = ErasureWork &
   }>;
 
 /**
- * Emails that are destroyed side by side, so that they share commits. The read models then remove them from their search in one
- * transaction, for which requests of this process wait.
+ * Emails that are destroyed side by side, so that they share commits. The read models then remove them from their
+ * search in one transaction, for which requests of this process wait.
  */
 const AT_ONCE = 20;
 
@@ -223,7 +246,10 @@ const eraseEmail = async (deps: CarryOutDeps, { besides, address }: Work, id: Em
       return await eraseRecipients(deps, { stream, recipients, cause: { ...besides, at: now(deps) }, known });
     }
     const command = { type: 'EraseEmail' as const, at: now(deps) };
-    const { state } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, { ...besides, at: command.at });
+    const { state } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, {
+      ...besides,
+      at: command.at,
+    });
     if (state?.archivedAt === null) return false;
     await eraseStream(deps, stream);
     return true;
@@ -237,7 +263,9 @@ const eraseEmail = async (deps: CarryOutDeps, { besides, address }: Work, id: Em
 /** Recipients of an email with that address, compared as its index does. */
 const placesOf = ({ recipients }: EmailContent, address: string): readonly number[] => {
   const wanted = foldForSearch(address);
-  return recipients.flatMap((recipient, place) => (recipient && foldForSearch(recipient.email) === wanted ? [place] : []));
+  return recipients.flatMap((recipient, place) =>
+    recipient && foldForSearch(recipient.email) === wanted ? [place] : [],
+  );
 };
 
 /** Bulk sends whose emails are not all made go on without the address. Out: its places in those that were not known. */
@@ -258,7 +286,12 @@ const eraseInBatches = async (
   return found;
 };
 
-const eraseInBatch = async (deps: CarryOutDeps, { besides, teamId }: Work, address: string, id: BatchId): Promise<readonly number[]> => {
+const eraseInBatch = async (
+  deps: CarryOutDeps,
+  { besides, teamId }: Work,
+  address: string,
+  id: BatchId,
+): Promise<readonly number[]> => {
   const stream = batchStream(id);
   const loaded = await loadState(deps.eventLog, stream, batchDecider);
   if (loaded.teamId !== teamId) return [];
@@ -282,7 +315,13 @@ const settle = async (deps: CarryOutDeps, work: Work, searched: Searched): Promi
     return true;
   }
   const untilMs = deps.clock.now() + pauseMs(state.waits, waiting.length > 0 || batches.isMoving);
-  await note(deps, work, loaded, { type: 'WaitForRest', at, until: isoTime(untilMs), emails: waiting, batches: batches.open });
+  await note(deps, work, loaded, {
+    type: 'WaitForRest',
+    at,
+    until: isoTime(untilMs),
+    emails: waiting,
+    batches: batches.open,
+  });
   return false;
 };
 
@@ -293,7 +332,10 @@ const PAUSE_FOR_SCHEDULED_MAX_MS = 60 * 60_000;
 const pauseMs = (waits: number, isSoon: boolean): number =>
   Math.min(PAUSE_MS * 2 ** Math.min(waits, 20), isSoon ? PAUSE_MAX_MS : PAUSE_FOR_SCHEDULED_MAX_MS);
 
-/** Erases the emails that were made of the places found. Out: the batches that still hold the address, and whether one of them is being made. */
+/**
+ * Erases the emails that were made of the places found. Out: the batches that still hold the address, and whether one
+ * of them is being made.
+ */
 const openBatchesOf = async (
   deps: CarryOutDeps,
   work: Work,
@@ -319,7 +361,11 @@ const openBatchesOf = async (
 };
 
 /** Those of lists too. Out: whether the team goes on not to write to it at all. */
-const eraseSuppressions = async (deps: CarryOutDeps, work: Work, { suppressionId, address }: Erasure): Promise<boolean> => {
+const eraseSuppressions = async (
+  deps: CarryOutDeps,
+  work: Work,
+  { suppressionId, address }: Erasure,
+): Promise<boolean> => {
   const ids = address === undefined ? [] : await suppressionIdsOf(deps, work.teamId, address);
   for (const id of ids) if (id !== suppressionId) await eraseSuppression(deps, work, id);
   return eraseSuppression(deps, work, assertDefined(parseSuppressionId(suppressionId), 'suppression id'));

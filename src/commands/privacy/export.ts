@@ -82,14 +82,16 @@ type PlacesIn = Readonly<{ places: readonly number[]; isOnly: boolean }>;
 /** `places`: undefined where they cannot be read. */
 type Held = Readonly<{ email: ExportedEmail; places: PlacesIn | undefined }>;
 
-const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
+const isSame = (one: string | null, other: string): boolean =>
+  one !== null && one.toLowerCase() === other.toLowerCase();
 
 /** Data of the address in the email, without that of other recipients. undefined: the email holds none any more. */
 const heldInEmail = async (deps: EmailNeeds, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
   const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
   if (known === undefined) return { email: { id, unreadable: true }, places: undefined };
   const { state, teamId } = known;
-  if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null) return undefined;
+  if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null)
+    return undefined;
   const record = emailRecord(id, state);
   const places = record.recipients.flatMap(({ email }, place) => (isSame(email, address) ? [place] : []));
   if (places.length === 0) return undefined;
@@ -97,9 +99,15 @@ const heldInEmail = async (deps: EmailNeeds, { caller, address }: Of, id: EmailI
 };
 
 /** Fields of the whole email may come from any recipient, so they are exported only if all are the address's. */
-const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRecord, places: readonly number[]): ExportedEmail => {
+const exportedOf = (
+  { metadata, complainedAt, feedbackType, ...record }: EmailRecord,
+  places: readonly number[],
+): ExportedEmail => {
   const { recipients, attempts, tracking } = record;
-  const complaint = { ...(complainedAt === undefined ? {} : { complainedAt }), ...(feedbackType === undefined ? {} : { feedbackType }) };
+  const complaint = {
+    ...(complainedAt === undefined ? {} : { complainedAt }),
+    ...(feedbackType === undefined ? {} : { feedbackType }),
+  };
   if (places.length === recipients.length) {
     const { variables, attachments, custom } = metadata;
     return { ...record, ...complaint, content: { variables, attachments, metadata: custom } };
@@ -116,7 +124,11 @@ const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRe
 };
 
 /** Data of a bulk send for that address alone, if its emails are not all made. */
-const heldInBatch = async (deps: EmailNeeds, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
+const heldInBatch = async (
+  deps: EmailNeeds,
+  { caller, address }: Of,
+  id: BatchId,
+): Promise<readonly ExportedBulkSend[]> => {
   const known = await readable(() => loadState(deps.eventLog, batchStream(id), batchDecider));
   if (known === undefined || known.teamId !== caller.teamId) return [];
   const { state } = known;

@@ -1,4 +1,7 @@
-/** Records opens and clicks after the reader has been answered: counts requests in memory, and appends events to the emails' streams. */
+/**
+ * Records opens and clicks after the reader has been answered: counts requests in memory, and appends events to the
+ * emails' streams.
+ */
 import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { emailStream, type EmailId } from '../../domain/core/ids.js';
 import { emailDecider } from '../../domain/email/decider.js';
@@ -28,7 +31,10 @@ export type ReaderRequest = Readonly<{
 }>;
 
 export type EngagementRecorder = Readonly<{
-  /** Queues the request for the worker, so that the reader is answered without waiting. It is dropped if the queue is full. */
+  /**
+   * Queues the request for the worker, so that the reader is answered without waiting. It is dropped if the queue is
+   * full.
+   */
   note: (request: ReaderRequest) => void;
   /** Records what was noted. When it is stopped, it tries the rest once more. */
   worker: Worker;
@@ -71,7 +77,15 @@ export const openEngagementRecorder = (deps: Deps): EngagementRecorder => {
       const machine = machineOf(request);
       const key = `${request.emailId} ${request.recipient} ${request.link ?? ''} ${machine ?? ''}`;
       entries ??= boundedCache<string, Entry>({ entriesMax: ENTRIES_MAX });
-      const entry = entries.getOrMake(key, () => ({ request, atMs: 0, machine, times: 0, needed: 1, isWaiting: false, tried: [] }));
+      const entry = entries.getOrMake(key, () => ({
+        request,
+        atMs: 0,
+        machine,
+        times: 0,
+        needed: 1,
+        isWaiting: false,
+        tried: [],
+      }));
       if (entry.needed === Infinity) return;
       entry.request = request;
       entry.atMs = clock.now();
@@ -125,7 +139,11 @@ const openQueue = (deps: Deps): Queue => {
   const add = (entry: Entry): void => {
     if (entry.isWaiting || entry.times < entry.needed) return;
     if (waiting.length >= WAITING_MAX) {
-      if (!isFull) logger.warn({ waiting: waiting.length }, 'opens and clicks come faster than they can be recorded; some are not');
+      if (!isFull)
+        logger.warn(
+          { waiting: waiting.length },
+          'opens and clicks come faster than they can be recorded; some are not',
+        );
       isFull = true;
       return;
     }
@@ -144,9 +162,13 @@ const openQueue = (deps: Deps): Queue => {
       entry.tried = [];
     } catch (fault) {
       if (fault instanceof AppendUnknown) entry.tried = [...entry.tried, { ...fault.attempt, times }];
-      if (fault instanceof StoreAway || fault instanceof AppendUnknown || fault instanceof WrongExpectedRevision) return false;
+      if (fault instanceof StoreAway || fault instanceof AppendUnknown || fault instanceof WrongExpectedRevision)
+        return false;
       entry.needed = Infinity;
-      logger.warn({ err: fault instanceof Error ? fault : new Error('not an Error') }, 'an open or a click could not be recorded');
+      logger.warn(
+        { err: fault instanceof Error ? fault : new Error('not an Error') },
+        'an open or a click could not be recorded',
+      );
     }
     entry.isWaiting = false;
     add(entry);
@@ -180,7 +202,10 @@ const until = (signal: AbortSignal, wakeBy: Queue['wakeBy']): Promise<void> =>
     wakeBy(go);
   });
 
-/** `needed`: requests that the next event takes; undefined: none is recorded any more. `times`: requests that this event covers. */
+/**
+ * `needed`: requests that the next event takes; undefined: none is recorded any more. `times`: requests that this event
+ * covers.
+ */
 type Outcome = Readonly<{ needed: number | undefined; times: number }>;
 
 /** Rejects with WrongExpectedRevision if the stream must be read again to see whether an earlier append was written. */
@@ -196,17 +221,34 @@ const record = async (deps: Deps, entry: Entry, times: number): Promise<Outcome>
   const command = commandOf(entry, times);
   for (const { event, metadata } of recorded) {
     const written = tried.find(({ eventIds }) => eventIds.includes(metadata.eventId));
-    if (written !== undefined) return { needed: timesToRecord(known.state, command, isOfMachine(event, command)), times: written.times };
+    if (written !== undefined)
+      return { needed: timesToRecord(known.state, command, isOfMachine(event, command)), times: written.times };
   }
-  // An append after an older revision can no longer succeed. One after this revision still can, so the append below checks the revision.
+  // An append after an older revision can no longer succeed. One after this revision still can, so the append below
+  // checks the revision.
   const { revision } = known.version;
   entry.tried = tried.filter(({ after }) => after >= revision);
   const assertUnchanged = ({ version }: typeof known): void => {
-    if (entry.tried.length > 0 && version.revision !== revision) throw new WrongExpectedRevision(stream, revision, version.revision);
+    if (entry.tried.length > 0 && version.revision !== revision)
+      throw new WrongExpectedRevision(stream, revision, version.revision);
   };
   const at = isoTime(deps.clock.now());
-  const cause = { teamId: known.teamId, actor: 'reader', correlationId: request.requestId, causationId: request.requestId, at };
-  const { state, events } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, cause, assertUnchanged);
+  const cause = {
+    teamId: known.teamId,
+    actor: 'reader',
+    correlationId: request.requestId,
+    causationId: request.requestId,
+    at,
+  };
+  const { state, events } = await handleFrom(
+    known,
+    deps.eventLog,
+    stream,
+    emailDecider,
+    command,
+    cause,
+    assertUnchanged,
+  );
   return { needed: timesToRecord(state!, command, isOfMachine(events[0], command)), times };
 };
 

@@ -17,8 +17,15 @@ const RETURN_PATH = 'return-path';
 
 type RawReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
 
-/** Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too early. */
-export const recordFeedback = async (deps: RecipientNeeds, caller: Caller, { raw, recipient }: RawReport): Promise<FeedbackResponse> => {
+/**
+ * Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too
+ * early.
+ */
+export const recordFeedback = async (
+  deps: RecipientNeeds,
+  caller: Caller,
+  { raw, recipient }: RawReport,
+): Promise<FeedbackResponse> => {
   assertNoTestKey(caller, 'reports nothing, for no host has had mail of it');
   const { returnPath, reader } = feedbackOf(deps);
   const report = await reader.read(raw);
@@ -28,15 +35,18 @@ export const recordFeedback = async (deps: RecipientNeeds, caller: Caller, { raw
 };
 
 /**
- * Records a report that was mailed to the return path. The token in the return path authenticates it, so there is no caller. Rejects
- * with EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
+ * Records a report that was mailed to the return path. The token in the return path authenticates it, so there is no
+ * caller. Rejects with EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
  */
 export const receiveReport = async (deps: RecipientNeeds, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
   record(deps, undefined, id, await feedbackOf(deps).reader.read(raw));
 
 const feedbackOf = ({ feedback }: RecipientNeeds): Feedback => {
   if (feedback !== undefined) return feedback;
-  throw new DomainError('FEEDBACK_NOT_SET_UP', 'No return path is set up: SEALPOST_RETURN_PATH_DOMAIN names its domain.');
+  throw new DomainError(
+    'FEEDBACK_NOT_SET_UP',
+    'No return path is set up: SEALPOST_RETURN_PATH_DOMAIN names its domain.',
+  );
 };
 
 const notOurs = (): DomainError =>
@@ -53,7 +63,12 @@ const firstOf = ({ emailOf }: ReturnPath, addresses: readonly string[]): EmailId
   return undefined;
 };
 
-const record = async (deps: RecipientNeeds, sender: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
+const record = async (
+  deps: RecipientNeeds,
+  sender: Caller | undefined,
+  id: EmailId,
+  { content }: Report,
+): Promise<FeedbackResponse> => {
   const stream = emailStream(id);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);
   const { state: email, teamId } = loaded;
@@ -67,9 +82,21 @@ const record = async (deps: RecipientNeeds, sender: Caller | undefined, id: Emai
   const at = isoTime(deps.clock.now());
   const command = commandOf(content, at);
   if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...summary };
-  const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, causeOf(deps, caller, at));
+  const { state, events } = await handleFrom(
+    loaded,
+    deps.eventLog,
+    stream,
+    emailDecider,
+    command,
+    causeOf(deps, caller, at),
+  );
   noteBlocks(deps, email, events);
-  return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...summary };
+  return {
+    emailId: id,
+    outcome: events.length === 0 ? 'unchanged' : 'recorded',
+    status: (state as Email).status,
+    ...summary,
+  };
 };
 
 const noteBlocks = ({ noteBlocked }: RecipientNeeds, { content }: Email, events: readonly EmailEvent[]): void => {
@@ -100,7 +127,9 @@ const summaryOf = (content: Report['content']): Pick<FeedbackResponse, 'kind' | 
       return {
         kind: content.kind,
         recipients: content.recipients.map(({ action, bounceType, bounceSubType }) =>
-          action === 'failed' ? { action, bounceType, bounceSubType } : { action, bounceType: null, bounceSubType: null },
+          action === 'failed'
+            ? { action, bounceType, bounceSubType }
+            : { action, bounceType: null, bounceSubType: null },
         ),
       };
     case 'complaint':

@@ -1,6 +1,6 @@
 /**
- * Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, as spreadsheets write and read
- * it, or JSON lines, in UTF-8.
+ * Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, as
+ * spreadsheets write and read it, or JSON lines, in UTF-8.
  */
 import { Type, type Static } from '@sinclair/typebox';
 import { isUtf8 } from 'node:buffer';
@@ -13,19 +13,29 @@ import { parsePath, writePath } from '../../domain/rendering/scope/path.js';
 import { editDistance, trimmed } from '../../shared/text.js';
 
 /**
- * `lines`: the line in which each recipient begins, from 1. `warnings`: columns whose name is nearly that of a variable. The recipients are
- * not validated yet.
+ * `lines`: the line in which each recipient begins, from 1. `warnings`: columns whose name is nearly that of a
+ * variable. The recipients are not validated yet.
  */
-export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[]; warnings: readonly string[] }>;
+export type FileRecipients = Readonly<{
+  recipients: readonly unknown[];
+  lines: readonly number[];
+  warnings: readonly string[];
+}>;
 
 export type FileOptions = Readonly<{
-  /** The columns to read of a CSV; absent: `email`, `name`, and every other as a variable of its name, `locale` and `timeZone` too. */
+  /**
+   * The columns to read of a CSV; absent: `email`, `name`, and every other as a variable of its name, `locale` and
+   * `timeZone` too.
+   */
   columns?: Columns | undefined;
-  /** The types that the template declares of its variables, and of the members of objects by their path, such as `customer.firstName`. */
+  /**
+   * The types that the template declares of its variables, and of the members of objects by their path, such as
+   * `customer.firstName`.
+   */
   types: ReadonlyMap<string, string>;
   /**
-   * The column of addresses is known by one of these names, by their letters alone and in any case, or by its content where the file has
-   * no header row. Absent: it is named `email`.
+   * The column of addresses is known by one of these names, by their letters alone and in any case, or by its content
+   * where the file has no header row. Absent: it is named `email`.
    */
   addressNames?: readonly string[];
   /** Reads one JSON line. Throws DomainError. */
@@ -41,7 +51,9 @@ export const readRecipientFile = async (bytes: Buffer, options: FileOptions): Pr
   const first = contentAt(text, 0, text.length);
   if (first === text.length) throw fileFault('is empty');
   if (text[first] === OPEN_BRACKET && text[contentAt(text, first + 1, text.length)] === OPEN_BRACE)
-    throw fileFault('is a JSON array; write one object a line (JSON lines), without the brackets and the commas between them');
+    throw fileFault(
+      'is a JSON array; write one object a line (JSON lines), without the brackets and the commas between them',
+    );
   const warnings: string[] = [];
   const readRow = text[first] === OPEN_BRACE ? jsonRows(text, options) : csvRows(text, options, warnings);
   const read = await readRows(text, readRow, options.rowsMax);
@@ -65,8 +77,9 @@ export const ColumnsSchema = Type.Object(
 export type Columns = Static<typeof ColumnsSchema>;
 
 /**
- * Reads the row that begins at the offset `from`, in the line `line`, and looks at no more bytes than one row may have. Out: the offset of
- * the next row, the line breaks before it, and the recipient; undefined for a head and for a row without content. Throws VALIDATION_ERROR.
+ * Reads the row that begins at the offset `from`, in the line `line`, and looks at no more bytes than one row may have.
+ * Out: the offset of the next row, the line breaks before it, and the recipient; undefined for a head and for a row
+ * without content. Throws VALIDATION_ERROR.
  */
 type ReadRow = (from: number, line: number) => Readonly<{ end: number; breaks: number; recipient: unknown }>;
 
@@ -87,7 +100,9 @@ const recipientReader = (head: readonly string[], options: FileOptions, warnings
     return column === undefined ? [] : [{ field, at: placeOf(head, `columns.${field}`, column) }];
   });
   const own = new Set([emailAt, nameAt, ...optional.map(({ at }) => at)]);
-  const wanted = columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (own.has(at) || name === '' ? [] : [[name, name]])));
+  const wanted =
+    columns.variables ??
+    Object.fromEntries(head.flatMap((name, at) => (own.has(at) || name === '' ? [] : [[name, name]])));
   if (columns.variables === undefined) refuseEscaped(head);
   const variables = Object.entries(wanted).map(([name, from]): Variable => {
     const path = pathOf(name, types);
@@ -101,18 +116,22 @@ const recipientReader = (head: readonly string[], options: FileOptions, warnings
     const name = nameAt === undefined ? '' : cellAt(nameAt).trim();
     const values: Values = {};
     // If the cell is empty, the variable is absent.
-    for (const { path, at, type } of variables) if (cellAt(at) !== '') put(values, path, valueOf(cellAt(at), type, { ...options, line }));
+    for (const { path, at, type } of variables)
+      if (cellAt(at) !== '') put(values, path, valueOf(cellAt(at), type, { ...options, line }));
     return {
       email: trimmed(cellAt(emailAt)),
       ...(name === '' ? {} : { name }),
       // If the cell is empty, the value of the call applies.
-      ...Object.fromEntries(optional.flatMap(({ field, at }) => (cellAt(at).trim() === '' ? [] : [[field, cellAt(at).trim()]]))),
+      ...Object.fromEntries(
+        optional.flatMap(({ field, at }) => (cellAt(at).trim() === '' ? [] : [[field, cellAt(at).trim()]])),
+      ),
       variables: values,
     };
   };
 };
 
-const standard = (head: readonly string[], name: string): string => head.find((one) => one.toLowerCase() === name) ?? name;
+const standard = (head: readonly string[], name: string): string =>
+  head.find((one) => one.toLowerCase() === name) ?? name;
 
 /** A name by its letters and digits alone: `E-Mail Address` and `EmailAddress` are one. */
 export const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
@@ -120,7 +139,8 @@ export const lettersOf = (name: string): string => name.toLowerCase().replaceAll
 const addressColumn = (head: readonly string[], { addressNames }: FileOptions): string => {
   if (addressNames === undefined) return standard(head, 'email');
   const found = addressNames.flatMap((name) => head.find((one) => lettersOf(one) === name) ?? [])[0];
-  if (found === undefined) throw fileFault(`has no column of addresses, such as "email" or "Email Address"; it has ${listed(head)}`);
+  if (found === undefined)
+    throw fileFault(`has no column of addresses, such as "email" or "Email Address"; it has ${listed(head)}`);
   return found;
 };
 
@@ -133,14 +153,19 @@ const listed = (head: readonly string[]): string =>
 const placeOf = (head: readonly string[], field: string, name: string): number => {
   const at = head.indexOf(name);
   if (at === -1)
-    throw invalid('upload', field, `means the column ${JSON.stringify(name)}, which is not there; the file has ${listed(head)}`);
+    throw invalid(
+      'upload',
+      field,
+      `means the column ${JSON.stringify(name)}, which is not there; the file has ${listed(head)}`,
+    );
   if (head.indexOf(name, at + 1) !== -1) throw fileFault(`has two columns ${JSON.stringify(name)}`);
   return at;
 };
 
 const refuseEscaped = (head: readonly string[]): void => {
   const escaped = head.find(needsEscape);
-  if (escaped !== undefined) throw fileFault(`has the column ${JSON.stringify(escaped)}, whose name has a quotation mark or a backslash`);
+  if (escaped !== undefined)
+    throw fileFault(`has the column ${JSON.stringify(escaped)}, whose name has a quotation mark or a backslash`);
 };
 
 type Place = Readonly<{ head: readonly string[]; line: number; isEachRead: boolean }>;
@@ -158,8 +183,8 @@ const refuseUnnamed = (record: readonly string[], { head, line, isEachRead }: Pl
 };
 
 /**
- * Objects in objects, at most so many; a column whose name has more dots is a variable of that name, and so is one that the template
- * declares. A name with keys in brackets, `order["1st item"]`, is read as templates read it.
+ * Objects in objects, at most so many; a column whose name has more dots is a variable of that name, and so is one that
+ * the template declares. A name with keys in brackets, `order["1st item"]`, is read as templates read it.
  */
 const PATH_NAMES_MAX = 8;
 
@@ -168,7 +193,9 @@ const pathOf = (name: string, types: FileOptions['types']): readonly string[] =>
   const parsed = name.includes('[') ? parsePath(name, PATH_NAMES_MAX) : undefined;
   if (parsed?.ok === true && parsed.path.every((step) => typeof step === 'string')) return parsed.path;
   const names = name.split('.');
-  return names.length > PATH_NAMES_MAX || names.some((one) => one.trim() !== one || one === '' || one === '__proto__') ? [name] : names;
+  return names.length > PATH_NAMES_MAX || names.some((one) => one.trim() !== one || one === '' || one === '__proto__')
+    ? [name]
+    : names;
 };
 
 const refuseOverlaps = (variables: readonly Variable[]): void => {
@@ -177,7 +204,9 @@ const refuseOverlaps = (variables: readonly Variable[]): void => {
     for (let length = 1; length < path.length; length += 1) {
       const outer = writePath(path.slice(0, length));
       if (whole.has(outer))
-        throw fileFault(`fills the variable ${outer} by the column ${writePath(path)} and by one of its own; leave out one`);
+        throw fileFault(
+          `fills the variable ${outer} by the column ${writePath(path)} and by one of its own; leave out one`,
+        );
     }
 };
 
@@ -185,8 +214,14 @@ const EDITS_MAX = 2;
 const GUESSED_CHARS_MAX = 64;
 const GUESSES_MAX = 20;
 
-/** A column that fills no variable of the template, and whose name is nearly that of a variable that no column fills. */
-const misspelt = (variables: readonly Variable[], head: readonly string[], types: FileOptions['types']): readonly string[] => {
+/**
+ * A column that fills no variable of the template, and whose name is nearly that of a variable that no column fills.
+ */
+const misspelt = (
+  variables: readonly Variable[],
+  head: readonly string[],
+  types: FileOptions['types'],
+): readonly string[] => {
   const filled = new Set(variables.map(({ path }) => writePath(path)));
   const free = [...types.keys()].filter((name) => !filled.has(name) && name.length <= GUESSED_CHARS_MAX);
   const unknown = variables.filter(({ path, type }) => type === undefined && !types.has(writePath(path.slice(0, 1))));
@@ -196,10 +231,14 @@ const misspelt = (variables: readonly Variable[], head: readonly string[], types
       const known = lettersOf(name);
       return (
         letters === known ||
-        (known.length > 2 * EDITS_MAX && letters.length <= GUESSED_CHARS_MAX && editDistance(letters, known) <= EDITS_MAX)
+        (known.length > 2 * EDITS_MAX &&
+          letters.length <= GUESSED_CHARS_MAX &&
+          editDistance(letters, known) <= EDITS_MAX)
       );
     });
-    return near === undefined ? [] : [`the column ${JSON.stringify(head[at])} fills no variable of the template; did you mean ${near}?`];
+    return near === undefined
+      ? []
+      : [`the column ${JSON.stringify(head[at])} fills no variable of the template; did you mean ${near}?`];
   });
 };
 
@@ -220,8 +259,8 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const NUMBER_CHARS_MAX = 400;
 
 /**
- * A cell that does not fit the declared type stays text; the check of the template then reports it. Objects and lists are written as JSON.
- * Throws VALIDATION_ERROR if that is none.
+ * A cell that does not fit the declared type stays text; the check of the template then reports it. Objects and lists
+ * are written as JSON. Throws VALIDATION_ERROR if that is none.
  */
 const valueOf = (
   cell: string,
@@ -229,17 +268,23 @@ const valueOf = (
   { parseLine, line }: Pick<FileOptions, 'parseLine'> & { line: number },
 ): unknown => {
   const text = cell.trim();
-  if (type === 'number' && text.length <= NUMBER_CHARS_MAX && NUMBER.test(text) && !losesDigits(text)) return Number(text);
+  if (type === 'number' && text.length <= NUMBER_CHARS_MAX && NUMBER.test(text) && !losesDigits(text))
+    return Number(text);
   if (type === 'boolean' && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if ((type === 'object' && text.startsWith('{')) || (type === 'array' && text.startsWith('[')))
-    return lineOf(Buffer.from(text), parseLine, (why) => `has in line ${line} a cell that is not the JSON it begins as (${why})`);
+    return lineOf(
+      Buffer.from(text),
+      parseLine,
+      (why) => `has in line ${line} a cell that is not the JSON it begins as (${why})`,
+    );
   return cell;
 };
 
 const withoutMark = (bytes: Buffer): Buffer => {
   const [first, second, third] = bytes;
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || bytes.includes(0);
-  if (isWide || !isUtf8(bytes)) throw fileFault(`is not UTF-8${isWide ? ' but UTF-16, or no text' : ''}; save it as "CSV UTF-8"`);
+  if (isWide || !isUtf8(bytes))
+    throw fileFault(`is not UTF-8${isWide ? ' but UTF-16, or no text' : ''}; save it as "CSV UTF-8"`);
   return first === 0xef && second === 0xbb && third === 0xbf ? withoutMark(bytes.subarray(3)) : bytes;
 };
 
@@ -289,7 +334,9 @@ const contentAt = (bytes: Buffer, from: number, end: number): number => {
   return at;
 };
 
-/** A recipient whose variables, and those of its attachments, are all as large as they may be has about half of that. */
+/**
+ * A recipient whose variables, and those of its attachments, are all as large as they may be has about half of that.
+ */
 const JSON_LINE_BYTES_MAX = 2 * 1024 * 1024;
 
 const jsonRows = (bytes: Buffer, { columns, parseLine }: FileOptions): ReadRow => {
@@ -297,9 +344,14 @@ const jsonRows = (bytes: Buffer, { columns, parseLine }: FileOptions): ReadRow =
   return (from, line) => {
     const found = bytes.subarray(from, from + JSON_LINE_BYTES_MAX + 1).indexOf(LINE_FEED);
     const end = found === -1 ? bytes.length : from + found;
-    if (end - from > JSON_LINE_BYTES_MAX) throw fileFault(`has more than ${JSON_LINE_BYTES_MAX / 1024 / 1024} MB in line ${line}`);
+    if (end - from > JSON_LINE_BYTES_MAX)
+      throw fileFault(`has more than ${JSON_LINE_BYTES_MAX / 1024 / 1024} MB in line ${line}`);
     const hasContent = contentAt(bytes, from, end) < end;
-    return { end: end + 1, breaks: 1, recipient: hasContent ? recipientOf(bytes.subarray(from, end), line, parseLine) : undefined };
+    return {
+      end: end + 1,
+      breaks: 1,
+      recipient: hasContent ? recipientOf(bytes.subarray(from, end), line, parseLine) : undefined,
+    };
   };
 };
 
@@ -316,7 +368,10 @@ const lineOf = (bytes: Buffer, parseLine: FileOptions['parseLine'], saying: (why
   }
 };
 
-/** The one that a first line `sep=;` names, as spreadsheets write it; else comma, semicolon or tab: the one that stands most often in the header row, outside of quotes. */
+/**
+ * The one that a first line `sep=;` names, as spreadsheets write it; else comma, semicolon or tab: the one that stands
+ * most often in the header row, outside of quotes.
+ */
 const delimiterOf = (bytes: Buffer): string => {
   const [head = ''] = bytes
     .toString('utf8', 0, HEAD_BYTES)
@@ -342,14 +397,18 @@ const csvRows = (bytes: Buffer, options: FileOptions, warnings: string[]): ReadR
     const { cells, ...row } = cellsAt(bytes, { from, line }, form);
     const isEmpty = cells.every((cell) => cell.trim() === '');
     if (read !== undefined) return { ...row, recipient: isEmpty ? undefined : read(cells, line) };
-    if (isEmpty || SEPARATOR.test(cells.join(String.fromCharCode(form.delimiter)))) return { ...row, recipient: undefined };
+    if (isEmpty || SEPARATOR.test(cells.join(String.fromCharCode(form.delimiter))))
+      return { ...row, recipient: undefined };
     const unnamed = headlessColumns(cells, options);
     read = recipientReader(unnamed ?? cells.map(trimmed), options, warnings);
     return { ...row, recipient: unnamed === undefined ? undefined : read(cells, line) };
   };
 };
 
-/** Names for the columns of a file of addresses that has no header row, so that its first row has an address; undefined for any other file. */
+/**
+ * Names for the columns of a file of addresses that has no header row, so that its first row has an address; undefined
+ * for any other file.
+ */
 const headlessColumns = (cells: readonly string[], { addressNames }: FileOptions): readonly string[] | undefined => {
   const at = addressNames === undefined ? -1 : cells.findIndex((cell) => parseAddress(trimmed(cell)).ok);
   return at === -1 ? undefined : cells.map((_, index) => (index === at ? 'email' : `column ${index + 1}`));
@@ -365,13 +424,15 @@ const cellsAt = (bytes: Buffer, { from, line }: RowStart, { delimiter, cellsMax 
   const stop = Math.min(bytes.length, from + ROW_BYTES_MAX);
   let breaks = 0;
   for (let at = from; ; at += 1) {
-    if (cells.length === cellsMax) throw fileFault(`has more than ${cellsMax} cells in line ${line}, the most that is read`);
+    if (cells.length === cellsMax)
+      throw fileFault(`has more than ${cellsMax} cells in line ${line}, the most that is read`);
     const cell = cellAt(bytes, { at, stop, delimiter });
     if (cell.next >= stop && stop < bytes.length) throw rowTooLong(line);
     if (cell.isBroken) throw noCsv(line + breaks);
     breaks += cell.breaks;
     cells.push(cell.text);
-    if (bytes[cell.next] !== delimiter) return { cells, end: cell.next + (isCrLf(bytes, cell.next) ? 2 : 1), breaks: breaks + 1 };
+    if (bytes[cell.next] !== delimiter)
+      return { cells, end: cell.next + (isCrLf(bytes, cell.next) ? 2 : 1), breaks: breaks + 1 };
     at = cell.next;
   }
 };
@@ -385,12 +446,15 @@ const endsCell = (byte: number | undefined, delimiter: number): boolean =>
   byte === undefined || byte === delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN;
 
 type CellStart = Readonly<{ at: number; stop: number; delimiter: number }>;
-/** `next`: the offset of what ends the cell. `breaks`: line breaks in its quotes. `isBroken`: a quote is never closed, or text follows one that closes lines later. */
+/**
+ * `next`: the offset of what ends the cell. `breaks`: line breaks in its quotes. `isBroken`: a quote is never closed,
+ * or text follows one that closes lines later.
+ */
 type Cell = Readonly<{ text: string; next: number; breaks: number; isBroken: boolean }>;
 
 /**
- * As spreadsheets read it: a quote inside of a cell that does not begin with one is text, and so is what follows a closing quote in its line.
- * Blanks around a quoted cell are left aside.
+ * As spreadsheets read it: a quote inside of a cell that does not begin with one is text, and so is what follows a
+ * closing quote in its line. Blanks around a quoted cell are left aside.
  */
 const cellAt = (bytes: Buffer, { at, stop, delimiter }: CellStart): Cell => {
   const open = blanksEnd(bytes, { at, stop, delimiter });

@@ -2,7 +2,13 @@
 import { type CommandTable, writeCodes } from '../core/command.js';
 import type { RecipientNeeds } from './needs.js';
 import { recordFeedback } from './feedback.js';
-import { addSuppression, removeSuppression, checkSuppression, readSuppressions, importSuppressions } from './suppressions.js';
+import {
+  addSuppression,
+  removeSuppression,
+  checkSuppression,
+  readSuppressions,
+  importSuppressions,
+} from './suppressions.js';
 import { getTracking, setTracking } from './tracking.js';
 import { readSubscription, unsubscribe, subscribeAgain } from './unsubscribe.js';
 
@@ -14,7 +20,14 @@ export const recipientCommands = {
   importSuppressions: { run: importSuppressions, codes: ['VALIDATION_ERROR', ...writeCodes] },
   recordFeedback: {
     run: recordFeedback,
-    codes: ['TEST_KEY_NOT_ALLOWED', 'FEEDBACK_NOT_SET_UP', 'FEEDBACK_NOT_OURS', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...writeCodes],
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'FEEDBACK_NOT_SET_UP',
+      'FEEDBACK_NOT_OURS',
+      'EMAIL_NOT_FOUND',
+      'EMAIL_IN_PROGRESS',
+      ...writeCodes,
+    ],
   },
   readSubscription: { run: readSubscription, codes: [] },
   unsubscribe: { run: unsubscribe, codes: [...writeCodes] },

@@ -16,6 +16,9 @@ export type RecipientNeeds = CorePorts &
     feedback?: Feedback;
     /** Absent if nobody counts them. */
     noteBlocked?: NoteBlocked;
-    /** The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is set. */
+    /**
+     * The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is
+     * set.
+     */
     linkBase?: string;
   }>;

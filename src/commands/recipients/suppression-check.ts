@@ -1,11 +1,20 @@
 /** Tells which addresses are suppressed, from the event log itself. For a team without suppressions nothing is read. */
 import type { RecipientNeeds } from './needs.js';
-import { suppressionIdOfFingerprint, suppressionStream, teamStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
+import {
+  suppressionIdOfFingerprint,
+  suppressionStream,
+  teamStream,
+  type SuppressionId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import { namesOf } from '../../event-log/codec.js';
 
 type Deps = Pick<RecipientNeeds, 'eventLog' | 'keys'>;
 
-/** In: an address as emails have it; `list` if only mail of that list is suppressed. Letter case does not count, also before the @. */
+/**
+ * In: an address as emails have it; `list` if only mail of that list is suppressed. Letter case does not count, also
+ * before the @.
+ */
 export const suppressionIdOf = (
   { keys }: Readonly<{ keys: Pick<Deps['keys'], 'fingerprint'> }>,
   teamId: TeamId,
@@ -13,7 +22,9 @@ export const suppressionIdOf = (
   list?: string,
 ): SuppressionId => {
   const parts = [teamId, address.toLowerCase()];
-  return suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])));
+  return suppressionIdOfFingerprint(
+    keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])),
+  );
 };
 
 const suppressed = namesOf(['AddressSuppressed', 'SuppressedAddressErased']);
@@ -25,10 +36,17 @@ export const isSuppressedNow = async (deps: Pick<Deps, 'eventLog'>, id: Suppress
 };
 
 /** Whether the address gets no mail at all, or none of that list. */
-const isSuppressed = async (deps: Deps, teamId: TeamId, address: string, list: string | undefined): Promise<boolean> => {
+const isSuppressed = async (
+  deps: Deps,
+  teamId: TeamId,
+  address: string,
+  list: string | undefined,
+): Promise<boolean> => {
   const fromAll = isSuppressedNow(deps, suppressionIdOf(deps, teamId, address));
   if (list === undefined) return fromAll;
-  return (await Promise.all([fromAll, isSuppressedNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(true);
+  return (await Promise.all([fromAll, isSuppressedNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(
+    true,
+  );
 };
 
 /** The places of the suppressed addresses. `list`: the list of the mail that is to be sent. */

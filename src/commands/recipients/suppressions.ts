@@ -6,7 +6,13 @@ import {
   type SuppressionsImported,
   isListName,
 } from '../../api/recipients.js';
-import { type SuppressionId, assertDefined, suppressionStream, teamStream, type TeamId } from '../../domain/core/ids.js';
+import {
+  type SuppressionId,
+  assertDefined,
+  suppressionStream,
+  teamStream,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import { type Caller, ownedBy, causeOf } from '../core/caller.js';
 import { handle, handleFrom, loadState } from '../core/handle.js';
 import type { RecipientNeeds } from './needs.js';
@@ -49,7 +55,10 @@ type AddressToSuppress = Readonly<{
   list?: string | undefined;
   reason: SuppressionReason;
   cause: Cause;
-  /** When the reason was learned, ISO 8601; default: now. A reason learned before the address was last removed is ignored. */
+  /**
+   * When the reason was learned, ISO 8601; default: now. A reason learned before the address was last removed is
+   * ignored.
+   */
   learnedAt?: string;
   /** The email that bounced or was complained about. */
   emailId?: string;
@@ -58,17 +67,19 @@ type AddressToSuppress = Readonly<{
 type Suppressed = Readonly<{ id: SuppressionId; suppression: SuppressionState; isNew: boolean; isFirst: boolean }>;
 
 /**
- * Suppresses an address. If it is the team's first (`isFirst`), other processes know it only once their states are fresh: a caller that
- * answers a request then awaits `whenHeldEverywhere`. Safe to repeat. Rejects with NOT_DURING_UPDATE.
+ * Suppresses an address. If it is the team's first (`isFirst`), other processes know it only once their states are
+ * fresh: a caller that answers a request then awaits `whenHeldEverywhere`. Safe to repeat. Rejects with
+ * NOT_DURING_UPDATE.
  */
 export const suppressAddress = async (
   deps: Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>,
   address: AddressToSuppress,
-): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
+): Promise<Suppressed> =>
+  suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
 
 /**
- * Notes that a host refused the address without a reason, and suppresses it if that happened in another email before. Safe to repeat.
- * Rejects with NOT_DURING_UPDATE.
+ * Notes that a host refused the address without a reason, and suppresses it if that happened in another email before.
+ * Safe to repeat. Rejects with NOT_DURING_UPDATE.
  */
 export const noteRefusal = async (
   deps: Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>,
@@ -85,7 +96,15 @@ export const noteRefusal = async (
 export const suppressUnder = async (
   deps: Pick<RecipientNeeds, 'eventLog' | 'team'>,
   id: SuppressionId,
-  { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
+  {
+    teamId,
+    email,
+    list,
+    reason,
+    cause,
+    learnedAt,
+    emailId,
+  }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
 ): Promise<Suppressed> => {
   // Before the first address: if the program dies in between, the team checks a list that is still empty.
   const isFirst = await begin(deps, teamId, cause, list);
@@ -104,7 +123,14 @@ const begin = async (
   const stream = teamStream(teamId);
   const known = await deps.team(stream);
   if (hasBegunSuppressions(known.state, list)) return false;
-  const { events } = await handleFrom(known, deps.eventLog, stream, teamDecider, { type: 'BeginSuppressions', at: cause.at, list }, cause);
+  const { events } = await handleFrom(
+    known,
+    deps.eventLog,
+    stream,
+    teamDecider,
+    { type: 'BeginSuppressions', at: cause.at, list },
+    cause,
+  );
   return events.length > 0 && known.state?.hasSuppressions !== true;
 };
 
@@ -145,7 +171,10 @@ export const removeSuppression = async (deps: RecipientNeeds, caller: Caller, id
   return { id, deleted: true };
 };
 
-/** Whether the address is suppressed; with `list`, whether for mail of that list or for all mail. Rejects with ERR_EMAIL_001. */
+/**
+ * Whether the address is suppressed; with `list`, whether for mail of that list or for all mail. Rejects with
+ * ERR_EMAIL_001.
+ */
 export const checkSuppression = async (
   deps: RecipientNeeds,
   { teamId }: Caller,
@@ -153,12 +182,18 @@ export const checkSuppression = async (
   list?: string,
 ): Promise<SuppressionCheck> => {
   const address = requireAddress(email, 'email');
-  const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+  const ids = [
+    suppressionIdOf(deps, teamId, address),
+    ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)]),
+  ];
   const [suppression = null] = await readSuppressions(deps, { teamId }, ids);
   return { email: address, suppressed: suppression !== null, suppression };
 };
 
-/** The ids under which the address may be suppressed: one for all mail, and one for each list that has ever had a suppression. */
+/**
+ * The ids under which the address may be suppressed: one for all mail, and one for each list that has ever had a
+ * suppression.
+ */
 export const suppressionIdsOf = async (
   deps: Pick<RecipientNeeds, 'keys' | 'team'>,
   teamId: TeamId,
@@ -168,13 +203,18 @@ export const suppressionIdsOf = async (
   return [undefined, ...(state?.suppressionLists ?? [])].map((list) => suppressionIdOf(deps, teamId, address, list));
 };
 
-/** The records of those ids that are suppressed, in order. They are read from the streams, which alone have the addresses. */
+/**
+ * The records of those ids that are suppressed, in order. They are read from the streams, which alone have the
+ * addresses.
+ */
 export const readSuppressions = async (
   deps: RecipientNeeds,
   { teamId: owner }: Pick<Caller, 'teamId'>,
   ids: readonly SuppressionId[],
 ): Promise<readonly SuppressionRecord[]> => {
-  const loaded = await Promise.all(ids.map((id) => loadState(deps.eventLog, suppressionStream(id), suppressionDecider)));
+  const loaded = await Promise.all(
+    ids.map((id) => loadState(deps.eventLog, suppressionStream(id), suppressionDecider)),
+  );
   return loaded.flatMap(({ state, teamId }, index) =>
     state?.isSuppressed === true && teamId === owner ? [recordOf(ids[index]!, state)] : [],
   );
@@ -196,10 +236,15 @@ const AT_ONCE = 64;
 const INVALID_MAX = 100;
 
 /**
- * Suppresses the addresses of a file. An address that is suppressed already stays as it is, so an interrupted import can be repeated.
- * Resolves when all are suppressed in every process. Rejects with VALIDATION_ERROR before it writes anything if the file cannot be read.
+ * Suppresses the addresses of a file. An address that is suppressed already stays as it is, so an interrupted import
+ * can be repeated. Resolves when all are suppressed in every process. Rejects with VALIDATION_ERROR before it writes
+ * anything if the file cannot be read.
  */
-export const importSuppressions = async (deps: RecipientNeeds, caller: Caller, file: SuppressionFile): Promise<SuppressionsImported> => {
+export const importSuppressions = async (
+  deps: RecipientNeeds,
+  caller: Caller,
+  file: SuppressionFile,
+): Promise<SuppressionsImported> => {
   const { recipients, lines } = await readRecipientFile(file.bytes, {
     rowsMax: SUPPRESSION_ROWS_MAX,
     ...file,
@@ -220,7 +265,13 @@ export const importSuppressions = async (deps: RecipientNeeds, caller: Caller, f
       if (invalid.length < INVALID_MAX) invalid.push({ line, message: fault ?? '' });
       return;
     }
-    const { isNew, isFirst } = await suppressAddress(deps, { teamId: caller.teamId, email: parsed.address, list, reason, cause });
+    const { isNew, isFirst } = await suppressAddress(deps, {
+      teamId: caller.teamId,
+      email: parsed.address,
+      list,
+      reason,
+      cause,
+    });
     hasBegun ||= isFirst;
     counts[isNew ? 'added' : 'existing'] += 1;
   };
@@ -234,17 +285,24 @@ export const importSuppressions = async (deps: RecipientNeeds, caller: Caller, f
 
 /** undefined: there is no list, or its name is valid. */
 const listFault = (list: string | undefined): string | undefined =>
-  list === undefined || isListName(list) ? undefined : 'the list is no name of one: lower-case letters, digits and single hyphens';
+  list === undefined || isListName(list)
+    ? undefined
+    : 'the list is no name of one: lower-case letters, digits and single hyphens';
 
 type Entry = Readonly<{ email: string; reason: SuppressionReason; list: string | undefined }>;
 
-/** Names of the column of addresses, by their letters: ours, and those of the exports of Postmark, Mailgun, Amazon SES, SendGrid and Mailchimp. */
+/**
+ * Names of the column of addresses, by their letters: ours, and those of the exports of Postmark, Mailgun, Amazon SES,
+ * SendGrid and Mailchimp.
+ */
 const ADDRESS_NAMES = ['email', 'emailaddress', 'address', 'recipient', 'recipientemail', 'mail'];
 
 /** A reason of our own export is kept; one that another service wrote is mapped, and any other becomes `import`. */
 const entryOf = (row: unknown): Entry => {
   const { variables, ...members } = row as Readonly<Record<string, unknown>>;
-  const told = Object.fromEntries(Object.entries({ ...(variables ?? {}), ...members }).map(([name, value]) => [lettersOf(name), value]));
+  const told = Object.fromEntries(
+    Object.entries({ ...(variables ?? {}), ...members }).map(([name, value]) => [lettersOf(name), value]),
+  );
   const email = ADDRESS_NAMES.map((name) => told[name]).find((value) => typeof value === 'string' && value !== '');
   const { list } = told;
   return {
@@ -254,10 +312,16 @@ const entryOf = (row: unknown): Entry => {
   };
 };
 
-/** Columns in which exports tell why an address is suppressed, and those without a name of a file that has no header row. */
+/**
+ * Columns in which exports tell why an address is suppressed, and those without a name of a file that has no header
+ * row.
+ */
 const REASON_NAMES = ['suppressionreason', 'type', 'reason', 'event', 'error', 'column1', 'column2', 'column3'];
 
-/** `HardBounce` and `SpamComplaint` of Postmark, `BOUNCE` and `COMPLAINT` of Amazon SES, replies of SMTP in SendGrid's and Mailgun's. */
+/**
+ * `HardBounce` and `SpamComplaint` of Postmark, `BOUNCE` and `COMPLAINT` of Amazon SES, replies of SMTP in SendGrid's
+ * and Mailgun's.
+ */
 const REASON_WORDS: readonly (readonly [RegExp, SuppressionReason])[] = [
   [/softbounce|transient/, 'import'],
   [/complain|spamreport|spamnotification/, 'complaint'],
@@ -266,7 +330,10 @@ const REASON_WORDS: readonly (readonly [RegExp, SuppressionReason])[] = [
   [/manual/, 'manual'],
 ];
 
-/** Columns that only an export of one kind has: Mailchimp's of contacts, Mailgun's of unsubscribes, SendGrid's of complaints. */
+/**
+ * Columns that only an export of one kind has: Mailchimp's of contacts, Mailgun's of unsubscribes, SendGrid's of
+ * complaints.
+ */
 const REASON_COLUMNS: readonly (readonly [string, SuppressionReason])[] = [
   ['unsubtime', 'unsubscribe'],
   ['cleantime', 'hard-bounce'],
@@ -279,7 +346,9 @@ const foreignReason = (told: Readonly<Record<string, unknown>>): SuppressionReas
   const replies = [textOf('status'), textOf('code')];
   if (replies.some((code) => /^5(?:\.|\d\d$)/.test(code))) return 'hard-bounce';
   const words = REASON_NAMES.map((name) => lettersOf(textOf(name)));
-  const byWord = words.map((word) => REASON_WORDS.find(([pattern]) => pattern.test(word))).find((found) => found !== undefined);
+  const byWord = words
+    .map((word) => REASON_WORDS.find(([pattern]) => pattern.test(word)))
+    .find((found) => found !== undefined);
   const [, reason = 'import'] = byWord ?? REASON_COLUMNS.find(([name]) => textOf(name) !== '') ?? [];
   return reason;
 };

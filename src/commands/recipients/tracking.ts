@@ -9,7 +9,10 @@ import type { RecipientNeeds } from './needs.js';
 import { handle } from '../core/handle.js';
 import { linkBaseOf } from './unsubscribe.js';
 
-/** The setting that is stored with an email: the first given. undefined if nothing is recorded. Throws PUBLIC_URL_REQUIRED. */
+/**
+ * The setting that is stored with an email: the first given. undefined if nothing is recorded. Throws
+ * PUBLIC_URL_REQUIRED.
+ */
 export const pinnedTracking = (
   deps: Pick<RecipientNeeds, 'linkBase'>,
   ...given: readonly (Tracking | null | undefined)[]
@@ -23,10 +26,15 @@ export const pinnedPart = (tracking: PinnedTracking | undefined): { tracking?: P
   tracking === undefined ? {} : { tracking };
 
 /**
- * Sets what is recorded for emails that are accepted from now on; resolves when it applies in every process. Rejects with
- * PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE.
+ * Sets what is recorded for emails that are accepted from now on; resolves when it applies in every process. Rejects
+ * with PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE.
  */
-export const changeTracking = async (deps: RecipientNeeds, teamId: TeamId, tracking: Tracking, cause: Cause): Promise<Tracking> => {
+export const changeTracking = async (
+  deps: RecipientNeeds,
+  teamId: TeamId,
+  tracking: Tracking,
+  cause: Cause,
+): Promise<Tracking> => {
   if (tracking.opens || tracking.clicks) linkBaseOf(deps);
   const { state, events } = await handle(
     deps.eventLog,
@@ -39,11 +47,18 @@ export const changeTracking = async (deps: RecipientNeeds, teamId: TeamId, track
   return state?.tracking ?? NO_TRACKING;
 };
 
-export const getTracking = async (deps: RecipientNeeds, { teamId }: Pick<Caller, 'teamId'>): Promise<TrackingSettings> => {
+export const getTracking = async (
+  deps: RecipientNeeds,
+  { teamId }: Pick<Caller, 'teamId'>,
+): Promise<TrackingSettings> => {
   const { state } = await deps.team(teamStream(teamId));
   return { ...(state?.tracking ?? NO_TRACKING) };
 };
 
-export const setTracking = async (deps: RecipientNeeds, caller: Caller, tracking: TrackingSettings): Promise<TrackingSettings> => ({
+export const setTracking = async (
+  deps: RecipientNeeds,
+  caller: Caller,
+  tracking: TrackingSettings,
+): Promise<TrackingSettings> => ({
   ...(await changeTracking(deps, caller.teamId, tracking, causeOf(deps, caller))),
 });

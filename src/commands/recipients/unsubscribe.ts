@@ -1,4 +1,6 @@
-/** Unsubscribe links: made for each recipient of a mail, and what their pages do (show, unsubscribe, subscribe again). */
+/**
+ * Unsubscribe links: made for each recipient of a mail, and what their pages do (show, unsubscribe, subscribe again).
+ */
 import type { RecipientNeeds } from './needs.js';
 import { suppressionIdOf, isSuppressedNow } from './suppression-check.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -25,8 +27,17 @@ import { suppressUnder } from './suppressions.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/** The content of a link. `id`: the suppression that it adds and removes, which is known even after the address is erased everywhere. */
-type Unsubscription = Readonly<{ teamId: TeamId; list: string; id: SuppressionId; emailId: EmailId; recipient: number }>;
+/**
+ * The content of a link. `id`: the suppression that it adds and removes, which is known even after the address is
+ * erased everywhere.
+ */
+type Unsubscription = Readonly<{
+  teamId: TeamId;
+  list: string;
+  id: SuppressionId;
+  emailId: EmailId;
+  recipient: number;
+}>;
 
 type Deps = Readonly<{ keys: Pick<RecipientNeeds['keys'], 'fingerprint'> }>;
 
@@ -56,7 +67,11 @@ const tokensOf = (keys: Deps['keys']): ReaderTokens => {
 type LinkRecipient = Readonly<{ teamId: TeamId; emailId: EmailId; recipient: number; address: string; list: string }>;
 
 /** The link contains the address only as an HMAC. It is the same in every attempt to deliver the email. */
-export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, recipient, address, list }: LinkRecipient): string => {
+export const unsubscribeUrl = (
+  { keys }: Deps,
+  base: string,
+  { teamId, emailId, recipient, address, list }: LinkRecipient,
+): string => {
   const place = Buffer.alloc(2);
   place.writeUInt16BE(recipient);
   const id = suppressionIdOf({ keys }, teamId, address, list);
@@ -65,7 +80,8 @@ export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, 
 };
 
 /** A link for previews; its token is invalid. */
-export const exampleUnsubscribeUrl = (base: string | undefined): string => `${base ?? 'https://example.com'}${UNSUBSCRIBE_PATH}example`;
+export const exampleUnsubscribeUrl = (base: string | undefined): string =>
+  `${base ?? 'https://example.com'}${UNSUBSCRIBE_PATH}example`;
 
 /** undefined if the token was not sealed with these keys. */
 export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscription | undefined => {
@@ -82,9 +98,15 @@ export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscript
 };
 
 /**
- * Data for the page of a link. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as far as it is known.
+ * Data for the page of a link. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as
+ * far as it is known.
  */
-export type Subscription = Readonly<{ list: string; company: string; isSubscribed: boolean; locale: string | undefined }>;
+export type Subscription = Readonly<{
+  list: string;
+  company: string;
+  isSubscribed: boolean;
+  locale: string | undefined;
+}>;
 
 /** The locale of the template that the mail was made from. */
 const templateLocale = async (
@@ -98,7 +120,10 @@ const templateLocale = async (
   return undefined;
 };
 
-/** Company, recipient, template and locale of the mail. The address, and the locale of the call, are undefined once its key is destroyed. */
+/**
+ * Company, recipient, template and locale of the mail. The address, and the locale of the call, are undefined once its
+ * key is destroyed.
+ */
 const mailOf = async ({ eventLog }: RecipientNeeds, { emailId, recipient }: Unsubscription) => {
   const first = (await eventLog.load(emailStream(emailId)))[0]?.event;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled')
@@ -123,7 +148,10 @@ const causeOf = (deps: RecipientNeeds, { teamId }: Unsubscription, requestId: st
 export const readSubscription = async (deps: RecipientNeeds, token: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
-  const [{ company, locale, template }, isSuppressed] = await Promise.all([mailOf(deps, link), isSuppressedNow(deps, link.id)]);
+  const [{ company, locale, template }, isSuppressed] = await Promise.all([
+    mailOf(deps, link),
+    isSuppressedNow(deps, link.id),
+  ]);
   return {
     list: link.list,
     company,
@@ -133,7 +161,11 @@ export const readSubscription = async (deps: RecipientNeeds, token: string): Pro
 };
 
 /** Safe to repeat. Out: undefined if the token is invalid. Rejects with NOT_DURING_UPDATE. */
-export const unsubscribe = async (deps: RecipientNeeds, token: string, requestId: string): Promise<Subscription | undefined> => {
+export const unsubscribe = async (
+  deps: RecipientNeeds,
+  token: string,
+  requestId: string,
+): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company, address: email, locale } = await mailOf(deps, link);
@@ -151,7 +183,11 @@ export const unsubscribe = async (deps: RecipientNeeds, token: string, requestId
 };
 
 /** Removes the suppression of this list, whatever its reason. Out: undefined if the token is invalid. */
-export const subscribeAgain = async (deps: RecipientNeeds, token: string, requestId: string): Promise<Subscription | undefined> => {
+export const subscribeAgain = async (
+  deps: RecipientNeeds,
+  token: string,
+  requestId: string,
+): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company, locale } = await mailOf(deps, link);

@@ -2,7 +2,14 @@
 import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import { sendMailCodes } from '../email/index.js';
 import type { TeamNeeds } from './needs.js';
-import { inviteMember, listInvitations, revokeInvitation, resendInvitation, openInvitation, acceptInvitation } from './invitations.js';
+import {
+  inviteMember,
+  listInvitations,
+  revokeInvitation,
+  resendInvitation,
+  openInvitation,
+  acceptInvitation,
+} from './invitations.js';
 import {
   createTeam,
   getTeam,
@@ -23,9 +30,15 @@ export const invitationCodes: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIR
 const changeTeamCodes: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', ...writeCodes];
 
 export const teamCommands = {
-  createTeam: { run: createTeam, codes: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes] },
+  createTeam: {
+    run: createTeam,
+    codes: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes],
+  },
   getTeam: { run: getTeam, codes: ['TEAM_NOT_FOUND'] },
-  updateTeam: { run: updateTeam, codes: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes] },
+  updateTeam: {
+    run: updateTeam,
+    codes: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes],
+  },
   deleteTeam: { run: deleteTeam, codes: ['FIRST_TEAM', ...changeTeamCodes] },
   restoreTeam: { run: restoreTeam, codes: ['TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...changeTeamCodes] },
   listMembers: { run: listMembers, codes: [] },
@@ -49,7 +62,10 @@ export const teamCommands = {
   },
   listInvitations: { run: listInvitations, codes: [] },
   revokeInvitation: { run: revokeInvitation, codes: ['INVITATION_NOT_FOUND', ...changeTeamCodes] },
-  resendInvitation: { run: resendInvitation, codes: ['INVITATION_NOT_FOUND', 'PUBLIC_URL_REQUIRED', ...changeTeamCodes, ...sendMailCodes] },
+  resendInvitation: {
+    run: resendInvitation,
+    codes: ['INVITATION_NOT_FOUND', 'PUBLIC_URL_REQUIRED', ...changeTeamCodes, ...sendMailCodes],
+  },
   openInvitation: { run: openInvitation, codes: invitationCodes },
   acceptInvitation: {
     run: acceptInvitation,

@@ -1,4 +1,7 @@
-/** Commands on invitations into a team. The stream of the team decides; the address is sealed in a stream of the invitation. */
+/**
+ * Commands on invitations into a team. The stream of the team decides; the address is sealed in a stream of the
+ * invitation.
+ */
 import { accountLink, sendAccountMail } from '../email/service-mails.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
@@ -44,7 +47,11 @@ export type OpenedInvitation = Invited &
 type InvitationMail = Readonly<{ email: string; token: string; team: Team; invitation: Invitation }>;
 
 /** Replaces an open invitation to the same address. It makes no difference whether a user has the address. */
-export const inviteMember = async (deps: TeamNeeds, caller: Caller, request: InviteRequest): Promise<InvitationRecord> => {
+export const inviteMember = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  request: InviteRequest,
+): Promise<InvitationRecord> => {
   const { teamId } = caller;
   const cause = causeOf(deps, caller);
   const { email, addressId } = signInAddress(deps, request.email);
@@ -70,7 +77,12 @@ export const inviteMember = async (deps: TeamNeeds, caller: Caller, request: Inv
   );
   for (const event of events)
     if (event.type === 'InvitationWithdrawn')
-      await closeInvitation(deps, assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'), 'revoked', cause);
+      await closeInvitation(
+        deps,
+        assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'),
+        'revoked',
+        cause,
+      );
   const { token, hash } = makeInvitationToken(id, deps.ids.bytes(32));
   await decideOwn(deps, id, { type: 'MakeInvitation', at: cause.at, email, tokenHash: hash, expiresAt }, cause);
   const team = assertDefined(state, 'team');
@@ -81,7 +93,9 @@ export const inviteMember = async (deps: TeamNeeds, caller: Caller, request: Inv
 
 export const listInvitations = async (deps: TeamNeeds, { teamId }: Caller): Promise<{ data: InvitationRecord[] }> => {
   const { state } = await deps.team(teamStream(teamId));
-  return { data: await Promise.all([...(state?.invitations ?? [])].map(([id, invitation]) => recordOf(deps, id, invitation))) };
+  return {
+    data: await Promise.all([...(state?.invitations ?? [])].map(([id, invitation]) => recordOf(deps, id, invitation))),
+  };
 };
 
 export const revokeInvitation = async (deps: TeamNeeds, caller: Caller, id: InvitationId): Promise<void> => {
@@ -91,7 +105,11 @@ export const revokeInvitation = async (deps: TeamNeeds, caller: Caller, id: Invi
 };
 
 /** Sends a new link, which is good as long as that of a new invitation; the earlier link is void. */
-export const resendInvitation = async (deps: TeamNeeds, caller: Caller, id: InvitationId): Promise<InvitationRecord> => {
+export const resendInvitation = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  id: InvitationId,
+): Promise<InvitationRecord> => {
   const cause = causeOf(deps, caller);
   const expiresAt = endOf(deps, cause.at);
   const { state } = await decideTeam(
@@ -135,10 +153,15 @@ export const lapseInvitations = async (deps: TeamNeeds, teamId: TeamId, cause: C
   const { events } = await decideTeam(deps, teamId, { type: 'LapseInvitations', at: cause.at }, cause);
   for (const event of events)
     if (event.type === 'InvitationWithdrawn')
-      await closeInvitation(deps, assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'), 'lapsed', {
-        ...cause,
-        teamId,
-      });
+      await closeInvitation(
+        deps,
+        assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'),
+        'lapsed',
+        {
+          ...cause,
+          teamId,
+        },
+      );
 };
 
 /** Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
@@ -151,10 +174,15 @@ export const readInvitation = async (deps: TeamNeeds, token: string): Promise<In
 };
 
 /**
- * Finishes the registration by an invitation if the program died before the person had joined. It does nothing if they have joined, or the
- * invitation was withdrawn.
+ * Finishes the registration by an invitation if the program died before the person had joined. It does nothing if they
+ * have joined, or the invitation was withdrawn.
  */
-export const finishJoining = async (deps: TeamNeeds, userId: UserId, invitation: string, cause: Cause): Promise<void> => {
+export const finishJoining = async (
+  deps: TeamNeeds,
+  userId: UserId,
+  invitation: string,
+  cause: Cause,
+): Promise<void> => {
   const id = assertDefined(parseInvitationId(invitation), 'invitation id');
   const { state, teamId } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
   if (state === undefined || state.isClosed) return;
@@ -166,7 +194,10 @@ export const finishJoining = async (deps: TeamNeeds, userId: UserId, invitation:
   }
 };
 
-/** Adds the person to the team. The caller has checked that the invitation is for them. Throws INVITATION_NOT_FOUND if it was revoked meanwhile. */
+/**
+ * Adds the person to the team. The caller has checked that the invitation is for them. Throws INVITATION_NOT_FOUND if
+ * it was revoked meanwhile.
+ */
 export const joinBy = async (deps: TeamNeeds, { id, teamId }: Invited, userId: UserId, given: Cause): Promise<void> => {
   const cause = { ...given, teamId };
   await decideTeam(deps, teamId, { type: 'AcceptInvitation', at: cause.at, id, userId }, cause);
@@ -208,7 +239,11 @@ const nameOf = async (deps: TeamNeeds, userId: UserId | undefined): Promise<stri
   return state?.name ?? null;
 };
 
-const sendInvitation = async (deps: TeamNeeds, { email, token, team, invitation }: InvitationMail, cause: Cause): Promise<void> => {
+const sendInvitation = async (
+  deps: TeamNeeds,
+  { email, token, team, invitation }: InvitationMail,
+  cause: Cause,
+): Promise<void> => {
   const variables = {
     url: accountLink(deps, 'invitation', token),
     team: team.settings.name,

@@ -1,6 +1,7 @@
 /**
- * Removes a team that was deleted too long ago to be restored, with all its sealed data: each of its streams gets a closing event, then its key
- * is destroyed. TeamRemoved is appended first and TeamErased last; if the program dies in between, the next run finds the team and goes on.
+ * Removes a team that was deleted too long ago to be restored, with all its sealed data: each of its streams gets a
+ * closing event, then its key is destroyed. TeamRemoved is appended first and TeamErased last; if the program dies in
+ * between, the next run finds the team and goes on.
  */
 import { noteBilling } from '../billing/account.js';
 import { removeAssetNow } from '../templates/assets.js';
@@ -70,8 +71,8 @@ type ClosingContext = Readonly<{ cause: Cause; signal: AbortSignal }>;
 type Close = (deps: RemovalDeps, id: string, context: ClosingContext) => Promise<boolean>;
 
 /**
- * How the streams of one kind are closed. `begunBy`: events by which such streams are found; a stream may be found twice. `close` may be
- * repeated, and resolves with false if it is too early.
+ * How the streams of one kind are closed. `begunBy`: events by which such streams are found; a stream may be found
+ * twice. `close` may be repeated, and resolves with false if it is too early.
  */
 type Closing = Readonly<{ begunBy: readonly EventOfKind<StreamKind>['type'][]; close: Close }>;
 
@@ -79,7 +80,10 @@ type Removal = ClosingContext & Readonly<{ teamId: TeamId }>;
 
 type Kinds = Readonly<Partial<Record<StreamKind, Closing>>>;
 
-/** Kinds of stream that need no closing: they hold counts and ids only, are closed with another stream, or belong to no team. */
+/**
+ * Kinds of stream that need no closing: they hold counts and ids only, are closed with another stream, or belong to no
+ * team.
+ */
 type Unclosed =
   | 'credits'
   | 'planUse'
@@ -112,8 +116,8 @@ export const teamsRemovableBefore = ({ clock, limits }: Pick<TeamNeeds, 'clock' 
   isoTime(clock.now() - limits.teamRestoreDays * DAY_MS - CLOCKS_APART_MS);
 
 /**
- * Out: 'unfinished' if a stream could not be closed yet, or the signal aborted: a repeated call goes on. 'kept' if the team is not deleted, or
- * was deleted too recently.
+ * Out: 'unfinished' if a stream could not be closed yet, or the signal aborted: a repeated call goes on. 'kept' if the
+ * team is not deleted, or was deleted too recently.
  */
 export const removeTeam = async (
   deps: RemovalDeps,
@@ -127,8 +131,15 @@ export const removeTeam = async (
   if (state?.removedAt === undefined) return 'kept';
   if (state.erasedAt === undefined) {
     // Webhooks and batches append to other streams: they are closed first.
-    for (const kinds of [FIRST, REST]) if (!(await closeStreams(deps, kinds, { teamId, cause, signal }))) return 'unfinished';
-    await handle(deps.eventLog, teamStream(teamId), teamDecider, { type: 'NoteErased', at: isoTime(deps.clock.now()) }, cause);
+    for (const kinds of [FIRST, REST])
+      if (!(await closeStreams(deps, kinds, { teamId, cause, signal }))) return 'unfinished';
+    await handle(
+      deps.eventLog,
+      teamStream(teamId),
+      teamDecider,
+      { type: 'NoteErased', at: isoTime(deps.clock.now()) },
+      cause,
+    );
   }
   return 'removed';
 };
@@ -140,11 +151,14 @@ const closeStreams = async (deps: RemovalDeps, kinds: Kinds, removal: Removal): 
   const options = { kinds: Object.keys(kinds), types, decrypt: [], signal } as const;
   for await (const { events, unreadable } of deps.eventLog.readAll(0, options)) {
     // A stream that cannot be read gets no closing event, but its key is destroyed all the same.
-    for (const { stream } of unreadable) if (await isOf(deps, teamId, stream as StreamName)) await eraseStream(deps, stream as StreamName);
+    for (const { stream } of unreadable)
+      if (await isOf(deps, teamId, stream as StreamName)) await eraseStream(deps, stream as StreamName);
     const own = events.filter(({ metadata }) => metadata.teamId === teamId);
     for (let from = 0; from < own.length; from += AT_ONCE) {
       if (signal.aborted) return false;
-      const closed = await Promise.all(own.slice(from, from + AT_ONCE).map((one) => closeOne(deps, kinds, one, removal)));
+      const closed = await Promise.all(
+        own.slice(from, from + AT_ONCE).map((one) => closeOne(deps, kinds, one, removal)),
+      );
       isAllClosed &&= closed.every((one) => one);
     }
   }
@@ -156,7 +170,12 @@ const isOf = async ({ eventLog }: RemovalDeps, teamId: TeamId, stream: StreamNam
   (await eventLog.inspect(stream)).some((one) => isReadable(one) && one.metadata.teamId === teamId);
 
 /** A fault with one stream is logged and does not stop the others; the team stays unfinished until it succeeds. */
-const closeOne = async (deps: RemovalDeps, kinds: Kinds, { stream }: Recorded, { cause, signal }: Removal): Promise<boolean> => {
+const closeOne = async (
+  deps: RemovalDeps,
+  kinds: Kinds,
+  { stream }: Recorded,
+  { cause, signal }: Removal,
+): Promise<boolean> => {
   const { kind, id } = splitStream(stream);
   const closing = closingOf(kinds, kind);
   if (closing === undefined) return true;
@@ -175,8 +194,9 @@ const closeOne = async (deps: RemovalDeps, kinds: Kinds, { stream }: Recorded, {
 const closingOf = (kinds: Kinds, kind: string): Closing | undefined => kinds[kind as StreamKind];
 
 /**
- * Destroys the keys of sender domains of teams that were erased between those positions of the log: if the keys were restored from an older
- * copy, they are back. Those streams have no closing event by which they would be found otherwise. Safe to repeat.
+ * Destroys the keys of sender domains of teams that were erased between those positions of the log: if the keys were
+ * restored from an older copy, they are back. Those streams have no closing event by which they would be found
+ * otherwise. Safe to repeat.
  */
 export const eraseRestOfRemovedTeams = async (
   deps: Parameters<typeof eraseStream>[0],
@@ -187,7 +207,8 @@ export const eraseRestOfRemovedTeams = async (
   const options = { kinds: ['team'], types: ['TeamErased'] as const, decrypt: [], ...(signal && { signal }) };
   for await (const { events, position: reached } of deps.eventLog.readAll(after, options)) {
     for (const { stream, position } of events)
-      if (position <= upTo) await eraseStream(deps, senderDomainsStream(assertDefined(parseTeamId(splitStream(stream).id), 'team id')));
+      if (position <= upTo)
+        await eraseStream(deps, senderDomainsStream(assertDefined(parseTeamId(splitStream(stream).id), 'team id')));
     if (reached >= upTo) return;
   }
 };
@@ -209,14 +230,26 @@ const unlessRefused = async (code: ErrorCode, work: Promise<unknown>): Promise<v
   }
 };
 
-/** An email that has not left is cancelled, one that was broken off fails. One in an SMTP dialogue is left for the next run. */
+/**
+ * An email that has not left is cancelled, one that was broken off fails. One in an SMTP dialogue is left for the next
+ * run.
+ */
 const closeEmail: Close = async (deps, text, { cause }) => {
   const id = assertDefined(parseEmailId(text), 'email id');
   const stream = emailStream(id);
   const { at } = cause;
-  await handle(deps.eventLog, stream, emailDecider, { type: 'WithdrawEmail', at, cancelledAt: at, endsBrokenOff: true }, cause);
+  await handle(
+    deps.eventLog,
+    stream,
+    emailDecider,
+    { type: 'WithdrawEmail', at, cancelledAt: at, endsBrokenOff: true },
+    cause,
+  );
   try {
-    await unlessRefused('EMAIL_NOT_FOUND', handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause));
+    await unlessRefused(
+      'EMAIL_NOT_FOUND',
+      handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause),
+    );
   } catch (fault) {
     if (fault instanceof DomainError && fault.code === 'EMAIL_IN_PROGRESS') return false;
     throw fault;
@@ -234,7 +267,10 @@ const closeBatch: Close = always(async (deps, text, { cause, signal }) => {
   await eraseStream(deps, batchStream(id));
 });
 
-const closingOfTemplates = <K extends TemplateKind>({ parseId, stream }: TemplateRules<K>, decider: TemplateDecider<K>): Closing => ({
+const closingOfTemplates = <K extends TemplateKind>(
+  { parseId, stream }: TemplateRules<K>,
+  decider: TemplateDecider<K>,
+): Closing => ({
   begunBy: ['TemplateCreated'],
   close: always((deps, id, { cause: { at, ...cause } }) => {
     const removing = {
@@ -254,7 +290,8 @@ const closeDomains: Close = always(async (deps, text, { cause }) => {
   const stream = senderDomainsStream(assertDefined(parseTeamId(text), 'team id'));
   const { state } = await deps.senderDomains(stream);
   const ids = [...(state?.domains ?? []), ...(state?.trash ?? [])].map(({ id }) => id);
-  for (const id of ids) await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
+  for (const id of ids)
+    await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
   await handle(deps.eventLog, stream, senderDomainDecider, { type: 'DeleteDomains', at: cause.at, ids }, cause);
   // Private keys of older domains stand in this stream itself.
   await eraseStream(deps, stream);
@@ -273,13 +310,22 @@ const closeSuppression: Close = always(async (deps, text, { cause }) => {
 
 const closeErasure: Close = always(async (deps, text, { cause }) => {
   const stream = erasureStream(assertDefined(parseErasureId(text), 'erasure id'));
-  await handle(deps.eventLog, stream, erasureDecider, { type: 'CompleteErasure', at: cause.at, isSuppressed: false }, cause);
+  await handle(
+    deps.eventLog,
+    stream,
+    erasureDecider,
+    { type: 'CompleteErasure', at: cause.at, isSuppressed: false },
+    cause,
+  );
   await eraseStream(deps, stream);
 });
 
 const closeApp: Close = always((deps, text, { cause }) => {
   const stream = oauthClientStream(assertDefined(parseOAuthClientId(text), 'id of an app'));
-  return unlessRefused('OAUTH_APP_NOT_FOUND', handle(deps.eventLog, stream, oauthAppDecider, { type: 'DeleteApp', at: cause.at }, cause));
+  return unlessRefused(
+    'OAUTH_APP_NOT_FOUND',
+    handle(deps.eventLog, stream, oauthAppDecider, { type: 'DeleteApp', at: cause.at }, cause),
+  );
 });
 
 const closeGrant: Close = always((deps, text, { cause }) => {
@@ -320,7 +366,9 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
   senderDomains: { begunBy: ['SenderDomainAdded'], close: closeDomains },
   domainKeys: {
     begunBy: ['DomainKeysMade'],
-    close: always((deps, id, { cause }) => destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause)),
+    close: always((deps, id, { cause }) =>
+      destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause),
+    ),
   },
   suppression: { begunBy: ['AddressSuppressed', 'AddressRefused'], close: closeSuppression },
   erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
@@ -332,7 +380,9 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
   },
   invitation: {
     begunBy: ['InvitationMade'],
-    close: always((deps, id, { cause }) => closeInvitation(deps, assertDefined(parseInvitationId(id), 'invitation id'), 'lapsed', cause)),
+    close: always((deps, id, { cause }) =>
+      closeInvitation(deps, assertDefined(parseInvitationId(id), 'invitation id'), 'lapsed', cause),
+    ),
   },
 };
 

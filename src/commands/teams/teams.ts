@@ -1,4 +1,7 @@
-/** Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered when every process applies it. */
+/**
+ * Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered
+ * when every process applies it.
+ */
 import { noteBilling } from '../billing/account.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import type { TeamNeeds } from './needs.js';
@@ -32,7 +35,15 @@ import {
   type TeamCommand,
   teamNotFound,
 } from '../../domain/teams/decider.js';
-import { evolveTeam, termsOf, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
+import {
+  evolveTeam,
+  termsOf,
+  type Billing,
+  type Team,
+  type TeamState,
+  type Member,
+  emptyCompany,
+} from '../../domain/teams/state.js';
 import { type Caller, firstTeam, causeOf } from '../core/caller.js';
 import { keysCreatedBy, revokeKeysCreatedBy } from '../keys/api-keys.js';
 import { userDecider } from '../../domain/people/decider.js';
@@ -63,8 +74,8 @@ type AnotherTeam = Readonly<{ owner: UserId; teams: readonly TeamId[]; id: TeamI
 const AT_ONCE = 32;
 
 /**
- * `teams`: the teams of the person, from a read model; each is asked who owns it. A person who owns none may create one only if everybody may
- * register: otherwise an invitation into one team would allow unlimited sending from another.
+ * `teams`: the teams of the person, from a read model; each is asked who owns it. A person who owns none may create one
+ * only if everybody may register: otherwise an invitation into one team would allow unlimited sending from another.
  */
 export const createTeam = async (
   deps: TeamNeeds,
@@ -100,7 +111,8 @@ export const foundTeam = async (
 ): Promise<Team> => {
   const settings = { name, defaultFrom: from, company: { ...emptyCompany, name } };
   const team = await applyToTeam(deps, id, { type: 'FoundTeam', at: cause.at, owner, billing, settings }, cause);
-  if (billing === 'credits') await deps.credits.change(id, { type: 'OpenAccount', at: cause.at }, { ...cause, teamId: id });
+  if (billing === 'credits')
+    await deps.credits.change(id, { type: 'OpenAccount', at: cause.at }, { ...cause, teamId: id });
   return team;
 };
 
@@ -133,14 +145,24 @@ export const updateTeam = async (
 export const deleteTeam = async (deps: TeamNeeds, caller: Caller): Promise<void> => {
   const cause = causeOf(deps, caller);
   const isFirst = (await firstTeam(deps)) === caller.teamId;
-  await applyToTeam(deps, caller.teamId, { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst }, cause);
+  await applyToTeam(
+    deps,
+    caller.teamId,
+    { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst },
+    cause,
+  );
 };
 
 /**
- * `id`: a deleted team, so that it is not the team of the caller. `teams`: the teams of the person, from a read model; the restored team counts
- * among those they may own.
+ * `id`: a deleted team, so that it is not the team of the caller. `teams`: the teams of the person, from a read model;
+ * the restored team counts among those they may own.
  */
-export const restoreTeam = async (deps: TeamNeeds, caller: Caller, id: TeamId, teams: readonly TeamId[] = []): Promise<TeamRecord> => {
+export const restoreTeam = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  id: TeamId,
+  teams: readonly TeamId[] = [],
+): Promise<TeamRecord> => {
   const cause = causeOf(deps, caller);
   const by = byOf(caller);
   const deletedSince = isoTime(Date.parse(cause.at) - deps.limits.teamRestoreDays * DAY_MS);
@@ -149,15 +171,27 @@ export const restoreTeam = async (deps: TeamNeeds, caller: Caller, id: TeamId, t
   const { state } = await loadState(deps.eventLog, teamStream(id), teamDecider);
   const isDeleted = teamDecider.decide(command, state).length > 0;
   const restore = () => applyToTeam(deps, id, command, cause);
-  const team = await (isDeleted && by !== 'operator' ? asAnotherTeam(deps, caller, { owner: by, teams, id }, restore) : restore());
+  const team = await (isDeleted && by !== 'operator'
+    ? asAnotherTeam(deps, caller, { owner: by, teams, id }, restore)
+    : restore());
   return teamRecordOf(id, team, caller);
 };
 
-/** Changes the settings for the operator. Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
-export const changeTeam = async (deps: TeamNeeds, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
+/**
+ * Changes the settings for the operator. Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is
+ * no address.
+ */
+export const changeTeam = async (
+  deps: TeamNeeds,
+  teamId: TeamId,
+  changes: TeamChanges,
+  cause: Cause,
+): Promise<TeamSettings> => {
   const { defaultFrom } = changes;
   const checked =
-    defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
+    defaultFrom === undefined
+      ? changes
+      : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
   const command = { type: 'ChangeTeam' as const, at: cause.at, by: 'operator' as const, changes: checked };
   const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
   return state!.settings;
@@ -167,8 +201,9 @@ export const changeTeam = async (deps: TeamNeeds, teamId: TeamId, changes: TeamC
 export type UsedInMonth = (month: string) => Promise<Cost>;
 
 /**
- * Changes how a team is billed, for the operator. A team that is billed by credits gets its account with the credits of the signup. A team
- * that becomes metered begins with what it has used of the month: `usedInMonth` comes from a read model.
+ * Changes how a team is billed, for the operator. A team that is billed by credits gets its account with the credits of
+ * the signup. A team that becomes metered begins with what it has used of the month: `usedInMonth` comes from a read
+ * model.
  */
 export const changeBilling = async (
   deps: TeamNeeds,
@@ -203,25 +238,51 @@ export const listMembers = async (deps: TeamNeeds, { teamId }: Caller): Promise<
   const members = [...(state?.members ?? [])];
   const data: MemberRecord[] = [];
   for (let from = 0; from < members.length; from += AT_ONCE)
-    data.push(...(await Promise.all(members.slice(from, from + AT_ONCE).map(([userId, member]) => memberRecordOf(deps, userId, member)))));
+    data.push(
+      ...(await Promise.all(
+        members.slice(from, from + AT_ONCE).map(([userId, member]) => memberRecordOf(deps, userId, member)),
+      )),
+    );
   return { data };
 };
 
 /** Adds a user for the operator. */
-export const addMember = async (deps: TeamNeeds, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
+export const addMember = async (
+  deps: TeamNeeds,
+  teamId: TeamId,
+  userId: UserId,
+  role: Role,
+  cause: Cause,
+): Promise<void> => {
   const { teamMembersMax: membersMax } = deps.limits;
-  await changeMembers(deps, teamId, { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax }, cause);
+  await changeMembers(
+    deps,
+    teamId,
+    { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax },
+    cause,
+  );
 };
 
-export const changeMember = async (deps: TeamNeeds, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
+export const changeMember = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  userId: UserId,
+  role: Role,
+): Promise<MemberRecord> => {
   const cause = causeOf(deps, caller);
-  const team = await changeMembers(deps, caller.teamId, { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role }, cause);
+  const team = await changeMembers(
+    deps,
+    caller.teamId,
+    { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role },
+    cause,
+  );
   return memberRecordOf(deps, userId, team.members!.get(userId)!);
 };
 
 /**
- * The API keys that the person created, and those that these keys created, go on unless `revokeKeys` is true. Keys are revoked first, so that a
- * call that broke off can be repeated, and once more after the removal, in case one was created meanwhile.
+ * The API keys that the person created, and those that these keys created, go on unless `revokeKeys` is true. Keys are
+ * revoked first, so that a call that broke off can be repeated, and once more after the removal, in case one was
+ * created meanwhile.
  */
 export const removeMember = async (
   deps: TeamNeeds,
@@ -243,10 +304,14 @@ export const removeMember = async (
   return { userId, removed: true, keys: [...before, ...(await revokeKeysCreatedBy(deps, caller, userId))] };
 };
 
-/** Removes the caller from the team. The answer lists the API keys that the caller created, and those that these keys created: they go on. */
+/**
+ * Removes the caller from the team. The answer lists the API keys that the caller created, and those that these keys
+ * created: they go on.
+ */
 export const leaveTeam = async (deps: TeamNeeds, caller: Caller): Promise<RemovedMember> => {
   const by = byOf(caller);
-  if (by === 'operator') throw new DomainError('FORBIDDEN', 'The operator is not a member of a team, so this change needs a user.');
+  if (by === 'operator')
+    throw new DomainError('FORBIDDEN', 'The operator is not a member of a team, so this change needs a user.');
   const cause = causeOf(deps, caller);
   await changeMembers(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
   return { userId: by, removed: true, keys: [...(await keysCreatedBy(deps, caller.teamId, by))] };
@@ -256,7 +321,11 @@ export const leaveTeam = async (deps: TeamNeeds, caller: Caller): Promise<Remove
 export const removeErased = async (deps: TeamNeeds, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
   void (await changeMembers(deps, teamId, { type: 'LeaveTeam', at: cause.at, userId, reason: 'erased' }, cause));
 
-export const transferOwnership = async (deps: TeamNeeds, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
+export const transferOwnership = async (
+  deps: TeamNeeds,
+  caller: Caller,
+  to: UserId,
+): Promise<{ data: MemberRecord[] }> => {
   const by = byOf(caller);
   if (by === 'operator') throw new DomainError('FORBIDDEN', 'An owner hands the team on.');
   const cause = causeOf(deps, caller);
@@ -297,7 +366,10 @@ const termsWhenMetered = (before: TeamState, events: readonly TeamEvent[]): Term
 };
 
 const changeMembers = async (deps: TeamNeeds, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, { ...cause, teamId });
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, {
+    ...cause,
+    teamId,
+  });
   if (events.length > 0) await deps.whenHeldEverywhere();
   if (state === undefined) throw teamNotFound();
   return state;
@@ -306,14 +378,23 @@ const changeMembers = async (deps: TeamNeeds, teamId: TeamId, command: MemberCom
 /** A member with their current name and address; without them once the user is erased. */
 const memberRecordOf = async (deps: TeamNeeds, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userDecider);
-  return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
+  return {
+    userId,
+    name: user?.name ?? null,
+    email: user?.email ?? null,
+    role,
+    since,
+    secondFactor: user?.secondFactor !== undefined,
+  };
 };
 
 const namesOfPeople = (deps: TeamNeeds): NameOf => {
   const known = new Map<string, Promise<string | null>>();
   const read = async (text: string): Promise<string | null> => {
     const id = parseUserId(text);
-    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userDecider)).state?.name ?? null);
+    return id === undefined
+      ? null
+      : ((await loadState(deps.eventLog, userStream(id), userDecider)).state?.name ?? null);
   };
   return (userId) => {
     const name = known.get(userId) ?? read(userId);
@@ -369,7 +450,14 @@ const applyToTeam = async (
   const guard = ({ state }: Readonly<{ state: TeamState }>): void => {
     if (state !== undefined) requireRevision(state.revision, expected, 'team');
   };
-  const { state, events } = await handle(deps.eventLog, teamStream(id), teamDecider, command, { ...cause, teamId: id }, guard);
+  const { state, events } = await handle(
+    deps.eventLog,
+    teamStream(id),
+    teamDecider,
+    command,
+    { ...cause, teamId: id },
+    guard,
+  );
   if (events.length > 0 && command.type !== 'FoundTeam') await deps.whenHeldEverywhere();
   if (state === undefined) throw teamNotFound();
   return state;
@@ -386,8 +474,8 @@ const teamsOwnedBy = async (deps: TeamNeeds, owner: UserId, teams: readonly Team
 };
 
 /**
- * How many teams a person may own: the maximum of the most generous plan among the teams they own. An unmetered team allows any number, and a
- * team without a plan does not count.
+ * How many teams a person may own: the maximum of the most generous plan among the teams they own. An unmetered team
+ * allows any number, and a team without a plan does not count.
  */
 const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
   const deciding = owned.filter(({ billing, plan }) => billing === 'unmetered' || plan !== undefined);
@@ -398,10 +486,16 @@ const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
   );
   const refused = (actual: number): DomainError =>
     new DomainError('TEAM_LIMIT_EXCEEDED', `You may own ${teamsOwnedMax} teams, and with this it would be ${actual}.`);
-  return assertDefined(boundOf(limits.includes(undefined) ? undefined : most, { maximum: teamsOwnedMax, refused }), 'bound');
+  return assertDefined(
+    boundOf(limits.includes(undefined) ? undefined : most, { maximum: teamsOwnedMax, refused }),
+    'bound',
+  );
 };
 
-/** Gives a person another team to own. A place for it is taken first, in a stream of the person, so that parallel calls do not exceed the bound. */
+/**
+ * Gives a person another team to own. A place for it is taken first, in a stream of the person, so that parallel calls
+ * do not exceed the bound.
+ */
 const asAnotherTeam = async <Made>(
   deps: TeamNeeds,
   caller: Caller,
@@ -410,7 +504,11 @@ const asAnotherTeam = async <Made>(
 ): Promise<Made> => {
   const bound = boundOfOwned(await teamsOwnedBy(deps, owner, teams), deps.limits.teamsOwnedMax);
   const standingOf = async (key: string): Promise<Standing> => {
-    const { state } = await loadState(deps.eventLog, teamStream(assertDefined(parseTeamId(key), 'team id')), teamDecider);
+    const { state } = await loadState(
+      deps.eventLog,
+      teamStream(assertDefined(parseTeamId(key), 'team id')),
+      teamDecider,
+    );
     if (state === undefined) return 'absent';
     return state.deletedAt === undefined && state.members?.get(owner)?.role === 'owner' ? 'living' : 'gone';
   };

@@ -1,4 +1,7 @@
-/** Commands on the gallery: upload, read, delete, restore. The bytes of an asset are sealed under its own key, and destroyed with it. */
+/**
+ * Commands on the gallery: upload, read, delete, restore. The bytes of an asset are sealed under its own key, and
+ * destroyed with it.
+ */
 import { hash } from 'node:crypto';
 import { type Caller, ownedBy, ownedState, causeOf } from '../core/caller.js';
 import type { TemplateNeeds } from './needs.js';
@@ -31,7 +34,10 @@ const CONTEXT = 'asset';
 
 export type LoadedAsset = Readonly<{ bytes: Buffer; contentType: string; filename: string }>;
 
-/** In: an id as somebody wrote it. Out: the team's living asset with its bytes, or undefined: another team's is never told apart from an unknown one. */
+/**
+ * In: an id as somebody wrote it. Out: the team's living asset with its bytes, or undefined: another team's is never
+ * told apart from an unknown one.
+ */
 export const loadAsset = async (
   deps: Pick<TemplateNeeds, 'eventLog' | 'files'>,
   teamId: TeamId,
@@ -49,10 +55,15 @@ export const loadAsset = async (
 
 const living = async (deps: Pick<TemplateNeeds, 'eventLog'>, teamId: TeamId, id: AssetId) => {
   const asset = ownedState(teamId, await loadState(deps.eventLog, assetStream(id), assetDecider));
-  return asset?.description === undefined || asset.deletedAt !== null ? undefined : { ...asset, description: asset.description };
+  return asset?.description === undefined || asset.deletedAt !== null
+    ? undefined
+    : { ...asset, description: asset.description };
 };
 
-/** In: an id as somebody wrote it. Out: the media type of the team's living asset, or undefined: another team's is never told apart from an unknown one. */
+/**
+ * In: an id as somebody wrote it. Out: the media type of the team's living asset, or undefined: another team's is never
+ * told apart from an unknown one.
+ */
 export const findAssetType = async (
   deps: Pick<TemplateNeeds, 'eventLog'>,
   teamId: TeamId,
@@ -91,12 +102,21 @@ export const uploadAsset = async (
   if (fault !== undefined) throw invalid('upload', 'filename', fault);
   const { contentType, size } = await kindOf(bytes, await deps.mediaTypes.of(bytes), named);
   // A signal that never aborts: the time of the check is bounded.
-  if (isFont(contentType)) await deps.generator.checkFont({ teamId: caller.teamId, bytes }, new AbortController().signal);
-  const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
+  if (isFont(contentType))
+    await deps.generator.checkFont({ teamId: caller.teamId, bytes }, new AbortController().signal);
+  const description = {
+    filename: nameFor(named, contentType, deps.limits.filenameCharsMax),
+    sha256: hash('sha256', bytes),
+  };
 
   const id = assertDefined(parseAssetId(deps.ids.uuid()), 'UUID');
   const stored = { sizeBytes: usage.sizeBytes, position: usage.position ?? 0 };
-  const toStore = { id, sizeBytes: bytes.byteLength, stored, positionOf: (key: string) => positionOf(deps, key as AssetId) };
+  const toStore = {
+    id,
+    sizeBytes: bytes.byteLength,
+    stored,
+    positionOf: (key: string) => positionOf(deps, key as AssetId),
+  };
   return withStorage(deps, caller, toStore, () => store(deps, caller, { id, bytes, contentType, size, description }));
 };
 
@@ -111,17 +131,25 @@ type ToStore = Readonly<{
   description: NonNullable<AssetUploaded['sealed']>;
 }>;
 
-const store = async (deps: TemplateNeeds, caller: Caller, { id, bytes, contentType, size, description }: ToStore): Promise<AssetRecord> => {
+const store = async (
+  deps: TemplateNeeds,
+  caller: Caller,
+  { id, bytes, contentType, size, description }: ToStore,
+): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const { id: keyId, key } = await deps.eventLog.newKey();
   const file = await deps.files.put(key.seal(bytes, CONTEXT));
   const data: AssetUploaded['data'] = { at: cause.at, contentType, sizeBytes: bytes.byteLength, ...size, file };
-  const events = assetDecider.decide({ type: 'UploadAsset', uploaded: { type: 'AssetUploaded', data, sealed: description } }, undefined);
+  const events = assetDecider.decide(
+    { type: 'UploadAsset', uploaded: { type: 'AssetUploaded', data, sealed: description } },
+    undefined,
+  );
   try {
     // Not by `handle`: the stream begins here, so there is no state to decide on.
     await deps.eventLog.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
   } catch (fault) {
-    // If the asset was certainly not created, its file belongs to nothing; if that is unknown, the file may be the asset's.
+    // If the asset was certainly not created, its file belongs to nothing; if that is unknown, the file may be the
+    // asset's.
     if (!(fault instanceof AppendUnknown)) await deps.files.delete(file);
     throw fault;
   }
@@ -129,7 +157,8 @@ const store = async (deps: TemplateNeeds, caller: Caller, { id, bytes, contentTy
 };
 
 /**
- * Deletes an asset, which can be restored for some days. `permanently`: its bytes are destroyed now, whether it was deleted before or not.
+ * Deletes an asset, which can be restored for some days. `permanently`: its bytes are destroyed now, whether it was
+ * deleted before or not.
  */
 export const deleteAsset = async (
   deps: TemplateNeeds,
@@ -140,13 +169,22 @@ export const deleteAsset = async (
   const stream = assetStream(id);
   const cause = causeOf(deps, caller);
   const guard = permanently ? leftOf(caller.teamId) : ownedBy(caller.teamId, assetNotFound);
-  await handle(deps.eventLog, stream, assetDecider, { type: permanently ? 'DeleteAsset' : 'TrashAsset', at: cause.at }, cause, guard);
+  await handle(
+    deps.eventLog,
+    stream,
+    assetDecider,
+    { type: permanently ? 'DeleteAsset' : 'TrashAsset', at: cause.at },
+    cause,
+    guard,
+  );
   // If the program dies before this, the erase worker does it.
   if (permanently) await eraseStream(deps, stream);
   return { id, deleted: true };
 };
 
-/** Takes a deleted asset back; a living one stays as it is. Rejects with ASSET_NOT_FOUND where the days for it are over. */
+/**
+ * Takes a deleted asset back; a living one stays as it is. Rejects with ASSET_NOT_FOUND where the days for it are over.
+ */
 export const restoreAsset = async (deps: TemplateNeeds, caller: Caller, id: AssetId): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreAsset' as const, at: cause.at, deletedSince: restorableSince(deps) };
@@ -163,7 +201,11 @@ const leftOf =
   };
 
 /** Removes an asset for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
-export const removeAsset = async (deps: EraseDeps & Pick<TemplateNeeds, 'clock' | 'limits'>, id: AssetId, cause: Cause): Promise<void> => {
+export const removeAsset = async (
+  deps: EraseDeps & Pick<TemplateNeeds, 'clock' | 'limits'>,
+  id: AssetId,
+  cause: Cause,
+): Promise<void> => {
   const stream = assetStream(id);
   const command = { type: 'RemoveAsset' as const, at: cause.at, deletedSince: removableBefore(deps) };
   const { state } = await handle(deps.eventLog, stream, assetDecider, command, cause);

@@ -74,7 +74,11 @@ const blank: UncheckedDraft = {
 const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<AttachmentDraft> => {
   const { translations: given, ...untranslated } = draft;
   const { name, variables, schema, locale, timeZone } = draft;
-  const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations: given }, deps.limits, name);
+  const { content, warnings } = checkAttachmentTemplate(
+    { variables, schema, locale, timeZone, translations: given },
+    deps.limits,
+    name,
+  );
   // Its author looks at a preview next.
   deps.generator.prepare();
   const { outputFormats, pages, fonts, ...rest } = content.schema;
@@ -82,15 +86,26 @@ const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<Attac
     draft: {
       ...withStrictness(untranslated),
       variables: [...content.variables],
-      schema: { ...rest, outputFormats: [...outputFormats], pages: [...pages], ...(fonts === undefined ? {} : { fonts: [...fonts] }) },
+      schema: {
+        ...rest,
+        outputFormats: [...outputFormats],
+        pages: [...pages],
+        ...(fonts === undefined ? {} : { fonts: [...fonts] }),
+      },
       ...translationsPart(content),
     },
     warnings: [...warnings, ...deps.renderer.dropped(content)],
   };
 };
 
-/** The id is derived from the short id. One of 2^50 short ids is drawn, so it is hardly ever taken; then another is drawn. */
-const freeId = async (deps: TemplateNeeds, teamId: TeamId): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
+/**
+ * The id is derived from the short id. One of 2^50 short ids is drawn, so it is hardly ever taken; then another is
+ * drawn.
+ */
+const freeId = async (
+  deps: TemplateNeeds,
+  teamId: TeamId,
+): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
   for (;;) {
     const shortId = shortIdOf(deps.ids.bytes(SHORT_ID_SIZE_BYTES));
     const id = attachmentTemplateIdOf(teamId, shortId);
@@ -98,10 +113,13 @@ const freeId = async (deps: TemplateNeeds, teamId: TeamId): Promise<Readonly<{ i
   }
 };
 
-/** An export says its formats twice; a file in which only one of the two was changed is not understood as one of them. */
+/**
+ * An export says its formats twice; a file in which only one of the two was changed is not understood as one of them.
+ */
 const refuseOtherFormats = (outputFormats: readonly string[] | undefined, schema: unknown): void => {
   if (outputFormats === undefined) return;
-  const own = typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
+  const own =
+    typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
   if (!Array.isArray(own) || JSON.stringify(own) === JSON.stringify(outputFormats)) return;
   throw invalid('request body', 'outputFormats', 'must be the same as schema.outputFormats, or absent');
 };

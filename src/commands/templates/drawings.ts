@@ -1,6 +1,6 @@
 /**
- * Draws SVGs as PNGs, because nearly no mail client shows an SVG: those in a template when it is saved, those of the gallery when a mail is
- * accepted.
+ * Draws SVGs as PNGs, because nearly no mail client shows an SVG: those in a template when it is saved, those of the
+ * gallery when a mail is accepted.
  */
 import type { LoadedAsset } from './assets.js';
 import type { TemplateNeeds } from './needs.js';
@@ -14,7 +14,10 @@ type Deps = Pick<TemplateNeeds, 'generator' | 'limits'>;
 
 const SVG = 'image/svg+xml';
 
-/** In: a file of the gallery that a mail shows. Out: the same, a drawing as PNG; one that cannot be drawn stays what it is. Rejects with GENERATOR_BUSY. */
+/**
+ * In: a file of the gallery that a mail shows. Out: the same, a drawing as PNG; one that cannot be drawn stays what it
+ * is. Rejects with GENERATOR_BUSY.
+ */
 export const withoutSvg = async (deps: Deps, teamId: TeamId, asset: LoadedAsset): Promise<LoadedAsset> => {
   if (asset.contentType !== SVG) return asset;
   const png = await drawn(deps, teamId, asset.bytes.toString('utf8')).catch((fault: unknown) => {
@@ -40,9 +43,10 @@ const SOURCE_IN_HTML = /(\ssrc\s*=\s*)(?:"(\s*data:image\/svg\+xml[^"]*)"|'(\s*d
 type Drawable = Readonly<{ schema?: unknown; translations?: unknown }>;
 
 /**
- * In: a template of mails as it came in, which need not be one. Out: the same with a PNG for each data URI of an SVG, in `src` and in HTML, and in the
- * texts of its translations and what they are found by: a text of the template and its translations must go on to fit.
- * Rejects with TEMPLATE_INVALID where one is no drawing that stands alone or there are too many, and with what the generator rejects with.
+ * In: a template of mails as it came in, which need not be one. Out: the same with a PNG for each data URI of an SVG,
+ * in `src` and in HTML, and in the texts of its translations and what they are found by: a text of the template and its
+ * translations must go on to fit. Rejects with TEMPLATE_INVALID where one is no drawing that stands alone or there are
+ * too many, and with what the generator rejects with.
  */
 export const withDrawnSvgs = async <T extends Drawable>(deps: Deps, teamId: TeamId, template: T): Promise<T> => {
   const { schema, translations } = template;
@@ -51,7 +55,9 @@ export const withDrawnSvgs = async <T extends Drawable>(deps: Deps, teamId: Team
   const pngOf = drawnOnce(deps, teamId);
   return {
     ...template,
-    ...(schema !== undefined && { schema: await mapTexts(schema as Json, 'schema', drawingIn(pngOf, deps.limits.inlineImagesMax)) }),
+    ...(schema !== undefined && {
+      schema: await mapTexts(schema as Json, 'schema', drawingIn(pngOf, deps.limits.inlineImagesMax)),
+    }),
     ...(translations !== undefined && {
       translations: await mapMembers(translations as Json, 'translations', async (texts, field) => {
         // A text stands there twice, with what it is found by.
@@ -72,7 +78,8 @@ const drawnOnce = (deps: Deps, teamId: TeamId): PngOf => {
     const known = made.get(svg);
     if (known !== undefined) return known;
     const png = await drawn(deps, teamId, svg);
-    if (typeof png === 'string') throw refused(field, `holds an SVG that ${png}; only drawings that are whole and stand alone are taken`);
+    if (typeof png === 'string')
+      throw refused(field, `holds an SVG that ${png}; only drawings that are whole and stand alone are taken`);
     const uri = `data:image/png;base64,${png.toString('base64')}`;
     made.set(svg, uri);
     return uri;
@@ -110,7 +117,8 @@ const mapTexts = async (value: Json, field: string, map: MapText): Promise<Json>
   if (typeof value === 'string') return map(value, field);
   if (!Array.isArray(value)) return mapMembers(value, field, (member, at) => mapTexts(member, at, map));
   const items: Json[] = [];
-  for (const [at, item] of (value as readonly Json[]).entries()) items.push(await mapTexts(item, `${field}[${at}]`, map));
+  for (const [at, item] of (value as readonly Json[]).entries())
+    items.push(await mapTexts(item, `${field}[${at}]`, map));
   return items;
 };
 
@@ -142,4 +150,6 @@ const textOf = (address: string): string | undefined => {
 };
 
 const refused = (field: string, message: string): DomainError =>
-  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, { errors: [{ field, message }] });
+  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, {
+    errors: [{ field, message }],
+  });

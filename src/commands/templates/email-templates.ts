@@ -1,7 +1,13 @@
 /** Email templates: what their drafts are checked for, and their compiled content. */
 import type { TemplateNeeds } from './needs.js';
 import { type FieldError, invalid } from '../../domain/core/errors.js';
-import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TemplateId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  parseTemplateId,
+  templateSlugStream,
+  templateStream,
+  type TemplateId,
+} from '../../domain/core/ids.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { emptyCompany } from '../../domain/teams/state.js';
@@ -39,7 +45,10 @@ const kind: TemplateKindOf<'email'> = {
 
 export const emailTemplates = commandsOf(kind);
 
-/** The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts have these types. */
+/**
+ * The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts
+ * have these types.
+ */
 export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
   subject: draft.subject,
   variables: draft.variables as EmailTemplateContent['variables'],
@@ -75,13 +84,14 @@ const measuring = (deps: TemplateNeeds, caller: Caller): Compiling<'email'> => {
   const inTurns = async (draft: EmailDraft): Promise<void> => {
     told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
   };
-  const atOnce = (draft: EmailDraft): void => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
+  const atOnce = (draft: EmailDraft): void =>
+    void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
   return { compiled: { inTurns, atOnce }, warnings: () => told };
 };
 
 /**
- * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size of its mail in each
- * of them, with the defaults of its variables. Rejects where it cannot be compiled.
+ * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size
+ * of its mail in each of them, with the defaults of its variables. Rejects where it cannot be compiled.
  */
 const compileAndMeasure = async (
   { renderer, limits }: Pick<TemplateNeeds, 'renderer' | 'limits'>,
@@ -129,7 +139,10 @@ const blank: UncheckedDraft = {
 const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<EmailDraft> => {
   const { translations: given, unsubscribeList, tracking, ...untranslated } = draft;
   const { subject, variables, schema, locale, timeZone } = draft;
-  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone, translations: given }, deps.limits);
+  const { content, warnings } = checkEmailTemplate(
+    { subject, variables, schema, locale, timeZone, translations: given },
+    deps.limits,
+  );
   const from = draft.from === null ? null : checkedSender(draft.from);
   const checked = {
     ...withStrictness({ ...untranslated, ...(tracking === undefined || tracking === null ? {} : { tracking }) }),
@@ -139,7 +152,10 @@ const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<Email
     ...translationsPart(content),
   };
   assertUnsubscribing(deps, unsubscribeList ?? undefined, checked);
-  return { draft: unsubscribeList === undefined || unsubscribeList === null ? checked : { ...checked, unsubscribeList }, warnings };
+  return {
+    draft: unsubscribeList === undefined || unsubscribeList === null ? checked : { ...checked, unsubscribeList },
+    warnings,
+  };
 };
 
 /** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
@@ -150,7 +166,11 @@ const assertUnsubscribing = (
 ): void => {
   if (list !== undefined) return void linkBaseOf(deps);
   if (!JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT)) return;
-  throw invalid('request body', 'unsubscribeList', `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`);
+  throw invalid(
+    'request body',
+    'unsubscribeList',
+    `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`,
+  );
 };
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });

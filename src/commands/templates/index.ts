@@ -62,24 +62,42 @@ export const templateCommands = {
   publishTemplate: { run: emailTemplates.publish, codes: changeTemplateCodes },
   templateVersions: { run: emailTemplates.versions, codes: findTemplateCodes },
   templateVersion: { run: emailTemplates.version, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
-  restoreTemplateVersion: { run: emailTemplates.restoreVersion, codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
-  restoreTemplate: { run: emailTemplates.restore, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
-  previewTemplate: { run: previewTemplate, codes: [...findTemplateCodes, ...findVersionCodes, ...renderEmailCodes, ...makeApartCodes] },
+  restoreTemplateVersion: {
+    run: emailTemplates.restoreVersion,
+    codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'],
+  },
+  restoreTemplate: {
+    run: emailTemplates.restore,
+    codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'],
+  },
+  previewTemplate: {
+    run: previewTemplate,
+    codes: [...findTemplateCodes, ...findVersionCodes, ...renderEmailCodes, ...makeApartCodes],
+  },
   makePreviewLink: { run: makePreviewLink, codes: [...findTemplateCodes, 'VALIDATION_ERROR'] },
   openPreviewLink: { run: openPreviewLink, codes: [] },
   createAttachmentTemplate: { run: attachmentTemplates.create, codes: saveAttachmentTemplateCodes },
   importAttachmentTemplate: { run: attachmentTemplates.import, codes: saveAttachmentTemplateCodes },
   getAttachmentTemplate: { run: attachmentTemplates.get, codes: findTemplateCodes },
-  updateAttachmentTemplate: { run: attachmentTemplates.update, codes: [...changeTemplateCodes, ...saveAttachmentTemplateCodes] },
+  updateAttachmentTemplate: {
+    run: attachmentTemplates.update,
+    codes: [...changeTemplateCodes, ...saveAttachmentTemplateCodes],
+  },
   deleteAttachmentTemplate: { run: attachmentTemplates.delete, codes: changeTemplateCodes },
   publishAttachmentTemplate: { run: attachmentTemplates.publish, codes: changeTemplateCodes },
   attachmentTemplateVersions: { run: attachmentTemplates.versions, codes: findTemplateCodes },
-  attachmentTemplateVersion: { run: attachmentTemplates.version, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  attachmentTemplateVersion: {
+    run: attachmentTemplates.version,
+    codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'],
+  },
   restoreAttachmentTemplateVersion: {
     run: attachmentTemplates.restoreVersion,
     codes: [...changeTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'],
   },
-  restoreAttachmentTemplate: { run: attachmentTemplates.restore, codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'] },
+  restoreAttachmentTemplate: {
+    run: attachmentTemplates.restore,
+    codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'],
+  },
   uploadAsset: {
     run: uploadAsset,
     codes: [

@@ -29,7 +29,9 @@ const read = memoized(
     return {
       language: {
         ...(locale !== undefined && { locale: Intl.getCanonicalLocales(locale)[0] ?? locale }),
-        ...(timeZone !== undefined && { timeZone: new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone }),
+        ...(timeZone !== undefined && {
+          timeZone: new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone,
+        }),
       },
       faults,
     };

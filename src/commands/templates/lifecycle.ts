@@ -1,6 +1,6 @@
 /**
- * Lifecycle of every kind of template: found by a reference, created, changed, published, deleted; and the slug that it claims, confirms
- * and gives up.
+ * Lifecycle of every kind of template: found by a reference, created, changed, published, deleted; and the slug that it
+ * claims, confirms and gives up.
  */
 import { causeOf, type Caller } from '../core/caller.js';
 import type { TemplateNeeds } from './needs.js';
@@ -37,7 +37,10 @@ export type TemplateKindOf<K extends TemplateKind> = Readonly<{
   fresh: (deps: TemplateNeeds, teamId: TeamId) => Promise<Readonly<{ id: TemplateIdOf<K>; shortId?: string }>>;
   /** Prepares the author's fields before they are checked. */
   prepared: (deps: TemplateNeeds, teamId: TeamId, written: WrittenOf<K>) => Promise<WrittenOf<K>>;
-  /** The draft (undefined: that of a new template) with what an author writes. Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
+  /**
+   * The draft (undefined: that of a new template) with what an author writes. Throws TEMPLATE_INVALID with every fault,
+   * or a limit's own code.
+   */
   checked: (deps: TemplateNeeds, draft: DraftOf<K> | undefined, written: WrittenOf<K>) => Checked<DraftOf<K>>;
   compiling: (deps: TemplateNeeds, caller: Caller) => Compiling<K>;
 }>;
@@ -49,8 +52,8 @@ export type WrittenOf<K extends TemplateKind> = {
 }[K];
 
 /**
- * `compiled`: refuses a draft that cannot be rendered, in turns of the event loop, or at once where another call has changed the template
- * meanwhile; absent where there is nothing to compile. `warnings`: those about the last draft.
+ * `compiled`: refuses a draft that cannot be rendered, in turns of the event loop, or at once where another call has
+ * changed the template meanwhile; absent where there is nothing to compile. `warnings`: those about the last draft.
  */
 export type Compiling<K extends TemplateKind> = Readonly<{
   compiled?: Readonly<{ inTurns: (draft: DraftOf<K>) => Promise<void>; atOnce: (draft: DraftOf<K>) => void }>;
@@ -63,7 +66,10 @@ export type Imported<Template> = Readonly<{ template: Template; created: boolean
 /** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */
 export type Expects<K extends TemplateKind> = (known: Known<K>) => void;
 
-/** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
+/**
+ * In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an
+ * unknown one.
+ */
 export const findTemplateOf = async <K extends TemplateKind>(
   kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
@@ -71,7 +77,9 @@ export const findTemplateOf = async <K extends TemplateKind>(
   reference: string,
 ): Promise<Known<K> | undefined> => {
   const living = (id: TemplateIdOf<K>, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<K>>) =>
-    template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
+    template === undefined || template.deletedAt !== null || owner !== teamId
+      ? undefined
+      : { id, template, revision: version.revision };
   const load = async (id: TemplateIdOf<K>) => living(id, await kind.load(deps, id));
   const id = kind.idOf(teamId, reference);
   const known = id && (await load(id));
@@ -116,7 +124,8 @@ export const wishOf = <K extends TemplateKind>(
   { teamId }: Caller,
   { id, slug }: Readonly<{ id: TemplateIdOf<K>; slug: string }>,
 ): SlugWish => {
-  if (slug === kind.reservedSlug) throw invalid('request body', 'slug', `must not be "${slug}", which is an address of its own`);
+  if (slug === kind.reservedSlug)
+    throw invalid('request body', 'slug', `must not be "${slug}", which is an address of its own`);
   return {
     slug,
     stream: kind.slugStream(teamId, slug),
@@ -171,7 +180,8 @@ export const createOf = <K extends TemplateKind>(
   deps: TemplateNeeds,
   caller: Caller,
   { id, ...parts }: NewTemplate<K>,
-): Promise<Known<K>> => withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
+): Promise<Known<K>> =>
+  withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
 
 const createIn = async <K extends TemplateKind>(
   kind: TemplateKindOf<K>,
@@ -181,7 +191,13 @@ const createIn = async <K extends TemplateKind>(
 ): Promise<Known<K>> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
   const cause = causeOf(deps, caller);
-  const made = await handle(deps.eventLog, kind.rules.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  const made = await handle(
+    deps.eventLog,
+    kind.rules.stream(id),
+    kind.decider,
+    { type: 'CreateTemplate', at: cause.at, ...parts },
+    cause,
+  );
   if (!(await confirmSlug(deps, caller, claim))) {
     await handle(deps.eventLog, kind.rules.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
     throw slugTaken(parts.slug);
@@ -211,13 +227,16 @@ export const changeOf = async <K extends TemplateKind>(
   const slug = change.slug === template.slug ? undefined : change.slug;
   const guard = guardOf(id, change.expects);
   // A slug is not claimed for a change that will be refused.
-  if (slug !== undefined && change.expects !== undefined) guard(await loadState(deps.eventLog, kind.rules.stream(id), kind.decider));
-  const claim = slug === undefined ? undefined : await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
+  if (slug !== undefined && change.expects !== undefined)
+    guard(await loadState(deps.eventLog, kind.rules.stream(id), kind.decider));
+  const claim =
+    slug === undefined ? undefined : await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
   let before = template;
   const decider = {
     ...kind.decider,
-    // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
+    // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is
+    // lost.
     decide: (_: null, state: TemplateStateOf<K>) => {
       before = state.template ?? template;
       const isSame = before.revision === template.revision;
@@ -236,7 +255,8 @@ export const changeOf = async <K extends TemplateKind>(
     throw slugTaken(slug);
   }
   // Another call may have made this change first: then `before` already has this slug.
-  if (before.slug !== slug) await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
+  if (before.slug !== slug)
+    await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
   return after;
 };
 
@@ -270,7 +290,10 @@ export const publishOf = async <K extends TemplateKind>(
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
   const command = { type: 'PublishTemplate' as const, at: cause.at };
-  return knownOf(id, await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects)));
+  return knownOf(
+    id,
+    await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects)),
+  );
 };
 
 export const deleteOf = async <K extends TemplateKind>(
@@ -283,22 +306,34 @@ export const deleteOf = async <K extends TemplateKind>(
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
   const command = { type: 'DeleteTemplate' as const, at: cause.at };
-  const { state } = await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects));
+  const { state } = await handle(
+    deps.eventLog,
+    kind.rules.stream(id),
+    kind.decider,
+    command,
+    cause,
+    guardOf(id, expects),
+  );
   await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
   return id;
 };
 
 /** A slug and the template that wants it. `usedBy`: whether that template lives and has the slug now. */
-type SlugWish = Readonly<{ slug: string; stream: StreamName; templateId: string; usedBy: (ownerId: string) => Promise<boolean> }>;
+type SlugWish = Readonly<{
+  slug: string;
+  stream: StreamName;
+  templateId: string;
+  usedBy: (ownerId: string) => Promise<boolean>;
+}>;
 
 type SlugClaim = Readonly<{ stream: StreamName; templateId: string }>;
 
 const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
 
 /**
- * Claims a slug before a template takes it. A claim whose template never came to be, or no longer uses the slug (the program died in
- * between), may be taken over; the confirmation notices that. Throws TEMPLATE_SLUG_TAKEN, and VALIDATION_ERROR where the slug could be
- * taken for an id.
+ * Claims a slug before a template takes it. A claim whose template never came to be, or no longer uses the slug (the
+ * program died in between), may be taken over; the confirmation notices that. Throws TEMPLATE_SLUG_TAKEN, and
+ * VALIDATION_ERROR where the slug could be taken for an id.
  */
 export const claimSlug = async (
   deps: TemplateNeeds,
@@ -312,7 +347,8 @@ export const claimSlug = async (
   if (owner === templateId) return { stream, templateId };
   if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
   try {
-    // Not by `handle`: whether the slug is free depends on the stream of its owner, which is read again after a conflict.
+    // Not by `handle`: whether the slug is free depends on the stream of its owner, which is read again after a
+    // conflict.
     await deps.eventLog.append(stream, version, [claimedBy(templateId, cause.at)], cause);
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
@@ -322,13 +358,21 @@ export const claimSlug = async (
   return { stream, templateId };
 };
 
-const claimedBy = (templateId: string, at: string) => ({ type: 'TemplateSlugClaimed' as const, data: { at, templateId } });
+const claimedBy = (templateId: string, at: string) => ({
+  type: 'TemplateSlugClaimed' as const,
+  data: { at, templateId },
+});
 
 /**
- * Confirms a claim once the template has the slug: a call that found the slug unused, and takes the claim over, comes too late from here
- * on. Another call for the same template may have confirmed it already. Out: false where another template took the claim over before.
+ * Confirms a claim once the template has the slug: a call that found the slug unused, and takes the claim over, comes
+ * too late from here on. Another call for the same template may have confirmed it already. Out: false where another
+ * template took the claim over before.
  */
-export const confirmSlug = async (deps: TemplateNeeds, caller: Caller, { stream, templateId }: SlugClaim): Promise<boolean> => {
+export const confirmSlug = async (
+  deps: TemplateNeeds,
+  caller: Caller,
+  { stream, templateId }: SlugClaim,
+): Promise<boolean> => {
   const cause = causeOf(deps, caller);
   const event = claimedBy(templateId, cause.at);
   const decide = (_: null, owner: SlugState) => (owner === templateId ? [event] : []);
@@ -337,9 +381,13 @@ export const confirmSlug = async (deps: TemplateNeeds, caller: Caller, { stream,
 };
 
 export const slugTaken = (slug: string): DomainError =>
-  new DomainError('TEMPLATE_SLUG_TAKEN', `Another template has the slug "${slug}". Choose another, or change that one.`, {
-    errors: [{ field: 'slug', message: 'is taken' }],
-  });
+  new DomainError(
+    'TEMPLATE_SLUG_TAKEN',
+    `Another template has the slug "${slug}". Choose another, or change that one.`,
+    {
+      errors: [{ field: 'slug', message: 'is taken' }],
+    },
+  );
 
 /** Gives the slug up where the template still owns it. */
 export const releaseSlug = async (

@@ -13,7 +13,13 @@ import type { JsonObject, Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import { compilePreparation } from '../../domain/rendering/fill/filling.js';
-import { compileLosses, lossesWithin, lossWarning, pathsOfLosses, type Loss } from '../../domain/rendering/paths/losses.js';
+import {
+  compileLosses,
+  lossesWithin,
+  lossWarning,
+  pathsOfLosses,
+  type Loss,
+} from '../../domain/rendering/paths/losses.js';
 import { partsOfDocument, partsOfEmail } from '../../domain/rendering/paths/walk.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
@@ -36,7 +42,10 @@ import { emptyCompany } from '../../domain/teams/state.js';
 import { findVersion } from '../../domain/templates/decider.js';
 import { templateRules } from '../../domain/templates/email-template.js';
 
-/** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
+/**
+ * Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is
+ * busy or late.
+ */
 export const previewTemplate = async (
   deps: TemplateNeeds,
   caller: Caller,
@@ -66,8 +75,12 @@ export const previewTemplate = async (
     return asset && (await withoutSvg(deps, caller.teamId, asset));
   });
   // The sizes of pictures are known only once they are loaded.
-  const { subject, html, text, inline } = pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
-  const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
+  const { subject, html, text, inline } =
+    pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
+  const shown = withInlineImages(html, inline, {
+    pictures,
+    totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
+  });
   const losses = lossesIn(content, deps.limits)(email.variables, email.environment);
   const sizeBytes = Buffer.byteLength(html);
   const warnings = [
@@ -101,8 +114,8 @@ const tokensOf = (keys: TemplateNeeds['keys']): ReaderTokens => {
 };
 
 /**
- * A token that shows one preview of one template for 15 minutes, to everybody who has it. The preview is not stored: its content is
- * encrypted in the token.
+ * A token that shows one preview of one template for 15 minutes, to everybody who has it. The preview is not stored:
+ * its content is encrypted in the token.
  */
 export const makePreviewLink = async (
   deps: TemplateNeeds,
@@ -141,13 +154,18 @@ const renderedWhereItFits = async (
   signal: AbortSignal,
 ): Promise<RenderedEmail> => {
   const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
-  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision, language), email) : undefined;
-  return here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision, language), email }, signal);
+  const here = isSmall
+    ? await renderedHere(deps, () => compiledTemplate(deps, id, revision, language), email)
+    : undefined;
+  return (
+    here ??
+    deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision, language), email }, signal)
+  );
 };
 
 /**
- * Renders in this process, within its share of the budget of a call; undefined where that does not suffice. A document process gives the
- * same result, up to the whole budget.
+ * Renders in this process, within its share of the budget of a call; undefined where that does not suffice. A document
+ * process gives the same result, up to the whole budget.
  */
 const renderedHere = async (
   { limits }: TemplateNeeds,
@@ -163,7 +181,13 @@ const renderedHere = async (
   }
 };
 
-const inlineShareOf = ({ workCharsMax, workElementsMax, workOperationsMax, workModulesMax, previewInlineShare }: Limits) => ({
+const inlineShareOf = ({
+  workCharsMax,
+  workElementsMax,
+  workOperationsMax,
+  workModulesMax,
+  previewInlineShare,
+}: Limits) => ({
   workCharsMax: workCharsMax / previewInlineShare,
   workElementsMax: workElementsMax / previewInlineShare,
   workOperationsMax: workOperationsMax / previewInlineShare,
@@ -192,8 +216,8 @@ const isSizeWithin = (value: Json, charsMax: number): boolean => {
 export type LossesIn = (variables: JsonObject, environment: RenderEnvironment) => readonly Loss[];
 
 /**
- * In: a checked template. Out: a function from the variables of a call to the content that a reader would not see, computed within a share
- * of the call's budget. Empty if the variables are refused, because no mail is made then.
+ * In: a checked template. Out: a function from the variables of a call to the content that a reader would not see,
+ * computed within a share of the call's budget. Empty if the variables are refused, because no mail is made then.
  */
 export const lossesIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): LossesIn => {
   const { variables: definitions, locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = content;
@@ -269,10 +293,15 @@ const frameOf = (contentId: string): string => {
 };
 
 /**
- * Shows pictures that travel inside a mail where there is no mail. In: the HTML and its pictures. Out: the HTML with a data URI for each
- * picture that exists, as far as they are not too large together, and a frame for each that the call attaches.
+ * Shows pictures that travel inside a mail where there is no mail. In: the HTML and its pictures. Out: the HTML with a
+ * data URI for each picture that exists, as far as they are not too large together, and a frame for each that the call
+ * attaches.
  */
-const withInlineImages = (html: string, inline: readonly InlineImage[], { pictures, totalSizeBytesMax }: Source): string => {
+const withInlineImages = (
+  html: string,
+  inline: readonly InlineImage[],
+  { pictures, totalSizeBytesMax }: Source,
+): string => {
   if (inline.length === 0) return html;
   const uris = new Map<string, string>();
   let sizeBytes = 0;

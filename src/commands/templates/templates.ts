@@ -27,7 +27,12 @@ import {
 import { restoreOf, restoreVersionOf, versionOf } from './versions.js';
 import { assetWarnings } from './warnings.js';
 import type { Deleted } from '../../api/core/common.js';
-import type { CreateRequestOf, ImportRequestOf, RestoreTemplateRequest, UpdateRequestOf } from '../../api/templates/templates.js';
+import type {
+  CreateRequestOf,
+  ImportRequestOf,
+  RestoreTemplateRequest,
+  UpdateRequestOf,
+} from '../../api/templates/templates.js';
 import type { FieldError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { DraftOf } from '../../domain/templates/decider.js';
@@ -61,7 +66,12 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     const compiling = kind.compiling(deps, caller);
     await compiling.compiled?.inTurns(draft);
     const fresh = await kind.fresh(deps, caller.teamId);
-    const known = await createOf(kind, deps, caller, { ...fresh, slug: slug ?? slugOf(draft.name, fresh.id), draft, publish });
+    const known = await createOf(kind, deps, caller, {
+      ...fresh,
+      slug: slug ?? slugOf(draft.name, fresh.id),
+      draft,
+      publish,
+    });
     return { known, warnings: [...warnings, ...compiling.warnings()] };
   };
 
@@ -69,7 +79,11 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     deps: TemplateNeeds,
     caller: Caller,
     reference: string,
-    { slug, written: given, expects }: Readonly<{ slug?: string | undefined; written: WrittenOf<K>; expects?: Expects<K> }>,
+    {
+      slug,
+      written: given,
+      expects,
+    }: Readonly<{ slug?: string | undefined; written: WrittenOf<K>; expects?: Expects<K> }>,
   ): Promise<Warned> => {
     const written = await kind.prepared(deps, caller.teamId, given);
     const { changed, warnings } = tellingChange((draft: DraftOf<K>) => kind.checked(deps, draft, written));
@@ -86,7 +100,8 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     /** Rejects with TEMPLATE_NOT_FOUND where `find` finds nothing. */
     mustFind: (deps: TemplateNeeds, caller: Caller, reference: string) => mustFindOf(kind, deps, caller, reference),
 
-    get: async (deps: TemplateNeeds, caller: Caller, reference: string) => record(await mustFindOf(kind, deps, caller, reference)),
+    get: async (deps: TemplateNeeds, caller: Caller, reference: string) =>
+      record(await mustFindOf(kind, deps, caller, reference)),
 
     create: async (deps: TemplateNeeds, caller: Caller, request: CreateRequestOf<K>) =>
       saved(deps, caller, await made(deps, caller, writtenOf(request))),
@@ -96,13 +111,22 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
       const { slug, written } = writtenOf<WrittenOf<K>>(request);
       const before = slug === undefined ? undefined : await findTemplateOf(kind, deps, caller.teamId, slug);
       if (before === undefined)
-        return { template: await saved(deps, caller, await made(deps, caller, { slug, publish: true, written })), created: true };
+        return {
+          template: await saved(deps, caller, await made(deps, caller, { slug, publish: true, written })),
+          created: true,
+        };
       const { warnings } = await changed(deps, caller, before.id, { written });
       const known = await publishOf(kind, deps, caller, before.id);
       return { template: await saved(deps, caller, { known, warnings }), created: false };
     },
 
-    update: async (deps: TemplateNeeds, caller: Caller, reference: string, request: UpdateRequestOf<K>, expected?: ExpectedRevisions) => {
+    update: async (
+      deps: TemplateNeeds,
+      caller: Caller,
+      reference: string,
+      request: UpdateRequestOf<K>,
+      expected?: ExpectedRevisions,
+    ) => {
       const { slug, written } = writtenOf<WrittenOf<K>>(request);
       const expects: Expects<K> = (known) => {
         requireRevision(known.revision, expected);
@@ -111,7 +135,12 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
       return saved(deps, caller, await changed(deps, caller, reference, { slug, written, expects }));
     },
 
-    delete: async (deps: TemplateNeeds, caller: Caller, reference: string, expected?: ExpectedRevisions): Promise<Deleted> => ({
+    delete: async (
+      deps: TemplateNeeds,
+      caller: Caller,
+      reference: string,
+      expected?: ExpectedRevisions,
+    ): Promise<Deleted> => ({
       id: await deleteOf(kind, deps, caller, reference, atRevision(expected)),
       deleted: true,
     }),
@@ -125,8 +154,13 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     version: async (deps: TemplateNeeds, caller: Caller, reference: string, version: string) =>
       templateVersionRecord(rules, await versionOf(kind, deps, caller, reference, version)),
 
-    restoreVersion: async (deps: TemplateNeeds, caller: Caller, reference: string, version: string, expected?: ExpectedRevisions) =>
-      record(await restoreVersionOf(kind, deps, caller, reference, { version, expects: atRevision(expected) })),
+    restoreVersion: async (
+      deps: TemplateNeeds,
+      caller: Caller,
+      reference: string,
+      version: string,
+      expected?: ExpectedRevisions,
+    ) => record(await restoreVersionOf(kind, deps, caller, reference, { version, expects: atRevision(expected) })),
 
     /** `reference`: no slug, which may name another template by now. */
     restore: async (deps: TemplateNeeds, caller: Caller, reference: string, { slug }: RestoreTemplateRequest) =>

@@ -1,4 +1,7 @@
-/** Versions of a template: published ones with their contents, put back into the draft; and deleted templates taken back. */
+/**
+ * Versions of a template: published ones with their contents, put back into the draft; and deleted templates taken
+ * back.
+ */
 import { causeOf, type Caller } from '../core/caller.js';
 import type { TemplateNeeds } from './needs.js';
 import type { Loaded } from '../core/ports.js';
@@ -53,8 +56,9 @@ export const restoreVersionOf = async <K extends TemplateKind>(
 };
 
 /**
- * Takes a deleted template back, under its slug or another; a living one stays as it is. In: its id, for its slug may name another template
- * by now. Rejects with the kind's "not found" where the days for it are over, and with TEMPLATE_SLUG_TAKEN.
+ * Takes a deleted template back, under its slug or another; a living one stays as it is. In: its id, for its slug may
+ * name another template by now. Rejects with the kind's "not found" where the days for it are over, and with
+ * TEMPLATE_SLUG_TAKEN.
  */
 export const restoreOf = async <K extends TemplateKind>(
   kind: TemplateKindOf<K>,
@@ -72,7 +76,9 @@ export const restoreOf = async <K extends TemplateKind>(
   if (template.deletedAt === null) return livingOf(id, loaded, slug);
   const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
   if (template.deletedAt < deletedSince) throw kind.rules.notFound();
-  return withPlace(deps, caller, placeOf(kind, deps, caller, id), () => restoreIn(kind, deps, caller, { id, slug, deletedSince }));
+  return withPlace(deps, caller, placeOf(kind, deps, caller, id), () =>
+    restoreIn(kind, deps, caller, { id, slug, deletedSince }),
+  );
 };
 
 const restoreIn = async <K extends TemplateKind>(
@@ -98,7 +104,11 @@ const restoreIn = async <K extends TemplateKind>(
 };
 
 /** A template that lives stays as it is. Throws VALIDATION_ERROR where it has another slug than the call wants. */
-const livingOf = <K extends TemplateKind>(id: TemplateIdOf<K>, loaded: Loaded<TemplateStateOf<K>>, slug: string): Known<K> => {
+const livingOf = <K extends TemplateKind>(
+  id: TemplateIdOf<K>,
+  loaded: Loaded<TemplateStateOf<K>>,
+  slug: string,
+): Known<K> => {
   const known = knownOf(id, loaded);
   if (known.template.slug === slug) return known;
   throw invalid('request body', 'slug', 'is only for a deleted template; of this one a PATCH changes it');

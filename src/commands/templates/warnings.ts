@@ -1,6 +1,6 @@
 /**
- * Warnings about an email or attachment template that the service, not the template alone, can give: assets that are not in the gallery,
- * and mails so large that Gmail cuts them off.
+ * Warnings about an email or attachment template that the service, not the template alone, can give: assets that are
+ * not in the gallery, and mails so large that Gmail cuts them off.
  */
 import { findAssetType } from './assets.js';
 import type { TemplateNeeds } from './needs.js';
@@ -19,7 +19,10 @@ const AT_ONCE = 10;
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
 
-/** In: a checked template. Out: a warning for each asset that it names and that is not in the gallery of its team, or is of another kind than it is used as. */
+/**
+ * In: a checked template. Out: a warning for each asset that it names and that is not in the gallery of its team, or is
+ * of another kind than it is used as.
+ */
 export const assetWarnings = async (
   deps: Pick<TemplateNeeds, 'eventLog'>,
   teamId: TeamId,
@@ -76,8 +79,8 @@ export const measuringBudget = ({ limits }: Pick<TemplateNeeds, 'limits'>): Budg
 };
 
 /**
- * In: a compiled template and what it is filled with. Out: the warnings about the size of that mail; none where it cannot be rendered
- * within the budget.
+ * In: a compiled template and what it is filled with. Out: the warnings about the size of that mail; none where it
+ * cannot be rendered within the budget.
  */
 export const sizeWarnings = (compiled: CompiledEmail, email: EmailInput, budget: Budget): readonly FieldError[] => {
   try {

@@ -1,4 +1,7 @@
-/** One attempt to deliver an event to an endpoint: the body is made from the log, signed and posted, and the result is a value. */
+/**
+ * One attempt to deliver an event to an endpoint: the body is made from the log, signed and posted, and the result is a
+ * value.
+ */
 import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
 import type { StreamName, WebhookId } from '../../domain/core/ids.js';
@@ -47,7 +50,9 @@ export type AttemptResult = Readonly<{
   answer: string | null;
 }>;
 
-/** How long a body is cached, and the stream it was made from: a deleted email may still be sent for at most twice that. */
+/**
+ * How long a body is cached, and the stream it was made from: a deleted email may still be sent for at most twice that.
+ */
 const CACHED_MS = 500;
 
 const STREAMS_MAX = 8;
@@ -101,8 +106,8 @@ export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<
   unlessDamaged(async () => bodyIn(entry, await eventLog.load(entry.stream as StreamName)));
 
 /**
- * Makes bodies for several subscriptions that read entries in about the same order. Entries of one stream follow each other, so that the stream
- * is read once for them; a body that was made for one subscription is reused for the others.
+ * Makes bodies for several subscriptions that read entries in about the same order. Entries of one stream follow each
+ * other, so that the stream is read once for them; a body that was made for one subscription is reused for the others.
  */
 export const openBodies = (deps: BodiesDeps): ReadBody => {
   const made = boundedCache<string, CachedBody>({

@@ -13,12 +13,21 @@ import {
 } from './subscriptions.js';
 
 export const webhookCommands = {
-  createWebhook: { run: createWebhook, codes: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes] },
+  createWebhook: {
+    run: createWebhook,
+    codes: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes],
+  },
   getWebhook: { run: getWebhook, codes: ['WEBHOOK_NOT_FOUND'] },
   updateWebhook: { run: updateWebhook, codes: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...writeCodes] },
   deleteWebhook: { run: deleteWebhook, codes: ['WEBHOOK_NOT_FOUND', ...writeCodes] },
-  restoreWebhook: { run: restoreWebhook, codes: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes] },
-  rotateWebhookSecret: { run: rotateWebhookSecret, codes: ['WEBHOOK_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes] },
+  restoreWebhook: {
+    run: restoreWebhook,
+    codes: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes],
+  },
+  rotateWebhookSecret: {
+    run: rotateWebhookSecret,
+    codes: ['WEBHOOK_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', ...writeCodes],
+  },
   testWebhook: { run: testWebhook, codes: ['WEBHOOK_NOT_FOUND'] },
   webhookEvents: { run: webhookEvents, codes: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'] },
   replayWebhook: {
@@ -27,6 +36,12 @@ export const webhookCommands = {
   },
   retryWebhookDelivery: {
     run: retryWebhookDelivery,
-    codes: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FAILED', 'WEBHOOK_DISABLED', ...writeCodes],
+    codes: [
+      'WEBHOOK_NOT_FOUND',
+      'WEBHOOK_DELIVERY_NOT_FOUND',
+      'WEBHOOK_DELIVERY_NOT_FAILED',
+      'WEBHOOK_DISABLED',
+      ...writeCodes,
+    ],
   },
 } as const satisfies CommandTable<WebhookNeeds>;

@@ -1,8 +1,15 @@
 /**
- * The outcomes of a subscription's attempts: appended in parts, each with a key of its own, so that old ones are destroyed part by part; and
- * exported for a person.
+ * The outcomes of a subscription's attempts: appended in parts, each with a key of its own, so that old ones are
+ * destroyed part by part; and exported for a person.
  */
-import { versionOf, startOf, type Appended, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
+import {
+  versionOf,
+  startOf,
+  type Appended,
+  type Cause,
+  type EventLog,
+  type StreamVersion,
+} from '../../event-log/event-log.js';
 import { lastThat } from './route.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { webhookOutcomeStream, type WebhookId, webhookOfStream, splitStream } from '../../domain/core/ids.js';
@@ -14,7 +21,9 @@ import type { Recorded } from '../../domain/events.js';
 import type { ExportedDelivery } from '../../api/privacy.js';
 import { deliveryListing, withAnswers, type AnsweredListing } from '../../domain/webhooks/delivery.js';
 
-/** Place of the next fact, and progress of the sending. `since`: when the part began; undefined if it has no fact yet. */
+/**
+ * Place of the next fact, and progress of the sending. `since`: when the part began; undefined if it has no fact yet.
+ */
 export type Outcomes = Readonly<{
   part: number;
   version: StreamVersion;
@@ -41,13 +50,26 @@ const PART_MAX_MS = DAY_MS;
 const CONFLICTS_MAX = 16;
 
 /** The end of the outcomes. `from`: a part that is known to exist, or the first. */
-export const outcomesOf = async (eventLog: Pick<EventLog, 'load' | 'last'>, id: WebhookId, from = 0): Promise<Outcomes> => {
-  const part = await lastThat(async (number) => (await eventLog.last(webhookOutcomeStream(id, number))) !== undefined, from);
+export const outcomesOf = async (
+  eventLog: Pick<EventLog, 'load' | 'last'>,
+  id: WebhookId,
+  from = 0,
+): Promise<Outcomes> => {
+  const part = await lastThat(
+    async (number) => (await eventLog.last(webhookOutcomeStream(id, number))) !== undefined,
+    from,
+  );
   const stream = webhookOutcomeStream(id, part);
   const last = await eventLog.last(stream);
   const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision, []);
   if (recorded === undefined)
-    return { part, version: startOf(stream), since: undefined, progress: { reached: 0, failingSince: null }, isEnded: false };
+    return {
+      part,
+      version: startOf(stream),
+      since: undefined,
+      progress: { reached: 0, failingSince: null },
+      isEnded: false,
+    };
   const { type, data } = recorded.event as WebhookOutcomeEvent;
   const { since, progress } = data;
   switch (type) {
@@ -65,8 +87,8 @@ export const outcomesOf = async (eventLog: Pick<EventLog, 'load' | 'last'>, id: 
 };
 
 /**
- * Appends one fact where the outcomes end; a full part is closed first. Rejects with WrongExpectedRevision if they do not end there any
- * more.
+ * Appends one fact where the outcomes end; a full part is closed first. Rejects with WrongExpectedRevision if they do
+ * not end there any more.
  */
 export const appendAfter = async (
   eventLog: Pick<EventLog, 'append'>,
@@ -91,7 +113,12 @@ export const appendAfter = async (
 };
 
 /** Appends a fact after the newest one. If another process appended first, `make` is called again. */
-export const appendOutcome = async (eventLog: EventLog, id: WebhookId, cause: Cause, make: MakeOutcome): Promise<void> => {
+export const appendOutcome = async (
+  eventLog: EventLog,
+  id: WebhookId,
+  cause: Cause,
+  make: MakeOutcome,
+): Promise<void> => {
   for (let conflicts = 0, from = 0; ; conflicts += 1) {
     const known = await outcomesOf(eventLog, id, from);
     if (known.isEnded) return;
@@ -107,12 +134,18 @@ export const appendOutcome = async (eventLog: EventLog, id: WebhookId, cause: Ca
 
 /** Ends the outcomes of a subscription and destroys the key of the last part. Safe to repeat. */
 export const endOutcomes = async (deps: Deps, id: WebhookId, cause: Cause): Promise<void> => {
-  await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({ type: 'WebhookOutcomesEnded', data: { ...place, progress } }));
+  await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({
+    type: 'WebhookOutcomesEnded',
+    data: { ...place, progress },
+  }));
   const { part, version } = await outcomesOf(deps.eventLog, id);
   if (version.revision >= 0) await eraseStream(deps, webhookOutcomeStream(id, part));
 };
 
-/** Records that a part is shown no more, then destroys its key. Does nothing if another process appended meanwhile. Safe to repeat. */
+/**
+ * Records that a part is shown no more, then destroys its key. Does nothing if another process appended meanwhile. Safe
+ * to repeat.
+ */
 export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, cause: Cause): Promise<void> => {
   const { eventLog } = deps;
   const stream = webhookOutcomeStream(id, part);
@@ -126,7 +159,12 @@ export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, ca
     const isEnded = type === 'WebhookOutcomesEnded';
     try {
       // Not by `handle`: the event notes that the outcomes are removed, and nothing about it is decided.
-      await eventLog.append(stream, versionOf(last), [{ type: 'WebhookOutcomesRemoved', data: { ...place, isEnded, failed } }], cause);
+      await eventLog.append(
+        stream,
+        versionOf(last),
+        [{ type: 'WebhookOutcomesRemoved', data: { ...place, isEnded, failed } }],
+        cause,
+      );
     } catch (fault) {
       if (fault instanceof WrongExpectedRevision) return;
       throw fault;
@@ -136,16 +174,27 @@ export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, ca
 };
 
 /** Removes all parts up to that one, the oldest first. */
-export const removeAllOutcomes = async (deps: Deps, id: WebhookId, upTo: number, cause: Cause, signal: AbortSignal): Promise<void> => {
+export const removeAllOutcomes = async (
+  deps: Deps,
+  id: WebhookId,
+  upTo: number,
+  cause: Cause,
+  signal: AbortSignal,
+): Promise<void> => {
   const first = await firstKeptPart(deps.eventLog, id, upTo);
   for (let part = first; part <= upTo && !signal.aborted; part += 1) await removeOutcomes(deps, id, part, cause);
 };
 
 /**
- * Ends the outcomes of the subscriptions that were deleted between those positions of the log, in case the program died before it did. Safe to
- * repeat.
+ * Ends the outcomes of the subscriptions that were deleted between those positions of the log, in case the program died
+ * before it did. Safe to repeat.
  */
-export const endOutcomesOfDeleted = async (deps: Deps, after: number, upTo: number, signal?: AbortSignal): Promise<void> => {
+export const endOutcomesOfDeleted = async (
+  deps: Deps,
+  after: number,
+  upTo: number,
+  signal?: AbortSignal,
+): Promise<void> => {
   const options = { kinds: ['webhook'], types: ['WebhookDeleted'] as const, decrypt: [], ...(signal && { signal }) };
   for await (const { events, position: reached } of deps.eventLog.readAll(after, options)) {
     for (const { stream, position, metadata } of events) {
@@ -167,7 +216,11 @@ const nextPart = (id: WebhookId, part: number): Pick<Outcomes, 'part' | 'version
 const isFull = ({ version, since }: Outcomes, at: string): boolean =>
   since !== undefined && (version.revision + 2 >= FACTS_PER_PART || Date.parse(at) - Date.parse(since) >= PART_MAX_MS);
 
-const lastOf = async (eventLog: EventLog, id: WebhookId, part: number): Promise<Recorded<WebhookOutcomeEvent> | undefined> => {
+const lastOf = async (
+  eventLog: EventLog,
+  id: WebhookId,
+  part: number,
+): Promise<Recorded<WebhookOutcomeEvent> | undefined> => {
   const stream = webhookOutcomeStream(id, part);
   const last = await eventLog.last(stream);
   const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision, []);
@@ -203,7 +256,9 @@ export async function* deliveriesAbout(
     const stream = webhookOutcomeStream(webhook, part);
     // The answers are decrypted only if the part has such deliveries.
     const facts = (await eventLog.load(stream, 0, [])) as Facts;
-    const isAbout = facts.some(({ event }) => event.type === 'WebhookAttempted' && event.data.outcomes.some((one) => isOf(one, about)));
+    const isAbout = facts.some(
+      ({ event }) => event.type === 'WebhookAttempted' && event.data.outcomes.some((one) => isOf(one, about)),
+    );
     const found = isAbout ? ((await eventLog.load(stream)) as Facts).flatMap((fact) => deliveriesIn(fact, about)) : [];
     const items = await withAnswers(keys, found);
     yield items.map((item, at) => ({ webhookId: webhook, emailId: found[at]!.emailId, ...item }));

@@ -1,4 +1,7 @@
-/** Commands that send events again (a failed delivery, or a range by time), and the list of the events of a subscription in order. */
+/**
+ * Commands that send events again (a failed delivery, or a range by time), and the list of the events of a subscription
+ * in order.
+ */
 import { type Caller, ownedBy, causeOf } from '../core/caller.js';
 import type { WebhookNeeds } from './needs.js';
 import { loadedBody, type BodyDeps } from './attempt.js';
@@ -39,7 +42,10 @@ const PAGE_SIZE = 50;
 /** The clocks of processes differ by less than this. */
 const SKEW_MS = 60_000;
 
-/** `failedAttempts`: how many attempts have failed, undefined if the last one did not fail; the route asks the read model first. */
+/**
+ * `failedAttempts`: how many attempts have failed, undefined if the last one did not fail; the route asks the read
+ * model first.
+ */
 export const retryWebhookDelivery = async (
   deps: WebhookNeeds,
   caller: Caller,
@@ -53,7 +59,10 @@ export const retryWebhookDelivery = async (
   if (read === undefined || sent?.number !== read.number || sent.key !== read.key) throw deliveryNotFound();
   assertEnabled(enabled);
   if (failedAttempts === undefined)
-    throw new DomainError('WEBHOOK_DELIVERY_NOT_FAILED', 'Only a delivery that has failed can be tried again; ask for a replay instead.');
+    throw new DomainError(
+      'WEBHOOK_DELIVERY_NOT_FAILED',
+      'Only a delivery that has failed can be tried again; ask for a replay instead.',
+    );
   const cause = causeOf(deps, caller);
   await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({
     type: 'WebhookRetryAsked',
@@ -62,7 +71,10 @@ export const retryWebhookDelivery = async (
   return { id: delivery, eventId: webhookEventId(sent.number, sent.key), nextRetryAt: cause.at };
 };
 
-/** Sends again what was sent since a moment, with the same ids and bodies, and routes what the subscription missed since then. */
+/**
+ * Sends again what was sent since a moment, with the same ids and bodies, and routes what the subscription missed since
+ * then.
+ */
 export const replayWebhook = async (
   deps: WebhookNeeds,
   caller: Caller,
@@ -81,7 +93,11 @@ export const replayWebhook = async (
   const isAsked = await askForMissed(deps, caller, id, { cause, replayId, since, until, events });
   // Missed events that were routed later have higher numbers than events that occurred after them.
   const { next, end } = await (backfill === undefined && !isAsked ? inOrder : outOfOrder)(deps, id, since, until);
-  const window = { since, ...(until === undefined ? {} : { until }), ...(events === undefined ? {} : { events: [...events] }) };
+  const window = {
+    since,
+    ...(until === undefined ? {} : { until }),
+    ...(events === undefined ? {} : { events: [...events] }),
+  };
   const replay = { id: replayId, next, end: Math.max(next, end), ...window };
   await appendOutcome(deps.eventLog, id, cause, (place, progress) => {
     if (progress.replay !== undefined) throw replayUnderWay();
@@ -99,7 +115,8 @@ export const webhookEvents = async (
 ): Promise<WebhookEvents> => {
   await openWebhook(deps, caller, id);
   const number = after === undefined ? -1 : readWebhookEventId(after, 'evt')?.number;
-  const notFound = (): DomainError => new DomainError('WEBHOOK_EVENT_NOT_FOUND', 'The subscription has no event with the id in `after`.');
+  const notFound = (): DomainError =>
+    new DomainError('WEBHOOK_EVENT_NOT_FOUND', 'The subscription has no event with the id in `after`.');
   if (number === undefined) throw notFound();
   if (number >= 0) {
     const [known] = await sentFrom(deps.eventLog, id, number);
@@ -120,14 +137,25 @@ export const webhookEvents = async (
   return { events, hasMore: found.length > limit };
 };
 
-const deliveryNotFound = (): DomainError => new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', 'The subscription has no delivery with this id.');
+const deliveryNotFound = (): DomainError =>
+  new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', 'The subscription has no delivery with this id.');
 
 const assertEnabled = (enabled: boolean): void => {
-  if (!enabled) throw new DomainError('WEBHOOK_DISABLED', 'The subscription is disabled; enable it first (PATCH, `enabled: true`).');
+  if (!enabled)
+    throw new DomainError(
+      'WEBHOOK_DISABLED',
+      'The subscription is disabled; enable it first (PATCH, `enabled: true`).',
+    );
 };
-const endOf = async ({ eventLog }: WebhookNeeds, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
+const endOf = async ({ eventLog }: WebhookNeeds, id: WebhookId): Promise<number> =>
+  (await routeEnd(eventLog, id)).count;
 
-const inOrder = async (deps: WebhookNeeds, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
+const inOrder = async (
+  deps: WebhookNeeds,
+  id: WebhookId,
+  since: string,
+  until: string | undefined,
+): Promise<Range> => ({
   next: await numberSince(deps.eventLog, id, since),
   end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
 });
@@ -137,7 +165,10 @@ const outOfOrder = async (deps: WebhookNeeds, id: WebhookId, since: string): Pro
   end: await endOf(deps, id),
 });
 
-/** Asks for missed events, not older than the retention of emails: archived ones have no content. Out: whether there may be some. */
+/**
+ * Asks for missed events, not older than the retention of emails: archived ones have no content. Out: whether there may
+ * be some.
+ */
 const askForMissed = async (
   deps: WebhookNeeds,
   caller: Caller,
@@ -145,7 +176,8 @@ const askForMissed = async (
   { cause, replayId, since, until, events }: MissedRequest,
 ): Promise<boolean> => {
   const facts = (await deps.eventLog.load(webhookStream(id))) as readonly Recorded<WebhookEvent>[];
-  const { events: kinds = [] } = facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
+  const { events: kinds = [] } =
+    facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
   const oldest = isoTime(deps.clock.now() - deps.limits.retentionDays * DAY_MS);
   const wanted = {
     since: since > oldest ? since : oldest,
@@ -154,8 +186,21 @@ const askForMissed = async (
   };
   if (!mayHaveMissed(facts, wanted)) return false;
   const { backfill } = await routeEnd(deps.eventLog, id);
-  const ask = { at: cause.at, id: replayId, since: wanted.since, ...(until === undefined ? {} : { until }), events: wanted.events };
+  const ask = {
+    at: cause.at,
+    id: replayId,
+    since: wanted.since,
+    ...(until === undefined ? {} : { until }),
+    events: wanted.events,
+  };
   const command = { type: 'AskBackfill', ask, doneId: backfill?.isDone ? backfill.id : undefined } as const;
-  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, ownedBy(caller.teamId, webhookNotFound));
+  await handle(
+    deps.eventLog,
+    webhookStream(id),
+    webhookDecider,
+    command,
+    cause,
+    ownedBy(caller.teamId, webhookNotFound),
+  );
   return true;
 };

@@ -1,4 +1,7 @@
-/** The route of a subscription: the numbered events that go to it, in parts of bounded length. A part is found by bisection; parts are read one at a time. */
+/**
+ * The route of a subscription: the numbered events that go to it, in parts of bounded length. A part is found by
+ * bisection; parts are read one at a time.
+ */
 import { versionOf, startOf, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookRouteStream, type WebhookId } from '../../domain/core/ids.js';
@@ -23,7 +26,10 @@ export type RouteEnd = Readonly<{
 
 const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
 
-/** The largest number for which `holds`, found by bisection. It must hold for `from`, and for none after the first for which it does not. */
+/**
+ * The largest number for which `holds`, found by bisection. It must hold for `from`, and for none after the first for
+ * which it does not.
+ */
 export const lastThat = async (holds: (number: number) => Promise<boolean>, from = 0): Promise<number> => {
   let [low, high] = [from, from + 1];
   while (await holds(high)) [low, high] = [high, high + (high - from)];
@@ -40,7 +46,8 @@ export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> 
   const stream = webhookRouteStream(id, part);
   const last = await eventLog.last(stream);
   const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
-  if (recorded === undefined) return { part, version: startOf(stream), count: 0, previous: null, last: undefined, backfill: undefined };
+  if (recorded === undefined)
+    return { part, version: startOf(stream), count: 0, previous: null, last: undefined, backfill: undefined };
   const { before, previous: earlier, entries, isMissed, live, backfill } = dataOf(recorded);
   const entry = entries.at(-1);
   const count = before + entries.length;
@@ -52,7 +59,11 @@ export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> 
 };
 
 /** The last part whose first fact is before what is searched; 0 if none is. */
-const partOf = async (eventLog: Log, id: WebhookId, isBefore: (first: WebhookRouteEvent['data']) => boolean): Promise<number> =>
+const partOf = async (
+  eventLog: Log,
+  id: WebhookId,
+  isBefore: (first: WebhookRouteEvent['data']) => boolean,
+): Promise<number> =>
   lastThat(async (number) => {
     const [first] = await eventLog.load(webhookRouteStream(id, number));
     return first !== undefined && isBefore(dataOf(first));
@@ -63,7 +74,11 @@ const sentOf = (facts: readonly Recorded[]): SentEvent[] =>
     const { before, previous, entries } = dataOf(fact);
     return entries.map((entry, at) => {
       const earlier = entries[at - 1];
-      return { ...entry, number: before + at, previous: earlier === undefined ? previous : webhookEventId(before + at - 1, earlier.key) };
+      return {
+        ...entry,
+        number: before + at,
+        previous: earlier === undefined ? previous : webhookEventId(before + at - 1, earlier.key),
+      };
     });
   });
 
@@ -92,7 +107,10 @@ export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => 
   };
 };
 
-/** For a route with missed events, which are not in the order of their times: the number from which on all events were routed at that moment or later. */
+/**
+ * For a route with missed events, which are not in the order of their times: the number from which on all events were
+ * routed at that moment or later.
+ */
 export const numberRoutedSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
   const part = await partOf(eventLog, id, ({ at }) => at < since);
   for (const at of [part, part + 1]) {

@@ -1,4 +1,7 @@
-/** Commands on webhook subscriptions: create, change, delete and restore them, rotate the secret, send a test event; and the mail to owners when one is disabled. */
+/**
+ * Commands on webhook subscriptions: create, change, delete and restore them, rotate the secret, send a test event; and
+ * the mail to owners when one is disabled.
+ */
 import { sendAccountMail } from '../email/service-mails.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
 import { loadState, handle, handleKeyed } from '../core/handle.js';
@@ -106,7 +109,9 @@ export const updateWebhook = async (
   return webhookListing(id, webhook, sealed);
 };
 
-/** Deletes it, so that it can be restored for some days. `permanently`: destroys it now, also if it was deleted before. */
+/**
+ * Deletes it, so that it can be restored for some days. `permanently`: destroys it now, also if it was deleted before.
+ */
 export const deleteWebhook = async (
   deps: WebhookNeeds,
   caller: Caller,
@@ -114,13 +119,22 @@ export const deleteWebhook = async (
   { permanently = false }: DeleteQuery = {},
 ): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
-  if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, assertNotGone(caller.teamId));
+  if (permanently)
+    await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, assertNotGone(caller.teamId));
   else await change(deps, caller, id, (at) => ({ type: 'TrashWebhook', at }));
   return { id, deleted: true };
 };
 
-/** `held`: how many subscriptions the team has; the route asks the read model first. A subscription that is not deleted stays as it is. */
-export const restoreWebhook = async (deps: WebhookNeeds, caller: Caller, id: WebhookId, held: number): Promise<WebhookRecord> => {
+/**
+ * `held`: how many subscriptions the team has; the route asks the read model first. A subscription that is not deleted
+ * stays as it is.
+ */
+export const restoreWebhook = async (
+  deps: WebhookNeeds,
+  caller: Caller,
+  id: WebhookId,
+  held: number,
+): Promise<WebhookRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreWebhook' as const, at: cause.at, deletedSince: restorableSince(deps) };
   const guard = (loaded: Loaded<WebhookState>): void => {
@@ -156,17 +170,35 @@ export const rotateWebhookSecret = async (
   });
   const { sealed } = state;
   if (sealed === undefined) throw webhookNotFound();
-  const body = { ...webhookListing(id, state, sealed), secret: sealed.secret, overlapUntil: state.overlapUntil ?? overlapUntil };
+  const body = {
+    ...webhookListing(id, state, sealed),
+    secret: sealed.secret,
+    overlapUntil: state.overlapUntil ?? overlapUntil,
+  };
   return { body, replayed };
 };
 
-/** Sends an `email.delivered` of no email once, and answers with the outcome. It is in no list, and other events do not refer to it. */
+/**
+ * Sends an `email.delivered` of no email once, and answers with the outcome. It is in no list, and other events do not
+ * refer to it.
+ */
 export const testWebhook = async (deps: WebhookNeeds, caller: Caller, id: WebhookId): Promise<WebhookDelivery> => {
   const webhook = await openWebhook(deps, caller, id);
   const nowMs = deps.clock.now();
   const key = eventKey(id, deps.ids.uuid(), undefined);
-  const event = { id: webhookEventId(nowMs, key), previousId: null, kind: 'email.delivered', body: testBody(isoTime(nowMs)) };
-  const { answer, ...tried } = await attemptDelivery(deps, id, endpointOf(webhook.sealed), event, new AbortController().signal);
+  const event = {
+    id: webhookEventId(nowMs, key),
+    previousId: null,
+    kind: 'email.delivered',
+    body: testBody(isoTime(nowMs)),
+  };
+  const { answer, ...tried } = await attemptDelivery(
+    deps,
+    id,
+    endpointOf(webhook.sealed),
+    event,
+    new AbortController().signal,
+  );
   const { statusCode, responseMs, error, attemptedAt, result: status } = tried;
   return {
     id: deliveryId(nowMs, key),
@@ -196,16 +228,27 @@ export const openWebhook = async (
 };
 
 /** Removes a subscription that was deleted too long ago to be restored. Safe to repeat. */
-export const removeWebhook = (deps: DestroyDeps & Pick<WebhookNeeds, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
-  destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
+export const removeWebhook = (
+  deps: DestroyDeps & Pick<WebhookNeeds, 'clock' | 'limits'>,
+  id: WebhookId,
+  cause: Cause,
+): Promise<void> =>
+  destroyWebhook(
+    deps,
+    id,
+    { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) },
+    cause,
+    () => {},
+  );
 
 /** Removes a subscription whose team is removed, whether it was deleted or not. Safe to repeat. */
 export const endWebhook = (deps: DestroyDeps, id: WebhookId, cause: Cause): Promise<void> =>
   destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, () => {});
 
 /**
- * Tells the owners of the team by mail that the subscription is disabled, which none of them asked for. Call it before disabling: each owner
- * gets one mail, however often the call is repeated, and none if it is disabled already. Rejects as a send call does.
+ * Tells the owners of the team by mail that the subscription is disabled, which none of them asked for. Call it before
+ * disabling: each owner gets one mail, however often the call is repeated, and none if it is disabled already. Rejects
+ * as a send call does.
  */
 export const tellOwners = async (deps: WebhookNeeds, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
   const { state: webhook, version } = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
@@ -240,9 +283,13 @@ const recipientOf = async ({ eventLog }: WebhookNeeds, userId: UserId): Promise<
 const assertUrl = (deps: WebhookNeeds, text: string): void => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const { insecureHosts } = deps.webhooks;
-  if (url === undefined || (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname))))
+  if (
+    url === undefined ||
+    (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname)))
+  )
     throw invalid('request body', 'url', 'must be an https URL');
-  if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
+  if (url.username !== '' || url.password !== '')
+    throw invalid('request body', 'url', 'must carry no user name or password');
 };
 
 const assertRoom = ({ limits: { webhooksMax } }: WebhookNeeds, held: number): void => {
@@ -262,14 +309,22 @@ const placeOf = (deps: WebhookNeeds, { teamId }: Caller, id: WebhookId): Place =
   cap: { maximum: deps.limits.webhooksMax, refused: () => webhookLimitReached(deps.limits.webhooksMax) },
 });
 
-const change = async (deps: WebhookNeeds, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
+const change = async (
+  deps: WebhookNeeds,
+  caller: Caller,
+  id: WebhookId,
+  command: (at: string) => WebhookCommand,
+): Promise<Webhook> => {
   const cause = causeOf(deps, caller);
   const owned = ownedBy(caller.teamId, webhookNotFound);
   const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command(cause.at), cause, owned);
   return state!;
 };
 
-/** Appends the event, then destroys the key of the settings and ends the outcomes. The erase worker finishes what a crash leaves. */
+/**
+ * Appends the event, then destroys the key of the settings and ends the outcomes. The erase worker finishes what a
+ * crash leaves.
+ */
 const destroyWebhook = async (
   deps: DestroyDeps,
   id: WebhookId,
@@ -283,7 +338,9 @@ const destroyWebhook = async (
   await endOutcomes(deps, id, cause);
 };
 
-/** Refuses a subscription that is unknown, gone for good or of another team; a deleted one that can be restored passes. */
+/**
+ * Refuses a subscription that is unknown, gone for good or of another team; a deleted one that can be restored passes.
+ */
 const assertNotGone =
   (teamId: TeamId) =>
   ({ state, teamId: owner }: Pick<Loaded<WebhookState>, 'state' | 'teamId'>): void => {

@@ -1,4 +1,7 @@
-/** Origins of calls (network address and user agent), how event metadata refers to them, and how long the audit log keeps them, month by month. */
+/**
+ * Origins of calls (network address and user agent), how event metadata refers to them, and how long the audit log
+ * keeps them, month by month.
+ */
 import { isoTime, DAY_MS } from '../core/time.js';
 import { firstChars } from '../../shared/text.js';
 import { auditOriginsStream, type StreamName } from '../core/ids.js';
@@ -35,7 +38,10 @@ const USER_AGENT_CHARS_MAX = 256;
 export const callOrigin = (ipAddress: string, userAgent: string): CallOrigin => ({
   ipAddress: firstChars(ipAddress, IP_ADDRESS_CHARS_MAX),
   // Cut twice: the first bounds what is searched. Half a surrogate pair is a control character too.
-  userAgent: firstChars(userAgent.slice(0, 2 * USER_AGENT_CHARS_MAX).replaceAll(/[\p{C}\u2028\u2029]/gu, ' '), USER_AGENT_CHARS_MAX),
+  userAgent: firstChars(
+    userAgent.slice(0, 2 * USER_AGENT_CHARS_MAX).replaceAll(/[\p{C}\u2028\u2029]/gu, ' '),
+    USER_AGENT_CHARS_MAX,
+  ),
 });
 
 /** Place of one stored origin: its stream, named by person or team and month, and its revision in that stream. */
@@ -52,4 +58,5 @@ export const readOrigin = (text: string): OriginPlace | undefined => {
   return match === null ? undefined : { scope: match[1]!, month: match[2]!, revision: Number(match[3]) };
 };
 
-export const streamOfOrigin = ({ scope, month }: Pick<OriginPlace, 'scope' | 'month'>): StreamName => auditOriginsStream(scope, month);
+export const streamOfOrigin = ({ scope, month }: Pick<OriginPlace, 'scope' | 'month'>): StreamName =>
+  auditOriginsStream(scope, month);

@@ -1,8 +1,8 @@
 /** Permissions: what API keys, members of a team by role, and apps by scope may do. */
 
 /**
- * The permissions of an API key. `feedback:write` is for reports that are piped in, `privacy:manage` for erasing and exporting the data of an
- * address, `tracking:manage` for whether opens and clicks are recorded.
+ * The permissions of an API key. `feedback:write` is for reports that are piped in, `privacy:manage` for erasing and
+ * exporting the data of an address, `tracking:manage` for whether opens and clicks are recorded.
  */
 export const permissions = [
   'emails:send',
@@ -26,9 +26,14 @@ export type Permission = (typeof permissions)[number];
 const byNameOnly: readonly Permission[] = ['credits:grant'];
 
 /** The permissions of the first key. */
-export const firstPermissions: readonly Permission[] = permissions.filter((permission) => !byNameOnly.includes(permission));
+export const firstPermissions: readonly Permission[] = permissions.filter(
+  (permission) => !byNameOnly.includes(permission),
+);
 
-/** The permissions of a key that is made on the command line without naming any: those of the first key, except to destroy what was sent. */
+/**
+ * The permissions of a key that is made on the command line without naming any: those of the first key, except to
+ * destroy what was sent.
+ */
 export const usualPermissions: readonly Permission[] = firstPermissions.filter(
   (permission) => permission !== 'emails:delete' && permission !== 'privacy:manage',
 );
@@ -36,8 +41,8 @@ export const usualPermissions: readonly Permission[] = firstPermissions.filter(
 export const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);
 
 /**
- * Permissions that only people and apps have. An API key with `webhooks:manage` may do what `webhooks:read` and `webhooks:write` allow.
- * `profile:…` are about the calling person, in any team.
+ * Permissions that only people and apps have. An API key with `webhooks:manage` may do what `webhooks:read` and
+ * `webhooks:write` allow. `profile:…` are about the calling person, in any team.
  */
 export const peoplePermissions = [
   'webhooks:read',
@@ -66,7 +71,10 @@ const ofKeys: Readonly<Partial<Record<AccessPermission, Permission>>> = {
 /** In: the permission that a route requires. Out: the permission that an API key needs for it. */
 export const permissionOfKey = (wanted: AccessPermission): AccessPermission => ofKeys[wanted] ?? wanted;
 
-/** Whether the held permissions cover the wanted one. All comparisons of permissions use this function or one of the two below. */
+/**
+ * Whether the held permissions cover the wanted one. All comparisons of permissions use this function or one of the two
+ * below.
+ */
 export const isAllowed = (held: readonly AccessPermission[], wanted: AccessPermission): boolean =>
   held.includes(wanted) || held.includes(permissionOfKey(wanted));
 
@@ -92,7 +100,14 @@ export const personPermissions: readonly AccessPermission[] = ['profile:read', '
 const viewer: readonly AccessPermission[] = [...personPermissions, 'team:read', 'emails:read', 'analytics:read'];
 const member: readonly AccessPermission[] = [...viewer, 'emails:send', 'templates:read', 'templates:write'];
 const admin: readonly AccessPermission[] = [
-  ...new Set<AccessPermission>([...member, ...firstPermissions, 'members:manage', 'team:manage', 'oauth-apps:manage', 'audit:read']),
+  ...new Set<AccessPermission>([
+    ...member,
+    ...firstPermissions,
+    'members:manage',
+    'team:manage',
+    'oauth-apps:manage',
+    'audit:read',
+  ]),
 ];
 /** `credits:grant` is in no role: only the operator grants credits. */
 const owner: readonly AccessPermission[] = [...admin, 'ownership:manage', 'billing:manage', 'team:delete'];

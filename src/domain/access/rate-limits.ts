@@ -46,7 +46,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Attempts to sign in or register, successful or not: for one address from one network (`ofBoth`), for one network, for one address. */
+/**
+ * Attempts to sign in or register, successful or not: for one address from one network (`ofBoth`), for one network, for
+ * one address.
+ */
 export const loginLimits = {
   ofBoth: [
     { limit: 5, windowMs: MINUTE_MS },

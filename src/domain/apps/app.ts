@@ -59,7 +59,10 @@ const decide = (command: OAuthAppCommand, app: OAuthAppState): readonly OAuthCli
     case 'RotateAppSecret': {
       const { at, secretHash, oldUntil } = command;
       if (openApp(app).secret === null) {
-        throw new DomainError('OAUTH_APP_PUBLIC', 'This app is public: it has no secret, and shows by PKCE that a code is its own.');
+        throw new DomainError(
+          'OAUTH_APP_PUBLIC',
+          'This app is public: it has no secret, and shows by PKCE that a code is its own.',
+        );
       }
       return [{ type: 'OAuthAppSecretRotated', data: { at, secretHash, oldUntil } }];
     }
@@ -91,13 +94,20 @@ const evolve = (app: OAuthAppState, event: OAuthClientEvent): OAuthAppState => {
   }
 };
 
-export const oauthAppDecider: Decider<OAuthAppCommand, OAuthClientEvent, OAuthAppState> = { decide, evolve, initialState: undefined };
+export const oauthAppDecider: Decider<OAuthAppCommand, OAuthClientEvent, OAuthAppState> = {
+  decide,
+  evolve,
+  initialState: undefined,
+};
 
 const isChange = (app: OAuthApp, { name, description, homepage, redirectUris, scopes }: Changed): boolean =>
   JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes]) !==
   JSON.stringify([name, description, homepage, redirectUris, scopes]);
 
-/** Whether `hash`, the SHA-256 (hex) of what an app gave as its secret, is that of its secret. Compares in constant time. */
+/**
+ * Whether `hash`, the SHA-256 (hex) of what an app gave as its secret, is that of its secret. Compares in constant
+ * time.
+ */
 export const isSecretOf = ({ secret }: OAuthApp, hash: string, now: string): boolean => {
   if (secret === null) return false;
   const isOld = secret.old !== undefined && isSameHash(secret.old.hash, hash) && now < secret.old.until;
@@ -117,8 +127,8 @@ export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>
 });
 
 /**
- * The fault of a redirect URI that an app wants to register; undefined if it has none. The URI of a request is later compared letter by
- * letter, so that only one spelling of it may be registered (RFC 9700, section 4.1).
+ * The fault of a redirect URI that an app wants to register; undefined if it has none. The URI of a request is later
+ * compared letter by letter, so that only one spelling of it may be registered (RFC 9700, section 4.1).
  */
 export const redirectUriFault = (text: string): string | undefined => {
   if (!URL.canParse(text)) return 'must be an absolute URL, such as https://app.example.com/callback';

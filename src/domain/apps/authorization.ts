@@ -1,23 +1,49 @@
-/** The request of an app that sends a person here for consent (RFC 6749, section 4.1.1, and RFC 7636): its parameters are checked before the person sees a page. */
+/**
+ * The request of an app that sends a person here for consent (RFC 6749, section 4.1.1, and RFC 7636): its parameters
+ * are checked before the person sees a page.
+ */
 import { isScope, type Scope } from '../access/permissions.js';
 import type { OAuthApp } from './app.js';
 
 /** The parameters of the link. One that is absent, or given more than once, is undefined. */
 export type AuthorizationParams = Readonly<
-  Partial<Record<'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method', string>>
+  Partial<
+    Record<
+      'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method',
+      string
+    >
+  >
 >;
 
-export type Authorization = Readonly<{ redirectUri: string; scopes: readonly Scope[]; state: string | undefined; challenge: string }>;
+export type Authorization = Readonly<{
+  redirectUri: string;
+  scopes: readonly Scope[];
+  state: string | undefined;
+  challenge: string;
+}>;
 
-/** The app and its address are known, and the rest is wrong. The app is told by a redirect once the person has signed in (RFC 9700, section 4.11.2). */
-export type FaultyAuthorization = Readonly<{ redirectUri: string; state: string | undefined; error: OAuthErrorCode; message: string }>;
+/**
+ * The app and its address are known, and the rest is wrong. The app is told by a redirect once the person has signed in
+ * (RFC 9700, section 4.11.2).
+ */
+export type FaultyAuthorization = Readonly<{
+  redirectUri: string;
+  state: string | undefined;
+  error: OAuthErrorCode;
+  message: string;
+}>;
 
 /** The person is told `message` and sent nowhere. */
 export type RefusedAuthorization = Readonly<{ refusal: string }>;
 
 /** RFC 6749, section 4.1.2.1. */
 export type OAuthErrorCode =
-  'invalid_request' | 'unauthorized_client' | 'access_denied' | 'unsupported_response_type' | 'invalid_scope' | 'server_error';
+  | 'invalid_request'
+  | 'unauthorized_client'
+  | 'access_denied'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'server_error';
 
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 const STATE_CHARS_MAX = 1_000;
@@ -55,7 +81,10 @@ export const readAuthorization = (
   return { redirectUri, scopes, state, challenge };
 };
 
-/** In: scopes with spaces between them; undefined asks for all that the app has. Out: undefined where one is none of the app's. */
+/**
+ * In: scopes with spaces between them; undefined asks for all that the app has. Out: undefined where one is none of the
+ * app's.
+ */
 export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefined): readonly Scope[] | undefined => {
   if (text === undefined || text === '') return app.scopes;
   const asked = [...new Set(text.split(' '))];
@@ -65,7 +94,10 @@ export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefi
 /** Answer that the redirect brings to the app: a code, or the reason why there is none. */
 export type AuthorizationAnswer = Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>;
 
-/** The address to which the person is sent back. `issuer` (RFC 9207) tells an app that asks several services which one answers. */
+/**
+ * The address to which the person is sent back. `issuer` (RFC 9207) tells an app that asks several services which one
+ * answers.
+ */
 export const redirectTo = (
   redirectUri: string,
   answer: AuthorizationAnswer & Readonly<{ state: string | undefined; issuer: string }>,

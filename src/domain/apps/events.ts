@@ -1,4 +1,7 @@
-/** The events of apps, of what people grant them, and of the tokens in use. Secrets, codes and tokens are stored as their SHA-256 only. */
+/**
+ * The events of apps, of what people grant them, and of the tokens in use. Secrets, codes and tokens are stored as
+ * their SHA-256 only.
+ */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text } from '../core/stored.js';
@@ -31,20 +34,33 @@ export const oauthClientEvents = {
     audit: { category: 'oauth', action: 'app.secret_rotated' },
     activity: 'app.secret-rotated',
   },
-  OAuthAppDeleted: { data: Type.Object({ at: text }), audit: { category: 'oauth', action: 'app.deleted' }, activity: 'app.deleted' },
+  OAuthAppDeleted: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'oauth', action: 'app.deleted' },
+    activity: 'app.deleted',
+  },
 } as const satisfies EventDefinitions;
 
 export const oauthGrantEvents = {
-  /** A person granted an app scopes in the team of the event; with `userId` null, the app granted them to itself in its own team. */
+  /**
+   * A person granted an app scopes in the team of the event; with `userId` null, the app granted them to itself in its
+   * own team.
+   */
   OAuthGrantGiven: event({
     data: Type.Object({ at: text, clientId: text, userId: nullable(text), scopes: Type.Array(text) }),
-    audit: { category: 'oauth', action: 'grant.given', detail: ({ clientId, scopes }) => [clientId, ...scopes].join(' ') },
+    audit: {
+      category: 'oauth',
+      action: 'grant.given',
+      detail: ({ clientId, scopes }) => [clientId, ...scopes].join(' '),
+    },
   }),
   /** `challenge`: S256 of RFC 7636, base64url. */
   OAuthCodeIssued: { data: Type.Object({ at: text, hash: text, challenge: text, redirectUri: text, expiresAt: text }) },
   /** A used code is refused from now on, even if no tokens came of it. */
   OAuthCodeUsed: { data: Type.Object({ at: text }) },
-  /** `refreshHash`: null where the app gets no refresh token. `scopes`: of the access token, at most those of the grant. */
+  /**
+   * `refreshHash`: null where the app gets no refresh token. `scopes`: of the access token, at most those of the grant.
+   */
   OAuthTokensIssued: {
     data: Type.Object({
       at: text,
@@ -61,8 +77,8 @@ export const oauthGrantEvents = {
     audit: { category: 'oauth', action: 'access_token.revoked' },
   },
   /**
-   * `code-reused`, `refresh-token-reused`: somebody else may have it. `by-person`: on the page of their grants. `by-app`: RFC 7009.
-   * `too-many`: a newer grant took its place. `team-removed`: the team that it was for is gone.
+   * `code-reused`, `refresh-token-reused`: somebody else may have it. `by-person`: on the page of their grants.
+   * `by-app`: RFC 7009. `too-many`: a newer grant took its place. `team-removed`: the team that it was for is gone.
    */
   OAuthGrantEnded: event({
     data: Type.Object({
@@ -76,7 +92,13 @@ export const oauthGrantEvents = {
 /** The tokens in use of one person, or of one app that acts for itself: one stream for each. */
 export const oauthTokensEvents = {
   OAuthTokensCounted: {
-    data: Type.Object({ at: text, grantId: text, number: Type.Integer(), accessExpiresAt: text, refreshExpiresAt: nullable(text) }),
+    data: Type.Object({
+      at: text,
+      grantId: text,
+      number: Type.Integer(),
+      accessExpiresAt: text,
+      refreshExpiresAt: nullable(text),
+    }),
   },
 } as const satisfies EventDefinitions;
 
@@ -85,4 +107,8 @@ export type OAuthGrantEvent = EventsOf<typeof oauthGrantEvents>;
 export type OAuthTokensEvent = EventsOf<typeof oauthTokensEvents>;
 
 /** The events of each kind of stream. */
-export const appStreams = { oauthClient: oauthClientEvents, oauthGrant: oauthGrantEvents, oauthTokens: oauthTokensEvents } as const;
+export const appStreams = {
+  oauthClient: oauthClientEvents,
+  oauthGrant: oauthGrantEvents,
+  oauthTokens: oauthTokensEvents,
+} as const;

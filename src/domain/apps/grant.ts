@@ -1,4 +1,7 @@
-/** A grant: what a person lets an app do in a team, or an app itself does in its own; the code that begins it, its tokens, and its end. */
+/**
+ * A grant: what a person lets an app do in a team, or an app itself does in its own; the code that begins it, its
+ * tokens, and its end.
+ */
 import { isScope, type Scope } from '../access/permissions.js';
 import type { Decider } from '../core/decider.js';
 import { assertDefined, parseOAuthClientId, parseUserId, type OAuthClientId, type UserId } from '../core/ids.js';
@@ -22,7 +25,9 @@ export type Grant = Readonly<{
   /** Access tokens that had not expired when the last pair was issued. */
   access: readonly AccessToken[];
   refresh: RefreshToken | undefined;
-  /** Earlier refresh tokens that have not expired. One of them is used only if a token was stolen, so it ends the grant. */
+  /**
+   * Earlier refresh tokens that have not expired. One of them is used only if a token was stolen, so it ends the grant.
+   */
   superseded: readonly RefreshToken[];
   /** How many pairs of tokens were issued. */
   issued: number;
@@ -41,7 +46,10 @@ export type GrantCommand =
 /** Superseded refresh tokens that a grant remembers. An older one is refused as unknown and does not end the grant. */
 const SUPERSEDED_MAX = 1_000;
 
-/** A command to a grant that has ended, or never began, yields no event: the caller reads from the state what that means. */
+/**
+ * A command to a grant that has ended, or never began, yields no event: the caller reads from the state what that
+ * means.
+ */
 const decide = (command: GrantCommand, grant: GrantState): readonly OAuthGrantEvent[] => {
   if (command.type === 'GiveGrant') return grant === undefined ? givenEvents(command.given, command.code) : [];
   if (grant === undefined || grant.ended !== undefined) return [];
@@ -80,9 +88,15 @@ const evolve = (grant: GrantState, event: OAuthGrantEvent): GrantState => {
   }
 };
 
-export const grantDecider: Decider<GrantCommand, OAuthGrantEvent, GrantState> = { decide, evolve, initialState: undefined };
+export const grantDecider: Decider<GrantCommand, OAuthGrantEvent, GrantState> = {
+  decide,
+  evolve,
+  initialState: undefined,
+};
 
-/** The access token of a grant with that hash, expired or not; undefined where it has none. Compares in constant time. */
+/**
+ * The access token of a grant with that hash, expired or not; undefined where it has none. Compares in constant time.
+ */
 export const accessTokenOf = ({ access }: Grant, hash: string): AccessToken | undefined =>
   access.find((token) => isSameHash(token.hash, hash));
 
@@ -94,11 +108,15 @@ export const hasToken = (grant: Grant, kind: TokenKind, hash: string): boolean =
     case 'access':
       return accessTokenOf(grant, hash) !== undefined;
     case 'refresh':
-      return [...grant.superseded, ...(grant.refresh === undefined ? [] : [grant.refresh])].some((token) => isSameHash(token.hash, hash));
+      return [...grant.superseded, ...(grant.refresh === undefined ? [] : [grant.refresh])].some((token) =>
+        isSameHash(token.hash, hash),
+      );
   }
 };
 
-const ended = (at: string, reason: EndReason): readonly OAuthGrantEvent[] => [{ type: 'OAuthGrantEnded', data: { at, reason } }];
+const ended = (at: string, reason: EndReason): readonly OAuthGrantEvent[] => [
+  { type: 'OAuthGrantEnded', data: { at, reason } },
+];
 
 const givenEvents = (given: GrantGiven, code: CodeIssued | undefined): readonly OAuthGrantEvent[] => [
   { type: 'OAuthGrantGiven', data: given },
@@ -113,9 +131,14 @@ const useCode = ({ code }: Grant, at: string, hash: string): readonly OAuthGrant
 };
 
 /** A refresh token that was superseded ends the grant (RFC 9700, section 4.14.2). */
-const refreshTokens = (grant: Grant, hash: string, tokens: Omit<TokensIssued, 'number'>): readonly OAuthGrantEvent[] => {
+const refreshTokens = (
+  grant: Grant,
+  hash: string,
+  tokens: Omit<TokensIssued, 'number'>,
+): readonly OAuthGrantEvent[] => {
   const { refresh, superseded, issued } = grant;
-  if (superseded.some((old) => old.expiresAt > tokens.at && isSameHash(old.hash, hash))) return ended(tokens.at, 'refresh-token-reused');
+  if (superseded.some((old) => old.expiresAt > tokens.at && isSameHash(old.hash, hash)))
+    return ended(tokens.at, 'refresh-token-reused');
   if (refresh === undefined || !isSameHash(refresh.hash, hash) || refresh.expiresAt <= tokens.at) return [];
   return [{ type: 'OAuthTokensIssued', data: { ...tokens, number: issued + 1 } }];
 };
@@ -141,8 +164,14 @@ const withTokens = (
   const before = grant.refresh === undefined ? grant.superseded : [...grant.superseded, grant.refresh];
   return {
     ...grant,
-    access: [...grant.access.filter(isOpen), { number, hash: accessHash, expiresAt: accessExpiresAt, scopes: scopes.filter(isScope) }],
-    refresh: refreshHash === null || refreshExpiresAt === null ? undefined : { number, hash: refreshHash, expiresAt: refreshExpiresAt },
+    access: [
+      ...grant.access.filter(isOpen),
+      { number, hash: accessHash, expiresAt: accessExpiresAt, scopes: scopes.filter(isScope) },
+    ],
+    refresh:
+      refreshHash === null || refreshExpiresAt === null
+        ? undefined
+        : { number, hash: refreshHash, expiresAt: refreshExpiresAt },
     superseded: before.filter(isOpen).slice(-SUPERSEDED_MAX),
     issued: number,
   };

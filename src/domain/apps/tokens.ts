@@ -1,6 +1,15 @@
-/** The ids, secrets, codes and tokens that apps get: their text, their hashes, how long they are good, and which tokens are in use. Only hashes are stored. */
+/**
+ * The ids, secrets, codes and tokens that apps get: their text, their hashes, how long they are good, and which tokens
+ * are in use. Only hashes are stored.
+ */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
-import { assertDefined, parseOAuthClientId, parseOAuthGrantId, type OAuthClientId, type OAuthGrantId } from '../core/ids.js';
+import {
+  assertDefined,
+  parseOAuthClientId,
+  parseOAuthGrantId,
+  type OAuthClientId,
+  type OAuthGrantId,
+} from '../core/ids.js';
 import type { Decider } from '../core/decider.js';
 import { DAY_MS } from '../core/time.js';
 import type { OAuthTokensEvent } from './events.js';
@@ -47,14 +56,22 @@ export const grantIdOf = (random: Buffer): OAuthGrantId =>
 /** In: 32 random bytes. Out: the secret as its owner sees it, once. */
 export const formatSecret = (random: Buffer): string => `${SECRET_PREFIX}${random.toString('base64url')}`;
 
-/** In: 32 random bytes. Out: the token. It contains the id of its grant, so that the grant is found without an index. */
+/**
+ * In: 32 random bytes. Out: the token. It contains the id of its grant, so that the grant is found without an index.
+ */
 export const formatToken = (kind: TokenKind, grant: OAuthGrantId, random: Buffer): string =>
   `${tokenPrefixes[kind]}${grant.slice(GRANT_PREFIX.length)}${random.toString('base64url')}`;
 
 export const isTokenOfKind = (kind: TokenKind, text: string): boolean => text.startsWith(tokenPrefixes[kind]);
 
-/** Out: the grant that a token names and the hash of the token; undefined if the text does not have the format of that kind. */
-export const readToken = (kind: TokenKind, text: string): Readonly<{ grantId: OAuthGrantId; hash: string }> | undefined => {
+/**
+ * Out: the grant that a token names and the hash of the token; undefined if the text does not have the format of that
+ * kind.
+ */
+export const readToken = (
+  kind: TokenKind,
+  text: string,
+): Readonly<{ grantId: OAuthGrantId; hash: string }> | undefined => {
   const prefix = tokenPrefixes[kind];
   const body = text.slice(prefix.length);
   if (!text.startsWith(prefix) || !BODY.test(body)) return undefined;
@@ -65,7 +82,8 @@ export const readToken = (kind: TokenKind, text: string): Readonly<{ grantId: OA
 export const hashOf = (text: string): string => digestOf('sha256', text, 'hex');
 
 /** In: two hashes (hex of SHA-256). Compares in constant time. */
-export const isSameHash = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+export const isSameHash = (one: string, other: string): boolean =>
+  timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
 
 export const emptyTokenList: TokenList = { access: [], refresh: [] };
 
@@ -83,8 +101,12 @@ export const evolveTokenList = (list: TokenList, { data }: OAuthTokensEvent): To
         ),
 });
 
-const newest = (entries: readonly Entry[], { at, grantId, number }: Counted, expiresAt: string, max: number): readonly Entry[] =>
-  [...entries.filter((entry) => entry.expiresAt > at), { grantId, number, expiresAt }].slice(-max);
+const newest = (
+  entries: readonly Entry[],
+  { at, grantId, number }: Counted,
+  expiresAt: string,
+  max: number,
+): readonly Entry[] => [...entries.filter((entry) => entry.expiresAt > at), { grantId, number, expiresAt }].slice(-max);
 
 /** Whether a token is still among those in use. */
 export const isCounted = (entries: readonly Entry[], grantId: string, number: number): boolean =>

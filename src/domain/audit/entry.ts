@@ -1,6 +1,6 @@
 /**
- * Audit entries: one for each event whose definition has a line for it, made from the recorded event alone; and the memberships by which a team is told what
- * its members did to their own accounts.
+ * Audit entries: one for each event whose definition has a line for it, made from the recorded event alone; and the
+ * memberships by which a team is told what its members did to their own accounts.
  */
 import type { TeamEvent } from '../teams/events.js';
 import { NO_TEAM, splitStream } from '../core/ids.js';
@@ -59,7 +59,10 @@ export const auditActorOf = (actor: string): AuditActor => {
 };
 
 /** The audit log to which an event belongs: the team's or the person's; undefined if neither. */
-export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetadata, 'teamId' | 'actor'>): string | undefined => {
+export const auditScopeOf = (
+  stream: string,
+  { teamId, actor }: Pick<EventMetadata, 'teamId' | 'actor'>,
+): string | undefined => {
   const { kind, id } = splitStream(stream);
   if (kind === 'team' || kind === 'user') return id;
   if (teamId !== NO_TEAM) return teamId === '' ? undefined : teamId;
@@ -68,7 +71,10 @@ export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetada
 };
 
 /** In: the line of the event's definition. Out: the audit entry; undefined if the event is not listed. */
-export const auditEntryBy = (line: AuditLine<never> | undefined, { event, stream, metadata }: AuditSource): AuditEntry | undefined => {
+export const auditEntryBy = (
+  line: AuditLine<never> | undefined,
+  { event, stream, metadata }: AuditSource,
+): AuditEntry | undefined => {
   const scope = line && auditScopeOf(stream, metadata);
   if (line === undefined || scope === undefined) return undefined;
   const actor = auditActorOf(metadata.actor);
@@ -103,13 +109,16 @@ const MEMBERSHIPS_MAX = 200;
 
 type Change = Extract<TeamEvent, { type: 'MemberAdded' | 'MemberRemoved' }>;
 
-export const changesMemberships = (event: AnyEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
+export const changesMemberships = (event: AnyEvent): event is Change =>
+  event.type === 'MemberAdded' || event.type === 'MemberRemoved';
 
 export const membershipsAfter = (
   spells: readonly AuditMembership[],
   { type, data: { userId: user, at } }: Change,
 ): readonly AuditMembership[] => {
-  const ended = spells.map((spell) => (spell.user === user && spell.until === undefined ? { ...spell, until: at } : spell));
+  const ended = spells.map((spell) =>
+    spell.user === user && spell.until === undefined ? { ...spell, until: at } : spell,
+  );
   return type === 'MemberAdded' ? [...ended, { user, from: at }].slice(-MEMBERSHIPS_MAX) : ended;
 };
 

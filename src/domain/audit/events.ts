@@ -1,4 +1,6 @@
-/** The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came. */
+/**
+ * The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came.
+ */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text } from '../core/stored.js';
@@ -40,7 +42,10 @@ export const auditEvents = {
       code: ({ code }) => code,
     },
   }),
-  /** Calls that a key or an app made within one minute, or repeated calls of a person; `code`: the error code of refused calls. */
+  /**
+   * Calls that a key or an app made within one minute, or repeated calls of a person; `code`: the error code of refused
+   * calls.
+   */
   CallsCounted: event({
     data: Type.Object({
       at: text,
@@ -92,4 +97,8 @@ export type AuditOriginEvent = EventsOf<typeof auditOriginEvents>;
 export type AuditRetentionEvent = EventsOf<typeof auditRetentionEvents>;
 
 /** The events of each kind of stream. */
-export const auditStreams = { audit: auditEvents, auditOrigins: auditOriginEvents, auditRetention: auditRetentionEvents } as const;
+export const auditStreams = {
+  audit: auditEvents,
+  auditOrigins: auditOriginEvents,
+  auditRetention: auditRetentionEvents,
+} as const;

@@ -117,7 +117,11 @@ const topUp = (sums: CreditsSums): void => {
 };
 
 /** Adds to the counts of the current month; a change of an earlier month does not count. */
-const countInMonth = (sums: CreditsSums, { month, emails, attachments }: Cost & Readonly<{ month: string }>, sign: 1 | -1): void => {
+const countInMonth = (
+  sums: CreditsSums,
+  { month, emails, attachments }: Cost & Readonly<{ month: string }>,
+  sign: 1 | -1,
+): void => {
   if (month !== sums.month) return;
   sums.emails += sign * emails;
   sums.attachments += sign * attachments;
@@ -155,7 +159,10 @@ export const advanceCredits = ({ sums, open }: CreditsState, event: CreditsEvent
 
 type Reserved = Extract<CreditsEvent, { type: 'CreditsReserved' }>['data'];
 
-export const reservationOf = ({ at, month, emails, attachments, credits }: Reserved, revision: number): Reservation => ({
+export const reservationOf = (
+  { at, month, emails, attachments, credits }: Reserved,
+  revision: number,
+): Reservation => ({
   revision,
   at,
   month,
@@ -164,7 +171,10 @@ export const reservationOf = ({ at, month, emails, attachments, credits }: Reser
   parts: [],
 });
 
-/** The reservation after a return; undefined if an email's has nothing left. A batch's is kept, so that a part returned twice is recognised. */
+/**
+ * The reservation after a return; undefined if an email's has nothing left. A batch's is kept, so that a part returned
+ * twice is recognised.
+ */
 export const withReturned = (
   reference: string,
   reservation: Reservation,
@@ -175,7 +185,10 @@ export const withReturned = (
   return { ...reservation, left, parts: [...reservation.parts, part] };
 };
 
-const settle = (open: Map<string, Reservation>, { upTo, othersUpTo }: Readonly<{ upTo: number; othersUpTo: number }>): void => {
+const settle = (
+  open: Map<string, Reservation>,
+  { upTo, othersUpTo }: Readonly<{ upTo: number; othersUpTo: number }>,
+): void => {
   const last = Math.max(upTo, othersUpTo);
   for (const [reference, { revision }] of open) {
     if (revision > last) return;

@@ -1,4 +1,7 @@
-/** The decider of a team's credits: reserve, return, grant, buy, reset, count, settle. It decides several commands in one round. */
+/**
+ * The decider of a team's credits: reserve, return, grant, buy, reset, count, settle. It decides several commands in
+ * one round.
+ */
 import type { CreditsEvent } from './events.js';
 import { type Plan, CURRENCY, priceOf, SIGNUP_CREDITS } from './plans.js';
 import { isoTime } from '../core/time.js';
@@ -22,14 +25,23 @@ export type Terms = Readonly<{ isByCredits: boolean; quota: number | null; overa
 export type CreditsCommand =
   | Readonly<{ type: 'Reserve'; at: string; reference: string; cost: Cost; terms: Terms }>
   /** `reservation`: found in the whole stream, if it is no longer open. */
-  | Readonly<{ type: 'GiveBack'; at: string; reference: string; part: string; cost: Cost; reservation?: Reservation | undefined }>
+  | Readonly<{
+      type: 'GiveBack';
+      at: string;
+      reference: string;
+      part: string;
+      cost: Cost;
+      reservation?: Reservation | undefined;
+    }>
   /** `charged`: from the email's own events. `isNews`: its cancellation comes after that of `lastFact` in the log. */
   | Readonly<{ type: 'ReturnCancelled'; at: string; charged: Charged; part: string; fact: string; isNews: boolean }>
   | Readonly<{ type: 'Grant'; at: string; credits: number; note?: string }>
   | Readonly<{ type: 'Buy'; at: string; blocks: number; note?: string }>
   | Readonly<{ type: 'Reset'; at: string }>
   | Readonly<{ type: 'OpenAccount'; at: string }>
-  /** `used`: all that the team was accepted in the month of `at`, metered or not. `terms`: those that hold from now on. */
+  /**
+   * `used`: all that the team was accepted in the month of `at`, metered or not. `terms`: those that hold from now on.
+   */
   | Readonly<{ type: 'CountUse'; at: string; used: Cost; terms: Terms }>
   /** `missing`: open reservations whose stream does not exist and can no longer be created. */
   | Readonly<{ type: 'Settle'; at: string; upTo: number; othersUpTo: number; missing: readonly string[] }>;
@@ -38,7 +50,13 @@ export type CreditsCommand =
 export type Charged = Cost & Readonly<{ reference: string; month: string; isByCredits: boolean }>;
 
 /** Why a reservation was refused: too few credits, or too few emails left in the month. */
-export type Refusal = Readonly<{ of: 'credits' | 'quota'; needed: number; remaining: number; limit: number | null; month: string }>;
+export type Refusal = Readonly<{
+  of: 'credits' | 'quota';
+  needed: number;
+  remaining: number;
+  limit: number | null;
+  month: string;
+}>;
 
 export type Decision = Readonly<{ events: readonly CreditsEvent[]; refusal?: Refusal; reserved?: Reservation }>;
 
@@ -56,8 +74,9 @@ export const OTHERS_MISSING_AFTER_MS = 24 * 60 * 60_000;
 const nothing: Decision = { events: [] };
 
 /**
- * Decides commands in order, each on the state after the ones before it. Out: one decision for each, and all events in order, with
- * CreditsCarried wherever it is due; `causes`: for each event the index of its command. `state` is not changed.
+ * Decides commands in order, each on the state after the ones before it. Out: one decision for each, and all events in
+ * order, with CreditsCarried wherever it is due; `causes`: for each event the index of its command. `state` is not
+ * changed.
  */
 export const decideCredits = (
   commands: readonly CreditsCommand[],
@@ -108,7 +127,8 @@ const openRound = (state: CreditsState): Round => {
     find: (reference) => (changed.has(reference) ? changed.get(reference) : state.open.get(reference)),
     note: (reference, reservation) => void changed.set(reference, reservation),
     add: (event) => {
-      if (sums.events > 0 && sums.events % CARRY_EVERY === 0) append(carried(sums, event.data.at, openFrom ?? sums.events));
+      if (sums.events > 0 && sums.events % CARRY_EVERY === 0)
+        append(carried(sums, event.data.at, openFrom ?? sums.events));
       append(event);
     },
     open: () => openNow(state.open, changed),
@@ -175,7 +195,8 @@ const noted = ({ at, note }: Readonly<{ at: string; note?: string }>) => (note =
 
 /** Grants the credits that every team begins with, once. */
 const signUp = (round: Round, at: string): void => {
-  if (!round.sums.hadSignup) round.add({ type: 'CreditsGranted', data: { at, credits: SIGNUP_CREDITS, reason: 'signup' } });
+  if (!round.sums.hadSignup)
+    round.add({ type: 'CreditsGranted', data: { at, credits: SIGNUP_CREDITS, reason: 'signup' } });
 };
 
 const reserve = ({ at, reference, cost, terms }: CommandOf<'Reserve'>, round: Round): Decision => {
@@ -201,7 +222,8 @@ const beginMonth = (round: Round, at: string, { quota, overage }: Terms): void =
   const { month, emails, attachments } = round.sums;
   if (monthOf(at) <= month) return;
   const over = quota === null ? 0 : Math.max(0, emails - quota);
-  const closed = month === '' ? null : { month, emails, attachments, overage: over, overageMicrosPerEmail: overage.microsPerEmail };
+  const closed =
+    month === '' ? null : { month, emails, attachments, overage: over, overageMicrosPerEmail: overage.microsPerEmail };
   round.add({ type: 'QuotaMonthBegan', data: { at, month: monthOf(at), closed } });
 };
 
@@ -304,7 +326,10 @@ const settle = ({ at, upTo, othersUpTo, missing }: CommandOf<'Settle'>, round: R
     }
     nextMs = Math.min(nextMs, Math.max(lookAtMs(reference, reservation.at), Date.parse(at)));
   }
-  round.add({ type: 'ReservationsSettled', data: { at, upTo, othersUpTo, nextAt: nextMs === Infinity ? null : isoTime(nextMs) } });
+  round.add({
+    type: 'ReservationsSettled',
+    data: { at, upTo, othersUpTo, nextAt: nextMs === Infinity ? null : isoTime(nextMs) },
+  });
   return { events: round.events.slice(from) };
 };
 

@@ -1,4 +1,7 @@
-/** Events of a team's credits, of the use of its account, and of the places its plan limits. Money is whole cents; a month is `2026-11`, in UTC. */
+/**
+ * Events of a team's credits, of the use of its account, and of the places its plan limits. Money is whole cents; a
+ * month is `2026-11`, in UTC.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { text } from '../core/stored.js';
 import { nullable, oneOf } from '../core/schema.js';
@@ -8,7 +11,9 @@ import type { EventDefinitions, EventsOf } from '../core/event.js';
 export const activityEvents = {
   /** A login, a call or an integration; recorded at most once a day. Inactivity is counted from the first on. */
   AccountUsed: { data: Type.Object({ at: text }) },
-  /** The account has not been used for a year, since `usedAt`: its API keys are refused, and its credits are removed. */
+  /**
+   * The account has not been used for a year, since `usedAt`: its API keys are refused, and its credits are removed.
+   */
   AccountDisabled: {
     data: Type.Object({ at: text, usedAt: text }),
     audit: { category: 'api_keys', action: 'api_keys.disabled', target: () => null },
@@ -16,7 +21,10 @@ export const activityEvents = {
   /** The credits are gone. */
   AccountSettled: { data: Type.Object({ at: text }) },
   /** An owner logged in, or the operator reactivated the team. */
-  AccountReactivated: { data: Type.Object({ at: text }), audit: { category: 'api_keys', action: 'api_keys.enabled', target: () => null } },
+  AccountReactivated: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'api_keys', action: 'api_keys.enabled', target: () => null },
+  },
   /** The team is no longer metered, so inactivity is not counted. */
   AccountUncounted: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;
@@ -29,7 +37,10 @@ export type Held = Static<typeof Held>;
 
 /** The places that a team has taken of one resource that its plan limits. */
 export const planUseEvents = {
-  /** Replaces the whole list, so only the last event is read. `since`: the start of the team's current billing; before it no places were taken. */
+  /**
+   * Replaces the whole list, so only the last event is read. `since`: the start of the team's current billing; before
+   * it no places were taken.
+   */
   PlacesTaken: { data: Type.Object({ at: text, since: text, held: Type.Array(Held) }) },
 } as const satisfies EventDefinitions;
 
@@ -39,7 +50,12 @@ const count = Type.Integer();
 
 export const creditsEvents = {
   CreditsGranted: {
-    data: Type.Object({ at: text, credits: count, reason: oneOf(['signup', 'operator'] as const), note: Type.Optional(text) }),
+    data: Type.Object({
+      at: text,
+      credits: count,
+      reason: oneOf(['signup', 'operator'] as const),
+      note: Type.Optional(text),
+    }),
   },
   /** A purchase that was paid elsewhere. `tiers`: how many blocks at which price. */
   CreditsBought: {
@@ -58,8 +74,8 @@ export const creditsEvents = {
     data: Type.Object({ at: text, month: text, reference: text, emails: count, attachments: count, credits: count }),
   },
   /**
-   * `part` of the reservation for `reference` is returned, once; it was reserved in `month`. `fact`: the stream of the cancelled email;
-   * cancelled emails are returned in the order of the log.
+   * `part` of the reservation for `reference` is returned, once; it was reserved in `month`. `fact`: the stream of the
+   * cancelled email; cancelled emails are returned in the order of the log.
    */
   CreditsReturned: {
     data: Type.Object({
@@ -81,28 +97,41 @@ export const creditsEvents = {
       at: text,
       month: text,
       closed: nullable(
-        Type.Object({ month: text, emails: count, attachments: count, overage: count, overageMicrosPerEmail: nullable(count) }),
+        Type.Object({
+          month: text,
+          emails: count,
+          attachments: count,
+          overage: count,
+          overageMicrosPerEmail: nullable(count),
+        }),
       ),
     }),
   },
   /**
-   * Emails and documents of the month that no reservation was made for are counted: the team was not metered, and is about to be. They
-   * take no credits.
+   * Emails and documents of the month that no reservation was made for are counted: the team was not metered, and is
+   * about to be. They take no credits.
    */
   UnmeteredUseCounted: { data: Type.Object({ at: text, month: text, emails: count, attachments: count }) },
   QuotaThresholdReached: {
-    data: Type.Object({ at: text, month: text, of: oneOf(['credits', 'quota'] as const), percent: count, used: count, limit: count }),
+    data: Type.Object({
+      at: text,
+      month: text,
+      of: oneOf(['credits', 'quota'] as const),
+      percent: count,
+      used: count,
+      limit: count,
+    }),
   },
   /**
-   * Reservations for emails up to revision `upTo`, and others up to `othersUpTo`, are closed: their stream exists, or they were returned
-   * before this. `nextAt`: the next check; null: nothing is open.
+   * Reservations for emails up to revision `upTo`, and others up to `othersUpTo`, are closed: their stream exists, or
+   * they were returned before this. `nextAt`: the next check; null: nothing is open.
    */
   ReservationsSettled: {
     data: Type.Object({ at: text, upTo: count, othersUpTo: count, nextAt: nullable(text) }),
   },
   /**
-   * The sums of all earlier events, so that these need not be read. It stands at each revision that is a multiple of 1,000. `openFrom`:
-   * the revision of the oldest open reservation; reading starts there.
+   * The sums of all earlier events, so that these need not be read. It stands at each revision that is a multiple of
+   * 1,000. `openFrom`: the revision of the oldest open reservation; reading starts there.
    */
   CreditsCarried: {
     data: Type.Object({

@@ -41,7 +41,11 @@ export const lookAt = (activity: Activity): string | undefined => {
 
 export const isUseWorthNoting = (activity: ActivityState, at: string): boolean => {
   if (activity === undefined || !activity.isCounted) return true;
-  return activity.disabledSince === null && Date.parse(at) >= Date.parse(activity.usedAt) + NOTED_EVERY_MS && !isOver(activity, at);
+  return (
+    activity.disabledSince === null &&
+    Date.parse(at) >= Date.parse(activity.usedAt) + NOTED_EVERY_MS &&
+    !isOver(activity, at)
+  );
 };
 
 /** The account has not been used for a year, so a later use does not keep it. */
@@ -68,7 +72,10 @@ const decide = (command: ActivityCommand, activity: ActivityState): readonly Act
   }
 };
 
-const disabled = ({ usedAt }: Activity, at: string): ActivityEvent => ({ type: 'AccountDisabled', data: { at, usedAt } });
+const disabled = ({ usedAt }: Activity, at: string): ActivityEvent => ({
+  type: 'AccountDisabled',
+  data: { at, usedAt },
+});
 
 export const evolveActivity = (activity: ActivityState, { type, data: { at } }: ActivityEvent): ActivityState => {
   switch (type) {

@@ -1,4 +1,7 @@
-/** Plans with their limits, the price of credits, and the refusal beyond a limit. A limit of null is none; Enterprise limits are agreed one by one. */
+/**
+ * Plans with their limits, the price of credits, and the refusal beyond a limit. A limit of null is none; Enterprise
+ * limits are agreed one by one.
+ */
 import { DomainError } from '../core/errors.js';
 
 export const planNames = ['free', 'starter', 'pro', 'enterprise'] as const;
@@ -6,7 +9,9 @@ export type PlanName = (typeof planNames)[number];
 
 export const isPlanName = (text: string): text is PlanName => (planNames as readonly string[]).includes(text);
 
-/** Emails beyond the monthly quota. `microsPerEmail`: millionths of a dollar; null: none, or agreed with the customer. */
+/**
+ * Emails beyond the monthly quota. `microsPerEmail`: millionths of a dollar; null: none, or agreed with the customer.
+ */
 type Overage = Readonly<{ isAllowed: boolean; microsPerEmail: number | null }>;
 
 export type Plan = Readonly<{
@@ -101,7 +106,11 @@ const priceTiers: readonly PriceTier[] = [
   { name: 'Enterprise', upTo: Infinity, unitCents: 1_500 },
 ];
 
-type Price = Readonly<{ credits: number; priceCents: number; tiers: readonly Readonly<{ blocks: number; unitCents: number }>[] }>;
+type Price = Readonly<{
+  credits: number;
+  priceCents: number;
+  tiers: readonly Readonly<{ blocks: number; unitCents: number }>[];
+}>;
 
 /** Graduated within one purchase: 7 blocks are five at the price of the first tier and two at that of the second. */
 export const priceOf = (blocks: number): Price => {

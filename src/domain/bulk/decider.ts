@@ -35,10 +35,12 @@ export type BatchState = Batch | undefined;
 export const claimedUpTo = ({ accepted, upTo, partSize }: Batch): number => Math.min(accepted.total, upTo + partSize);
 
 /** When its emails are due: their dates, and the retention of their personal data, count from then. ISO 8601. */
-export const releaseAtOf = ({ accepted, scheduledAt }: Pick<Batch, 'accepted' | 'scheduledAt'>): string => scheduledAt ?? accepted.at;
+export const releaseAtOf = ({ accepted, scheduledAt }: Pick<Batch, 'accepted' | 'scheduledAt'>): string =>
+  scheduledAt ?? accepted.at;
 
 /** When the batch was completed or stopped; undefined before. ISO 8601. */
-const endedAtOf = ({ completedAt, stopped }: Pick<Batch, 'completedAt' | 'stopped'>): string | undefined => completedAt ?? stopped?.at;
+const endedAtOf = ({ completedAt, stopped }: Pick<Batch, 'completedAt' | 'stopped'>): string | undefined =>
+  completedAt ?? stopped?.at;
 
 /** Pure and total: events without a first one are ignored. */
 export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState => {
@@ -81,7 +83,12 @@ const begin = (event: BatchAccepted): Batch => ({
 });
 
 export type BatchCommand =
-  | Readonly<{ type: 'AcceptBatch'; accepted: BatchAccepted['data']; scheduledAt: string | undefined; content: BatchContent }>
+  | Readonly<{
+      type: 'AcceptBatch';
+      accepted: BatchAccepted['data'];
+      scheduledAt: string | undefined;
+      content: BatchContent;
+    }>
   /** The batch is due: making the first part of its emails begins. */
   | Readonly<{ type: 'StartBatch'; at: string; partSize: number }>
   /** The first `upTo` emails exist. */
@@ -99,7 +106,10 @@ export type BatchCommand =
 const none: readonly BatchEvent[] = [];
 
 export const batchNotFound = (): DomainError =>
-  new DomainError('BATCH_NOT_FOUND', 'There is no bulk send with this id. Ids are answered by POST /api/emails/send/bulk.');
+  new DomainError(
+    'BATCH_NOT_FOUND',
+    'There is no bulk send with this id. Ids are answered by POST /api/emails/send/bulk.',
+  );
 
 const decide = (command: BatchCommand, batch: BatchState): readonly BatchEvent[] => {
   if (command.type === 'AcceptBatch') return batch === undefined ? accept(command) : none;
@@ -156,9 +166,13 @@ const eraseRecipients = ({ at, recipients }: CommandOf<'EraseRecipients'>, batch
 
 const cancel = ({ at, idempotencyKey, fingerprint }: CommandOf<'CancelBatch'>, batch: Batch): readonly BatchEvent[] => {
   if (batch.status === 'completed' || batch.status === 'cancelled') {
-    throw new DomainError('BATCH_NOT_CANCELLABLE', `Only a bulk send that goes on can be cancelled; this one is ${batch.status}.`, {
-      relatedInfo: { status: batch.status },
-    });
+    throw new DomainError(
+      'BATCH_NOT_CANCELLABLE',
+      `Only a bulk send that goes on can be cancelled; this one is ${batch.status}.`,
+      {
+        relatedInfo: { status: batch.status },
+      },
+    );
   }
   const { priority } = batch.accepted;
   const data = {
@@ -176,4 +190,8 @@ const remove = ({ at, keptMs }: CommandOf<'RemoveBatch'>, batch: Batch): readonl
   return isTime && batch.deletedAt === undefined ? [{ type: 'BatchRemoved', data: { at } }] : none;
 };
 
-export const batchDecider: Decider<BatchCommand, BatchEvent, BatchState> = { decide, evolve: evolveBatch, initialState: undefined };
+export const batchDecider: Decider<BatchCommand, BatchEvent, BatchState> = {
+  decide,
+  evolve: evolveBatch,
+  initialState: undefined,
+};

@@ -1,4 +1,7 @@
-/** Events of a bulk send. `sealed` is the content of its emails, encrypted; its key is destroyed when the last of them is made. */
+/**
+ * Events of a bulk send. `sealed` is the content of its emails, encrypted; its key is destroyed when the last of them
+ * is made.
+ */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
@@ -27,15 +30,23 @@ const accepted = {
   company: Type.Record(text, text),
   /** The number of emails: one for each of the sealed recipients. */
   total: count,
-  /** The places of recipients of the call that were left out: with an invalid address, and with an address that another one has before. */
+  /**
+   * The places of recipients of the call that were left out: with an invalid address, and with an address that another
+   * one has before.
+   */
   invalid: Type.Array(count),
   duplicates: Type.Array(count),
   /** Why each of them was left out, in this order, without any text of the call. */
   reasons: optional(Type.Array(text)),
   /** The line of the file in which each recipient of the call begins, if it came by one. */
   lines: optional(Type.Array(count)),
-  /** The document templates, with their revision, for each recipient. The rest of each document is sealed, in the same order. */
-  documents: Type.Array(Type.Object({ templateId: text, templateName: text, templateRevision: count, required: Type.Boolean() })),
+  /**
+   * The document templates, with their revision, for each recipient. The rest of each document is sealed, in the same
+   * order.
+   */
+  documents: Type.Array(
+    Type.Object({ templateId: text, templateName: text, templateRevision: count, required: Type.Boolean() }),
+  ),
   /** The number of documents for all recipients together, as far as the call tells. */
   documentCount: count,
   fingerprint: optional(text),
@@ -92,13 +103,18 @@ const BatchContent = Type.Object({
 export type BatchContent = Static<typeof BatchContent>;
 export type BatchRecipient = BatchContent['recipients'][number];
 
-/** The numbers of emails that were sent, that failed or bounced, that were cancelled, and that are in an SMTP dialogue. */
+/**
+ * The numbers of emails that were sent, that failed or bounced, that were cancelled, and that are in an SMTP dialogue.
+ */
 const ends = { sent: count, failed: count, cancelled: count, processing: count };
 
 export const batchEvents = {
   BatchQueued: { data: Type.Object(accepted), sealed: BatchContent },
   BatchScheduled: { data: Type.Object({ ...accepted, scheduledAt: text }), sealed: BatchContent },
-  /** The first part, of at most `partSize` emails, is being made. The priority is repeated, so that queueing the work needs no earlier event. */
+  /**
+   * The first part, of at most `partSize` emails, is being made. The priority is repeated, so that queueing the work
+   * needs no earlier event.
+   */
   BatchStarted: { data: Type.Object({ at: text, partSize: count, priority: storedPriority }) },
   /** The first `upTo` emails are made, and the next part is being made. */
   BatchAdvanced: { data: Type.Object({ at: text, upTo: count, priority: storedPriority }) },
@@ -108,13 +124,24 @@ export const batchEvents = {
   BatchFannedOut: { data: Type.Object({ at: text }), erases: true },
   /** From now on no email is made, and none that was not sent yet is sent. */
   BatchCancelled: {
-    data: Type.Object({ at: text, priority: storedPriority, idempotencyKey: optional(text), fingerprint: optional(text) }),
+    data: Type.Object({
+      at: text,
+      priority: storedPriority,
+      idempotencyKey: optional(text),
+      fingerprint: optional(text),
+    }),
     webhooks: 'batch.cancelled',
   },
-  /** Every email that was not sent is cancelled, except those in an SMTP dialogue; the first `made` exist, and no other will. */
+  /**
+   * Every email that was not sent is cancelled, except those in an SMTP dialogue; the first `made` exist, and no other
+   * will.
+   */
   BatchStopped: { data: Type.Object({ at: text, made: count, ...ends }), erases: true },
   /** Every email has ended. */
-  BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }), webhooks: 'batch.completed' },
+  BatchCompleted: {
+    data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }),
+    webhooks: 'batch.completed',
+  },
   /** The record is no longer kept: nothing shows the bulk send any more. */
   BatchRemoved: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;

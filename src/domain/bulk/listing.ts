@@ -32,9 +32,13 @@ export const statusCount = ({ counts }: Pick<BatchFigures, 'counts'>, ...statuse
   statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 
 /** How many emails of a batch exist. */
-export const madeOf = ({ counts }: Pick<BatchFigures, 'counts'>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+export const madeOf = ({ counts }: Pick<BatchFigures, 'counts'>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The emails of a batch by what became of them. Emails that are not made yet count as queued, or as cancelled if they never will be. */
+/**
+ * The emails of a batch by what became of them. Emails that are not made yet count as queued, or as cancelled if they
+ * never will be.
+ */
 export type BatchCounts = Readonly<{
   queued: number;
   processing: number;
@@ -54,8 +58,12 @@ export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'clai
   const processing = statusCount(batch, 'processing');
   const open = statusCount(batch, 'queued', 'scheduled');
   const left = batch.total - sent - failed - processing;
-  // Emails of the part that was being made when the batch was cancelled may still be made; those after it never will be.
-  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open + Math.max(0, batch.claimed - madeOf(batch));
+  // Emails of the part that was being made when the batch was cancelled may still be made; those after it never will
+  // be.
+  const queued =
+    batch.cancelledAt === null
+      ? left - statusCount(batch, 'cancelled')
+      : open + Math.max(0, batch.claimed - madeOf(batch));
   return {
     queued,
     processing,

@@ -1,4 +1,7 @@
-/** The errors of the program: every code of a refused request, and the faults of stores, streams and events. `http/server/errors.ts` maps codes to statuses. */
+/**
+ * The errors of the program: every code of a refused request, and the faults of stores, streams and events.
+ * `http/server/errors.ts` maps codes to statuses.
+ */
 
 export type ErrorCode =
   | 'VALIDATION_ERROR'
@@ -162,7 +165,9 @@ export class DomainError extends Error {
 
 const WHOLE_TEXT_CHARS_MAX = 1_000;
 
-/** The message of a fault with its list of errors, as many as there is room for, for places that do not show the list. */
+/**
+ * The message of a fault with its list of errors, as many as there is room for, for places that do not show the list.
+ */
 export const wholeText = ({ message, details: { errors = [] } }: DomainError): string => {
   if (errors.length < 2) return message;
   const texts = errors.map(textOfError);
@@ -175,10 +180,14 @@ export const wholeText = ({ message, details: { errors = [] } }: DomainError): s
 export const textOfError = ({ field, message }: FieldError): string => (field === '' ? message : `${field} ${message}`);
 
 /**
- * The error for one faulty field of a request. `message` continues the name of the field ("must be …"). An empty `field` stands for the
- * part itself.
+ * The error for one faulty field of a request. `message` continues the name of the field ("must be …"). An empty
+ * `field` stands for the part itself.
  */
-export const invalid = (part: 'request body' | 'body' | 'query' | 'upload', field: string, message: string): DomainError =>
+export const invalid = (
+  part: 'request body' | 'body' | 'query' | 'upload',
+  field: string,
+  message: string,
+): DomainError =>
   new DomainError('VALIDATION_ERROR', `The ${part} is invalid: ${field === '' ? 'it' : `\`${field}\``} ${message}.`, {
     errors: [{ field, message }],
   });
@@ -191,8 +200,9 @@ export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDet
   });
 
 /**
- * A server or disk that keeps the log, the keys, the files or the read models does not answer or refuses. An append, or the creation of a key or a file, that
- * rejects with StoreAway has written nothing that a reader will see. Reads and removals may be repeated.
+ * A server or disk that keeps the log, the keys, the files or the read models does not answer or refuses. An append, or
+ * the creation of a key or a file, that rejects with StoreAway has written nothing that a reader will see. Reads and
+ * removals may be repeated.
  */
 export class StoreAway extends Error {
   override readonly name: string = 'StoreAway';
@@ -206,7 +216,8 @@ export class StoreAway extends Error {
 }
 
 /**
- * The answer of an append was lost: its events may be in the log, or appear in it later. Files and keys that belong to them must be kept.
+ * The answer of an append was lost: its events may be in the log, or appear in it later. Files and keys that belong to
+ * them must be kept.
  */
 export class AppendUnknown extends Error {
   override readonly name = 'AppendUnknown';
@@ -227,11 +238,15 @@ export class LeaseSuperseded extends Error {
   override readonly name = 'LeaseSuperseded';
 
   constructor(stream: string, fence: number, newest: number) {
-    super(`${stream} has an event under lease ${newest}; under lease ${fence}, which is older, nothing is appended to it any more`);
+    super(
+      `${stream} has an event under lease ${newest}; under lease ${fence}, which is older, nothing is appended to it any more`,
+    );
   }
 }
 
-/** The file stored under a hash has other content, or cannot be read. Retries fail until an operator restores the file. */
+/**
+ * The file stored under a hash has other content, or cannot be read. Retries fail until an operator restores the file.
+ */
 export class FileDamaged extends Error {
   override readonly name = 'FileDamaged';
   readonly code = 'FILE_DAMAGED';
@@ -241,7 +256,10 @@ export class FileDamaged extends Error {
   }
 }
 
-/** The key of a stream is gone, but the log does not say that it was destroyed. The stream cannot be decrypted until an operator restores the key. */
+/**
+ * The key of a stream is gone, but the log does not say that it was destroyed. The stream cannot be decrypted until an
+ * operator restores the key.
+ */
 export class KeyMissing extends Error {
   override readonly name = 'KeyMissing';
   readonly code = 'KEY_MISSING';
@@ -267,19 +285,27 @@ export class EventUnreadable extends Error {
   readonly place: EventPlace;
 
   constructor(place: EventPlace, reason: string, options?: ErrorOptions) {
-    super(`${placeText(place)} cannot be read: ${reason}; \`sealpost events unreadable\` lists all that cannot be`, options);
+    super(
+      `${placeText(place)} cannot be read: ${reason}; \`sealpost events unreadable\` lists all that cannot be`,
+      options,
+    );
     this.place = place;
   }
 }
 
-/** An event has a type or version that this program does not know. Readers stop before it, so that a newer program continues from there. */
+/**
+ * An event has a type or version that this program does not know. Readers stop before it, so that a newer program
+ * continues from there.
+ */
 export class EventUnknown extends Error {
   override readonly name = 'EventUnknown';
   readonly code = 'EVENT_UNKNOWN';
   readonly place: EventPlace;
 
   constructor(place: EventPlace) {
-    super(`${placeText(place)} was written by a newer version of sealpost, which this one cannot read: run the newer version`);
+    super(
+      `${placeText(place)} was written by a newer version of sealpost, which this one cannot read: run the newer version`,
+    );
     this.place = place;
   }
 }

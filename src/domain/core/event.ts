@@ -1,6 +1,7 @@
 /**
- * How an event is defined and recorded. A definition says all that is true of a type of event: how it is stored and sealed, and what the audit
- * log, webhooks and the list of a team's changes make of it. What a definition does not name does not concern the event.
+ * How an event is defined and recorded. A definition says all that is true of a type of event: how it is stored and
+ * sealed, and what the audit log, webhooks and the list of a team's changes make of it. What a definition does not name
+ * does not concern the event.
  */
 import type { Static, TObject } from '@sinclair/typebox';
 
@@ -34,8 +35,9 @@ export type AuditCategory = (typeof auditCategories)[number];
 export type AuditTarget = Readonly<{ type: string; id: string }>;
 
 /**
- * A line of the audit log. `target`: from the data and the id of the stream; default: the thing of the stream. `detail`: further facts as one
- * text. `ofCallers`: listed only if somebody called; what the service does by itself is not listed.
+ * A line of the audit log. `target`: from the data and the id of the stream; default: the thing of the stream.
+ * `detail`: further facts as one text. `ofCallers`: listed only if somebody called; what the service does by itself is
+ * not listed.
  */
 export type AuditLine<Data> = Readonly<{
   category: AuditCategory | ((data: Data) => AuditCategory);
@@ -91,14 +93,20 @@ export const activityActions = [
 ] as const;
 export type ActivityKind = `${ActivityTarget}.${(typeof activityActions)[number]}`;
 
-/** A line in the list of what was changed in a team. `id`: of the target; absent if that is the thing of the stream. `role`: what the target got. */
+/**
+ * A line in the list of what was changed in a team. `id`: of the target; absent if that is the thing of the stream.
+ * `role`: what the target got.
+ */
 export type ActivityLine<Data> = Readonly<{
   kind: ActivityKind | ((data: Data) => ActivityKind);
   id?: (data: Data) => string;
   role?: (data: Data) => string;
 }>;
 
-/** `field`: the list in the sealed part with one element for each recipient; absent: the whole part belongs to one recipient. */
+/**
+ * `field`: the list in the sealed part with one element for each recipient; absent: the whole part belongs to one
+ * recipient.
+ */
 export type RecipientParts<Data> = Readonly<{
   field?: string;
   /** The recipient of each element, by the place in the email. */
@@ -109,9 +117,15 @@ export type RecipientParts<Data> = Readonly<{
 type Facts<Data> = Readonly<{
   /** The number in the stored name; absent: 1. */
   version?: number;
-  /** The fields of the sealed part that lists and searches need. They are stored first and sealed apart, so that the rest need not be read. */
+  /**
+   * The fields of the sealed part that lists and searches need. They are stored first and sealed apart, so that the
+   * rest need not be read.
+   */
   envelope?: TObject;
-  /** What is sealed under the key of a recipient, if the email has several. All else is sealed under the key of the stream. */
+  /**
+   * What is sealed under the key of a recipient, if the email has several. All else is sealed under the key of the
+   * stream.
+   */
   perRecipient?: RecipientParts<Data>;
   /** After this event nothing sealed of the stream may be left. */
   erases?: true;
@@ -131,9 +145,13 @@ export const event = <Data extends TObject, Sealed extends TObject | undefined =
   definition: Readonly<{ data: Data; sealed?: Sealed }> & Facts<Static<Data>>,
 ): Readonly<{ data: Data; sealed?: Sealed }> & Facts<Static<Data>> => definition;
 
-/** The union of the events of these definitions. `sealed` is the part that can be read while the key of the stream exists. */
+/**
+ * The union of the events of these definitions. `sealed` is the part that can be read while the key of the stream
+ * exists.
+ */
 export type EventsOf<Definitions extends EventDefinitions> = {
-  [Name in keyof Definitions]: Readonly<{ type: Name; data: Static<Definitions[Name]['data']> }> & SealedOf<Definitions[Name]>;
+  [Name in keyof Definitions]: Readonly<{ type: Name; data: Static<Definitions[Name]['data']> }> &
+    SealedOf<Definitions[Name]>;
 }[keyof Definitions];
 
 type SealedOf<Definition> = Definition extends { sealed?: infer Sealed }
@@ -160,8 +178,8 @@ export type EventMetadata = Readonly<{
   /** The key that seals the personal data of the stream; every event of a stream with a key names it. */
   keyId?: string;
   /**
-   * The key of each recipient of an email with several, in their order; it seals what belongs to that recipient alone. Every event of the stream
-   * names them. Absent if all is sealed under `keyId`.
+   * The key of each recipient of an email with several, in their order; it seals what belongs to that recipient alone.
+   * Every event of the stream names them. Absent if all is sealed under `keyId`.
    */
   recipientKeys?: readonly string[];
   /** SHA-256 of the file that holds `data`, if it is too large for the event. */

@@ -36,24 +36,30 @@ export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text)
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
 export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined =>
   parseUuid(text) as AttachmentTemplateId | undefined;
-export const parseSenderDomainId = (text: string): SenderDomainId | undefined => parseUuid(text) as SenderDomainId | undefined;
+export const parseSenderDomainId = (text: string): SenderDomainId | undefined =>
+  parseUuid(text) as SenderDomainId | undefined;
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
 
-export const parseSuppressionId = (text: string): SuppressionId | undefined => parseUuid(text) as SuppressionId | undefined;
+export const parseSuppressionId = (text: string): SuppressionId | undefined =>
+  parseUuid(text) as SuppressionId | undefined;
 export const parseErasureId = (text: string): ErasureId | undefined => parseUuid(text) as ErasureId | undefined;
-export const parseInvitationId = (text: string): InvitationId | undefined => parseUuid(text) as InvitationId | undefined;
+export const parseInvitationId = (text: string): InvitationId | undefined =>
+  parseUuid(text) as InvitationId | undefined;
 export const parseUserId = (text: string): UserId | undefined => parseUuid(text) as UserId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
-export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
+export const parseApiKeyId = (text: string): ApiKeyId | undefined =>
+  API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined;
 
 const WEBHOOK_ID = /^wh_[A-Za-z0-9_-]{22}$/;
-export const parseWebhookId = (text: string): WebhookId | undefined => (WEBHOOK_ID.test(text) ? (text as WebhookId) : undefined);
+export const parseWebhookId = (text: string): WebhookId | undefined =>
+  WEBHOOK_ID.test(text) ? (text as WebhookId) : undefined;
 /** In: 16 random bytes. */
 export const webhookIdOf = (bytes: Buffer): WebhookId => `wh_${bytes.toString('base64url')}` as WebhookId;
 
 const SESSION_ID = /^ses_[A-Za-z0-9_-]{22}$/;
-export const parseSessionId = (text: string): SessionId | undefined => (SESSION_ID.test(text) ? (text as SessionId) : undefined);
+export const parseSessionId = (text: string): SessionId | undefined =>
+  SESSION_ID.test(text) ? (text as SessionId) : undefined;
 
 /** In: 16 random bytes. */
 export const sessionIdOf = (bytes: Buffer): SessionId => `ses_${bytes.toString('base64url')}` as SessionId;
@@ -89,23 +95,27 @@ export const uuidV5 = (...parts: readonly string[]): string => {
 };
 
 /**
- * In: an HMAC (hex, at least 128 bits) of team, endpoint and Idempotency-Key. Out: the id of the email that this request makes, so that the
- * store refuses a second one. With an HMAC nobody can test guessed keys against the id.
+ * In: an HMAC (hex, at least 128 bits) of team, endpoint and Idempotency-Key. Out: the id of the email that this
+ * request makes, so that the store refuses a second one. With an HMAC nobody can test guessed keys against the id.
  */
-export const emailIdOfFingerprint = (hmac: string): EmailId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as EmailId;
+export const emailIdOfFingerprint = (hmac: string): EmailId =>
+  customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as EmailId;
 
 /** The id of the bulk send, derived as that of an email. */
-export const batchIdOfFingerprint = (hmac: string): BatchId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
+export const batchIdOfFingerprint = (hmac: string): BatchId =>
+  customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
 
 /** In: an HMAC (hex) of team and address. Out: the id of the suppression of that address in that team. */
 export const suppressionIdOfFingerprint = (hmac: string): SuppressionId =>
   customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as SuppressionId;
 
 /** In: an HMAC (hex) of a sign-in address. Out: the id of the stream that says which user has the address. */
-export const userAddressIdOfFingerprint = (hmac: string): string => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80);
+export const userAddressIdOfFingerprint = (hmac: string): string =>
+  customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80);
 
 /** The id of the email that a bulk send makes for its recipient at that index. Repeated fan-out derives the same id. */
-export const emailIdInBatch = (batch: BatchId, index: number): EmailId => uuidV5('email of batch', batch, String(index)) as EmailId;
+export const emailIdInBatch = (batch: BatchId, index: number): EmailId =>
+  uuidV5('email of batch', batch, String(index)) as EmailId;
 
 /** 16 bytes as a UUID (RFC 9562). `version` holds the version number in its upper four bits. */
 const customUuid = (bytes: Buffer, version: number): string => {
@@ -125,7 +135,10 @@ export const uuidOfBytes = (bytes: Buffer, at = 0): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
-/** In: a short id that parseShortId has checked. Out: the id of the attachment template with that short id in the team; no index is needed. */
+/**
+ * In: a short id that parseShortId has checked. Out: the id of the attachment template with that short id in the team;
+ * no index is needed.
+ */
 export const attachmentTemplateIdOf = (teamId: TeamId, shortId: string): AttachmentTemplateId =>
   uuidV5('attachmentTemplate', teamId, shortId) as AttachmentTemplateId;
 
@@ -135,7 +148,8 @@ export type StreamName = Branded<'StreamName'>;
 export const emailStream = (id: EmailId): StreamName => `email-${id}` as StreamName;
 export const batchStream = (id: BatchId): StreamName => `batch-${id}` as StreamName;
 export const templateStream = (id: TemplateId): StreamName => `template-${id}` as StreamName;
-export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName => `attachmentTemplate-${id}` as StreamName;
+export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName =>
+  `attachmentTemplate-${id}` as StreamName;
 export const assetStream = (id: AssetId): StreamName => `asset-${id}` as StreamName;
 export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
@@ -156,15 +170,18 @@ export const suppressionStream = (id: SuppressionId): StreamName => `suppression
 /** The settings of a webhook subscription. */
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;
 /** Rules that choose the events for a subscription: one part of bounded length, by its number. */
-export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `webhookRoute-${id}.${part}` as StreamName;
+export const webhookRouteStream = (id: WebhookId, part: number): StreamName =>
+  `webhookRoute-${id}.${part}` as StreamName;
 /** The outcomes of deliveries to a subscription: one part of bounded length and age, by its number. */
-export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName => `webhookOutcome-${id}.${part}` as StreamName;
+export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName =>
+  `webhookOutcome-${id}.${part}` as StreamName;
 /** The slots for subscriptions that a team has taken. */
 export const webhookSlotsStream = (team: TeamId): StreamName => `webhookSlots-${team}` as StreamName;
 /** How far the log has been routed to all subscriptions. */
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** The subscription that a stream of settings, routes or outcomes belongs to. */
-export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
+export const webhookOfStream = (stream: string): WebhookId | undefined =>
+  parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
 /** A person who signs in. */
 export const userStream = (id: UserId): StreamName => `user-${id}` as StreamName;
 /** The stream that says which user has an address. In: an id made of an HMAC of the address. */
@@ -175,7 +192,8 @@ export const tokenKeysStream = (period: number): StreamName => `tokenKeys-${peri
 /** Audit entries that no other event tells, of one team or person and one month. */
 export const auditStream = (scope: string, month: string): StreamName => `audit-${scope}.${month}` as StreamName;
 /** The network addresses from which a person, or the keys of a team, called in one month. */
-export const auditOriginsStream = (scope: string, month: string): StreamName => auditOriginsStreamOf(`${scope}.${month}`);
+export const auditOriginsStream = (scope: string, month: string): StreamName =>
+  auditOriginsStreamOf(`${scope}.${month}`);
 /** In: the part of the stream name after its kind. */
 export const auditOriginsStreamOf = (id: string): StreamName => `auditOrigins-${id}` as StreamName;
 /** Up to when audit entries were removed because of their age. */
@@ -190,10 +208,15 @@ export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${
 export const oauthTokensStream = (id: UserId | OAuthClientId): StreamName => `oauthTokens-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
-const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
+const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName =>
+  `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
 
-/** Says which template owns a slug. The id is derived from the slug, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
-export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);
+/**
+ * Says which template owns a slug. The id is derived from the slug, so two claims of one slug meet in one stream. Each
+ * kind of template has its own slugs.
+ */
+export const templateSlugStream = (teamId: TeamId, slug: string): StreamName =>
+  slugStream('templateSlug', teamId, slug);
 export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName =>
   slugStream('attachmentTemplateSlug', teamId, slug);
 export const LEDGER_STREAM = 'ledger' as StreamName;

@@ -10,7 +10,9 @@ export const NO_BASE64 =
 
 /** The bytes of a base64 text (RFC 4648, section 4) in its canonical form; undefined for any other text. */
 export const decodeBase64 = (text: string): Buffer | undefined =>
-  text.length % 4 === 0 && BASE64.test(text) && !BITS_LEFT.test(text.slice(-4)) ? Buffer.from(text, 'base64') : undefined;
+  text.length % 4 === 0 && BASE64.test(text) && !BITS_LEFT.test(text.slice(-4))
+    ? Buffer.from(text, 'base64')
+    : undefined;
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -19,7 +21,10 @@ export type JsonObject = { readonly [key: string]: Json };
 export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** True if the JSON of the text needs an escape: for a quotation mark, a backslash, a control character or half of a surrogate pair. */
+/**
+ * True if the JSON of the text needs an escape: for a quotation mark, a backslash, a control character or half of a
+ * surrogate pair.
+ */
 export const needsEscape = (text: string): boolean => JSON.stringify(text).length > text.length + 2;
 
 const SAFE_INTEGER_MAX = 2 ** 53;
@@ -27,8 +32,9 @@ const SAFE_INTEGER_MAX = 2 ** 53;
 const SIGNIFICANT_DIGITS_MAX = 100;
 
 /**
- * True if the double nearest to a number, written with the fewest digits and with as many as given, is another number; and for whole numbers
- * beyond 2^53, where doubles skip whole numbers. So each double is taken in every spelling, with the 17 digits of some languages too.
+ * True if the double nearest to a number, written with the fewest digits and with as many as given, is another number;
+ * and for whole numbers beyond 2^53, where doubles skip whole numbers. So each double is taken in every spelling, with
+ * the 17 digits of some languages too.
  */
 export const losesDigits = (number: string): boolean => {
   const value = Number(number);
@@ -44,7 +50,10 @@ type Decimal = Readonly<{ digits: string; power: number }>;
 
 const isEqual = (one: Decimal, other: Decimal): boolean => one.digits === other.digits && one.power === other.power;
 
-/** In: a number as JSON or JavaScript writes it. Out: its significant digits, none for zero, and the power of ten behind the last of them. */
+/**
+ * In: a number as JSON or JavaScript writes it. Out: its significant digits, none for zero, and the power of ten behind
+ * the last of them.
+ */
 const decimalOf = (number: string): Decimal => {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

@@ -76,7 +76,10 @@ export const defaultExpressionLimits = {
   expressionTextCharsMax: 32_767,
   /** Items of each array, members of each object that an expression makes. */
   expressionItemsMax: 1_000,
-  /** Size of the results of all calculated variables of one call together: characters of text and names, and 8 for each value. */
+  /**
+   * Size of the results of all calculated variables of one call together: characters of text and names, and 8 for each
+   * value.
+   */
   expressionResultsCharsMax: 1_000_000,
   /** Nesting of a result. */
   expressionResultDepthMax: 64,
@@ -116,7 +119,10 @@ export const defaultLimits = {
   attachmentsMax: 10,
   attachmentSizeBytesMax: 10 * 1024 * 1024,
   attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,
-  /** All stored attachments of a team together. They are stored until the email is deleted or archived, generated ones for seven days. */
+  /**
+   * All stored attachments of a team together. They are stored until the email is deleted or archived, generated ones
+   * for seven days.
+   */
   teamAttachmentBytesMax: 10 * 1024 * 1024 * 1024,
   filenameCharsMax: 255,
   htmlSizeBytesMax: 1024 * 1024,
@@ -164,7 +170,10 @@ export const defaultLimits = {
   // The work of one call: one budget, charged while the work is done
   /** Characters of values that are written out; a mail at its largest takes about seven times its HTML. */
   workCharsMax: 8 * 1024 * 1024,
-  /** Tags and placeholders in the HTML of a template, and cells that are written out; attributes, entities and declarations count a quarter. */
+  /**
+   * Tags and placeholders in the HTML of a template, and cells that are written out; attributes, entities and
+   * declarations count a quarter.
+   */
   workElementsMax: 5_000,
   /** Operations of all calculated variables together. */
   workOperationsMax: 100_000,
@@ -221,7 +230,9 @@ export const defaultLimits = {
   previewTimeoutMs: 30_000,
   /** For drawing one SVG as PNG for a mail, and for trying an uploaded font. */
   svgTimeoutMs: 10_000,
-  /** Documents made at once: at least two, and fewer on a machine with few cores. One team cannot take all processes. */
+  /**
+   * Documents made at once: at least two, and fewer on a machine with few cores. One team cannot take all processes.
+   */
   generatorProcessesMax: 3,
   /** Documents of all teams that wait for a process. */
   generatorQueueMax: 32,
@@ -244,7 +255,9 @@ export const defaultLimits = {
   bulkDeleteIdsMax: 1_000,
 
   // Analytics
-  /** Templates, and tags, of a team that have their own row for one day. Changing it needs a rebuild of the read model. */
+  /**
+   * Templates, and tags, of a team that have their own row for one day. Changing it needs a rebuild of the read model.
+   */
   summaryRowsMax: 200,
   /** Most days of one range: five years. */
   analyticsDaysMax: 1_827,
@@ -269,7 +282,10 @@ export const defaultLimits = {
   apiKeyRateLimitMax: 10_000_000,
   apiKeyNetworksMax: 50,
   apiKeyUsedEveryMs: 5 * 60_000,
-  /** Longest chain of keys that made each other, from the operator to a key. Each key of the chain is checked when the key is used. */
+  /**
+   * Longest chain of keys that made each other, from the operator to a key. Each key of the chain is checked when the
+   * key is used.
+   */
   apiKeyMakersMax: 8,
 
   // Teams
@@ -308,7 +324,9 @@ export const defaultLimits = {
   queueWaitingMax: 200_000,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
-  /** After a stop signal the service serves for this long while health says `stopping`, so that load balancers notice. */
+  /**
+   * After a stop signal the service serves for this long while health says `stopping`, so that load balancers notice.
+   */
   stopNoticeMs: 0,
 } as const;
 

@@ -1,4 +1,7 @@
-/** Decides whether the service should be given requests, and lists the reasons why it should not or why an operator should look. */
+/**
+ * Decides whether the service should be given requests, and lists the reasons why it should not or why an operator
+ * should look.
+ */
 import { counted } from '../../shared/text.js';
 
 export type WorkerHealth = Readonly<{
@@ -13,7 +16,10 @@ export type WorkerHealth = Readonly<{
 }>;
 
 /** Unreadable events of the log: the number of damaged ones, and the first of a newer program. */
-export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
+export type LogHealth = Readonly<{
+  unreadableEvents: number;
+  unknownEvent: Readonly<{ position: number; type: string }> | null;
+}>;
 
 /** Effect of each reason on the service's readiness. */
 export const healthCodes = {
@@ -72,7 +78,9 @@ export const readinessOf = ({
   log,
   noted,
 }: PartsHealth): Readonly<{ status: Readiness; reasons: readonly HealthReason[] }> => {
-  const stopping: readonly HealthReason[] = accepting ? [] : [{ code: 'STOPPING', message: 'the service was told to stop' }];
+  const stopping: readonly HealthReason[] = accepting
+    ? []
+    : [{ code: 'STOPPING', message: 'the service was told to stop' }];
   const reasons = [...stopping, ...workers.flatMap(reasonsOfWorker), ...reasonsOfLog(log), ...noted];
   const has = (readiness: Readiness): boolean => reasons.some(({ code }) => healthCodes[code] === readiness);
   if (has('stopping')) return { status: 'stopping', reasons };
@@ -80,7 +88,13 @@ export const readinessOf = ({
   return { status: has('degraded') ? 'degraded' : 'ready', reasons };
 };
 
-const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: WorkerHealth): readonly HealthReason[] => {
+const reasonsOfWorker = ({
+  name,
+  state,
+  restarts,
+  lastFault,
+  stuckWork = 0,
+}: WorkerHealth): readonly HealthReason[] => {
   const reasons: HealthReason[] = [];
   const add = (code: HealthCode, message: string): void => void reasons.push({ code, message });
   switch (state) {
@@ -91,7 +105,8 @@ const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: Wo
       add('WORKER_STOPPED', `${name} has stopped`);
       break;
     case 'restarting':
-      if (lastFault !== null && DAMAGE.test(lastFault)) add('STORE_DAMAGED', `${name} meets a damaged store (${lastFault})`);
+      if (lastFault !== null && DAMAGE.test(lastFault))
+        add('STORE_DAMAGED', `${name} meets a damaged store (${lastFault})`);
       else if (delivering.includes(name) && restarts >= RESTARTS_IN_VAIN)
         add('DELIVERY_FAILS', `${name} fails again and again (${lastFault}): no mail leaves`);
       else add('WORKER_RESTARTING', `${name} is started again after ${lastFault}`);
@@ -99,7 +114,10 @@ const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: Wo
     case 'running':
   }
   if (stuckWork > 0)
-    add('WORK_STUCK', `${counted(stuckWork, 'piece')} of work of ${name} ${stuckWork === 1 ? 'waits' : 'wait'} after ${lastFault}`);
+    add(
+      'WORK_STUCK',
+      `${counted(stuckWork, 'piece')} of work of ${name} ${stuckWork === 1 ? 'waits' : 'wait'} after ${lastFault}`,
+    );
   return reasons;
 };
 
@@ -114,5 +132,10 @@ const reasonsOfLog = ({ unreadableEvents, unknownEvent }: LogHealth): readonly H
       ]),
   ...(unknownEvent === null
     ? []
-    : [{ code: 'EVENTS_UNKNOWN' as const, message: `a newer version wrote ${unknownEvent.type} at position ${unknownEvent.position}` }]),
+    : [
+        {
+          code: 'EVENTS_UNKNOWN' as const,
+          message: `a newer version wrote ${unknownEvent.type} at position ${unknownEvent.position}`,
+        },
+      ]),
 ];

@@ -1,7 +1,7 @@
 /**
- * Folding of texts for search: stored text and search text are folded by the same rule and then compared as plain substrings.
- * The rule is the compatibility caseless match of Unicode (NFKC, full case folding, NFKC: ß is ss). In addition the four letters i of Turkish
- * are one, and control characters are spaces.
+ * Folding of texts for search: stored text and search text are folded by the same rule and then compared as plain
+ * substrings. The rule is the compatibility caseless match of Unicode (NFKC, full case folding, NFKC: ß is ss). In
+ * addition the four letters i of Turkish are one, and control characters are spaces.
  */
 
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -15,7 +15,8 @@ const LONE = /\p{Surrogate}/gu;
 export const foldForSearch = (text: string): string => (PLAIN.test(text) ? text.toLowerCase() : foldAny(text));
 
 const foldAny = (text: string): string =>
-  // Upper case and back is the full folding: ß becomes SS, the final sigma a sigma. ẞ is its own capital, so it is lowered first.
+  // Upper case and back is the full folding: ß becomes SS, the final sigma a sigma. ẞ is its own capital, so it is
+  // lowered first.
   text
     .replace(LONE, '\ufffd')
     .normalize('NFKC')
@@ -30,7 +31,9 @@ const foldAny = (text: string): string =>
 
 const IDEOGRAPHIC = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]$/u;
 
-/** True for one character of Chinese, Japanese or Korean, which means as much as a word or syllable of other scripts. */
+/**
+ * True for one character of Chinese, Japanese or Korean, which means as much as a word or syllable of other scripts.
+ */
 export const isIdeographic = (text: string): boolean => IDEOGRAPHIC.test(text);
 
 /** A quick test: ideographs stand behind the letters of Europe and India. */

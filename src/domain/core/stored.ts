@@ -1,6 +1,7 @@
 /**
- * Schema pieces that stored events share. They say which fields there are and of which type, and nothing about lengths or counts: an event
- * that was once accepted stays readable, whatever the API takes today. Lists of values are written out in each events.ts and only ever grow.
+ * Schema pieces that stored events share. They say which fields there are and of which type, and nothing about lengths
+ * or counts: an event that was once accepted stays readable, whatever the API takes today. Lists of values are written
+ * out in each events.ts and only ever grow.
  */
 import { Type, type Static } from '@sinclair/typebox';
 

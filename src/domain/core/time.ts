@@ -19,12 +19,14 @@ const isRealDay = (day: string): boolean => {
 };
 
 /**
- * In: an ISO 8601 date, or a time with a zone, as people and programs write it: with or without seconds, a zone by hours alone (`+02`), a
- * leap second (RFC 3339), which is read as the first second of the next minute. Out: the moment as `isoTime` writes it, so that it can be
- * compared as text with events and read models; a date alone is its first or last millisecond in UTC. undefined for any other text.
+ * In: an ISO 8601 date, or a time with a zone, as people and programs write it: with or without seconds, a zone by
+ * hours alone (`+02`), a leap second (RFC 3339), which is read as the first second of the next minute. Out: the moment
+ * as `isoTime` writes it, so that it can be compared as text with events and read models; a date alone is its first or
+ * last millisecond in UTC. undefined for any other text.
  */
 export const parseMoment = (text: string, edge: 'start' | 'end'): string | undefined => {
-  if (DATE.test(text)) return isRealDay(text) ? `${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z` : undefined;
+  if (DATE.test(text))
+    return isRealDay(text) ? `${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z` : undefined;
   return parseTime(text);
 };
 
@@ -44,12 +46,16 @@ export const parseTime = (text: string): string | undefined => {
 /** In: the time of a field of a body, as for `parseTime`. Throws VALIDATION_ERROR naming the field. */
 export const requireTime = (field: string, text: string): string => {
   const time = parseTime(text);
-  if (time === undefined) throw invalid('request body', field, 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z');
+  if (time === undefined)
+    throw invalid('request body', field, 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z');
   return time;
 };
 
 /** The time of day that others are told: that of the machine, also while the service goes by a clock of its own. */
-export const outwardNow = ({ now, machineNow = now }: Readonly<{ now: () => number; machineNow?: () => number }>): number => machineNow();
+export const outwardNow = ({
+  now,
+  machineNow = now,
+}: Readonly<{ now: () => number; machineNow?: () => number }>): number => machineNow();
 
 /** The later of the two clocks: a scheduled time must be ahead of both. */
 export const latestNow = (clock: Readonly<{ now: () => number; machineNow?: () => number }>): number =>
@@ -73,7 +79,10 @@ export type AsOf = Readonly<{ at: string }> | Readonly<{ eventId: string }>;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** In: as people write it; a date alone is the end of that day. Out: undefined where it is neither a time nor the id of an event. */
+/**
+ * In: as people write it; a date alone is the end of that day. Out: undefined where it is neither a time nor the id of
+ * an event.
+ */
 export const parseAsOf = (text: string): AsOf | undefined => {
   if (UUID.test(text)) return { eventId: text.toLowerCase() };
   const at = parseMoment(text, 'end');

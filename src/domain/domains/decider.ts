@@ -4,7 +4,13 @@ import { DomainError, invalid } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../core/time.js';
 import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent, DomainKeysEvent } from './events.js';
-import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';
+import {
+  evolveSenderDomains,
+  foundOfKeys,
+  type SenderDomain,
+  type SenderDomainsState,
+  type TrashedDomain,
+} from './state.js';
 
 /** The result of one look-up of a domain's records. */
 export type LookedUp = Omit<Check, 'nextCheckAt'>;
@@ -21,7 +27,10 @@ export type SenderDomainCommand =
   /** Deletes for good, from the trash too; unknown ids are skipped. */
   | Readonly<{ type: 'DeleteDomains'; at: string; ids: readonly string[] }>;
 
-/** The old keys' records stay needed this long after new keys sign: mails signed with the old ones may be on their way, or verified again. */
+/**
+ * The old keys' records stay needed this long after new keys sign: mails signed with the old ones may be on their way,
+ * or verified again.
+ */
 const OVERLAP_DAYS = 7;
 /** A verified domain whose records are missing or wrong on this many days in a row becomes unverified. */
 const FAILING_DAYS_MAX = 3;
@@ -41,7 +50,13 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
     case 'AddDomain': {
       const { at, id, domain, keys } = command;
       assertAddable(state, domain);
-      return [{ type: 'SenderDomainAdded', data: { at, id, domain, keys, nextCheckAt: later(at, CHECKED_EVERY_MS) }, sealed: ELSEWHERE }];
+      return [
+        {
+          type: 'SenderDomainAdded',
+          data: { at, id, domain, keys, nextCheckAt: later(at, CHECKED_EVERY_MS) },
+          sealed: ELSEWHERE,
+        },
+      ];
     }
     case 'RecordChecks':
       return recordChecks(command, state);
@@ -78,22 +93,33 @@ const recordChecks = (
   }));
   const checked: SenderDomainEvent = { type: 'SenderDomainsChecked', data: { at, checks: recorded } };
   const after = evolveSenderDomains(state, checked);
-  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at, closed.includes(check.id)))];
+  return [
+    checked,
+    ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at, closed.includes(check.id))),
+  ];
 };
 
 /** Whether every DKIM record was answered. */
 export const isAnswered = ({ dkim }: LookedUp): boolean => dkim.every(({ found }) => found !== 'unknown');
 
 /** In: a domain after SenderDomainsChecked. Out: the further events that the check causes. */
-const changesOf = (domain: SenderDomain, check: LookedUp, at: string, isClosed: boolean): readonly SenderDomainEvent[] => {
+const changesOf = (
+  domain: SenderDomain,
+  check: LookedUp,
+  at: string,
+  isClosed: boolean,
+): readonly SenderDomainEvent[] => {
   const { id, status, next, retiring, failing } = domain;
   const seen = seenIn(check);
   const changes: SenderDomainEvent[] = [];
   const arrived = next.length > 0 && foundOfKeys(next, seen) === 'right';
-  if (arrived) changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
-  if (status !== 'verified' && !isClosed && provesControl(domain, check)) changes.push({ type: 'SenderDomainVerified', data: { at, id } });
+  if (arrived)
+    changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
+  if (status !== 'verified' && !isClosed && provesControl(domain, check))
+    changes.push({ type: 'SenderDomainVerified', data: { at, id } });
   const hasFailed = !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX;
-  if (status === 'verified' && (isClosed || hasFailed)) changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
+  if (status === 'verified' && (isClosed || hasFailed))
+    changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
   if (retiring !== null && retiring.until <= at) changes.push({ type: 'SenderDomainKeysRetired', data: { at, id } });
   return changes;
 };
@@ -131,7 +157,10 @@ type DomainKeysState = Readonly<{ isDestroyed: boolean; privateKeys: PrivateKeys
 type DomainKeysCommand =
   Readonly<{ type: 'KeepKeys'; at: string; privateKeys: PrivateKeys }> | Readonly<{ type: 'DestroyKeys'; at: string }>;
 
-/** The private keys of one sender domain: made when it is added and at each rotation, destroyed when it is deleted for good. */
+/**
+ * The private keys of one sender domain: made when it is added and at each rotation, destroyed when it is deleted for
+ * good.
+ */
 export const domainKeysDecider: Decider<DomainKeysCommand, DomainKeysEvent, DomainKeysState> = {
   decide: (command, { isDestroyed }) => {
     const { at } = command;
@@ -139,7 +168,13 @@ export const domainKeysDecider: Decider<DomainKeysCommand, DomainKeysEvent, Doma
       case 'KeepKeys': {
         if (isDestroyed) throw domainNotFound();
         const { privateKeys } = command;
-        return [{ type: 'DomainKeysMade', data: { at, selectors: privateKeys.map(({ selector }) => selector) }, sealed: { privateKeys } }];
+        return [
+          {
+            type: 'DomainKeysMade',
+            data: { at, selectors: privateKeys.map(({ selector }) => selector) },
+            sealed: { privateKeys },
+          },
+        ];
       }
       case 'DestroyKeys':
         return isDestroyed ? [] : [{ type: 'DomainKeysDestroyed', data: { at } }];
@@ -208,7 +243,10 @@ export const assertRotatable = ({ domain, next, retiring }: SenderDomain): void 
 
 /** Domains to look up at that moment, the longest waiting first. */
 export const dueDomains = (state: SenderDomainsState, at: string): readonly SenderDomain[] =>
-  (state?.domains ?? []).filter(({ nextCheckAt }) => nextCheckAt <= at).sort((a, b) => (a.nextCheckAt < b.nextCheckAt ? -1 : 1));
+  (state?.domains ?? [])
+    .filter(({ nextCheckAt }) => nextCheckAt <= at)
+    .sort((a, b) => (a.nextCheckAt < b.nextCheckAt ? -1 : 1));
 
 /** VALIDATION_ERROR for a text that cannot be a sender domain. */
-export const invalidDomain = (reason: string): DomainError => invalid('request body', 'domain', `is no domain of a sender: ${reason}`);
+export const invalidDomain = (reason: string): DomainError =>
+  invalid('request body', 'domain', `is no domain of a sender: ${reason}`);

@@ -13,7 +13,10 @@ export const dkimRecord = (domain: string, { selector, algorithm, publicKey }: P
 });
 
 /** `mechanisms`: SPF mechanisms that permit the relay, such as `include:_spf.example.net`. */
-export const spfRecord = (domain: string, mechanisms: string): DnsRecord => ({ name: domain, value: `v=spf1 ${mechanisms} ~all` });
+export const spfRecord = (domain: string, mechanisms: string): DnsRecord => ({
+  name: domain,
+  value: `v=spf1 ${mechanisms} ~all`,
+});
 
 /** A DMARC policy that asks for no report and no refusal: a start that the owner can tighten. */
 export const dmarcRecord = (domain: string): DnsRecord => ({ name: dmarcName(domain), value: 'v=DMARC1; p=none' });
@@ -52,11 +55,15 @@ const isRecordOf = ({ algorithm, publicKey }: PublicKey, tags: ReadonlyMap<strin
 /** `right`: there is exactly one SPF record, and it has all of those mechanisms. */
 export const spfFound = (mechanisms: string, lookup: TxtLookup): Found =>
   foundIn(lookup, (texts) => {
-    const records = texts.map((text) => text.trim().toLowerCase().split(/\s+/)).filter(([version]) => version === 'v=spf1');
+    const records = texts
+      .map((text) => text.trim().toLowerCase().split(/\s+/))
+      .filter(([version]) => version === 'v=spf1');
     if (records.length === 0) return 'missing';
     const [terms] = records;
     const wanted = mechanisms.toLowerCase().split(/\s+/);
-    return records.length === 1 && wanted.every((one) => terms!.some((term) => term.replace(/^\+/, '') === one)) ? 'right' : 'wrong';
+    return records.length === 1 && wanted.every((one) => terms!.some((term) => term.replace(/^\+/, '') === one))
+      ? 'right'
+      : 'wrong';
   });
 
 /** `right`: an MX record names that host. */
@@ -76,7 +83,9 @@ export const dmarcFound = (lookup: TxtLookup): Found =>
   foundIn(lookup, (texts) => {
     const records = texts.map(tagsOf).filter((tags) => tags.get('v') === 'DMARC1');
     if (records.length === 0) return 'missing';
-    return records.length === 1 && ['none', 'quarantine', 'reject'].includes(records[0]!.get('p')?.toLowerCase() ?? '') ? 'right' : 'wrong';
+    return records.length === 1 && ['none', 'quarantine', 'reject'].includes(records[0]!.get('p')?.toLowerCase() ?? '')
+      ? 'right'
+      : 'wrong';
   });
 
 const foundIn = (lookup: TxtLookup, check: (texts: readonly string[]) => Found): Found => {

@@ -1,4 +1,7 @@
-/** Events of the sender domains of one team, and of the keys of one domain. Private keys are encrypted with the key of their stream. */
+/**
+ * Events of the sender domains of one team, and of the keys of one domain. Private keys are encrypted with the key of
+ * their stream.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
 import { text } from '../core/stored.js';
@@ -79,14 +82,20 @@ export const senderDomainEvents = {
   },
 } as const satisfies EventDefinitions;
 
-/** Private keys of one domain, in a stream of its own so that they can be destroyed with it. Those of older domains stand in the team's stream. */
+/**
+ * Private keys of one domain, in a stream of its own so that they can be destroyed with it. Those of older domains
+ * stand in the team's stream.
+ */
 export const domainKeysEvents = {
   DomainKeysMade: { data: Type.Object({ at: text, selectors: Type.Array(text) }), sealed: PrivateKeys },
   /** The keys sign no more emails; the key that encrypts them is destroyed right after. */
   DomainKeysDestroyed: { data: Type.Object({ at: text }), erases: true },
 } as const satisfies EventDefinitions;
 
-/** The teams that have verified a domain, in one stream for all names with the same last two labels. `name`: an HMAC of the domain. */
+/**
+ * The teams that have verified a domain, in one stream for all names with the same last two labels. `name`: an HMAC of
+ * the domain.
+ */
 export const domainClaimsEvents = {
   DomainClaimed: { data: Type.Object({ at: text, name: text, teamId: text, id: text }) },
 } as const satisfies EventDefinitions;
@@ -100,4 +109,8 @@ export type Found = Static<typeof storedFound>;
 export type Check = Extract<SenderDomainEvent, { type: 'SenderDomainsChecked' }>['data']['checks'][number];
 
 /** The events of each kind of stream. */
-export const domainStreams = { senderDomains: senderDomainEvents, domainKeys: domainKeysEvents, domainClaims: domainClaimsEvents } as const;
+export const domainStreams = {
+  senderDomains: senderDomainEvents,
+  domainKeys: domainKeysEvents,
+  domainClaims: domainClaimsEvents,
+} as const;

@@ -1,8 +1,14 @@
-/** The sender domains of a team: their state, which of them a sender address belongs to, and the claims that close a domain to other teams. */
+/**
+ * The sender domains of a team: their state, which of them a sender address belongs to, and the claims that close a
+ * domain to other teams.
+ */
 import type { StreamName } from '../core/ids.js';
 import type { DomainClaimsEvent, Check, Found, PublicKey, SenderDomainEvent } from './events.js';
 
-/** Place of the claims on a domain: their stream, and the HMACs of the domain and of its parent domains, the longest first. */
+/**
+ * Place of the claims on a domain: their stream, and the HMACs of the domain and of its parent domains, the longest
+ * first.
+ */
 export type ClaimPlaces = Readonly<{ stream: StreamName; names: readonly string[] }>;
 
 /** A claim counts while the sender domain `id` of the team is verified; otherwise another team takes it over. */
@@ -13,10 +19,14 @@ export type DomainClaims = ReadonlyMap<string, DomainClaim>;
 
 export const noClaims: DomainClaims = new Map();
 
-export const evolveDomainClaims = (claims: DomainClaims, { data: { name, teamId, id } }: DomainClaimsEvent): DomainClaims =>
-  new Map(claims).set(name, { teamId, id });
+export const evolveDomainClaims = (
+  claims: DomainClaims,
+  { data: { name, teamId, id } }: DomainClaimsEvent,
+): DomainClaims => new Map(claims).set(name, { teamId, id });
 
-/** The domain itself and those above it, the longest first. A name of one label is no sender domain, so it is left out. */
+/**
+ * The domain itself and those above it, the longest first. A name of one label is no sender domain, so it is left out.
+ */
 export const domainsAbove = (domain: string): readonly string[] => {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => labels.slice(from).join('.'));
@@ -47,14 +57,20 @@ export type SenderDomain = Readonly<{
   dmarc: Found;
   /** Absent if the return path was never looked up. */
   returnPath?: Readonly<{ mx: Found; spf: Found }>;
-  /** The number of days in a row on which the records of the signing keys were missing or wrong, and the last of these days. */
+  /**
+   * The number of days in a row on which the records of the signing keys were missing or wrong, and the last of these
+   * days.
+   */
   failing: Readonly<{ days: number; last: string }> | null;
 }>;
 
 /** A deleted domain that can be restored. */
 export type TrashedDomain = SenderDomain & Readonly<{ deletedAt: string }>;
 
-/** `domains` in the order of addition, `trash` in the order of deletion; absent if empty. JSON, because a read model stores it. */
+/**
+ * `domains` in the order of addition, `trash` in the order of deletion; absent if empty. JSON, because a read model
+ * stores it.
+ */
 export type SenderDomains = Readonly<{ domains: readonly SenderDomain[]; trash?: readonly TrashedDomain[] }>;
 export type SenderDomainsState = SenderDomains | undefined;
 
@@ -136,13 +152,19 @@ const addedDomain = ({ at, id, domain, keys, nextCheckAt }: Added): SenderDomain
   failing: null,
 });
 
-const returnPathAfter = ({ returnPath: before }: SenderDomain, { returnPath: seen }: Check): Pick<SenderDomain, 'returnPath'> => {
+const returnPathAfter = (
+  { returnPath: before }: SenderDomain,
+  { returnPath: seen }: Check,
+): Pick<SenderDomain, 'returnPath'> => {
   if (seen === undefined) return {};
   const known = (found: Found, one: Found | undefined): Found => (found === 'unknown' ? (one ?? found) : found);
   return { returnPath: { mx: known(seen.mx, before?.mx), spf: known(seen.spf, before?.spf) } };
 };
 
-const afterCheck = (domain: SenderDomain, { at, checks }: Readonly<{ at: string; checks: readonly Check[] }>): SenderDomain => {
+const afterCheck = (
+  domain: SenderDomain,
+  { at, checks }: Readonly<{ at: string; checks: readonly Check[] }>,
+): SenderDomain => {
   const check = checks.find(({ id }) => id === domain.id);
   if (check === undefined) return domain;
   const dkim = { ...domain.dkim };
@@ -176,7 +198,12 @@ const failingAfter = ({ failing }: SenderDomain, found: Found, day: string): Sen
 type Change = Exclude<
   SenderDomainEvent,
   {
-    type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainTrashed' | 'SenderDomainRestored' | 'SenderDomainDeleted';
+    type:
+      | 'SenderDomainAdded'
+      | 'SenderDomainsChecked'
+      | 'SenderDomainTrashed'
+      | 'SenderDomainRestored'
+      | 'SenderDomainDeleted';
   }
 >;
 
@@ -189,7 +216,13 @@ const afterChange = (domain: SenderDomain, event: Change): SenderDomain => {
     case 'SenderDomainKeysAdded':
       return { ...domain, next: event.data.keys };
     case 'SenderDomainKeysChanged':
-      return { ...domain, signing: domain.next, next: [], retiring: { keys: domain.signing, until: event.data.retireAt }, failing: null };
+      return {
+        ...domain,
+        signing: domain.next,
+        next: [],
+        retiring: { keys: domain.signing, until: event.data.retireAt },
+        failing: null,
+      };
     case 'SenderDomainKeysRetired':
       return { ...domain, retiring: null, dkim: withoutKeys(domain.dkim, domain.retiring?.keys ?? []) };
   }
@@ -199,8 +232,8 @@ const withoutKeys = (dkim: SenderDomain['dkim'], keys: readonly PublicKey[]): Se
   Object.fromEntries(Object.entries(dkim).filter(([selector]) => !keys.some((key) => key.selector === selector)));
 
 /**
- * In: the domain of a sender's address, in lower case. Out: the verified domain that equals it or is a parent of it, the longest of
- * several; undefined: there is none.
+ * In: the domain of a sender's address, in lower case. Out: the verified domain that equals it or is a parent of it,
+ * the longest of several; undefined: there is none.
  */
 export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string): SenderDomain | undefined => {
   let found: SenderDomain | undefined;
@@ -213,7 +246,9 @@ export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string
 
 /** Whether the team may send from that domain. A team without a verified domain may send from any. */
 export const maySendFrom = (state: SenderDomainsState, senderDomain: string): boolean =>
-  state === undefined || verifiedDomainOf(state, senderDomain) !== undefined || !state.domains.some(({ status }) => status === 'verified');
+  state === undefined ||
+  verifiedDomainOf(state, senderDomain) !== undefined ||
+  !state.domains.some(({ status }) => status === 'verified');
 
 /** All keys whose DNS records are needed. */
 export const publishedKeys = ({ signing, next, retiring }: SenderDomain): readonly PublicKey[] => [

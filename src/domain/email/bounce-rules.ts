@@ -3,8 +3,8 @@ import type { RecipientResult } from '../ports/mailer.js';
 import type { BounceType } from './status.js';
 
 /**
- * Stage that the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT, the DATA command, or the
- * message after its last dot.
+ * Stage that the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT, the
+ * DATA command, or the message after its last dot.
  */
 export type ReplyStage = 'session' | 'mail' | 'rcpt' | 'data' | 'message';
 
@@ -31,8 +31,8 @@ export const SESSION_FULL =
   /\b(messages?|mails?|e-?mails?|mail commands|transactions?)(\/| (limit )?(sent )?((allowed )?(per|in|on|over|for|of|within) )?(an? |one |this |the |single |same |current )*)(connection|session)\b|\b(connection|session) (messages?|mails?|transactions?) (limit|count)|\bplease re-?connect\b/i;
 
 /**
- * Sentences about the sender: its address, host, rate, reputation or login. They decide before the codes, because many hosts send them
- * with the code of an unknown mailbox. The first that matches decides.
+ * Sentences about the sender: its address, host, rate, reputation or login. They decide before the codes, because many
+ * hosts send them with the code of an unknown mailbox. The first that matches decides.
  */
 const blames: readonly Readonly<{ rule: string; text: RegExp }>[] = [
   {
@@ -91,14 +91,25 @@ const suspicions: typeof blames = [
 ];
 
 const blameRules = (from: typeof blames): readonly ReplyRule[] =>
-  from.map(({ rule, text }) => ({ rule, result: 'blocked', stages: ['rcpt', 'data', 'message'], codes: permanent, text, isBlame: true }));
+  from.map(({ rule, text }) => ({
+    rule,
+    result: 'blocked',
+    stages: ['rcpt', 'data', 'message'],
+    codes: permanent,
+    text,
+    isBlame: true,
+  }));
 
-/** Without a reason: it may be the mailbox, or a block that does not say so. One such refusal proves nothing of the address. */
+/**
+ * Without a reason: it may be the mailbox, or a block that does not say so. One such refusal proves nothing of the
+ * address.
+ */
 const RECIPIENT_REFUSED = 'recipient-refused';
 
 /** The first rule that matches decides. */
 export const replyRules: readonly ReplyRule[] = [
-  // About the server or the session, not this message: try again, whatever the code. The operator corrects a wrong password while mail waits.
+  // About the server or the session, not this message: try again, whatever the code. The operator corrects a wrong
+  // password while mail waits.
   {
     rule: 'authentication-failed',
     result: 'deferred',
@@ -143,8 +154,20 @@ export const replyRules: readonly ReplyRule[] = [
     enhanced: ['5.1.7', '5.1.8', '5.1.9', '5.1.20', '5.2.252', '5.7.27'],
     isBlame: true,
   },
-  { rule: 'sending-limit', result: 'blocked', codes: permanent, enhanced: ['5.1.90', '5.4.5', '5.7.28'], isBlame: true },
-  { rule: 'authentication-required', result: 'blocked', codes: permanent, enhanced: ['5.7.8', '5.7.13', '5.7.14'], isBlame: true },
+  {
+    rule: 'sending-limit',
+    result: 'blocked',
+    codes: permanent,
+    enhanced: ['5.1.90', '5.4.5', '5.7.28'],
+    isBlame: true,
+  },
+  {
+    rule: 'authentication-required',
+    result: 'blocked',
+    codes: permanent,
+    enhanced: ['5.7.8', '5.7.13', '5.7.14'],
+    isBlame: true,
+  },
   { rule: 'domain-takes-no-mail', result: 'bounced', codes: permanent, enhanced: ['5.1.10'] },
   { rule: 'domain-takes-no-mail', result: 'bounced', stages: ['rcpt'], codes: [556, 556] },
   {
@@ -157,7 +180,13 @@ export const replyRules: readonly ReplyRule[] = [
   { rule: 'domain-unknown', result: 'bounced', codes: permanent, enhanced: ['5.7.18'] },
   { rule: 'mailbox-moved', result: 'bounced', codes: permanent, enhanced: ['5.7.17'] },
   // Exchange Online refuses unknown recipients so, after "Access denied".
-  { rule: 'mailbox-unknown', result: 'bounced', codes: permanent, enhanced: ['5.4.1'], text: /recipient address rejected/i },
+  {
+    rule: 'mailbox-unknown',
+    result: 'bounced',
+    codes: permanent,
+    enhanced: ['5.4.1'],
+    text: /recipient address rejected/i,
+  },
 
   // A sentence that blames us wins over codes of addresses and mailboxes.
   ...blameRules(blames),
@@ -173,12 +202,19 @@ export const replyRules: readonly ReplyRule[] = [
   { rule: 'domain-unknown', result: 'bounced', codes: permanent, enhanced: ['5.1.2', '5.4.4'] },
   { rule: 'mailbox-moved', result: 'bounced', codes: permanent, enhanced: ['5.1.6'] },
   { rule: 'mailbox-unknown', result: 'bounced', codes: permanent, enhanced: ['5.1.1', '5.1.3', '5.1.4'] },
-  { rule: 'mailbox-disabled', result: 'bounced', codes: permanent, enhanced: ['5.2.1'], text: /mailbox|account|user|recipient|address/i },
+  {
+    rule: 'mailbox-disabled',
+    result: 'bounced',
+    codes: permanent,
+    enhanced: ['5.2.1'],
+    text: /mailbox|account|user|recipient|address/i,
+  },
   { rule: 'mailbox-full', result: 'bounced', codes: permanent, enhanced: ['5.2.2'] },
   { rule: 'message-too-large', result: 'refused', codes: permanent, enhanced: ['5.2.3', '5.3.4'] },
   { rule: 'content-refused', result: 'blocked', codes: permanent, enhanced: ['5.6.*'] },
 
-  // Words come before the vaguer codes: many servers answer an unknown mailbox with 5.7.1, 5.4.1, 5.0.0 or with no enhanced code at all.
+  // Words come before the vaguer codes: many servers answer an unknown mailbox with 5.7.1, 5.4.1, 5.0.0 or with no
+  // enhanced code at all.
   {
     rule: 'mailbox-unknown',
     result: 'bounced',
@@ -195,14 +231,20 @@ export const replyRules: readonly ReplyRule[] = [
   { rule: RECIPIENT_REFUSED, result: 'bounced', codes: permanent, enhanced: ['5.1.*'] },
   { rule: RECIPIENT_REFUSED, result: 'bounced', stages: ['rcpt'], codes: permanent, enhanced: ['5.4.1', '5.2.*'] },
   { rule: 'list-or-mailbox-refused', result: 'bounced', codes: permanent, enhanced: ['5.2.*'] },
-  { rule: 'message-too-large', result: 'refused', codes: permanent, text: /(message|mail|size)\b.{0,40}\b(too (large|big)|exceed\w*)/i },
+  {
+    rule: 'message-too-large',
+    result: 'refused',
+    codes: permanent,
+    text: /(message|mail|size)\b.{0,40}\b(too (large|big)|exceed\w*)/i,
+  },
   { rule: 'relay-denied', result: 'blocked', codes: permanent, text: /relay/i },
   { rule: 'authentication-required', result: 'blocked', codes: [530, 538] },
   { rule: 'policy-refused', result: 'blocked', codes: permanent, enhanced: ['5.7.*'] },
   { rule: 'protocol-refused', result: 'blocked', codes: permanent, enhanced: ['5.5.*'] },
   { rule: 'system-refused', result: 'refused', codes: permanent, enhanced: ['5.3.*', '5.4.*'] },
 
-  // 5xx by the bare code (RFC 5321, section 4.2.3): at RCPT it is hard for this mail, elsewhere it is about us or the message.
+  // 5xx by the bare code (RFC 5321, section 4.2.3): at RCPT it is hard for this mail, elsewhere it is about us or the
+  // message.
   { rule: 'mailbox-full', result: 'bounced', stages: ['rcpt'], codes: [552, 552] },
   { rule: RECIPIENT_REFUSED, result: 'bounced', stages: ['rcpt'], codes: [521, 521] },
   { rule: RECIPIENT_REFUSED, result: 'bounced', stages: ['rcpt'], codes: [550, 559] },
@@ -229,7 +271,11 @@ export const classifyReply = ({
 /** A code that is no answer to the command, e.g. 2xx instead of 354. */
 const PROTOCOL_ERROR: ReplyRule = { rule: 'protocol-error', result: 'deferred', codes: [0, 999] };
 
-const ruleOf = ({ stage, replyCode, text }: Readonly<{ stage: ReplyStage; replyCode: number; text: string }>): ReplyRule => {
+const ruleOf = ({
+  stage,
+  replyCode,
+  text,
+}: Readonly<{ stage: ReplyStage; replyCode: number; text: string }>): ReplyRule => {
   const enhancedCode = enhancedCodeOf(text);
   const words = wordsOf(text.slice(0, textCharsJudged));
   const fits = (one: ReplyRule): boolean =>
@@ -244,7 +290,10 @@ const ruleOf = ({ stage, replyCode, text }: Readonly<{ stage: ReplyStage; replyC
 /** Enough for any reply that people read; it bounds the work of the patterns. */
 const textCharsJudged = 2_000;
 
-/** Without what is no sentence and may hold any word: the codes of further lines, addresses, and what follows the host of a link. */
+/**
+ * Without what is no sentence and may hold any word: the codes of further lines, addresses, and what follows the host
+ * of a link.
+ */
 const wordsOf = (text: string): string =>
   text
     .replace(/\r?\n(\d{3}[ -](#?[245]\.\d{1,3}\.\d{1,3} )?)?/g, ' ')
@@ -285,7 +334,10 @@ const wordRules: readonly WordRule[] = [
     class: soft('mailbox-full'),
     text: /(over|exceed\w*|full|violat\w*|reached) .{0,30}quota|quota .{0,20}(exceed|violat|full|reached)|(mail ?box|mail ?folder|inbox|account)('s)? (is |was )?(full|over ?quota)|(mail ?)?box space not enough/i,
   },
-  { class: soft('too-large'), text: /exceed\w* (the )?(maximum )?.{0,20}(message|mail) size|message (is )?too (large|big|long)/i },
+  {
+    class: soft('too-large'),
+    text: /exceed\w* (the )?(maximum )?.{0,20}(message|mail) size|message (is )?too (large|big|long)/i,
+  },
   {
     class: hard('mailbox-disabled'),
     text: /account has been (disabled|discontinued|suspended|closed)|does not have a final email delivery point|(mailbox|account|user|address) (is |has been )?(disabled|inactive|suspended|deactivated|discontinued)/i,
@@ -351,19 +403,23 @@ const WORDS_CHARS_MAX = 4_000;
 const REPLY_CODE = /(?:^|[\s:;"(])([45]\d\d)(?=[\s:-])/;
 
 /**
- * Evidence of one bounce against the address. `proved`: it names the recipient. `unproved`: the host refused the recipient without a
- * reason; a second mail that ends so proves it. `none`: no evidence, or a temporary fault.
+ * Evidence of one bounce against the address. `proved`: it names the recipient. `unproved`: the host refused the
+ * recipient without a reason; a second mail that ends so proves it. `none`: no evidence, or a temporary fault.
  */
 export type BounceSign = 'proved' | 'unproved' | 'none';
 
 /** In: the class of a report, or the rule that decided a reply. */
-export const signOfBounce = (bounce: Readonly<{ rule: string | null; bounceType?: BounceType | undefined }>): BounceSign => {
+export const signOfBounce = (
+  bounce: Readonly<{ rule: string | null; bounceType?: BounceType | undefined }>,
+): BounceSign => {
   const bounceType = bounce.bounceType ?? classOfReplyRule[bounce.rule ?? '']?.bounceType;
   if (bounceType !== 'hard') return 'none';
   return bounce.rule === RECIPIENT_REFUSED ? 'unproved' : 'proved';
 };
 
-/** In: a report about a recipient to whom the mail could not be delivered. Out: the reason, as far as the report tells. */
+/**
+ * In: a report about a recipient to whom the mail could not be delivered. Out: the reason, as far as the report tells.
+ */
 export const classifyBounce = ({ status, text, isReply }: BounceWords): BounceClass => {
   const words = text.slice(0, WORDS_CHARS_MAX).replace(/\s+/g, ' ');
   const { reply, isBlame } = replyClass(status, words, isReply === true);

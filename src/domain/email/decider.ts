@@ -1,4 +1,7 @@
-/** The decider of an email: acceptance, attempts and outcomes, reports, and what callers ask (reschedule, cancel, retry, delete, erase). */
+/**
+ * The decider of an email: acceptance, attempts and outcomes, reports, and what callers ask (reschedule, cancel, retry,
+ * delete, erase).
+ */
 import { DomainError } from '../core/errors.js';
 import type { EmailEvent, EmailAccepted, EmailContent } from './events.js';
 import {
@@ -26,15 +29,20 @@ import { mayBeArchived, mayBeRemoved } from './timers.js';
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
 
 export type EmailCommand =
-  | Readonly<{ type: 'AcceptEmail'; accepted: EmailAccepted['data']; scheduledAt: string | undefined; content: EmailContent }>
+  | Readonly<{
+      type: 'AcceptEmail';
+      accepted: EmailAccepted['data'];
+      scheduledAt: string | undefined;
+      content: EmailContent;
+    }>
   /** `subject`: rendered for that time. `temporaryUntil`: until when that time needs the temporary attachments. */
   | Readonly<{ type: 'RescheduleEmail'; at: string; scheduledAt: string; subject: string; temporaryUntil: string }>
   | Readonly<{ type: 'ReleaseEmail'; at: string }>
   /** The email cannot be rendered; no attempt was made. */
   | Readonly<{ type: 'RefuseEmail'; at: string; text: string }>
   /**
-   * The bulk send was cancelled at `cancelledAt`, or the team deleted: an email that was not sent yet is cancelled. `endsBrokenOff`: an
-   * attempt with unknown outcome is not repeated either.
+   * The bulk send was cancelled at `cancelledAt`, or the team deleted: an email that was not sent yet is cancelled.
+   * `endsBrokenOff`: an attempt with unknown outcome is not repeated either.
    */
   | Readonly<{ type: 'WithdrawEmail'; at: string; cancelledAt: string; endsBrokenOff?: true }>
   | Readonly<{
@@ -63,9 +71,26 @@ export type EmailCommand =
       unwatchedMs?: number;
     }>
   /** Some copies of an attempt have their answer, and others are still to be sent. */
-  | Readonly<{ type: 'RecordCopy'; attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>
-  /** Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out. `unwatchedMs`: as in `RecordOutcome`. */
-  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; unwatchedMs?: number; fault?: RecipientOutcome }>
+  | Readonly<{
+      type: 'RecordCopy';
+      attempt: number;
+      at: string;
+      host: string;
+      durationMs: number;
+      outcomes: readonly PlacedOutcome[];
+    }>
+  /**
+   * Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out.
+   * `unwatchedMs`: as in `RecordOutcome`.
+   */
+  | Readonly<{
+      type: 'HoldEmail';
+      at: string;
+      host: string;
+      waitForHostMs: number;
+      unwatchedMs?: number;
+      fault?: RecipientOutcome;
+    }>
   | Readonly<{
       type: 'GiveUp';
       attempt: number;
@@ -88,7 +113,10 @@ export type EmailCommand =
   | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
-  /** Personal data is destroyed before its time; an email that was not sent yet is cancelled. Does nothing while a dialogue is under way. */
+  /**
+   * Personal data is destroyed before its time; an email that was not sent yet is cancelled. Does nothing while a
+   * dialogue is under way.
+   */
   | Readonly<{ type: 'EraseEmail'; at: string }>
   /** Erases these recipients only, by their place in the email. */
   | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
@@ -131,7 +159,9 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
     case 'GiveUp':
       return openAttempt(email)?.attempt === command.attempt ? giveUp(command, email) : none;
     case 'LoseContent':
-      return isOpen(email) ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email) : none;
+      return isOpen(email)
+        ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email)
+        : none;
     case 'RecordReport':
       return recordReport(command, email);
     case 'RecordComplaint':
@@ -157,9 +187,13 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
     case 'EraseRecipients':
       return eraseRecipients(command, email);
     case 'ArchiveEmail':
-      return mayBeArchived(email, command.at, command.retentionMs) ? [{ type: 'EmailArchived', data: { at: command.at } }] : none;
+      return mayBeArchived(email, command.at, command.retentionMs)
+        ? [{ type: 'EmailArchived', data: { at: command.at } }]
+        : none;
     case 'RemoveEmail':
-      return mayBeRemoved(email, command.at, command.archiveMs) ? [{ type: 'EmailRemoved', data: { at: command.at } }] : none;
+      return mayBeRemoved(email, command.at, command.archiveMs)
+        ? [{ type: 'EmailRemoved', data: { at: command.at } }]
+        : none;
   }
 };
 
@@ -177,19 +211,28 @@ const accept = ({ accepted, scheduledAt, content }: CommandOf<'AcceptEmail'>): r
 const attempt = (command: CommandOf<'AttemptDelivery'>, email: Email): readonly EmailEvent[] => {
   const open = openAttempt(email);
   const due = email.status === 'queued' && (email.nextAttemptAt === null || email.nextAttemptAt <= command.at);
-  const cutOff = email.status === 'processing' && open !== undefined && (open.deadlineAt <= command.at || command.workerGone);
+  const cutOff =
+    email.status === 'processing' && open !== undefined && (open.deadlineAt <= command.at || command.workerGone);
   if (!due && !cutOff) return none;
   const since = email.retries.at(-1)?.at ?? email.createdAt;
-  const interruptions = email.attempts.filter(({ ended, startedAt }) => ended?.outcome === 'interrupted' && startedAt >= since).length;
+  const interruptions = email.attempts.filter(
+    ({ ended, startedAt }) => ended?.outcome === 'interrupted' && startedAt >= since,
+  ).length;
   if (cutOff && interruptions >= INTERRUPTIONS_MAX) {
-    return giveUp({ attempt: open.attempt, at: command.at, reason: 'attempts-spent', text: 'the delivery was cut off too often' }, email);
+    return giveUp(
+      { attempt: open.attempt, at: command.at, reason: 'attempts-spent', text: 'the delivery was cut off too often' },
+      email,
+    );
   }
   const { at, host, worker, deadlineAt } = command;
   return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
 };
 
 /** An email that was retried by hand after `cancelledAt` goes on. */
-const withdraw = ({ at, cancelledAt, endsBrokenOff }: CommandOf<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
+const withdraw = (
+  { at, cancelledAt, endsBrokenOff }: CommandOf<'WithdrawEmail'>,
+  email: Email,
+): readonly EmailEvent[] => {
   const isRetried = email.retries.some((retry) => retry.at > cancelledAt);
   if (isRetried || email.deletedAt !== null || someGotThrough(email)) return none;
   if (email.status === 'queued' || email.status === 'scheduled') return [{ type: 'EmailCancelled', data: { at } }];
@@ -197,7 +240,10 @@ const withdraw = ({ at, cancelledAt, endsBrokenOff }: CommandOf<'WithdrawEmail'>
   // Past the deadline the dialogue has certainly ended.
   const isBrokenOff = open !== undefined && open.deadlineAt <= at;
   if (endsBrokenOff !== true || !isBrokenOff) return none;
-  return giveUp({ attempt: open.attempt, at, reason: 'attempts-spent', text: 'the delivery was cut off, and is not tried again' }, email);
+  return giveUp(
+    { attempt: open.attempt, at, reason: 'attempts-spent', text: 'the delivery was cut off, and is not tried again' },
+    email,
+  );
 };
 
 const push = ({ at }: CommandOf<'PushEmail'>, email: Email): readonly EmailEvent[] => {
@@ -205,11 +251,23 @@ const push = ({ at }: CommandOf<'PushEmail'>, email: Email): readonly EmailEvent
   if (status !== 'queued' || (nextAttemptAt === null && heldUntil === undefined)) return none;
   // An email that is held, or due already, gets its regular attempt.
   const isEarly = heldUntil === undefined && nextAttemptAt !== null && nextAttemptAt > at;
-  return [{ type: 'EmailReleased', data: { at, priority: accepted.priority, ...(isEarly ? { pushedFrom: nextAttemptAt } : {}) } }];
+  return [
+    {
+      type: 'EmailReleased',
+      data: { at, priority: accepted.priority, ...(isEarly ? { pushedFrom: nextAttemptAt } : {}) },
+    },
+  ];
 };
 
-/** When an attempt that is deferred at that moment is repeated; undefined: no attempt is left. An attempt pushed by hand uses none. */
-export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, { delaysMs }: RetrySchedule): string | undefined => {
+/**
+ * When an attempt that is deferred at that moment is repeated; undefined: no attempt is left. An attempt pushed by hand
+ * uses none.
+ */
+export const nextAttemptAfter = (
+  { pushedFrom, deferrals }: Email,
+  at: string,
+  { delaysMs }: RetrySchedule,
+): string | undefined => {
   if (pushedFrom !== undefined && pushedFrom > at) return pushedFrom;
   const delayMs = delaysMs[deferrals];
   return delayMs === undefined ? undefined : isoTime(Date.parse(at) + delayMs);
@@ -264,7 +322,10 @@ const suppress = (command: CommandOf<'SuppressRecipients'>, email: Email): reado
   return [...suppressed, ...record({ type: 'RecordOutcome', ...ending }, after)];
 };
 
-const heldUntilOf = ({ at, waitForHostMs, unwatchedMs = 0 }: CommandOf<'RecordOutcome'>, { held }: Email): string | undefined => {
+const heldUntilOf = (
+  { at, waitForHostMs, unwatchedMs = 0 }: CommandOf<'RecordOutcome'>,
+  { held }: Email,
+): string | undefined => {
   if (waitForHostMs === undefined) return undefined;
   return held === undefined ? isoTime(Date.parse(at) + waitForHostMs) : isoTime(Date.parse(held.until) + unwatchedMs);
 };
@@ -298,7 +359,10 @@ const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly Ema
   return [{ type: 'EmailFailed', data: { ...data, reason: reasonOf(outcomes, failedBefore) }, sealed }];
 };
 
-const reasonOf = (outcomes: readonly PlacedOutcome[], failedBefore: boolean): 'blocked' | 'refused' | 'attempts-spent' => {
+const reasonOf = (
+  outcomes: readonly PlacedOutcome[],
+  failedBefore: boolean,
+): 'blocked' | 'refused' | 'attempts-spent' => {
   if (outcomes.some(({ result }) => result === 'blocked')) return 'blocked';
   return failedBefore || outcomes.some(({ result }) => result === 'refused') ? 'refused' : 'attempts-spent';
 };
@@ -310,7 +374,13 @@ const giveUp = (
     reason,
     rule = reason,
     text,
-  }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; rule?: string; text: string }>,
+  }: Readonly<{
+    attempt: number;
+    at: string;
+    reason: 'rendering' | 'content-lost' | 'attempts-spent';
+    rule?: string;
+    text: string;
+  }>,
   email: Email,
 ): readonly EmailEvent[] => {
   const refused = { result: 'refused', replyCode: null, enhancedCode: null, rule, text } as const;
@@ -318,7 +388,10 @@ const giveUp = (
     email,
     pendingRecipients(email).map((recipient) => ({ ...refused, recipient })),
   );
-  const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes }, email);
+  const { data, sealed } = toldOutcomes(
+    { attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes },
+    email,
+  );
   // An email has failed only if no recipient got it.
   return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
     ? [{ type: 'EmailSent', data, sealed }, ...simulatedReports(email, outcomes, at)]
@@ -327,7 +400,10 @@ const giveUp = (
 
 const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';
 
-/** Repeating the same time changes nothing. Files are only ever kept longer, because concurrent calls have each prolonged them before. */
+/**
+ * Repeating the same time changes nothing. Files are only ever kept longer, because concurrent calls have each
+ * prolonged them before.
+ */
 const reschedule = (
   { at, scheduledAt, subject, temporaryUntil: wanted }: CommandOf<'RescheduleEmail'>,
   email: Email,
@@ -350,13 +426,16 @@ const reschedule = (
 
 /** Until when the generated files of an email are kept; undefined: it has none. */
 export const keptUntil = ({ accepted: { attachmentBytes }, temporaryUntil }: Email): string | undefined =>
-  attachmentBytes === undefined || attachmentBytes.temporary === 0 ? undefined : (temporaryUntil ?? attachmentBytes.temporaryUntil);
+  attachmentBytes === undefined || attachmentBytes.temporary === 0
+    ? undefined
+    : (temporaryUntil ?? attachmentBytes.temporaryUntil);
 
 /** An email cannot be cancelled once a recipient has it, or while it is being delivered. */
 const cancel = ({ at, idempotencyKey, fingerprint }: CommandOf<'CancelEmail'>, email: Email): readonly EmailEvent[] => {
   if (email.deletedAt !== null) throw emailNotFound();
   const reason = whyNotCancellable(email);
-  if (reason !== undefined) throw new DomainError('EMAIL_NOT_CANCELLABLE', reason, { relatedInfo: { status: email.status } });
+  if (reason !== undefined)
+    throw new DomainError('EMAIL_NOT_CANCELLABLE', reason, { relatedInfo: { status: email.status } });
   return [
     {
       type: 'EmailCancelled',
@@ -399,9 +478,13 @@ const retry = ({ at, idempotencyKey, fingerprint }: CommandOf<'RetryEmail'>, ema
     );
   }
   if (email.failureReason === 'content-lost' && email.content === undefined) {
-    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
-      relatedInfo: { status: email.status },
-    });
+    throw new DomainError(
+      'EMAIL_NOT_RETRYABLE',
+      'The content of this email is lost, so it cannot be sent again; send it anew.',
+      {
+        relatedInfo: { status: email.status },
+      },
+    );
   }
   if (!isRetryable(email)) {
     throw new DomainError(
@@ -424,7 +507,10 @@ const retry = ({ at, idempotencyKey, fingerprint }: CommandOf<'RetryEmail'>, ema
   ];
 };
 
-/** A retry goes only to recipients with status `failed`: nobody gets the email twice, and bounced or suppressed addresses stay so. */
+/**
+ * A retry goes only to recipients with status `failed`: nobody gets the email twice, and bounced or suppressed
+ * addresses stay so.
+ */
 const isRetryable = (email: Email): boolean => {
   const { status, recipientStatuses } = email;
   const hasFailed = recipientStatuses.some((recipient, place) => recipient === 'failed' && !isErased(email, place));
@@ -435,7 +521,10 @@ const remove = ({ at }: CommandOf<'DeleteEmail'>, email: Email): readonly EmailE
   if (email.deletedAt !== null) throw emailNotFound();
   switch (email.status) {
     case 'processing':
-      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
+      throw new DomainError(
+        'EMAIL_IN_PROGRESS',
+        'This email is being delivered right now; delete it when the delivery has ended.',
+      );
     case 'queued':
     case 'scheduled':
       return [
@@ -475,8 +564,8 @@ const erase = ({ at }: CommandOf<'EraseEmail'>, { status, archivedAt }: Email): 
 };
 
 /**
- * Erases some recipients; the email goes on for the others. Does nothing while an SMTP dialogue is under way. If no other recipient is
- * left, the whole email is erased; if none of the others was or will be attempted, it is cancelled.
+ * Erases some recipients; the email goes on for the others. Does nothing while an SMTP dialogue is under way. If no
+ * other recipient is left, the whole email is erased; if none of the others was or will be attempted, it is cancelled.
  */
 const eraseRecipients = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,

@@ -1,4 +1,7 @@
-/** Decides which opens and clicks are recorded, within limits that no reader can exceed, and which of them a machine made. */
+/**
+ * Decides which opens and clicks are recorded, within limits that no reader can exceed, and which of them a machine
+ * made.
+ */
 import type { EmailEvent } from './events.js';
 import type { Engagement, Email } from './state.js';
 import { isErased } from './status.js';
@@ -19,7 +22,10 @@ export type EngagementCommand = Readonly<{
   ipAddress: string | null;
 }>;
 
-/** The first opens, or clicks on one link, are recorded one by one; each later event covers ten times as many as the one before. */
+/**
+ * The first opens, or clicks on one link, are recorded one by one; each later event covers ten times as many as the one
+ * before.
+ */
 const EACH_UP_TO = 10;
 const EVENTS_MAX = EACH_UP_TO + 6;
 /** Most events of one email, whatever the number of its links. */
@@ -57,23 +63,30 @@ export const recordEngagement = (command: EngagementCommand, email: Email): read
 const machineByTime = ({ at, recipient, link }: EngagementCommand, email: Email): string | undefined => {
   const atMs = Date.parse(at);
   const { sentAt, engagements = [] } = email;
-  if (sentAt === null || atMs - Date.parse(sentAt) < (link === undefined ? OPEN_AFTER_MS : CLICK_AFTER_MS)) return TOO_SOON;
+  if (sentAt === null || atMs - Date.parse(sentAt) < (link === undefined ? OPEN_AFTER_MS : CLICK_AFTER_MS))
+    return TOO_SOON;
   if (link === undefined) return undefined;
   const isLately = (known: Engagement): boolean =>
-    known.recipient === recipient && known.link !== undefined && known.link !== link && atMs - Date.parse(known.at) < BURST_MS;
+    known.recipient === recipient &&
+    known.link !== undefined &&
+    known.link !== link &&
+    atMs - Date.parse(known.at) < BURST_MS;
   return new Set(engagements.filter(isLately).map((known) => known.link)).size >= BURST_LINKS - 1 ? BURST : undefined;
 };
 
 /** The number of events of that recipient for the pixel, or for one link, by machines or by people. */
 const eventsOf = ({ engagements = [] }: Email, { recipient, link }: Target, isMachine: boolean): number =>
   engagements.reduce(
-    (count, known) => (known.recipient === recipient && known.link === link && (known.machine !== null) === isMachine ? count + 1 : count),
+    (count, known) =>
+      known.recipient === recipient && known.link === link && (known.machine !== null) === isMachine
+        ? count + 1
+        : count,
     0,
   );
 
 /**
- * Requests that the next event takes; undefined: none is recorded any more. Machines are counted apart, so that they do not use up the
- * events of a person.
+ * Requests that the next event takes; undefined: none is recorded any more. Machines are counted apart, so that they do
+ * not use up the events of a person.
  */
 export const timesToRecord = (email: Email, target: Target, isMachine: boolean): number | undefined => {
   if (!isRecorded(email, target) || (email.engagements?.length ?? 0) >= EVENTS_OF_EMAIL_MAX) return undefined;
@@ -85,6 +98,12 @@ export const timesToRecord = (email: Email, target: Target, isMachine: boolean):
 /** False for an archived or deleted email and for an erased recipient: their personal data is gone. */
 const isRecorded = (email: Email, { recipient, link }: Target): boolean => {
   const { accepted, archivedAt, deletedAt } = email;
-  if (archivedAt !== null || deletedAt !== null || accepted.roles[recipient] === undefined || isErased(email, recipient)) return false;
+  if (
+    archivedAt !== null ||
+    deletedAt !== null ||
+    accepted.roles[recipient] === undefined ||
+    isErased(email, recipient)
+  )
+    return false;
   return link === undefined ? accepted.tracking?.opens === true : accepted.tracking?.clicks === true;
 };

@@ -1,4 +1,7 @@
-/** Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the stream is destroyed. */
+/**
+ * Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the
+ * stream is destroyed.
+ */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
@@ -30,13 +33,15 @@ const accepted = {
   roles: Type.Array(storedRole),
   attachmentCount: Type.Integer(),
   /**
-   * Bytes of its stored attachments: `lasting` as long as the email, `temporary` until `temporaryUntil` at most. Absent if it has none.
+   * Bytes of its stored attachments: `lasting` as long as the email, `temporary` until `temporaryUntil` at most. Absent
+   * if it has none.
    */
   attachmentBytes: optional(Type.Object({ lasting: Type.Integer(), temporary: Type.Integer(), temporaryUntil: text })),
   /** The number of documents generated for it, by format; absent: none. */
   generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
   /**
-   * The credits reserved for it; `reference`: the stream of this email or of its batch. Absent if the team was not metered.
+   * The credits reserved for it; `reference`: the stream of this email or of its batch. Absent if the team was not
+   * metered.
    */
   charged: optional(
     Type.Object({
@@ -54,7 +59,9 @@ const accepted = {
   batch: optional(Type.Object({ id: text, index: Type.Integer() })),
   /** When its bulk send was called, if that was before `at`: it counts from then on. Absent: it counts from `at` on. */
   calledAt: optional(text),
-  /** The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy. */
+  /**
+   * The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy.
+   */
   unsubscribeList: optional(text),
   /** The expected wait at acceptance, if longer than usual; stored so that a repeated call gets the same answer. */
   expectedWaitMs: optional(Type.Integer()),
@@ -63,13 +70,13 @@ const accepted = {
   /** Sent with a test key: it is not delivered, costs nothing and is not counted. Absent from all others. */
   test: optional(Type.Literal(true)),
   /**
-   * A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it costs nothing and is
-   * not counted. Absent from all others.
+   * A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it
+   * costs nothing and is not counted. Absent from all others.
    */
   confidential: optional(Type.Literal(true)),
   /**
-   * Values that the mail lost at acceptance: the path of the variable, the field of the template that uses it, and the type and rough form
-   * of the value, without the value itself. Absent: none.
+   * Values that the mail lost at acceptance: the path of the variable, the field of the template that uses it, and the
+   * type and rough form of the value, without the value itself. Absent: none.
    */
   losses: optional(Type.Array(Type.Object({ kind: storedLossKind, path: text, field: text, shape: text }))),
 };
@@ -90,7 +97,10 @@ const envelope = {
   /** Absent from the envelope of older events, which have it in the rest of the sealed part. */
   metadata: optional(Type.Record(text, Type.Unknown())),
 };
-/** The fields that lists and searches need. They are stored first and encrypted apart, so that the rest need not be read. */
+/**
+ * The fields that lists and searches need. They are stored first and encrypted apart, so that the rest need not be
+ * read.
+ */
 const Envelope = Type.Object(envelope);
 export type EmailEnvelope = Static<typeof Envelope>;
 
@@ -148,8 +158,8 @@ const outcome = {
 const Replies = Type.Object({ replies: Type.Array(nullable(text)) });
 
 /**
- * A recipient, by the place in `roles`, opened the mail or followed a link. `times`: requests since the event before for the same pixel or
- * link, if more than one. `rule`: the rule by which a machine did it; absent: a person.
+ * A recipient, by the place in `roles`, opened the mail or followed a link. `times`: requests since the event before
+ * for the same pixel or link, if more than one. `rule`: the rule by which a machine did it; absent: a person.
  */
 const engagement = {
   at: text,
@@ -172,9 +182,13 @@ const replies = { field: 'replies', placesOf: ({ outcomes }: Outcomes) => outcom
 
 const visit = { placesOf: ({ recipient }: Readonly<{ recipient: number }>) => [recipient] };
 
-const each = (kind: WebhookKind, recipients: readonly number[]): readonly Notice[] => recipients.map((recipient) => ({ kind, recipient }));
+const each = (kind: WebhookKind, recipients: readonly number[]): readonly Notice[] =>
+  recipients.map((recipient) => ({ kind, recipient }));
 
-/** One notice for each recipient of an attempt. `deferred`: a deferred recipient is tried again only if the whole email is. */
+/**
+ * One notice for each recipient of an attempt. `deferred`: a deferred recipient is tried again only if the whole email
+ * is.
+ */
 const noticesOf = ({ outcomes }: Outcomes, deferred: WebhookKind = 'email.failed'): readonly Notice[] =>
   outcomes.map(({ recipient, result }): Notice => {
     switch (result) {
@@ -205,7 +219,10 @@ export const emailEvents = {
     perRecipient: content,
     webhooks: 'email.scheduled',
   },
-  /** `subject`: rendered for the new time, because it may show dates. `temporaryUntil`: the new one of `attachmentBytes`, if it has temporary bytes. */
+  /**
+   * `subject`: rendered for the new time, because it may show dates. `temporaryUntil`: the new one of
+   * `attachmentBytes`, if it has temporary bytes.
+   */
   EmailRescheduled: {
     data: Type.Object({ at: text, scheduledAt: text, temporaryUntil: optional(text) }),
     sealed: Type.Object({ subject: text }),
@@ -216,7 +233,10 @@ export const emailEvents = {
     data: Type.Object({
       at: text,
       priority: storedPriority,
-      /** Present if the email was pushed by hand: its original time, from which the schedule goes on if the attempt is deferred again. */
+      /**
+       * Present if the email was pushed by hand: its original time, from which the schedule goes on if the attempt is
+       * deferred again.
+       */
       pushedFrom: optional(text),
     }),
   },
@@ -232,14 +252,14 @@ export const emailEvents = {
     }),
   },
   /**
-   * In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The event that ends the
-   * attempt repeats it.
+   * In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The
+   * event that ends the attempt repeats it.
    */
   CopyAnswered: { data: Type.Object(outcome), sealed: Replies, perRecipient: replies },
   EmailSent: { data: Type.Object(outcome), sealed: Replies, perRecipient: replies, webhooks: noticesOf },
   /**
-   * `heldUntil`: the host took no session, so the mail waits without using an attempt, and fails at that moment. `attempt` is then the one
-   * that found the host unavailable, or 0 if none was begun.
+   * `heldUntil`: the host took no session, so the mail waits without using an attempt, and fails at that moment.
+   * `attempt` is then the one that found the host unavailable, or 0 if none was begun.
    */
   EmailDeferred: event({
     data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }),
@@ -254,7 +274,10 @@ export const emailEvents = {
     webhooks: noticesOf,
   },
   EmailFailed: {
-    data: Type.Object({ ...outcome, reason: oneOf(['refused', 'blocked', 'attempts-spent', 'rendering', 'content-lost'] as const) }),
+    data: Type.Object({
+      ...outcome,
+      reason: oneOf(['refused', 'blocked', 'attempts-spent', 'rendering', 'content-lost'] as const),
+    }),
     sealed: Replies,
     perRecipient: replies,
     webhooks: noticesOf,
@@ -280,9 +303,17 @@ export const emailEvents = {
     perRecipient: { field: 'replies', placesOf: ({ bounces }) => bounces.map(({ recipient }) => recipient) },
     webhooks: ({ bounces }) => bounces.map(({ recipient }) => ({ kind: 'email.bounced', recipient })),
   }),
-  /** `recipients` is empty if the complaint does not tell which of several recipients complained. `simulated`: as in outcomes. */
+  /**
+   * `recipients` is empty if the complaint does not tell which of several recipients complained. `simulated`: as in
+   * outcomes.
+   */
   EmailComplained: event({
-    data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()), simulated: optional(Type.Literal(true)) }),
+    data: Type.Object({
+      at: text,
+      feedbackType: text,
+      recipients: Type.Array(Type.Integer()),
+      simulated: optional(Type.Literal(true)),
+    }),
     /** A complaint that does not name its recipient is about the whole email. */ webhooks: ({ recipients }) =>
       recipients.length === 0 ? [{ kind: 'email.complained' }] : each('email.complained', recipients),
   }),
@@ -300,15 +331,23 @@ export const emailEvents = {
     data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }),
     webhooks: 'email.cancelled',
   },
-  /** These recipients, by their place in `roles`, are on the suppression list: none was or will be attempted. The priority is repeated. */
+  /**
+   * These recipients, by their place in `roles`, are on the suppression list: none was or will be attempted. The
+   * priority is repeated.
+   */
   RecipientsSuppressed: event({
     data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }),
     webhooks: ({ recipients }) => each('email.suppressed', recipients),
   }),
   /** The addresses of these recipients, who hard-bounced or complained, were put on the suppression list. */
   EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
-  /** The personal data of these recipients, by their place in `roles`, is destroyed; the email goes on for the others. The priority is repeated. */
-  RecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
+  /**
+   * The personal data of these recipients, by their place in `roles`, is destroyed; the email goes on for the others.
+   * The priority is repeated.
+   */
+  RecipientsErased: {
+    data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }),
+  },
   EmailOpened: event({
     data: Type.Object(engagement),
     sealed: Type.Object(visitor),
@@ -331,7 +370,10 @@ export const emailEvents = {
 export type EmailEvent = EventsOf<typeof emailEvents>;
 export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
 export type EmailEngaged = Extract<EmailEvent, { type: 'EmailOpened' | 'EmailClicked' }>;
-export type DeliveryOutcomeEvent = Extract<EmailEvent, { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }>;
+export type DeliveryOutcomeEvent = Extract<
+  EmailEvent,
+  { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }
+>;
 
 /** The events of each kind of stream. */
 export const emailStreams = { email: emailEvents } as const;

@@ -1,4 +1,7 @@
-/** Feedback on an email after a host has taken it: the return path, reports and complaints, and which bounces go to the suppression list. */
+/**
+ * Feedback on an email after a host has taken it: the return path, reports and complaints, and which bounces go to the
+ * suppression list.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import { pendingRecipients, type Email, withoutOthers } from './state.js';
 import { signOfBounce, type BounceSign } from './bounce-rules.js';
@@ -14,7 +17,10 @@ export type ReportCommand =
   | Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }>
   | Readonly<{ type: 'RecordComplaint'; at: string; feedbackType: string; addresses: readonly string[] }>;
 
-/** The envelope sender of a mail. It contains the email id and an HMAC of it, so that nobody without the master key can forge one. */
+/**
+ * The envelope sender of a mail. It contains the email id and an HMAC of it, so that nobody without the master key can
+ * forge one.
+ */
 export type ReturnPath = Readonly<{
   senderOf: (id: EmailId) => string;
   /** undefined: the address is not ours (another domain or instance, cut off or forged). */
@@ -44,7 +50,10 @@ export const recordReport = ({ at, recipients }: CommandOf<'RecordReport'>, emai
   return events;
 };
 
-export const recordComplaint = ({ at, feedbackType, addresses }: CommandOf<'RecordComplaint'>, email: Email): readonly EmailEvent[] => {
+export const recordComplaint = (
+  { at, feedbackType, addresses }: CommandOf<'RecordComplaint'>,
+  email: Email,
+): readonly EmailEvent[] => {
   if (isGone(email)) return none;
   const addressed = addressesOf(email);
   const named = new Set(
@@ -60,7 +69,8 @@ export const recordComplaint = ({ at, feedbackType, addresses }: CommandOf<'Reco
     const status = email.recipientStatuses[index];
     return status === 'sent' || status === 'delivered';
   });
-  const isNew = named.size > 0 ? recipients.length > 0 : email.complainedAt === undefined && email.recipientStatuses.some(hasIt);
+  const isNew =
+    named.size > 0 ? recipients.length > 0 : email.complainedAt === undefined && email.recipientStatuses.some(hasIt);
   return isNew ? [{ type: 'EmailComplained', data: { at, feedbackType, recipients } }] : none;
 };
 
@@ -85,7 +95,9 @@ export const signOfRecipient = (
   return status === 'bounced' && reply !== undefined ? signOfBounce(reply) : 'none';
 };
 
-/** Recipients who hard-bounced or complained and whose addresses do not know of it yet. Simulated results do not count. */
+/**
+ * Recipients who hard-bounced or complained and whose addresses do not know of it yet. Simulated results do not count.
+ */
 export const bouncesToNote = (email: Email): readonly number[] => {
   const { recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt } = email;
   if (archivedAt !== null || deletedAt !== null) return [];
@@ -96,14 +108,22 @@ export const bouncesToNote = (email: Email): readonly number[] => {
 };
 
 /** Whether an outcome may put an address on the list. */
-export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string; simulated?: true }>[]): boolean =>
-  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && signOfBounce({ rule }) !== 'none' && simulated === undefined);
+export const hasHardBounce = (
+  outcomes: readonly Readonly<{ result: string; rule: string; simulated?: true }>[],
+): boolean =>
+  outcomes.some(
+    ({ result, rule, simulated }) =>
+      result === 'bounced' && signOfBounce({ rule }) !== 'none' && simulated === undefined,
+  );
 
 /** Whether a report may put an address on the list. */
 export const hasHardReport = (bounces: readonly Readonly<{ bounceType: BounceType }>[]): boolean =>
   bounces.some(({ bounceType }) => bounceType === 'hard');
 
-/** The event ends the timer, so it must cover all recipients that are due: if another one came up meanwhile, nothing is recorded. */
+/**
+ * The event ends the timer, so it must cover all recipients that are due: if another one came up meanwhile, nothing is
+ * recorded.
+ */
 export const noteBounces = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
   email: Email,
@@ -124,7 +144,8 @@ const TOKEN = /^[a-z2-7]{52}$/;
 export const openReturnPath = (domain: string, keys: Pick<Keys, 'fingerprint'>): ReturnPath => {
   const macOf = (id: string): string => keys.fingerprint(PURPOSE, id).slice(0, MAC_HEX_CHARS);
   const suffix = `@${domain}`;
-  const senderOf = (id: EmailId): string => `${PREFIX}${toBase32(Buffer.from(id.replaceAll('-', '') + macOf(id), 'hex'))}@${domain}`;
+  const senderOf = (id: EmailId): string =>
+    `${PREFIX}${toBase32(Buffer.from(id.replaceAll('-', '') + macOf(id), 'hex'))}@${domain}`;
   return {
     senderOf,
     emailOf: (address) => {
@@ -191,7 +212,10 @@ const folded = (address: string): string => address.trim().toLowerCase();
 const addressesOf = ({ content }: Email): readonly (string | null)[] =>
   (content?.recipients ?? []).map((recipient) => recipient && folded(recipient.email));
 
-/** If the email has one recipient, a report about an unknown address is about it: a forwarded mail fails under another address. */
+/**
+ * If the email has one recipient, a report about an unknown address is about it: a forwarded mail fails under another
+ * address.
+ */
 const placeOf = (addressed: readonly (string | null)[], addresses: readonly string[]): number | undefined => {
   for (const address of addresses) {
     const index = addressed.indexOf(folded(address));
@@ -203,8 +227,12 @@ const placeOf = (addressed: readonly (string | null)[], addresses: readonly stri
 /** A report may come before the outcome of the attempt is recorded. */
 const assertOutcomeRecorded = ({ status, recipientStatuses }: Email, index: number): void => {
   if (status === 'processing' && recipientStatuses[index] === 'queued') {
-    throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; send the report again in a minute.', {
-      retryAfterS: 60,
-    });
+    throw new DomainError(
+      'EMAIL_IN_PROGRESS',
+      'This email is being delivered right now; send the report again in a minute.',
+      {
+        retryAfterS: 60,
+      },
+    );
   }
 };

@@ -1,4 +1,6 @@
-/** Milestones of an email, which statistics count: each at most once, on the day on which the email first reaches it. */
+/**
+ * Milestones of an email, which statistics count: each at most once, on the day on which the email first reaches it.
+ */
 import type { EmailAccepted } from './events.js';
 import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
@@ -17,8 +19,8 @@ export const emailMilestones = [
 export type EmailMilestone = (typeof emailMilestones)[number];
 
 /**
- * Counts beside the milestones, for rates: `returned` is an email that was counted as sent and later as bounced or failed; the others are
- * emails sent with tracking of opens, or of clicks.
+ * Counts beside the milestones, for rates: `returned` is an email that was counted as sent and later as bounced or
+ * failed; the others are emails sent with tracking of opens, or of clicks.
  */
 export const besideMilestones = ['returned', 'sentWithOpens', 'sentWithClicks'] as const;
 export type CountedMilestone = EmailMilestone | (typeof besideMilestones)[number];
@@ -26,12 +28,20 @@ export type CountedMilestone = EmailMilestone | (typeof besideMilestones)[number
 /** The ends that an email had reached before a retry: statistics count each only once. */
 export type EndedBefore = readonly ('bounced' | 'failed')[];
 
-/** When an email was called for, by itself or with its bulk send: the day on which it counts as accepted and used. ISO 8601. */
+/**
+ * When an email was called for, by itself or with its bulk send: the day on which it counts as accepted and used. ISO
+ * 8601.
+ */
 export const countsFrom = ({ at, calledAt }: Pick<EmailAccepted['data'], 'at' | 'calledAt'>): string => calledAt ?? at;
 
 /** The ends before a retry: bounced and failed count once each, however often the email is retried. */
-export const endingsAfter = (status: EmailSummary['status'], before: EndedBefore | undefined): EndedBefore | undefined =>
-  (status === 'failed' || status === 'bounced') && before?.includes(status) !== true ? [...(before ?? []), status] : before;
+export const endingsAfter = (
+  status: EmailSummary['status'],
+  before: EndedBefore | undefined,
+): EndedBefore | undefined =>
+  (status === 'failed' || status === 'bounced') && before?.includes(status) !== true
+    ? [...(before ?? []), status]
+    : before;
 
 /** Sums over the emails of a day, in milliseconds; `attempted`: the number of emails in `waitMs`. */
 export type DurationSums = { attempted?: number; waitMs?: number; sendMs?: number; deliverMs?: number };
@@ -44,7 +54,15 @@ export type StoodAt = Draft<
 >;
 
 /** Copies these fields, because the event changes the summary in place. */
-export const stoodAt = ({ status, processingAt, sentAt, deliveredAt, complainedAt, openedAt, clickedAt }: EmailSummary): StoodAt => {
+export const stoodAt = ({
+  status,
+  processingAt,
+  sentAt,
+  deliveredAt,
+  complainedAt,
+  openedAt,
+  clickedAt,
+}: EmailSummary): StoodAt => {
   const before: StoodAt = { status, processingAt, sentAt, deliveredAt };
   if (complainedAt !== undefined) before.complainedAt = complainedAt;
   if (openedAt !== undefined) before.openedAt = openedAt;
@@ -62,10 +80,19 @@ const CLICKED: Reached = { milestones: ['clicked'], durations: {} };
 const SUPPRESSED: Reached = { milestones: ['suppressed'], durations: {} };
 
 /** 0 if the clock was set back in between. */
-const passedSince = (from: string | null, to: string): number => (from === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from)));
+const passedSince = (from: string | null, to: string): number =>
+  from === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from));
 
-/** In: an event, and the summary before and after it. Out: the milestones that it reaches; durations count from when the email last entered the queue. */
-export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSummary, ended: EndedBefore = []): Reached => {
+/**
+ * In: an event, and the summary before and after it. Out: the milestones that it reaches; durations count from when the
+ * email last entered the queue.
+ */
+export const reachedBy = (
+  event: EmailProgress,
+  before: StoodAt,
+  now: EmailSummary,
+  ended: EndedBefore = [],
+): Reached => {
   const { at } = event.data;
   switch (event.type) {
     case 'DeliveryAttempted':
@@ -114,7 +141,10 @@ const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
   return { milestones, durations };
 };
 
-/** An email that goes on for other recipients reaches nothing. One that ends counts as suppressed only if no recipient was attempted. */
+/**
+ * An email that goes on for other recipients reaches nothing. One that ends counts as suppressed only if no recipient
+ * was attempted.
+ */
 const suppressedBy = (at: string, before: StoodAt, now: EmailSummary, ended: EndedBefore): Reached => {
   const { status, recipientStatuses } = now;
   if (status === 'sent' || status === 'delivered' || status === 'complained') return arrivedBy(at, before, now);
@@ -128,7 +158,12 @@ const complainedBy = ({ milestones, durations }: Reached, { complainedAt }: Stoo
   complainedAt === undefined ? { milestones: [...milestones, 'complained'], durations } : { milestones, durations };
 
 /** A report ends an email that was sent. */
-const returnedBy = ({ milestones, durations }: Reached, before: StoodAt, { status }: EmailSummary, ended: EndedBefore): Reached =>
+const returnedBy = (
+  { milestones, durations }: Reached,
+  before: StoodAt,
+  { status }: EmailSummary,
+  ended: EndedBefore,
+): Reached =>
   (status !== 'bounced' && status !== 'failed') || before.status === status || ended.includes(status)
     ? { milestones, durations }
     : { milestones: [...milestones, status, 'returned'], durations };

@@ -1,6 +1,6 @@
 /**
- * Splits the encrypted part of an email's events by recipient. If an email has several recipients, each one's part is encrypted with a
- * key of that recipient, and the shared rest with the key of the email.
+ * Splits the encrypted part of an email's events by recipient. If an email has several recipients, each one's part is
+ * encrypted with a key of that recipient, and the shared rest with the key of the email.
  */
 import type { AnyEvent, EventDefinitions, RecipientParts } from '../core/event.js';
 import { emailEvents, type EmailAccepted } from './events.js';
@@ -8,7 +8,8 @@ import { emailEvents, type EmailAccepted } from './events.js';
 type Sealed = Readonly<Record<string, unknown>>;
 
 /** undefined: no part of the event belongs to one recipient. */
-export const recipientPartsOf = (type: string): RecipientParts<never> | undefined => (emailEvents as EventDefinitions)[type]?.perRecipient;
+export const recipientPartsOf = (type: string): RecipientParts<never> | undefined =>
+  (emailEvents as EventDefinitions)[type]?.perRecipient;
 
 /** In: the first event of a stream. Out: the number of recipients; 0 for a stream that is no email. */
 export const recipientCountOf = (first: AnyEvent | undefined): number =>
@@ -33,7 +34,11 @@ export const takenApart = ({ field, placesOf }: RecipientParts<never>, data: unk
 };
 
 /** The reverse: elements of a recipient without a part become null. undefined: nothing is left. */
-export const putTogether = ({ field, placesOf }: RecipientParts<never>, data: unknown, { shared, own }: Apart): Sealed | undefined => {
+export const putTogether = (
+  { field, placesOf }: RecipientParts<never>,
+  data: unknown,
+  { shared, own }: Apart,
+): Sealed | undefined => {
   const places = placesOf(data as never);
   if (field === undefined) return places[0] === undefined ? undefined : (own.get(places[0]) as Sealed | undefined);
   const taken = new Map<number, number>();

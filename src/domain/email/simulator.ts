@@ -11,7 +11,8 @@ export const simulations = ['success', 'bounce', 'softbounce', 'complaint', 'del
 export type Simulation = (typeof simulations)[number];
 
 /** In: a domain in lower case. Out: whether it is that of the simulator, or a subdomain. */
-export const isOfSimulator = (domain: string): boolean => domain === SIMULATOR_DOMAIN || domain.endsWith(`.${SIMULATOR_DOMAIN}`);
+export const isOfSimulator = (domain: string): boolean =>
+  domain === SIMULATOR_DOMAIN || domain.endsWith(`.${SIMULATOR_DOMAIN}`);
 
 /** In: an address as emails have it. */
 export const isSimulatorAddress = (address: string): boolean => address.endsWith(`@${SIMULATOR_DOMAIN}`);
@@ -36,7 +37,8 @@ export const pendingParts = (
   email: Addressed & Pick<Email, 'recipientStatuses' | 'copies'>,
 ): Readonly<{ real: readonly number[]; simulated: readonly number[] }> => {
   const [real, simulated]: [number[], number[]] = [[], []];
-  for (const recipient of pendingRecipients(email)) (simulationOf(email, recipient) === undefined ? real : simulated).push(recipient);
+  for (const recipient of pendingRecipients(email))
+    (simulationOf(email, recipient) === undefined ? real : simulated).push(recipient);
   return { real, simulated };
 };
 
@@ -48,7 +50,10 @@ const simulated = (outcome: Omit<RecipientOutcome, 'text'>, words: string): Simu
   simulated: true,
 });
 
-const TAKEN = simulated({ result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted' }, 'Simulated: taken');
+const TAKEN = simulated(
+  { result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted' },
+  'Simulated: taken',
+);
 const DEFERRED = simulated(
   { result: 'deferred', replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted' },
   'Simulated: greylisted, taken at the next attempt',
@@ -76,8 +81,14 @@ export const simulatedOutcome = (email: Addressed & Pick<Email, 'replies'>, reci
 };
 
 /** The reports about simulated recipients that were accepted: delivered, bounced or complained. */
-export const simulatedReports = (email: Addressed, outcomes: readonly PlacedOutcome[], at: string): readonly EmailEvent[] => {
-  const taken = outcomes.filter((outcome) => outcome.simulated === true && outcome.result === 'accepted').map(({ recipient }) => recipient);
+export const simulatedReports = (
+  email: Addressed,
+  outcomes: readonly PlacedOutcome[],
+  at: string,
+): readonly EmailEvent[] => {
+  const taken = outcomes
+    .filter((outcome) => outcome.simulated === true && outcome.result === 'accepted')
+    .map(({ recipient }) => recipient);
   if (taken.length === 0) return [];
   const are = (wanted: Simulation): number[] => taken.filter((recipient) => simulationOf(email, recipient) === wanted);
   const [returned, complained] = [are('softbounce'), are('complaint')];
@@ -86,7 +97,10 @@ export const simulatedReports = (email: Addressed, outcomes: readonly PlacedOutc
   if (delivered.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: delivered } });
   if (returned.length > 0) events.push(comesBack(at, returned));
   if (complained.length > 0) {
-    events.push({ type: 'EmailComplained', data: { at, feedbackType: 'abuse', recipients: complained, simulated: true } });
+    events.push({
+      type: 'EmailComplained',
+      data: { at, feedbackType: 'abuse', recipients: complained, simulated: true },
+    });
   }
   return events;
 };
@@ -95,7 +109,12 @@ const comesBack = (at: string, recipients: readonly number[]): EmailEvent => ({
   type: 'EmailBounceReported',
   data: {
     at,
-    bounces: recipients.map((recipient) => ({ recipient, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' })),
+    bounces: recipients.map((recipient) => ({
+      recipient,
+      bounceType: 'soft',
+      bounceSubType: 'mailbox-full',
+      enhancedCode: '5.2.2',
+    })),
   },
   sealed: { replies: recipients.map(() => '552 5.2.2 Simulated: the mailbox is full') },
 });

@@ -1,4 +1,7 @@
-/** The state of one email, folded from its events: its summary, the accepted content, attempts, replies, copies, opens and clicks. */
+/**
+ * The state of one email, folded from its events: its summary, the accepted content, attempts, replies, copies, opens
+ * and clicks.
+ */
 import type { EmailEngaged, EmailEvent, DeliveryOutcomeEvent, EmailAccepted, EmailContent } from './events.js';
 import type { Recipient } from '../mime/address.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
@@ -66,12 +69,18 @@ type AttemptState = Readonly<{
   }> | null;
 }>;
 
-type RetryState = Readonly<{ retryCount: number; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
+type RetryState = Readonly<{
+  retryCount: number;
+  at: string;
+  idempotencyKey: string | undefined;
+  fingerprint: string | undefined;
+}>;
 
 type CancellationState = Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
 /** The result for one recipient, by its place in the email. */
-export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
+export type PlacedOutcome = RecipientOutcome &
+  Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
 
 export type Email = EmailSummary &
   Readonly<{
@@ -82,7 +91,10 @@ export type Email = EmailSummary &
     /** One for each recipient, in the order of the accepted roles. */
     replies: readonly RecipientReply[];
     attempts: readonly AttemptState[];
-    /** Deferred attempts since acceptance or the last retry, not counting those that found the host unavailable or were pushed by hand. */
+    /**
+     * Deferred attempts since acceptance or the last retry, not counting those that found the host unavailable or were
+     * pushed by hand.
+     */
     deferrals: number;
     retries: readonly RetryState[];
     failureReason: string | null;
@@ -91,7 +103,10 @@ export type Email = EmailSummary &
     temporaryUntil?: string;
     /** When its next attempt was due before it was pushed by hand; removed when that attempt ends. */
     pushedFrom?: string;
-    /** Since when it waits for the host, and until when it would wait if the service ran all the time. Present while `heldUntil` is. */
+    /**
+     * Since when it waits for the host, and until when it would wait if the service ran all the time. Present while
+     * `heldUntil` is.
+     */
     held?: Readonly<{ since: string; until: string }>;
     /** Answers to copies, recorded by CopyAnswered while the attempt is under way; absent for none. */
     copies?: readonly PlacedOutcome[];
@@ -149,7 +164,9 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       email.failureReason = 'bounced';
       return endAttempt(email, event, 'bounced');
     case 'EmailFailed':
-      email.failureReason = event.data.outcomes.some(({ rule }) => rule === ATTACHMENT_DAMAGED) ? ATTACHMENT_DAMAGED : event.data.reason;
+      email.failureReason = event.data.outcomes.some(({ rule }) => rule === ATTACHMENT_DAMAGED)
+        ? ATTACHMENT_DAMAGED
+        : event.data.reason;
       return endAttempt(email, event, 'failed');
     case 'EmailRetried': {
       const { retryCount, at, idempotencyKey, fingerprint } = event.data;
@@ -193,13 +210,24 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
 };
 
 /** A report replaces the reply of the host that took the mail. */
-const reportBounces = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>): Email => {
+const reportBounces = (
+  email: Draft<Email>,
+  { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>,
+): Email => {
   const replies = [...email.replies];
   data.bounces.forEach(({ recipient, bounceType, bounceSubType, enhancedCode }, index) => {
     const before = replies[recipient];
     if (before === undefined) return;
     const reply = sealed?.replies[index] ?? null;
-    const after = { replyCode: null, enhancedCode, rule: bounceSubType, reply, bounceType, bounceSubType, reportedAt: data.at };
+    const after = {
+      replyCode: null,
+      enhancedCode,
+      rule: bounceSubType,
+      reply,
+      bounceType,
+      bounceSubType,
+      reportedAt: data.at,
+    };
     replies[recipient] = before.simulated === undefined ? after : { ...after, simulated: before.simulated };
   });
   email.replies = replies;
@@ -210,13 +238,19 @@ const reportBounces = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent
 
 const complain = (email: Draft<Email>, { data }: Extract<EmailEvent, { type: 'EmailComplained' }>): Email => {
   email.feedbackType ??= data.feedbackType;
-  email.replies = email.replies.map((reply, index) => (data.recipients.includes(index) ? { ...reply, reportedAt: data.at } : reply));
+  email.replies = email.replies.map((reply, index) =>
+    data.recipients.includes(index) ? { ...reply, reportedAt: data.at } : reply,
+  );
   return email;
 };
 
-const reschedule = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailRescheduled' }>): Email => {
+const reschedule = (
+  email: Draft<Email>,
+  { data, sealed }: Extract<EmailEvent, { type: 'EmailRescheduled' }>,
+): Email => {
   if (data.temporaryUntil !== undefined) email.temporaryUntil = data.temporaryUntil;
-  if (email.content !== undefined && sealed !== undefined) email.content = { ...email.content, subject: sealed.subject };
+  if (email.content !== undefined && sealed !== undefined)
+    email.content = { ...email.content, subject: sealed.subject };
   return email;
 };
 
@@ -230,17 +264,31 @@ const suppress = (email: Draft<Email>, at: string): Email => {
   return email;
 };
 
-const attempted = (email: Email, data: Extract<EmailEvent, { type: 'DeliveryAttempted' }>['data']): readonly AttemptState[] => {
+const attempted = (
+  email: Email,
+  data: Extract<EmailEvent, { type: 'DeliveryAttempted' }>['data'],
+): readonly AttemptState[] => {
   const { attempt, at, host, worker, deadlineAt } = data;
   return [...cutOff(email, at), { attempt, startedAt: at, host, worker, deadlineAt, ended: null }];
 };
 
 const cutOff = ({ attempts }: Email, at: string): readonly AttemptState[] => {
-  const ended = { at, durationMs: null, outcome: 'interrupted' as const, replyCode: null, reply: null, nextAttemptAt: null };
+  const ended = {
+    at,
+    durationMs: null,
+    outcome: 'interrupted' as const,
+    replyCode: null,
+    reply: null,
+    nextAttemptAt: null,
+  };
   return attempts.map((earlier) => (earlier.ended === null ? { ...earlier, ended } : earlier));
 };
 
-const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): Email => {
+const endAttempt = (
+  email: Draft<Email>,
+  event: DeliveryOutcomeEvent,
+  outcome: 'sent' | 'deferred' | 'bounced' | 'failed',
+): Email => {
   const { attempt: number, at, durationMs, outcomes } = event.data;
   const replies = [...email.replies];
   outcomes.forEach(({ recipient, replyCode, enhancedCode, rule, simulated }, index) => {
@@ -287,7 +335,8 @@ const eraseRecipients = (email: Draft<Email>, recipients: readonly number[]): Em
 };
 
 /** The failure reason of an email that ended because the waiting recipients were erased. */
-const reasonOf = ({ status }: Email): string | null => (status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null);
+const reasonOf = ({ status }: Email): string | null =>
+  status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null;
 
 const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Email => {
   if (email.engagements !== undefined)
@@ -295,10 +344,13 @@ const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Ema
       isOne(engagement.recipient) ? { ...engagement, url: null, userAgent: null, ipAddress: null } : engagement,
     );
   email.replies = email.replies.map((reply, index) => (isOne(index) ? { ...reply, reply: null } : reply));
-  if (email.copies !== undefined) email.copies = email.copies.map((copy) => (isOne(copy.recipient) ? { ...copy, text: '' } : copy));
+  if (email.copies !== undefined)
+    email.copies = email.copies.map((copy) => (isOne(copy.recipient) ? { ...copy, text: '' } : copy));
   email.attempts = email.attempts.map((attempt) => {
     const { ended } = attempt;
-    return ended?.replyOf === undefined || !isOne(ended.replyOf) ? attempt : { ...attempt, ended: { ...ended, reply: null } };
+    return ended?.replyOf === undefined || !isOne(ended.replyOf)
+      ? attempt
+      : { ...attempt, ended: { ...ended, reply: null } };
   });
   return email;
 };
@@ -310,7 +362,8 @@ export const openAttempt = (email: Email): AttemptState | undefined => {
 };
 
 /** The open attempt of an email with status `processing`; with any other status the attempt has ended in some way. */
-export const attemptUnderWay = (email: Email): AttemptState | undefined => (email.status === 'processing' ? openAttempt(email) : undefined);
+export const attemptUnderWay = (email: Email): AttemptState | undefined =>
+  email.status === 'processing' ? openAttempt(email) : undefined;
 
 const engagementOf = (event: EmailEngaged): Engagement => {
   const { at, recipient, times = 1, machine, rule } = event.data;
@@ -329,17 +382,22 @@ const engagementOf = (event: EmailEngaged): Engagement => {
 };
 
 /** The recipients that a field of the mail names, in the order of the call; those erased are missing. */
-export const addressedIn = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, role: RecipientRole): readonly Recipient[] => {
+export const addressedIn = (
+  { accepted, content }: Pick<Email, 'accepted' | 'content'>,
+  role: RecipientRole,
+): readonly Recipient[] => {
   const named: Recipient[] = [];
   const repeated: Readonly<{ place: number; recipient: Recipient }>[] = [];
   content?.recipients.forEach((one, index) => {
     if (one === null) return;
     const { also, ...recipient } = one;
     if (accepted.roles[index] === role) named.push(recipient);
-    for (const { role: other, place, ...again } of also ?? []) if (other === role) repeated.push({ place, recipient: again });
+    for (const { role: other, place, ...again } of also ?? [])
+      if (other === role) repeated.push({ place, recipient: again });
   });
   // By rising place, so that all before it in the field are already there.
-  for (const { place, recipient } of repeated.sort((one, other) => one.place - other.place)) named.splice(place, 0, recipient);
+  for (const { place, recipient } of repeated.sort((one, other) => one.place - other.place))
+    named.splice(place, 0, recipient);
   return named;
 };
 
@@ -348,8 +406,15 @@ const OMITTED = '…';
 /** Links, tokens, and words as long as a token. */
 const SECRETS = /(?:https?:\/\/|token=)\S+|[\w-]{43,}/gi;
 
-/** A host's reply about one recipient, without the addresses of the others (they would outlive their erasure) and without secret links. */
-export const withoutOthers = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, recipient: number, said: string): string => {
+/**
+ * A host's reply about one recipient, without the addresses of the others (they would outlive their erasure) and
+ * without secret links.
+ */
+export const withoutOthers = (
+  { accepted, content }: Pick<Email, 'accepted' | 'content'>,
+  recipient: number,
+  said: string,
+): string => {
   // Spam filters quote the link for which they refuse a mail.
   const text = accepted.confidential === true ? said.replaceAll(SECRETS, OMITTED) : said;
   if (content === undefined || content.recipients.length < 2 || !text.includes('@')) return text;
@@ -370,23 +435,40 @@ const quoted = (address: string): RegExp =>
 export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
   accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;
 
-/** The recipients who wait for an attempt, by their place in the email; a copy with a recorded answer no longer waits. */
-export const pendingRecipients = ({ recipientStatuses, copies }: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>
+/**
+ * The recipients who wait for an attempt, by their place in the email; a copy with a recorded answer no longer waits.
+ */
+export const pendingRecipients = ({
+  recipientStatuses,
+  copies,
+}: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>
   recipientStatuses.flatMap((status, index) =>
     status === 'queued' && copies?.some(({ recipient }) => recipient === index) !== true ? [index] : [],
   );
 
 /** Adds the recorded answers to copies, which win over `outcomes`; in the order of the recipients. */
-export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly PlacedOutcome[]): readonly PlacedOutcome[] => {
+export const withCopies = (
+  { copies }: Pick<Email, 'copies'>,
+  outcomes: readonly PlacedOutcome[],
+): readonly PlacedOutcome[] => {
   if (copies === undefined) return outcomes;
   const others = outcomes.filter(({ recipient }) => !copies.some((copy) => copy.recipient === recipient));
   return [...copies, ...others].sort((one, other) => one.recipient - other.recipient);
 };
 
-type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
+type Answer = Readonly<{
+  attempt: number;
+  at: string;
+  host: string;
+  durationMs: number;
+  outcomes: readonly PlacedOutcome[];
+}>;
 
 /** The data and the sealed part of an event with outcomes. */
-export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'accepted' | 'content'>) => ({
+export const toldOutcomes = (
+  { attempt, at, host, durationMs, outcomes }: Answer,
+  email: Pick<Email, 'accepted' | 'content'>,
+) => ({
   data: {
     attempt,
     at,
@@ -403,7 +485,9 @@ export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer
 /** Deferred copies are not recorded before the attempt ends: they are tried again in any case. */
 export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] => {
   const pending = pendingRecipients(email);
-  const outcomes = answer.outcomes.filter(({ recipient, result }) => result !== 'deferred' && pending.includes(recipient));
+  const outcomes = answer.outcomes.filter(
+    ({ recipient, result }) => result !== 'deferred' && pending.includes(recipient),
+  );
   return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }, email) }];
 };
 
@@ -411,4 +495,7 @@ export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] 
 const copiesAfter = (
   { copies = [] }: Pick<Email, 'copies'>,
   { data, sealed }: Extract<EmailEvent, { type: 'CopyAnswered' }>,
-): readonly PlacedOutcome[] => [...copies, ...data.outcomes.map((outcome, index) => ({ ...outcome, text: sealed?.replies[index] ?? '' }))];
+): readonly PlacedOutcome[] => [
+  ...copies,
+  ...data.outcomes.map((outcome, index) => ({ ...outcome, text: sealed?.replies[index] ?? '' })),
+];

@@ -1,4 +1,7 @@
-/** The status of an email and of its recipients: the part of its fold that lists, timers and decisions share. It holds nothing personal. */
+/**
+ * The status of an email and of its recipients: the part of its fold that lists, timers and decisions share. It holds
+ * nothing personal.
+ */
 import type { EmailAccepted, EmailEvent, EmailEngaged } from './events.js';
 
 export const emailStatuses = [
@@ -17,14 +20,24 @@ export type EmailStatus = (typeof emailStatuses)[number];
 export const recipientRoles = ['to', 'cc', 'bcc'] as const;
 export type RecipientRole = (typeof recipientRoles)[number];
 
-export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed', 'complained'] as const;
+export const recipientStatuses = [
+  'queued',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'cancelled',
+  'suppressed',
+  'complained',
+] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
 
 /** The rule of an outcome and the reason of a failure if the file of an attachment is damaged. */
 export const ATTACHMENT_DAMAGED = 'attachment-damaged';
 
 /** Whether the recipient got the mail; a complaint does not change that. */
-export const hasIt = (status: RecipientStatus): boolean => status === 'sent' || status === 'delivered' || status === 'complained';
+export const hasIt = (status: RecipientStatus): boolean =>
+  status === 'sent' || status === 'delivered' || status === 'complained';
 
 /** `blocked`: the cause is the sender (reputation, policy, rate, authentication), not the address. */
 export const bounceTypes = ['hard', 'soft', 'blocked'] as const;
@@ -37,7 +50,10 @@ export type EmailSummary = Readonly<{
   scheduledAt: string | null;
   /** When a deferred mail is tried again. */
   nextAttemptAt: string | null;
-  /** Present while the mail waits for a host that takes no session: when it fails. Set the first time; later attempts do not move it. */
+  /**
+   * Present while the mail waits for a host that takes no session: when it fails. Set the first time; later attempts do
+   * not move it.
+   */
   heldUntil?: string;
   /** Present while an SMTP dialogue may be under way: when it certainly has ended. */
   dialogueDeadlineAt: string | null;
@@ -92,16 +108,22 @@ export const beginSummary = (event: EmailAccepted): EmailSummary => {
   return tracking === undefined ? summary : Object.assign(summary, tracked(tracking));
 };
 
-const tracked = ({ opens, clicks }: Readonly<{ opens: boolean; clicks: boolean }>): Pick<EmailSummary, 'tracksOpens' | 'tracksClicks'> => ({
+const tracked = ({
+  opens,
+  clicks,
+}: Readonly<{ opens: boolean; clicks: boolean }>): Pick<EmailSummary, 'tracksOpens' | 'tracksClicks'> => ({
   ...(opens ? { tracksOpens: true } : {}),
   ...(clicks ? { tracksClicks: true } : {}),
 });
 
 /**
- * Applies an event to a summary that the caller owns, and returns it. It writes single fields: this runs for each event of each email, and
- * merging objects takes ten times as long.
+ * Applies an event to a summary that the caller owns, and returns it. It writes single fields: this runs for each event
+ * of each email, and merging objects takes ten times as long.
  */
-export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Summary, event: EmailProgress): Summary => {
+export const advanceSummary = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  event: EmailProgress,
+): Summary => {
   const { at } = event.data;
   summary.updatedAt = updatedBy(summary, event);
   switch (event.type) {
@@ -173,18 +195,29 @@ const markEngaged = <Summary extends Draft<EmailSummary>>(summary: Summary, { ty
   return summary;
 };
 
-export const isErased = ({ erased }: Pick<EmailSummary, 'erased'>, recipient: number): boolean => erased?.includes(recipient) === true;
+export const isErased = ({ erased }: Pick<EmailSummary, 'erased'>, recipient: number): boolean =>
+  erased?.includes(recipient) === true;
 
-/** Whether all recipients are suppressed or erased: in an email that was not cancelled, only erased recipients are `cancelled`. */
+/**
+ * Whether all recipients are suppressed or erased: in an email that was not cancelled, only erased recipients are
+ * `cancelled`.
+ */
 export const isAllSuppressed = (statuses: readonly RecipientStatus[]): boolean =>
   statuses.every((status) => status === 'suppressed' || status === 'cancelled');
 
 const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatus): readonly RecipientStatus[] =>
   email.recipientStatuses.map((status) => (status === from ? to : status));
 
-type Outcomes = readonly Readonly<{ recipient: number; result: 'accepted' | 'deferred' | 'bounced' | 'refused' | 'blocked' }>[];
+type Outcomes = readonly Readonly<{
+  recipient: number;
+  result: 'accepted' | 'deferred' | 'bounced' | 'refused' | 'blocked';
+}>[];
 
-const endDialogue = <Summary extends Draft<EmailSummary>>(summary: Summary, outcomes: Outcomes, deferred: 'queued' | 'failed'): Summary => {
+const endDialogue = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  outcomes: Outcomes,
+  deferred: 'queued' | 'failed',
+): Summary => {
   const recipientStatuses = [...summary.recipientStatuses];
   for (const { recipient, result } of outcomes) {
     if (recipientStatuses[recipient] !== undefined) recipientStatuses[recipient] = statusAfter(result, deferred);
@@ -258,7 +291,10 @@ const markComplained = <Summary extends Draft<EmailSummary>>(
   return markReported(summary, recipients, 'complained', at);
 };
 
-/** Applies a later report about recipients who counted as reached. If others still wait for an attempt, the email goes on waiting. */
+/**
+ * Applies a later report about recipients who counted as reached. If others still wait for an attempt, the email goes
+ * on waiting.
+ */
 const markReported = <Summary extends Draft<EmailSummary>>(
   summary: Summary,
   indexes: readonly number[],
@@ -272,7 +308,11 @@ const markReported = <Summary extends Draft<EmailSummary>>(
 };
 
 /** If no recipient waits any more, the email ends with the status of the others; without others it has failed. */
-const markSuppressed = <Summary extends Draft<EmailSummary>>(summary: Summary, indexes: readonly number[], at: string): Summary => {
+const markSuppressed = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  indexes: readonly number[],
+  at: string,
+): Summary => {
   const statuses = summary.recipientStatuses.map((status, index) =>
     status === 'queued' && indexes.includes(index) ? 'suppressed' : status,
   );
@@ -285,10 +325,14 @@ const markSuppressed = <Summary extends Draft<EmailSummary>>(summary: Summary, i
 };
 
 /**
- * Erased recipients who still wait do not get the mail. If nobody else waits, the email ends with the status of the others; if none of
- * them was attempted, it keeps its status, and EmailCancelled follows.
+ * Erased recipients who still wait do not get the mail. If nobody else waits, the email ends with the status of the
+ * others; if none of them was attempted, it keeps its status, and EmailCancelled follows.
  */
-const markErased = <Summary extends Draft<EmailSummary>>(summary: Summary, indexes: readonly number[], at: string): Summary => {
+const markErased = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  indexes: readonly number[],
+  at: string,
+): Summary => {
   const hadEnded = !isWaiting(summary);
   const statuses = summary.recipientStatuses.map((status, index) =>
     status === 'queued' && indexes.includes(index) ? 'cancelled' : status,
@@ -302,7 +346,8 @@ const markErased = <Summary extends Draft<EmailSummary>>(summary: Summary, index
 };
 
 /** Whether the email waits for its turn or its scheduled time. */
-export const isWaiting = ({ status }: Pick<EmailSummary, 'status'>): boolean => status === 'queued' || status === 'scheduled';
+export const isWaiting = ({ status }: Pick<EmailSummary, 'status'>): boolean =>
+  status === 'queued' || status === 'scheduled';
 
 const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'failed'): RecipientStatus => {
   switch (result) {
@@ -319,7 +364,11 @@ const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'f
 };
 
 /** The email is delivered when no recipient is `sent` or `queued` any more. */
-const markDelivered = <Summary extends Draft<EmailSummary>>(summary: Summary, indexes: readonly number[], at: string): Summary => {
+const markDelivered = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  indexes: readonly number[],
+  at: string,
+): Summary => {
   summary.recipientStatuses = summary.recipientStatuses.map((status, index) =>
     status === 'sent' && indexes.includes(index) ? 'delivered' : status,
   );
@@ -334,8 +383,9 @@ export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 're
   recipientStatuses.filter((status) => status === 'failed' || status === 'bounced' || status === 'suppressed').length;
 
 /**
- * Whether an email that ends with this event costs nothing: it was cancelled before any recipient got it, or all recipients were suppressed
- * so that none was attempted. An email that was sent, or that failed or bounced (`hasEnded`), before a retry is paid for.
+ * Whether an email that ends with this event costs nothing: it was cancelled before any recipient got it, or all
+ * recipients were suppressed so that none was attempted. An email that was sent, or that failed or bounced
+ * (`hasEnded`), before a retry is paid for.
  */
 export const endsForFree = (
   { recipientStatuses, sentAt }: Pick<EmailSummary, 'recipientStatuses' | 'sentAt'>,
@@ -343,5 +393,7 @@ export const endsForFree = (
   hasEnded: boolean,
 ): boolean => {
   if (hasEnded || sentAt !== null) return false;
-  return type === 'EmailCancelled' ? !recipientStatuses.some(hasIt) : type === 'RecipientsSuppressed' && isAllSuppressed(recipientStatuses);
+  return type === 'EmailCancelled'
+    ? !recipientStatuses.some(hasIt)
+    : type === 'RecipientsSuppressed' && isAllSuppressed(recipientStatuses);
 };

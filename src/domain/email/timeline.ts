@@ -35,7 +35,10 @@ export type TimelineEntry = {
 export type Placed = Readonly<{ position: number; index: number; entry: TimelineEntry }>;
 
 /** The recipients of an email; `content` is undefined once its key is destroyed. */
-export type Readers = Readonly<{ roles: readonly RecipientRole[]; content: Pick<EmailContent, 'recipients'> | undefined }>;
+export type Readers = Readonly<{
+  roles: readonly RecipientRole[];
+  content: Pick<EmailContent, 'recipients'> | undefined;
+}>;
 
 export const readersOf = ({ roles, content }: Readers, places: readonly number[]): TimelineRecipient[] =>
   places.flatMap((place) => {
@@ -44,7 +47,14 @@ export const readersOf = ({ roles, content }: Readers, places: readonly number[]
   });
 
 /** Fields that the entry has elsewhere, or that are not shown: HMACs, and idempotency keys of callers. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['at', 'recipient', 'durationMs', 'fingerprint', 'idempotencyKey', 'address']);
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'at',
+  'recipient',
+  'durationMs',
+  'fingerprint',
+  'idempotencyKey',
+  'address',
+]);
 
 const plainParts = (data: object): Record<string, Plain> =>
   Object.fromEntries(
@@ -55,7 +65,11 @@ const plainParts = (data: object): Record<string, Plain> =>
   );
 
 /** In: an event of the email, or of another stream about some of its recipients (`about`). */
-export const entryOf = ({ event, stream, position, metadata }: RecordedEvent, email: Readers, about: readonly number[] = []): Placed => {
+export const entryOf = (
+  { event, stream, position, metadata }: RecordedEvent,
+  email: Readers,
+  about: readonly number[] = [],
+): Placed => {
   const { eventId, occurredAt, actor, correlationId, causationId } = metadata;
   const sealed = 'sealed' in event ? event.sealed : undefined;
   // The content of the email is shown by its record, not here; later events show their encrypted part.
@@ -78,7 +92,8 @@ export const entryOf = ({ event, stream, position, metadata }: RecordedEvent, em
 
 /** The reserved credits, which the first event of an email has. */
 const chargedIn = (data: object): Record<string, Plain> => {
-  const charged = 'charged' in data && typeof data.charged === 'object' && data.charged !== null ? data.charged : undefined;
+  const charged =
+    'charged' in data && typeof data.charged === 'object' && data.charged !== null ? data.charged : undefined;
   if (charged === undefined) return {};
   const { reference, month, emails, attachments } = charged as Readonly<Record<string, Plain>>;
   return { chargedTo: reference!, chargedMonth: month!, chargedEmails: emails!, chargedAttachments: attachments! };
@@ -89,7 +104,8 @@ const recipientsIn = (data: object, sealed: object | undefined, email: Readers):
   const replies = sealed !== undefined && 'replies' in sealed ? (sealed.replies as readonly Reply[]) : [];
   if ('outcomes' in data) return recipientsOf(data.outcomes as readonly Outcome[], replies, email);
   if ('bounces' in data) return recipientsOf(data.bounces as readonly Outcome[], replies, email);
-  if ('recipients' in data && Array.isArray(data.recipients)) return readersOf(email, data.recipients as readonly number[]);
+  if ('recipients' in data && Array.isArray(data.recipients))
+    return readersOf(email, data.recipients as readonly number[]);
   return 'recipient' in data && typeof data.recipient === 'number' ? readersOf(email, [data.recipient]) : [];
 };
 
@@ -138,7 +154,9 @@ export const timelinePage = (
   const last = shown.at(-1);
   const sinceOf = (index: number): number | null => {
     const before = ordered[index - 1];
-    return before === undefined ? null : Math.max(0, Date.parse(ordered[index]!.entry.at) - Date.parse(before.entry.at));
+    return before === undefined
+      ? null
+      : Math.max(0, Date.parse(ordered[index]!.entry.at) - Date.parse(before.entry.at));
   };
   return {
     data: shown.map(({ entry }, index) => ({ ...entry, sinceMs: sinceOf(from + index) })),
@@ -154,7 +172,8 @@ type Place = Pick<Placed, 'position' | 'index'>;
 
 const byPlace = (one: Place, other: Place): number => one.position - other.position || one.index - other.index;
 
-const writeCursor = ({ position, index }: Place): string => Buffer.from(`timeline ${position} ${index}`).toString('base64url');
+const writeCursor = ({ position, index }: Place): string =>
+  Buffer.from(`timeline ${position} ${index}`).toString('base64url');
 
 const CURSOR = /^timeline (\d{1,15}) (\d{1,9})$/;
 

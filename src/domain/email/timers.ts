@@ -3,10 +3,18 @@ import { isoTime } from '../core/time.js';
 import type { EmailSummary } from './status.js';
 
 /**
- * `deliver`: at once. `held`: as soon as the host takes sessions again, at the latest when the mail fails. All others at a moment:
- * `processing` in case the attempt is interrupted, `removal` of an archived email's record.
+ * `deliver`: at once. `held`: as soon as the host takes sessions again, at the latest when the mail fails. All others
+ * at a moment: `processing` in case the attempt is interrupted, `removal` of an archived email's record.
  */
-export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal'] as const;
+export const emailTimerKinds = [
+  'deliver',
+  'scheduled',
+  'deferred',
+  'held',
+  'processing',
+  'archive',
+  'removal',
+] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 /** A second timer of an email: addresses are to be put on the suppression list. */
@@ -14,12 +22,15 @@ export const BOUNCED_TIMER = 'bounced';
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
-/** Retention counts from acceptance, the scheduled time or the cancellation: a schedule weeks ahead does not shorten it. */
+/**
+ * Retention counts from acceptance, the scheduled time or the cancellation: a schedule weeks ahead does not shorten it.
+ */
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
   isoTime(Date.parse(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
 
 /** The record of an archived email is kept for `archiveMs`. */
-export const removalDueAt = (archivedAt: string, archiveMs: number): string => isoTime(Date.parse(archivedAt) + archiveMs);
+export const removalDueAt = (archivedAt: string, archiveMs: number): string =>
+  isoTime(Date.parse(archivedAt) + archiveMs);
 
 /** How long an email is kept, and its record after it is archived. */
 export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;

@@ -122,23 +122,31 @@ export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
 };
 
 /** Only what differs from the current state goes into the event. */
-const change = ({ at, changes }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>, key: ApiKeyState): readonly ApiKeyEvent[] => {
+const change = (
+  { at, changes }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>,
+  key: ApiKeyState,
+): readonly ApiKeyEvent[] => {
   if (key === undefined) throw apiKeyUnknown();
   const { name, description, rateLimit, networks } = changes;
   const data = {
     ...(name === undefined || name === key.name ? {} : { name }),
     ...(description === undefined || description === key.description ? {} : { description }),
     ...(rateLimit === undefined || rateLimit === key.rateLimit ? {} : { rateLimit }),
-    ...(networks === undefined || String(networks) === String(key.networks) ? {} : { networks: networks === null ? null : [...networks] }),
+    ...(networks === undefined || String(networks) === String(key.networks)
+      ? {}
+      : { networks: networks === null ? null : [...networks] }),
   };
   return Object.keys(data).length === 0 ? [] : [{ type: 'ApiKeyChanged', data: { at, ...data } }];
 };
 
-/** A use is recorded only if the last recorded one is older than this moment, so that a busy key does not fill the log. */
+/**
+ * A use is recorded only if the last recorded one is older than this moment, so that a busy key does not fill the log.
+ */
 export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
 
 /** `usedBefore`: the moment of `usedBeforeMs` as ISO text, so that no call has to parse a date. */
-export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
+export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean =>
+  lastUsedAt === null || lastUsedAt <= usedBefore;
 
 const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...data }: Created): ApiKey => {
   const known = permissions.filter(isPermission);
@@ -159,9 +167,13 @@ const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...d
 /** Throws API_KEY_NOT_FOUND, API_KEY_REVOKED or API_KEY_EXPIRED; compares in constant time. */
 export const admitApiKey = (key: ApiKeyState, hash: string, at: string): ApiKey => {
   if (key === undefined || !timingSafeEqual(Buffer.from(key.hash, 'hex'), Buffer.from(hash, 'hex'))) {
-    throw new DomainError('API_KEY_NOT_FOUND', 'There is no such API key. Check that it was copied whole and belongs to this server.');
+    throw new DomainError(
+      'API_KEY_NOT_FOUND',
+      'There is no such API key. Check that it was copied whole and belongs to this server.',
+    );
   }
-  if (key.revokedAt !== null) throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${key.revokedAt}. Use another.`);
+  if (key.revokedAt !== null)
+    throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${key.revokedAt}. Use another.`);
   if (key.expiresAt !== null && key.expiresAt <= at) {
     throw new DomainError('API_KEY_EXPIRED', `This API key expired at ${key.expiresAt}. Create another.`);
   }
@@ -179,7 +191,10 @@ export const revokedWithMaker = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'>
 export const admitMade = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[]): void => {
   const at = revokedWithMaker(makers);
   if (at !== null) {
-    throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${at}, together with the key that made it. Use another.`);
+    throw new DomainError(
+      'API_KEY_REVOKED',
+      `This API key was revoked at ${at}, together with the key that made it. Use another.`,
+    );
   }
 };
 
@@ -189,7 +204,8 @@ export const apiKeyListing = (
   { key, createdBy }: Listed,
   makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[],
   now: string,
-): ApiKeyListing => listingOf(id, { key: { ...key, revokedAt: key.revokedAt ?? revokedWithMaker(makers) }, createdBy }, now);
+): ApiKeyListing =>
+  listingOf(id, { key: { ...key, revokedAt: key.revokedAt ?? revokedWithMaker(makers) }, createdBy }, now);
 
 const listingOf = (id: ApiKeyId, { key, createdBy }: Listed, now: string): ApiKeyListing => ({
   id,
@@ -220,14 +236,20 @@ export const endsOf = (key: string): Readonly<{ start: string; end: string }> =>
   end: key.slice(-4),
 });
 
-/** In: a bearer token. Out: its SHA-256 (hex) and the id derived from it, or undefined if the token does not have the format of a key. */
+/**
+ * In: a bearer token. Out: its SHA-256 (hex) and the id derived from it, or undefined if the token does not have the
+ * format of a key.
+ */
 export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
   if (!FORMAT.test(token)) return undefined;
   const hash = digestOf('sha256', token, 'hex');
   return { id: idsByHash.getOrMake(hash, () => idOfHash(hash)), hash };
 };
 
-/** The first 128 bits of the hash are the id, so that a key is found without an index of hashes; the id reveals nothing of the key. */
+/**
+ * The first 128 bits of the hash are the id, so that a key is found without an index of hashes; the id reveals nothing
+ * of the key.
+ */
 const idOfHash = (hash: string): ApiKeyId =>
   assertDefined(parseApiKeyId(`key_${Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')}`), 'API key id');
 

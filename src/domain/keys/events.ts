@@ -23,7 +23,10 @@ export const apiKeyEvents = {
       end: text,
       /** True: `emails:delete` is a permission of its own. Absent in older keys, whose `emails:send` includes it. */
       separateDelete: Type.Optional(Type.Boolean()),
-      /** The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or before it was noted. */
+      /**
+       * The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or
+       * before it was noted.
+       */
       madeBy: Type.Optional(Type.Array(text)),
       /** The networks that it may come from, as `192.0.2.0/24`; absent where it may come from anywhere. */
       networks: Type.Optional(Type.Array(text)),

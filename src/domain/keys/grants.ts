@@ -8,7 +8,8 @@ import type { ApiKey, ApiKeyChanges } from './decider.js';
 import { outside } from './networks.js';
 
 /** The properties of a key that bound the keys it creates. */
-export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy' | 'networks' | 'test'> & Readonly<{ id: ApiKeyId }>;
+export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy' | 'networks' | 'test'> &
+  Readonly<{ id: ApiKeyId }>;
 
 type Grant = Readonly<{
   expiresAt: string | null;
@@ -32,8 +33,9 @@ type Changer = Readonly<{ key?: Maker | undefined; permissions: readonly AccessP
 type Bounds = Pick<Maker, 'rateLimit' | 'madeBy' | 'networks'>;
 
 /**
- * In: the key that creates another, undefined where the operator does, and what is requested for the new key.
- * Out: what the new key gets: never a later end or a higher limit than its maker's, and its maker's where nothing is requested. Throws FORBIDDEN.
+ * In: the key that creates another, undefined where the operator does, and what is requested for the new key. Out: what
+ * the new key gets: never a later end or a higher limit than its maker's, and its maker's where nothing is requested.
+ * Throws FORBIDDEN.
  */
 export const grantFrom = (maker: Maker | undefined, requested: RequestedGrant): Grant => {
   if (maker === undefined) {
@@ -42,12 +44,18 @@ export const grantFrom = (maker: Maker | undefined, requested: RequestedGrant): 
   }
   const { expiresAt, rateLimit, networks } = maker;
   if (expiresAt !== null && requested.expiresAt !== undefined && requested.expiresAt > expiresAt) {
-    throw new DomainError('FORBIDDEN', `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`, {
-      errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
-    });
+    throw new DomainError(
+      'FORBIDDEN',
+      `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`,
+      {
+        errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
+      },
+    );
   }
   if (maker.test && requested.test === false)
-    throw new DomainError('FORBIDDEN', 'A test key makes only test keys.', { errors: [{ field: 'test', message: 'must be true' }] });
+    throw new DomainError('FORBIDDEN', 'A test key makes only test keys.', {
+      errors: [{ field: 'test', message: 'must be true' }],
+    });
   if (requested.rateLimit !== undefined) assertRateWithin(maker, requested.rateLimit);
   if (requested.networks !== undefined) assertNetworksWithin(maker, requested.networks);
   if (maker.madeBy.length >= defaultLimits.apiKeyMakersMax) {
@@ -74,7 +82,9 @@ const assertRateWithin = (bounds: Bounds, asked: number | null): void => {
     rateLimit === null
       ? `A key that was made by a key and has the default limits gives no rate limit above the lowest of these, ${rateMax} a minute; leave it out, or use a key of the operator.`
       : `A key gives none a higher rate limit than its own, which is ${rateLimit} a minute.`;
-  throw new DomainError('FORBIDDEN', bound, { errors: [{ field: 'rateLimit', message: `must be at most ${rateMax}` }] });
+  throw new DomainError('FORBIDDEN', bound, {
+    errors: [{ field: 'rateLimit', message: `must be at most ${rateMax}` }],
+  });
 };
 
 /** null asks for a key that may come from anywhere. Throws FORBIDDEN. */
@@ -92,8 +102,9 @@ const assertNetworksWithin = ({ networks: bounds }: Bounds, asked: readonly stri
 };
 
 /**
- * In: the key that changes another, undefined where no key does, the key that made that other, undefined where none did, and the other.
- * Throws FORBIDDEN where the change goes beyond what one of them may give, or bounds are changed of a key that may do more.
+ * In: the key that changes another, undefined where no key does, the key that made that other, undefined where none
+ * did, and the other. Throws FORBIDDEN where the change goes beyond what one of them may give, or bounds are changed of
+ * a key that may do more.
  */
 export const assertMayChange = (
   by: Changer,
@@ -110,19 +121,28 @@ export const assertMayChange = (
   }
 };
 
-/** In: who revokes a key, and that key. A key revokes itself, and others that may do no more than it. Throws FORBIDDEN. */
-export const assertMayRevoke = (by: Changer, revoked: Pick<ApiKey, 'permissions'>): void => assertNotStronger(by, revoked, 'revokes no');
+/**
+ * In: who revokes a key, and that key. A key revokes itself, and others that may do no more than it. Throws FORBIDDEN.
+ */
+export const assertMayRevoke = (by: Changer, revoked: Pick<ApiKey, 'permissions'>): void =>
+  assertNotStronger(by, revoked, 'revokes no');
 
-/** Throws FORBIDDEN if a key calls and lacks a permission of the other key. People and the operator act on every key. */
+/**
+ * Throws FORBIDDEN if a key calls and lacks a permission of the other key. People and the operator act on every key.
+ */
 const assertNotStronger = (by: Changer, { permissions }: Pick<ApiKey, 'permissions'>, verb: string): void => {
   const beyond = by.key === undefined ? [] : lackedOf(by.permissions, permissions);
   if (beyond.length > 0)
-    throw new DomainError('FORBIDDEN', `A key ${verb} key that may do more than itself; the calling key lacks ${beyond.join(', ')}.`);
+    throw new DomainError(
+      'FORBIDDEN',
+      `A key ${verb} key that may do more than itself; the calling key lacks ${beyond.join(', ')}.`,
+    );
 };
 
 /**
- * The highest rate limit that a key may give; null where there is none. A limit of one's own replaces every default, so a key that has
- * the defaults and was itself made by a key gives none above the lowest of them. What the operator made without a limit is not bounded.
+ * The highest rate limit that a key may give; null where there is none. A limit of one's own replaces every default, so
+ * a key that has the defaults and was itself made by a key gives none above the lowest of them. What the operator made
+ * without a limit is not bounded.
  */
 const rateMaxOf = ({ rateLimit, madeBy }: Pick<Maker, 'rateLimit' | 'madeBy'>): number | null =>
   rateLimit ?? (madeBy.length === 0 ? null : leastDefaultRate);

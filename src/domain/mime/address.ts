@@ -1,4 +1,7 @@
-/** Reads one bare email address (RFC 5321 Mailbox, RFC 5322 addr-spec) and brings it into the one form that is used everywhere. */
+/**
+ * Reads one bare email address (RFC 5321 Mailbox, RFC 5322 addr-spec) and brings it into the one form that is used
+ * everywhere.
+ */
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { defaultLimits } from '../core/limits.js';
 import { DomainError, type FieldError } from '../core/errors.js';
@@ -13,19 +16,23 @@ const LABEL_OCTETS_MAX = 63;
 /** atext of RFC 5322, section 3.2.3: what a local part holds without quotes, beside single dots. */
 const ATEXT = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+$/;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
-/** A domain as it is typed: letters, digits, hyphens, dots, and what IDNA may map. Everything else must not reach the URL parser behind domainToASCII. */
+/**
+ * A domain as it is typed: letters, digits, hyphens, dots, and what IDNA may map. Everything else must not reach the
+ * URL parser behind domainToASCII.
+ */
 const DOMAIN_TYPED = /^[A-Za-z0-9.\u0080-\u{10ffff}-]+$/u;
 const ASCII_ONLY = /^[\x00-\x7f]*$/;
 
 const refused = (reason: string): RefusedAddress => ({ ok: false, reason });
 
 /**
- * In: one address without a display name and without angle brackets. Out: its normal form, or the reason why it is refused.
+ * In: one address without a display name and without angle brackets. Out: its normal form, or the reason why it is
+ * refused.
  *
  * The domain comes out in lower case and as A-labels (RFC 5890); the local part keeps its letter case, and loses quotes
- * that it does not need (RFC 5321, section 4.1.2). Stricter than the RFCs, because no relay would carry it:
- * no comments, no folding white space, no domain literal, no single-label domain but `localhost`, no local part
- * outside ASCII (that needs SMTPUTF8 on every hop), no `<` or `>` even in quotes.
+ * that it does not need (RFC 5321, section 4.1.2). Stricter than the RFCs, because no relay would carry it: no
+ * comments, no folding white space, no domain literal, no single-label domain but `localhost`, no local part outside
+ * ASCII (that needs SMTPUTF8 on every hop), no `<` or `>` even in quotes.
  */
 export const parseAddress = (text: string): ParsedAddress | RefusedAddress => {
   if (text === '') return refused('the address is empty');
@@ -49,11 +56,15 @@ type Part = Readonly<{ ok: true; text: string }> | RefusedAddress;
 const parseLocalPart = (typed: string): Part => {
   if (typed === '') return refused('nothing stands before the @');
   if (!ASCII_ONLY.test(typed)) {
-    return refused('the part before the @ holds a character outside ASCII; such mailboxes (SMTPUTF8) are not supported');
+    return refused(
+      'the part before the @ holds a character outside ASCII; such mailboxes (SMTPUTF8) are not supported',
+    );
   }
   const local = typed.startsWith('"') ? parseQuoted(typed) : parseDotAtom(typed);
   if (local.ok && local.text.length > defaultLimits.localPartOctetsMax) {
-    return refused(`the part before the @ is ${local.text.length} octets long; at most ${defaultLimits.localPartOctetsMax} are allowed`);
+    return refused(
+      `the part before the @ is ${local.text.length} octets long; at most ${defaultLimits.localPartOctetsMax} are allowed`,
+    );
   }
   return local;
 };
@@ -93,13 +104,16 @@ const parseQuoted = (typed: string): Part => {
   return plain.ok ? plain : { ok: true, text: `"${content.replace(/["\\]/g, '\\$&')}"` };
 };
 
-/** In: a domain as it is typed. Out: the domain in lower case and as A-labels, or the reason why mail cannot go there. */
+/**
+ * In: a domain as it is typed. Out: the domain in lower case and as A-labels, or the reason why mail cannot go there.
+ */
 export const parseDomain = (typed: string): Part => {
   if (typed === '') return refused('nothing stands after the @');
   if (typed.startsWith('[')) return refused('the domain is an address literal; a domain name is needed');
   if (!DOMAIN_TYPED.test(typed)) return refused('the domain holds a character that no domain name has');
   const ascii = ASCII_ONLY.test(typed) ? typed.toLowerCase() : domainToASCII(typed);
-  if (ascii === '' || !ascii.split('.').every(isDecodable)) return refused('the domain is not a valid internationalised domain name');
+  if (ascii === '' || !ascii.split('.').every(isDecodable))
+    return refused('the domain is not a valid internationalised domain name');
 
   const labels = ascii.split('.');
   for (const label of labels) {
@@ -114,14 +128,18 @@ export const parseDomain = (typed: string): Part => {
   return { ok: true, text: ascii };
 };
 
-/** True if the label decodes and encodes to itself again. Some versions of Node return an A-label (RFC 5890) that is invalid unchanged. */
+/**
+ * True if the label decodes and encodes to itself again. Some versions of Node return an A-label (RFC 5890) that is
+ * invalid unchanged.
+ */
 const isDecodable = (label: string): boolean => {
   if (!label.startsWith('xn--')) return true;
   const decoded = domainToUnicode(label);
   return decoded !== label && domainToASCII(decoded) === label;
 };
 
-const tooLong = (length: number): string => `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;
+const tooLong = (length: number): string =>
+  `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;
 
 /** In: an address and the path of its field. Out: the address in its normal form. Throws ERR_EMAIL_001. */
 export const requireAddress = (text: string, field: string): string => {

@@ -1,9 +1,13 @@
 /** Headers of an attachment: its media type with parameters (RFC 2045, section 5.1) and its file name. */
 
 /** The message for a name of which `safeFilename` leaves nothing. */
-export const NO_NAME_LEFT = 'must have a character beside dots, blanks and those that no file name may have (< > : " | ? * and slashes)';
+export const NO_NAME_LEFT =
+  'must have a character beside dots, blanks and those that no file name may have (< > : " | ? * and slashes)';
 
-/** A file name from outside without its path, control characters, and characters that turn the direction of text or hide an extension. May be empty. */
+/**
+ * A file name from outside without its path, control characters, and characters that turn the direction of text or hide
+ * an extension. May be empty.
+ */
 export const safeFilename = (name: string): string =>
   (name.split(/[/\\]/).at(-1) ?? '')
     .replace(/[\x00-\x1f\x7f<>:"|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
@@ -45,4 +49,5 @@ export const parseMediaType = (text: string): MediaType | undefined => {
 export const parameterPieces = ({ parameters }: MediaType): readonly string[] =>
   parameters.map(([name, value]) => `${name}=${TOKEN.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`}`);
 
-export const mediaTypeText = (mediaType: MediaType): string => [mediaType.type, ...parameterPieces(mediaType)].join('; ');
+export const mediaTypeText = (mediaType: MediaType): string =>
+  [mediaType.type, ...parameterPieces(mediaType)].join('; ');

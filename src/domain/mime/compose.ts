@@ -1,13 +1,24 @@
 /** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. Equal input gives equal bytes. */
 import { hash as digestOf } from 'node:crypto';
 import { type MediaType, parameterPieces, parseMediaType } from './attachment.js';
-import { mimeParameter, plainParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';
+import {
+  mimeParameter,
+  plainParameter,
+  addressField,
+  customField,
+  fold,
+  textField,
+  type NamedAddress,
+} from './header.js';
 
 export { checkHeader, type HeaderMatcher, type NamedAddress } from './header.js';
 
 type TransferEncoding = '7bit' | 'quoted-printable' | 'base64';
 
-/** ASCII with `lineEnds` LF line ends. They become CRLF when the text is written, which saves two copies of a large text. */
+/**
+ * ASCII with `lineEnds` LF line ends. They become CRLF when the text is written, which saves two copies of a large
+ * text.
+ */
 type Lines = Readonly<{ text: string; lineEnds: number }>;
 
 /** A text encoded for transport (RFC 2045, section 6). A string holds ASCII only, with CRLF line ends. */
@@ -35,9 +46,9 @@ QP_CLASS[SPACE] = WHITE;
 QP_CLASS[TAB] = WHITE;
 
 /**
- * Encodes one text for transport: 7bit if it can pass as it is, else the shorter of quoted-printable and base64.
- * In: text with any line ends, and the mark that begins every boundary of the message. Out: the body, in which no line begins with `--` and
- * the mark. No line end is added at the end.
+ * Encodes one text for transport: 7bit if it can pass as it is, else the shorter of quoted-printable and base64. In:
+ * text with any line ends, and the mark that begins every boundary of the message. Out: the body, in which no line
+ * begins with `--` and the mark. No line end is added at the end.
  */
 const encodeText = (text: string, boundaryMark: string): EncodedBody => {
   const lines = withLf(text);
@@ -59,7 +70,10 @@ const withLf = (text: string): string => (text.includes('\r') ? text.replace(/\r
 const MBOX_LINE = 'From ';
 const MBOX_START = 0x46;
 
-/** The number of line ends; undefined if a line cannot travel as it is: it is too long, or begins like a boundary or like a mail in an mbox. */
+/**
+ * The number of line ends; undefined if a line cannot travel as it is: it is too long, or begins like a boundary or
+ * like a mail in an mbox.
+ */
 const lineEndsOf = (text: string, boundary: string): number | undefined => {
   const mayStand = (start: number, end: number): boolean =>
     end - start <= LINE_CHARS_MAX && !text.startsWith(boundary, start) && !text.startsWith(MBOX_LINE, start);
@@ -91,8 +105,8 @@ const writeLines = (out: Buffer, at: number, { text, lineEnds }: Lines): number 
 };
 
 /**
- * `extraBytes`: the bytes of UTF-8 beyond one for each UTF-16 unit; at most two bytes are escaped for each of them. The few `=` of a text do
- * not count: near the limit either encoding is fine.
+ * `extraBytes`: the bytes of UTF-8 beyond one for each UTF-16 unit; at most two bytes are escaped for each of them. The
+ * few `=` of a text do not count: near the limit either encoding is fine.
  */
 const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean => {
   const quotedPrintableChars = (bytes + 2 * (2 * extraBytes)) * (1 + 3 / ENCODED_LINE_CHARS_MAX);
@@ -100,7 +114,10 @@ const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean =>
   return quotedPrintableChars <= base64Chars;
 };
 
-/** In: bytes with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included; no line begins with `From `. */
+/**
+ * In: bytes with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included; no line begins
+ * with `From `.
+ */
 export const quotedPrintable = (bytes: Buffer): string => {
   // Worst case: each byte takes three characters, and each line adds a soft break of three.
   const out = scratchOf(bytes.length * 3 + Math.ceil((bytes.length * 3) / 72) * 3 + 3);
@@ -109,7 +126,11 @@ export const quotedPrintable = (bytes: Buffer): string => {
   let lineStart = 0;
   let at = 0;
   while (at < end) {
-    if (to === lineStart && bytes[at] === MBOX_START && bytes.toString('latin1', at, at + MBOX_LINE.length) === MBOX_LINE) {
+    if (
+      to === lineStart &&
+      bytes[at] === MBOX_START &&
+      bytes.toString('latin1', at, at + MBOX_LINE.length) === MBOX_LINE
+    ) {
       to += out.write('=46', to, 'latin1');
       at += 1;
     }
@@ -155,7 +176,8 @@ export const quotedPrintable = (bytes: Buffer): string => {
 
 /** Working space that every call overwrites. An unusually large text gets its own buffer. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
-const scratchOf = (sizeBytes: number): Buffer => (sizeBytes <= scratch.length ? scratch : Buffer.allocUnsafe(sizeBytes));
+const scratchOf = (sizeBytes: number): Buffer =>
+  sizeBytes <= scratch.length ? scratch : Buffer.allocUnsafe(sizeBytes);
 
 /** Base64 in lines of 76 characters, without a line end after the last (RFC 2045, section 6.8). */
 const base64Lines = (bytes: Buffer): Buffer => {
@@ -175,7 +197,10 @@ const base64Lines = (bytes: Buffer): Buffer => {
 
 export type MessageAttachment = Readonly<{
   filename: string;
-  /** A media type, e.g. `application/pdf`. Invalid ones, `multipart/*`, and a `message/*` that cannot travel as ASCII, become `application/octet-stream`. */
+  /**
+   * A media type, e.g. `application/pdf`. Invalid ones, `multipart/*`, and a `message/*` that cannot travel as ASCII,
+   * become `application/octet-stream`.
+   */
   contentType: string;
   /** Without angle brackets. The HTML part shows an attachment with a Content-ID as `cid:…`. */
   contentId?: string | undefined;
@@ -252,13 +277,17 @@ const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   const inline = html === undefined ? [] : attachments.filter((one) => isNamed(html, one));
   const apart = attachments.filter((one) => !inline.includes(one));
 
-  const bodies: Part[] = message.text === undefined && html !== undefined ? [] : [textPart('plain', message.text ?? '', boundaries)];
+  const bodies: Part[] =
+    message.text === undefined && html !== undefined ? [] : [textPart('plain', message.text ?? '', boundaries)];
   if (html !== undefined) {
     const shown = textPart('html', html, boundaries);
     bodies.push(
       inline.length === 0
         ? shown
-        : multipart('related', '; type="text/html"', boundaries, [shown, ...inline.map((one) => attachmentPart(one, true))]),
+        : multipart('related', '; type="text/html"', boundaries, [
+            shown,
+            ...inline.map((one) => attachmentPart(one, true)),
+          ]),
     );
   }
   const invitation = apart.find(isInvitation);
@@ -271,11 +300,16 @@ const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   ]);
 };
 
-/** In: the media type of a file and its bytes. Out: that of a calendar with the method and charset that it has (RFC 6047); any other as it is. */
+/**
+ * In: the media type of a file and its bytes. Out: that of a calendar with the method and charset that it has (RFC
+ * 6047); any other as it is.
+ */
 const withMethod = (mediaType: MediaType | undefined, content: Buffer): MediaType | undefined => {
   if (mediaType?.type !== 'text/calendar') return mediaType;
   const parameters = new Map(mediaType.parameters);
-  const method = /^METHOD:([A-Za-z-]{1,20})[ \t]*\r?$/im.exec(content.toString('latin1', 0, CALENDAR_HEAD_BYTES_MAX))?.[1];
+  const method = /^METHOD:([A-Za-z-]{1,20})[ \t]*\r?$/im.exec(
+    content.toString('latin1', 0, CALENDAR_HEAD_BYTES_MAX),
+  )?.[1];
   if (!parameters.has('charset')) parameters.set('charset', 'utf-8');
   if (!parameters.has('method') && method !== undefined) parameters.set('method', method.toUpperCase());
   return { type: mediaType.type, parameters: [...parameters] };
@@ -293,7 +327,9 @@ const isInvitation = ({ contentType, content }: MessageAttachment): boolean => {
   return method !== undefined && method.toUpperCase() !== 'PUBLISH';
 };
 
-/** Readers offer to accept an invitation that stands beside text and HTML; the file is attached as well, for the others. */
+/**
+ * Readers offer to accept an invitation that stands beside text and HTML; the file is attached as well, for the others.
+ */
 const invitationPart = ({ contentType, content }: MessageAttachment, boundaries: Boundaries): Part => {
   const mediaType = withMethod(parseMediaType(contentType.trim()), content);
   const isUtf8 = /^utf-?8$/i.test(parameterOf(mediaType, 'charset') ?? '');
@@ -344,7 +380,8 @@ const multipart = (
   return { fields: `Content-Type: multipart/${subtype}${parameters};\r\n boundary="${boundary}"\r\n`, body };
 };
 
-const MEDIA_TYPE = /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
+const MEDIA_TYPE =
+  /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
 
 const attachmentPart = (attachment: MessageAttachment, inline: boolean): Part => {
   const given = withMethod(parseMediaType(attachment.contentType.trim()), attachment.content);
@@ -357,7 +394,11 @@ const attachmentPart = (attachment: MessageAttachment, inline: boolean): Part =>
   let fields =
     parameterField('Content-Type', mediaType, [...typeParameters, plainParameter('name', attachment.filename)]) +
     `Content-Transfer-Encoding: ${asMessage === undefined ? 'base64' : '7bit'}\r\n` +
-    parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
+    parameterField(
+      'Content-Disposition',
+      inline ? 'inline' : 'attachment',
+      mimeParameter('filename', attachment.filename),
+    );
   if (inline) fields += fold('Content-ID', [`<${contentIdOf(attachment.contentId ?? '')}>`]);
   return { fields, body: [asMessage ?? base64Lines(attachment.content)] };
 };
@@ -369,8 +410,9 @@ const isPortable = (text: string): boolean => /^[\x01-\x7f]*$/.test(text) && !/[
 const MESSAGE_DEPTH_MAX = 20;
 
 /**
- * A message may be attached without an encoding only (RFC 2046, section 5.2.1). Out: the message as ASCII, with each body that cannot
- * travel as it is encoded where it stands; undefined if its fields or a signed part would have to change.
+ * A message may be attached without an encoding only (RFC 2046, section 5.2.1). Out: the message as ASCII, with each
+ * body that cannot travel as it is encoded where it stands; undefined if its fields or a signed part would have to
+ * change.
  */
 const messageAsText = (type: string, content: Buffer): string | undefined => {
   const text = content.toString('latin1').replace(/\r\n?|\n/g, '\r\n');
@@ -407,8 +449,11 @@ const partsAsText = (contentType: string, body: string, depth: number): string |
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? bare;
   if (boundary === undefined) return undefined;
-  // Every second piece is a line with the boundary; the first piece stands before all parts, and the piece after the closing line behind them.
-  const pieces = body.split(new RegExp(`((?:^|\\r\\n)--${boundary.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?:--)?[ \\t]*(?:\\r\\n|$))`));
+  // Every second piece is a line with the boundary; the first piece stands before all parts, and the piece after the
+  // closing line behind them.
+  const pieces = body.split(
+    new RegExp(`((?:^|\\r\\n)--${boundary.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?:--)?[ \\t]*(?:\\r\\n|$))`),
+  );
   let out = '';
   for (const [index, piece] of pieces.entries()) {
     const isPart = index % 2 === 0 && index > 0 && !pieces[index - 1]!.includes(`--${boundary}--`);
@@ -441,7 +486,10 @@ const joined = (pieces: readonly Piece[]): Buffer => {
   return out;
 };
 
-/** Messages share large buffers (slabs), because allocating and freeing some ten thousand bytes for each is slow. A slab is freed with the last of its messages. */
+/**
+ * Messages share large buffers (slabs), because allocating and freeing some ten thousand bytes for each is slow. A slab
+ * is freed with the last of its messages.
+ */
 const SLAB_BYTES = 512 * 1024;
 let slab = Buffer.alloc(0);
 let slabTaken = 0;

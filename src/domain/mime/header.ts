@@ -1,6 +1,6 @@
 /**
- * Writes single header fields (RFC 5322), folded below 78 characters, with text outside ASCII as encoded words (RFC 2047) or extended
- * parameters (RFC 2231); and checks which custom fields a caller may set.
+ * Writes single header fields (RFC 5322), folded below 78 characters, with text outside ASCII as encoded words (RFC
+ * 2047) or extended parameters (RFC 2231); and checks which custom fields a caller may set.
  */
 import { charsOf, inPlainAscii, isLonger } from '../../shared/text.js';
 import { parseAddress } from './address.js';
@@ -29,13 +29,14 @@ const qOf = (character: string): string => {
 /** Each byte of the UTF-8 of a character as two hexadecimal digits after the mark. */
 const percentLike = (character: string, mark: string): string => {
   let out = '';
-  for (const byte of Buffer.from(character, 'utf8')) out += mark + (byte < 16 ? '0' : '') + byte.toString(16).toUpperCase();
+  for (const byte of Buffer.from(character, 'utf8'))
+    out += mark + (byte < 16 ? '0' : '') + byte.toString(16).toUpperCase();
   return out;
 };
 
 /**
- * The text as encoded words in UTF-8, in the shorter encoding; each word holds whole characters (RFC 2047, section 5). Readers join the words
- * without the spaces between them. `usedChars`: how much of the first line is taken.
+ * The text as encoded words in UTF-8, in the shorter encoding; each word holds whole characters (RFC 2047, section 5).
+ * Readers join the words without the spaces between them. `usedChars`: how much of the first line is taken.
  */
 const encodedWords = (text: string, usedChars = 0): readonly string[] => {
   const units = [...text].map(qOf);
@@ -94,15 +95,17 @@ const QUOTED_NAME_CHARS_MAX = 900;
 const ATTRIBUTE_CHAR = /^[A-Za-z0-9!#$&+.^_`{}~-]$/;
 
 /**
- * A parameter of a MIME header, ready to be joined by `;` and a fold: `name="value"` for plain ASCII, else `name*=utf-8''…` (RFC 2231), in
- * pieces if it is long. The two never stand together, because readers then take either.
+ * A parameter of a MIME header, ready to be joined by `;` and a fold: `name="value"` for plain ASCII, else
+ * `name*=utf-8''…` (RFC 2231), in pieces if it is long. The two never stand together, because readers then take either.
  */
 export const mimeParameter = (name: string, value: string): readonly string[] => {
   const clean = withoutControls(value);
   // Readers decode what looks like an encoded word, in quotes too.
   const isPlain = inPlainAscii(clean) === clean && !clean.includes('=?');
   if (isPlain && clean.length <= QUOTED_NAME_CHARS_MAX) return [`${name}="${clean}"`];
-  const units = [...clean].map((character) => (ATTRIBUTE_CHAR.test(character) ? character : percentLike(character, '%')));
+  const units = [...clean].map((character) =>
+    ATTRIBUTE_CHAR.test(character) ? character : percentLike(character, '%'),
+  );
   const chars = units.reduce((sum, { length }) => sum + length, CHARSET.length);
   const pieceCharsMax = Math.max(PARAMETER_CHARS_MAX, Math.ceil(chars / PIECES_MAX) + UNIT_CHARS_MAX);
   const pieces: string[] = [];
@@ -126,14 +129,20 @@ export const plainParameter = (name: string, value: string): string => {
   return `${name}="${text.length <= QUOTED_NAME_CHARS_MAX ? text : text.slice(0, QUOTED_NAME_CHARS_MAX - extension.length) + extension}"`;
 };
 
-/** RFC 5322, section 2.1.1, asks for 78 without the CRLF; lines with encoded words have at most 76 (RFC 2047, section 2). */
+/**
+ * RFC 5322, section 2.1.1, asks for 78 without the CRLF; lines with encoded words have at most 76 (RFC 2047, section
+ * 2).
+ */
 const LINE_CHARS_WANTED = 76;
 const LINE_CHARS_MAX = 998;
 
 /** A field name is one token of at most this shape (RFC 5322, section 2.2, narrowed to what every relay carries). */
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*` matches any rest. */
+/**
+ * Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*`
+ * matches any rest.
+ */
 const reservedHeaders: readonly string[] = [
   'from',
   'sender',
@@ -166,7 +175,8 @@ const reservedHeaders: readonly string[] = [
 ];
 
 /**
- * Fields that instruct a relay: other recipients, another account, tracking, suppression. Lower case; a trailing `*` matches any rest.
+ * Fields that instruct a relay: other recipients, another account, tracking, suppression. Lower case; a trailing `*`
+ * matches any rest.
  */
 const relayControlHeaders: Readonly<Record<string, readonly string[]>> = {
   SendGrid: ['x-smtpapi', 'x-sg-*'],
@@ -203,8 +213,13 @@ export const matcherOf = (list: readonly string[]): HeaderMatcher => {
 const isReserved = matcherOf(reservedHeaders);
 const relays = Object.entries(relayControlHeaders).map(([relay, list]) => ({ relay, takes: matcherOf(list) }));
 
-/** In: names with commas between them, each whole or a beginning with `*`. Out: the instructions to relays that an operator allows, or what is wrong with the list. */
-export const parseAllowedHeaders = (text: string): Readonly<{ names: readonly string[] }> | Readonly<{ fault: string }> => {
+/**
+ * In: names with commas between them, each whole or a beginning with `*`. Out: the instructions to relays that an
+ * operator allows, or what is wrong with the list.
+ */
+export const parseAllowedHeaders = (
+  text: string,
+): Readonly<{ names: readonly string[] }> | Readonly<{ fault: string }> => {
   const names = text.trim() === '' ? [] : text.split(',').map((entry) => entry.trim().toLowerCase());
   for (const name of names) {
     const fault = allowedHeaderFault(name);
@@ -215,7 +230,8 @@ export const parseAllowedHeaders = (text: string): Readonly<{ names: readonly st
 
 const allowedHeaderFault = (entry: string): string | undefined => {
   const name = entry.endsWith('*') ? entry.slice(0, -1) : entry;
-  if (!FIELD_NAME.test(name) || name.includes('*')) return 'is no name of a header, nor the beginning of one with * behind it';
+  if (!FIELD_NAME.test(name) || name.includes('*'))
+    return 'is no name of a header, nor the beginning of one with * behind it';
   if (isReserved(name)) return 'is set by the service, or would change how the message travels';
   // A prefix is allowed if everything that it matches instructs the same relay.
   const isOne = relays.some(({ takes }) => takes(name) && (name === entry || takes(`${name}*`)));
@@ -225,23 +241,27 @@ const allowedHeaderFault = (entry: string): string | undefined => {
 const none: HeaderMatcher = () => false;
 
 /**
- * Why a custom header is refused; undefined if it may stand in a message. `allows` matches the instructions to relays that are allowed.
- * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in neither list above are allowed.
+ * Why a custom header is refused; undefined if it may stand in a message. `allows` matches the instructions to relays
+ * that are allowed. `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in
+ * neither list above are allowed.
  */
 export const checkHeader = (name: string, value: string, allows: HeaderMatcher = none): string | undefined => {
   if (name === '') return 'the name is empty';
   if (name.length > defaultLimits.headerNameCharsMax) {
     return `the name is ${name.length} characters long; at most ${defaultLimits.headerNameCharsMax} are allowed`;
   }
-  if (!FIELD_NAME.test(name)) return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
+  if (!FIELD_NAME.test(name))
+    return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
   const lower = name.toLowerCase();
   if (isReserved(lower)) return `${name} is set by the service or would change how the message travels`;
   const commanded = allows(lower) ? undefined : relays.find(({ takes }) => takes(lower));
   if (commanded !== undefined) {
     return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
   }
-  const charsMax = idsIn(lower, value) === undefined ? defaultLimits.headerValueCharsMax : defaultLimits.referencesCharsMax;
-  if (isLonger(value, charsMax)) return `the value is ${charsOf(value)} characters long; at most ${charsMax} are allowed`;
+  const charsMax =
+    idsIn(lower, value) === undefined ? defaultLimits.headerValueCharsMax : defaultLimits.referencesCharsMax;
+  if (isLonger(value, charsMax))
+    return `the value is ${charsOf(value)} characters long; at most ${charsMax} are allowed`;
   if (/[\r\n]/.test(value)) return 'the value holds a line break';
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(value)) return 'the value holds a control character';
   if (/\p{Surrogate}/u.test(value)) return 'the value holds half of a surrogate pair';
@@ -256,8 +276,8 @@ export const checkHeader = (name: string, value: string, allows: HeaderMatcher =
 const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
 
 /**
- * A field with free text, e.g. Subject. ASCII stays as it is. Other text, and ASCII that a reader would change (an encoded word, outer spaces, a
- * word too long to fold), becomes encoded words. Reading the field gives the same text.
+ * A field with free text, e.g. Subject. ASCII stays as it is. Other text, and ASCII that a reader would change (an
+ * encoded word, outer spaces, a word too long to fold), becomes encoded words. Reading the field gives the same text.
  */
 export const textField = (name: string, value: string): string => {
   const text = withoutControls(value);
@@ -270,13 +290,18 @@ export const textField = (name: string, value: string): string => {
   return readable ? fold(name, text.split(' ')) : fold(name, encodedWords(text, name.length + 1));
 };
 
-/** A custom field. A value that `checkHeader` refuses today may have been accepted earlier: then all of it is encoded. */
+/**
+ * A custom field. A value that `checkHeader` refuses today may have been accepted earlier: then all of it is encoded.
+ */
 export const customField = (name: string, value: string): string => {
   const pieces = piecesOf(name.toLowerCase(), value);
   return fold(name, 'fault' in pieces ? encodedWords(withoutControls(value).trim(), name.length + 1) : pieces);
 };
 
-/** In: a field name in lower case and a value. Out: the pieces between which the value may be folded. ASCII is never encoded. */
+/**
+ * In: a field name in lower case and a value. Out: the pieces between which the value may be folded. ASCII is never
+ * encoded.
+ */
 const piecesOf = (lower: string, value: string): readonly string[] | Readonly<{ fault: string }> => {
   const text = withoutControls(value).trim();
   const ids = idsIn(lower, text);
@@ -294,7 +319,9 @@ const isOfIds = (lower: string): boolean => lower === 'references' || lower === 
 
 /** The ids of a field that consists of them. */
 const idsIn = (lower: string, text: string): readonly string[] | undefined =>
-  isOfIds(lower) && /^\s*(?:<[\x21-\x3b\x3d\x3f-\x7e]+>[\s,]*)+$/.test(text) ? (text.match(/<[^<>]+>/g) ?? undefined) : undefined;
+  isOfIds(lower) && /^\s*(?:<[\x21-\x3b\x3d\x3f-\x7e]+>[\s,]*)+$/.test(text)
+    ? (text.match(/<[^<>]+>/g) ?? undefined)
+    : undefined;
 
 /** The first id (it begins the thread) and as many of the last as the value may be long. */
 const withoutMiddle = (ids: readonly string[]): readonly string[] => {
@@ -306,16 +333,34 @@ const withoutMiddle = (ids: readonly string[]): readonly string[] => {
 };
 
 /**
- * How a field is read that is no free text. `mailboxes`: names before addresses in angle brackets; `list-id`: a name before an id; `keywords`:
- * names; `bare`: ids, URLs or tokens. Encoded words may stand in names and comments only (RFC 2047, section 5).
+ * How a field is read that is no free text. `mailboxes`: names before addresses in angle brackets; `list-id`: a name
+ * before an id; `keywords`: names; `bare`: ids, URLs or tokens. Encoded words may stand in names and comments only (RFC
+ * 2047, section 5).
  */
 type Syntax = 'mailboxes' | 'list-id' | 'keywords' | 'bare';
 
 const isBare = matcherOf([
   ...['in-reply-to', 'references', 'original-message-id', 'supersedes', 'obsoletes'],
   ...['list-archive', 'list-help', 'list-owner', 'list-post', 'list-subscribe', 'list-unsubscribe*', 'archived-at'],
-  ...['auto-submitted', 'feedback-id', 'precedence', 'priority', 'sensitivity', 'accept-language', 'expires', 'expiry-date', 'reply-by'],
-  ...['autocrypt', 'bimi-*', 'tls-required', 'mt-priority', 'require-recipient-valid-since', 'disposition-notification-options'],
+  ...[
+    'auto-submitted',
+    'feedback-id',
+    'precedence',
+    'priority',
+    'sensitivity',
+    'accept-language',
+    'expires',
+    'expiry-date',
+    'reply-by',
+  ],
+  ...[
+    'autocrypt',
+    'bimi-*',
+    'tls-required',
+    'mt-priority',
+    'require-recipient-valid-since',
+    'disposition-notification-options',
+  ],
 ]);
 
 const holdsMailboxes = matcherOf([
@@ -333,7 +378,10 @@ const syntaxOf = (lower: string): Syntax | undefined => {
   return /(?:^|-)(?:to|from|cc|bcc|sender)$/.test(lower) ? 'mailboxes' : undefined;
 };
 
-/** The parts of a value: a comment, something in angle brackets, a run of words and quoted strings, or one character between them. */
+/**
+ * The parts of a value: a comment, something in angle brackets, a run of words and quoted strings, or one character
+ * between them.
+ */
 const partsWith = (separators: string): RegExp =>
   new RegExp(String.raw`\((?:[^()\\]|\\.)*\)|<[^<>]*>|(?:"(?:[^"\\]|\\.)*"|[^"(<${separators}])+|[^]`, 'gu');
 const valueParts: Readonly<Record<Syntax, RegExp>> = {
@@ -354,10 +402,15 @@ const withEncodedPhrases = (syntax: Syntax, text: string): string | Readonly<{ f
     } else if (part.startsWith('<')) {
       const address = syntax === 'mailboxes' ? parseAddress(part.slice(1, -1).trim()) : undefined;
       if (address?.ok !== true)
-        return { fault: address === undefined ? NOT_ENCODABLE : `an address of the value is invalid: ${address.reason}` };
+        return {
+          fault: address === undefined ? NOT_ENCODABLE : `an address of the value is invalid: ${address.reason}`,
+        };
       out += `<${address.address}>`;
     } else {
-      const isName = syntax === 'list-id' || syntax === 'keywords' || (syntax === 'mailboxes' && /^[<:]/.test(parts[index + 1] ?? ''));
+      const isName =
+        syntax === 'list-id' ||
+        syntax === 'keywords' ||
+        (syntax === 'mailboxes' && /^[<:]/.test(parts[index + 1] ?? ''));
       if (!isName) return { fault: syntax === 'mailboxes' ? NO_ADDRESS : NOT_ENCODABLE };
       const name = part.replace(/"((?:[^"\\]|\\.)*)"/gu, (_, quoted: string) => unescaped(quoted)).trim();
       // An encoded word has a space on both sides.
@@ -377,16 +430,22 @@ const NO_ADDRESS =
 const longestWord = (text: string): number => text.split(' ').reduce((max, word) => Math.max(max, word.length), 0);
 
 /**
- * In: the pieces of a value; lines may be broken between them. Out: the whole field with its CRLF. No line is longer than 76 characters unless
- * a single piece is.
+ * In: the pieces of a value; lines may be broken between them. Out: the whole field with its CRLF. No line is longer
+ * than 76 characters unless a single piece is.
  */
 export const fold = (name: string, pieces: readonly string[]): string => {
   let out = `${name}:`;
   let lineChars = out.length;
   for (const piece of pieces) {
-    // The first piece stays on the line of the name if the hard limit allows: some readers take a bare "Name:" for an empty field.
+    // The first piece stays on the line of the name if the hard limit allows: some readers take a bare "Name:" for an
+    // empty field.
     const fits = lineChars + 1 + piece.length <= LINE_CHARS_WANTED;
-    if (fits || (lineChars === name.length + 1 && lineChars + 1 + piece.length <= LINE_CHARS_MAX && piece.length >= LINE_CHARS_WANTED)) {
+    if (
+      fits ||
+      (lineChars === name.length + 1 &&
+        lineChars + 1 + piece.length <= LINE_CHARS_MAX &&
+        piece.length >= LINE_CHARS_WANTED)
+    ) {
       out += ` ${piece}`;
       lineChars += 1 + piece.length;
     } else {
@@ -399,7 +458,9 @@ export const fold = (name: string, pieces: readonly string[]): string => {
 
 export type NamedAddress = Readonly<{ address: string; name?: string | undefined }>;
 
-/** A field with addresses, e.g. To. Addresses come from parseAddress; any other is a fault of the program and throws. */
+/**
+ * A field with addresses, e.g. To. Addresses come from parseAddress; any other is a fault of the program and throws.
+ */
 export const addressField = (name: string, addresses: readonly NamedAddress[]): string => {
   const pieces: string[] = [];
   addresses.forEach((one, index) => {

@@ -48,14 +48,23 @@ export type UserCommand = Readonly<{ at: string }> &
     | { type: 'RehashPassword'; before: string; passwordHash: string }
     | { type: 'NoteSignInPlace'; place: Readonly<{ network: string; device: string }> }
     | { type: 'ChangeName'; name: string }
-    | { type: 'AskAddressChange'; before: PasswordHash; hash: string; expiresAt: string; addressId: string; email: string }
+    | {
+        type: 'AskAddressChange';
+        before: PasswordHash;
+        hash: string;
+        expiresAt: string;
+        addressId: string;
+        email: string;
+      }
     | { type: 'ChangeAddress'; hash: string; addressId: string; email: string }
     | { type: 'FollowVerifyLink'; hash: string; passwordHash: string }
     | { type: 'FollowResetLink'; hash: string; passwordHash: string }
     /** No link is made if the person has another address by then: it would go to the old one. */
     | { type: 'MakeResetLink'; hash: string; expiresAt: string; addressId: string }
     | { type: 'MakeVerifyLink'; hash: string; expiresAt: string }
-    /** An invitation that went to the address proves it. `replacedBy`: absent if the given password is that of the user. */
+    /**
+     * An invitation that went to the address proves it. `replacedBy`: absent if the given password is that of the user.
+     */
     | { type: 'VerifyByInvitation'; replacedBy?: Readonly<{ name: string; passwordHash: string }> }
     | { type: 'RegisterAnew'; name: string; passwordHash: string; hash: string; expiresAt: string }
     | { type: 'Erase' }
@@ -99,7 +108,13 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
       // The caller proved the old password only.
       if (askedBy(user, session).passwordHash !== before)
         throw new DomainError('CONFLICT', 'The password was changed at the same moment. Sign in again.');
-      return [{ type: 'UserPasswordChanged', data: { at, reason: 'changed', keptSession: session.id }, sealed: { passwordHash } }];
+      return [
+        {
+          type: 'UserPasswordChanged',
+          data: { at, reason: 'changed', keptSession: session.id },
+          sealed: { passwordHash },
+        },
+      ];
     }
     case 'RehashPassword': {
       const { before, passwordHash } = command;
@@ -110,7 +125,9 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
       if (user === undefined || user.isErased || knowsPlace(user, command.place)) return [];
       return [{ type: 'UserSignInPlaceSeen', data: { at }, sealed: command.place }];
     case 'ChangeName':
-      return livingUser(user).name === command.name ? [] : [{ type: 'UserProfileChanged', data: { at }, sealed: { name: command.name } }];
+      return livingUser(user).name === command.name
+        ? []
+        : [{ type: 'UserProfileChanged', data: { at }, sealed: { name: command.name } }];
     case 'AskAddressChange': {
       const { before, hash, expiresAt, addressId, email } = command;
       // The caller proved the old password only.
@@ -120,7 +137,9 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
     }
     case 'ChangeAddress':
       assertLink(user?.nextAddress, command.hash, at);
-      return [{ type: 'UserAddressChanged', data: { at, addressId: command.addressId }, sealed: { email: command.email } }];
+      return [
+        { type: 'UserAddressChanged', data: { at, addressId: command.addressId }, sealed: { email: command.email } },
+      ];
     case 'FollowVerifyLink': {
       assertLink(user?.links.verify, command.hash, at);
       if (user!.isVerified) throw linkInvalid();
@@ -157,8 +176,14 @@ export const userDecider: Decider<UserCommand, UserEvent, UserState> = {
   initialState: undefined,
 };
 
-/** `ConfirmAddress` renews the claim of a person who has the address, so that a call that wants to take it over fails. */
-export type UserAddressCommand = Readonly<{ type: 'ClaimAddress' | 'ConfirmAddress' | 'ReleaseAddress'; at: string; userId: UserId }>;
+/**
+ * `ConfirmAddress` renews the claim of a person who has the address, so that a call that wants to take it over fails.
+ */
+export type UserAddressCommand = Readonly<{
+  type: 'ClaimAddress' | 'ConfirmAddress' | 'ReleaseAddress';
+  at: string;
+  userId: UserId;
+}>;
 
 export const userAddressDecider: Decider<UserAddressCommand, UserAddressEvent, UserAddressState> = {
   decide: ({ type, at, userId }, owner) => {
@@ -175,7 +200,10 @@ export const userAddressDecider: Decider<UserAddressCommand, UserAddressEvent, U
   initialState: undefined,
 };
 
-/** Whether the person who claimed the address has it, or is taking it right now: they followed the link that changes their address. */
+/**
+ * Whether the person who claimed the address has it, or is taking it right now: they followed the link that changes
+ * their address.
+ */
 export const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
   if (isErased) return false;
   // The link may have been followed in its last moment.
@@ -189,7 +217,10 @@ export const livingUser = (user: UserState): User => {
   return user;
 };
 
-/** Throws SESSION_ENDED if the session that asks was ended at the same moment: of two sessions that end each other, one goes on. */
+/**
+ * Throws SESSION_ENDED if the session that asks was ended at the same moment: of two sessions that end each other, one
+ * goes on.
+ */
 const askedBy = (user: UserState, { id, epoch }: AskingSession): User => {
   const living = livingUser(user);
   if (epoch === undefined || !holdsSession(living, id, epoch)) throw sessionEnded(living.endedBy ?? 'revoked');
@@ -210,10 +241,10 @@ const verifyLink = ({ at, hash, expiresAt }: Readonly<{ at: string; hash: string
 });
 
 /** Replaces the name and password of an unverified user, whom somebody else may have registered. Every session ends. */
-const replaced = ({ name, passwordHash }: Readonly<{ name: string; passwordHash: string }>, at: string): readonly UserEvent[] => [
-  { type: 'UserProfileChanged', data: { at }, sealed: { name } },
-  reset(passwordHash, at),
-];
+const replaced = (
+  { name, passwordHash }: Readonly<{ name: string; passwordHash: string }>,
+  at: string,
+): readonly UserEvent[] => [{ type: 'UserProfileChanged', data: { at }, sealed: { name } }, reset(passwordHash, at)];
 
 /** The event that uses the code up. Throws INVALID_CODE. */
 const usedCode = (factor: SecondFactor, { isOfApp, stepOf, recoveryHash }: GivenCode, at: string): UserEvent => {
@@ -240,10 +271,16 @@ const factorOf = (user: UserState): SecondFactor => {
 };
 
 const invalidCode = (): DomainError =>
-  new DomainError('INVALID_CODE', 'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.');
+  new DomainError(
+    'INVALID_CODE',
+    'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.',
+  );
 
 const factorSet = (): DomainError =>
   new DomainError('SECOND_FACTOR_SET', 'There is a second factor already. POST /api/auth/totp/remove takes it away.');
 
 const factorNotSet = (): DomainError =>
-  new DomainError('SECOND_FACTOR_NOT_SET', 'There is no second factor. POST /api/auth/totp/prepare begins to set one up.');
+  new DomainError(
+    'SECOND_FACTOR_NOT_SET',
+    'There is no second factor. POST /api/auth/totp/prepare begins to set one up.',
+  );

@@ -6,11 +6,24 @@ import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** One session: the family of refresh tokens that came from one sign-in. */
 export const sessionEvents = {
-  /** `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token. */
+  /**
+   * `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token.
+   */
   SessionStarted: event({
-    data: Type.Object({ at: text, userId: text, epoch: Type.Integer(), hash: text, expiresAt: text, secondFactor: Type.Boolean() }),
+    data: Type.Object({
+      at: text,
+      userId: text,
+      epoch: Type.Integer(),
+      hash: text,
+      expiresAt: text,
+      secondFactor: Type.Boolean(),
+    }),
     sealed: Type.Object({ ipAddress: text, userAgent: text }),
-    audit: { category: 'authentication', action: 'session.started', detail: ({ secondFactor }) => (secondFactor ? 'second factor' : null) },
+    audit: {
+      category: 'authentication',
+      action: 'session.started',
+      detail: ({ secondFactor }) => (secondFactor ? 'second factor' : null),
+    },
   }),
   SessionRefreshed: { data: Type.Object({ at: text, hash: text, expiresAt: text }) },
   /** The second factor was given after the sign-in. */
@@ -31,7 +44,10 @@ export type SessionEvent = EventsOf<typeof sessionEvents>;
 /** One key that signs access tokens. It serves one period, whose number names its stream. */
 export const tokenKeyEvents = {
   /** The public and the private part of an Ed25519 key, as JWK has them (`x` and `d`, RFC 8037). */
-  TokenKeyMade: { data: Type.Object({ at: text, kid: text, publicKey: text }), sealed: Type.Object({ privateKey: text }) },
+  TokenKeyMade: {
+    data: Type.Object({ at: text, kid: text, publicKey: text }),
+    sealed: Type.Object({ privateKey: text }),
+  },
   /** The key signs no more tokens; the private part is destroyed with the key of the stream. */
   TokenKeyRetired: { data: Type.Object({ at: text }), erases: true },
 } as const satisfies EventDefinitions;
@@ -42,7 +58,10 @@ export type TokenKeyEvent = EventsOf<typeof tokenKeyEvents>;
 const Link = Type.Object({ at: text, hash: text, expiresAt: text });
 
 export const userEvents = {
-  /** `addressId`: that of the stream which holds who has the address. `invitation`: by which the person came, into its team. */
+  /**
+   * `addressId`: that of the stream which holds who has the address. `invitation`: by which the person came, into its
+   * team.
+   */
   UserRegistered: {
     data: Type.Object({ at: text, addressId: text, isVerified: Type.Boolean(), invitation: Type.Optional(text) }),
     sealed: Type.Object({ email: text, name: text, passwordHash: text }),
@@ -51,9 +70,15 @@ export const userEvents = {
   /** A link to verify the address, or to choose another password, was asked for; the one before it ends. */
   UserLinkMade: event({
     data: Type.Object({ ...Link.properties, use: oneOf(['verify', 'reset']) }),
-    audit: { category: 'authentication', action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent') },
+    audit: {
+      category: 'authentication',
+      action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent'),
+    },
   }),
-  UserAddressVerified: { data: Type.Object({ at: text }), audit: { category: 'authentication', action: 'address.verified' } },
+  UserAddressVerified: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'authentication', action: 'address.verified' },
+  },
   /** The new address is the person's once its link was followed. */
   UserAddressChangeAsked: {
     data: Type.Object({ ...Link.properties, addressId: text }),
@@ -70,7 +95,9 @@ export const userEvents = {
     sealed: Type.Object({ name: text }),
     audit: { category: 'settings', action: 'profile.changed' },
   },
-  /** `rehashed`: the same password under newer parameters. All sessions end but `keptSession`, unless it was rehashed. */
+  /**
+   * `rehashed`: the same password under newer parameters. All sessions end but `keptSession`, unless it was rehashed.
+   */
   UserPasswordChanged: event({
     data: Type.Object({ at: text, reason: oneOf(['changed', 'reset', 'rehashed']), keptSession: Type.Optional(text) }),
     sealed: Type.Object({ passwordHash: text }),
@@ -107,9 +134,16 @@ export const userEvents = {
     sealed: Type.Object({ recoveryHashes: Type.Array(text) }),
     audit: { category: 'authentication', action: 'recovery_codes.renewed' },
   },
-  SecondFactorRemoved: { data: Type.Object({ at: text }), audit: { category: 'authentication', action: 'second_factor.disabled' } },
+  SecondFactorRemoved: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'authentication', action: 'second_factor.disabled' },
+  },
   /** The stream holds no personal data, and this person cannot sign in again. */
-  UserErased: { data: Type.Object({ at: text }), erases: true, audit: { category: 'authentication', action: 'user.erased' } },
+  UserErased: {
+    data: Type.Object({ at: text }),
+    erases: true,
+    audit: { category: 'authentication', action: 'user.erased' },
+  },
 } as const satisfies EventDefinitions;
 
 /** The stream is named by an HMAC of the address. */

@@ -30,8 +30,14 @@ export type EndReason = (typeof endReasons)[number];
 type Started = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
 type SessionCommand =
-  | Readonly<{ type: 'StartSession'; started: Started['data']; from: Readonly<{ ipAddress: string; userAgent: string }> }>
-  /** `used`: the hash of the token that was given. Its mark proves that it was made for this session, now or earlier. */
+  | Readonly<{
+      type: 'StartSession';
+      started: Started['data'];
+      from: Readonly<{ ipAddress: string; userAgent: string }>;
+    }>
+  /**
+   * `used`: the hash of the token that was given. Its mark proves that it was made for this session, now or earlier.
+   */
   | Readonly<{ type: 'Refresh'; at: string; used: string; hash: string; expiresAt: string }>
   | Readonly<{ type: 'GiveSecondFactor'; at: string }>
   | Readonly<{ type: 'EndSession'; at: string; reason: EndReason }>;
@@ -73,7 +79,9 @@ const decide = (command: SessionCommand, session: SessionState): readonly Sessio
       return [{ type: 'SessionRefreshed', data: { at, hash: command.hash, expiresAt: command.expiresAt } }];
     }
     case 'GiveSecondFactor':
-      return session.ended !== undefined || session.secondFactor ? none : [{ type: 'SessionSecondFactorGiven', data: { at } }];
+      return session.ended !== undefined || session.secondFactor
+        ? none
+        : [{ type: 'SessionSecondFactorGiven', data: { at } }];
     case 'EndSession':
       // The session was refreshed meanwhile: it goes on.
       if (command.reason === 'expired' && session.expiresAt > at) return none;
@@ -109,25 +117,43 @@ const evolve = (session: SessionState, event: SessionEvent): SessionState => {
   }
 };
 
-export const sessionDecider: Decider<SessionCommand, SessionEvent, SessionState> = { decide, evolve, initialState: undefined };
+export const sessionDecider: Decider<SessionCommand, SessionEvent, SessionState> = {
+  decide,
+  evolve,
+  initialState: undefined,
+};
 
 /** In: 32 random bytes. Out: the token, and what is kept of it. */
-export const makeRefreshToken = (keys: Fingerprint, sessionId: SessionId, bytes: Buffer): Readonly<{ token: string; hash: string }> => {
+export const makeRefreshToken = (
+  keys: Fingerprint,
+  sessionId: SessionId,
+  bytes: Buffer,
+): Readonly<{ token: string; hash: string }> => {
   const random = bytes.toString('base64url');
   const token = `${PREFIX}${sessionId.slice('ses_'.length)}${random}${markOf(keys, sessionId, random)}`;
   return { token, hash: hashOf(token) };
 };
 
-/** Out: undefined for a text that was never issued as a token. The mark in it is checked, so that knowing the id of a session is not enough to end it. */
-export const readRefreshToken = (keys: Fingerprint, token: string): Readonly<{ sessionId: SessionId; hash: string }> | undefined => {
+/**
+ * Out: undefined for a text that was never issued as a token. The mark in it is checked, so that knowing the id of a
+ * session is not enough to end it.
+ */
+export const readRefreshToken = (
+  keys: Fingerprint,
+  token: string,
+): Readonly<{ sessionId: SessionId; hash: string }> | undefined => {
   const [, id = '', random = '', mark = ''] = FORMAT.exec(token) ?? [];
   const sessionId = parseSessionId(`ses_${id}`);
   if (sessionId === undefined) return undefined;
-  return timingSafeEqual(Buffer.from(mark), Buffer.from(markOf(keys, sessionId, random))) ? { sessionId, hash: hashOf(token) } : undefined;
+  return timingSafeEqual(Buffer.from(mark), Buffer.from(markOf(keys, sessionId, random)))
+    ? { sessionId, hash: hashOf(token) }
+    : undefined;
 };
 
 const markOf = ({ fingerprint }: Fingerprint, sessionId: SessionId, random: string): string =>
-  Buffer.from(fingerprint('refresh token', JSON.stringify([sessionId, random])).slice(0, 32), 'hex').toString('base64url');
+  Buffer.from(fingerprint('refresh token', JSON.stringify([sessionId, random])).slice(0, 32), 'hex').toString(
+    'base64url',
+  );
 
 const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
 
@@ -148,7 +174,10 @@ export const tokenKeyPeriod = (atMs: number): number => Math.floor(atMs / TOKEN_
 /** In: the number of the period and 16 random bytes. */
 export const kidOf = (period: number, random: Buffer): string => `${period}.${random.toString('base64url')}`;
 
-/** In: the `kid` of a token. Out: the period that it names, undefined if it does not have the format of a `kid` of this service. */
+/**
+ * In: the `kid` of a token. Out: the period that it names, undefined if it does not have the format of a `kid` of this
+ * service.
+ */
 export const periodOfKid = (kid: string): number | undefined => {
   const [, period] = KID.exec(kid) ?? [];
   return period === undefined ? undefined : Number(period);
@@ -157,7 +186,12 @@ export const periodOfKid = (kid: string): number | undefined => {
 export const evolveTokenKey = (key: TokenKeyState, event: TokenKeyEvent): TokenKeyState => {
   switch (event.type) {
     case 'TokenKeyMade':
-      return { kid: event.data.kid, publicKey: event.data.publicKey, privateKey: event.sealed?.privateKey, isRetired: false };
+      return {
+        kid: event.data.kid,
+        publicKey: event.data.publicKey,
+        privateKey: event.sealed?.privateKey,
+        isRetired: false,
+      };
     case 'TokenKeyRetired':
       return key && { ...key, privateKey: undefined, isRetired: true };
   }

@@ -1,4 +1,7 @@
-/** A person: what their events add up to, who has an address, and the rules for passwords, for places of sign-in and for links in mails. */
+/**
+ * A person: what their events add up to, who has an address, and the rules for passwords, for places of sign-in and for
+ * links in mails.
+ */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import { invalid, DomainError } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
@@ -80,7 +83,10 @@ const nothingPersonal = {
 const FORMAT = /^([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
 
 export const userNotFound = (): DomainError =>
-  new DomainError('USER_NOT_FOUND', 'There is no user with this id in a team of yours. GET /api/teams lists your teams.');
+  new DomainError(
+    'USER_NOT_FOUND',
+    'There is no user with this id in a team of yours. GET /api/teams lists your teams.',
+  );
 
 export const evolveUser = (user: UserState, event: UserEvent): UserState => {
   if (event.type === 'UserRegistered') {
@@ -153,7 +159,10 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'SecondFactorUsed':
       return withFactor(user, (factor) => ({ ...factor, step: Math.max(factor.step, event.data.step) }));
     case 'RecoveryCodeUsed':
-      return withFactor(user, (factor) => ({ ...factor, usedRecovery: new Set(factor.usedRecovery).add(event.data.index) }));
+      return withFactor(user, (factor) => ({
+        ...factor,
+        usedRecovery: new Set(factor.usedRecovery).add(event.data.index),
+      }));
     case 'UserSignInPlaceSeen': {
       const { network, device } = event.sealed ?? {};
       const known = [network, device].filter((place) => place !== undefined);
@@ -204,11 +213,14 @@ const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor):
   user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };
 
 /** Whether the person signed in from that network and by that device before. */
-export const knowsPlace = ({ places }: User, { network, device }: Readonly<{ network: string; device: string }>): boolean =>
-  places.has(network) && places.has(device);
+export const knowsPlace = (
+  { places }: User,
+  { network, device }: Readonly<{ network: string; device: string }>,
+): boolean => places.has(network) && places.has(device);
 
 /** From how many new places the person has signed in on the day of `at`. */
-export const newPlacesOn = ({ newPlaces }: User, at: string): number => (newPlaces.day === dayOf(at) ? newPlaces.count : 0);
+export const newPlacesOn = ({ newPlaces }: User, at: string): number =>
+  newPlaces.day === dayOf(at) ? newPlaces.count : 0;
 
 const dayOf = (at: string): string => at.slice(0, 10);
 
@@ -216,14 +228,19 @@ const dayOf = (at: string): string => at.slice(0, 10);
 export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>
   !user.isErased && (epoch === user.epoch || user.keptSession === sessionId);
 
-/** The form in which passwords are compared: the same text typed on another keyboard or system is the same password (RFC 8265, section 4.2). */
+/**
+ * The form in which passwords are compared: the same text typed on another keyboard or system is the same password (RFC
+ * 8265, section 4.2).
+ */
 export const normalPassword = (password: string): string => password.normalize('NFC');
 
 /** Throws VALIDATION_ERROR where the password may not be chosen. */
 export const assertPassword = (field: string, password: string, isCommon: (password: string) => boolean): void => {
   const characters = [...password].length;
-  if (characters < passwordCharsMin) throw invalid('request body', field, `must have at least ${passwordCharsMin} characters`);
-  if (characters > passwordCharsMax) throw invalid('request body', field, `must have at most ${passwordCharsMax} characters`);
+  if (characters < passwordCharsMin)
+    throw invalid('request body', field, `must have at least ${passwordCharsMin} characters`);
+  if (characters > passwordCharsMax)
+    throw invalid('request body', field, `must have at most ${passwordCharsMax} characters`);
   if (isCommon(password))
     throw invalid(
       'request body',
@@ -232,7 +249,10 @@ export const assertPassword = (field: string, password: string, isCommon: (passw
     );
 };
 
-/** The network of an address as it comes from a socket: 24 bits of IPv4, 48 of IPv6, so that the same place is recognized. Any other text is returned as it is. */
+/**
+ * The network of an address as it comes from a socket: 24 bits of IPv4, 48 of IPv6, so that the same place is
+ * recognized. Any other text is returned as it is.
+ */
 export const networkOf = (address: string): string => {
   const plain = (/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address.split('%')[0]!).toLowerCase();
   if (!plain.includes(':')) return plain.split('.').slice(0, IPV4_PARTS_OF_NETWORK).join('.');
@@ -272,5 +292,6 @@ export const linkInvalid = (): DomainError =>
 
 /** Throws LINK_INVALID where the link is not the one that was sent last, or has expired. */
 export const assertLink = (kept: Link | undefined, hash: string, at: string): void => {
-  if (kept === undefined || kept.expiresAt <= at || !timingSafeEqual(Buffer.from(kept.hash), Buffer.from(hash))) throw linkInvalid();
+  if (kept === undefined || kept.expiresAt <= at || !timingSafeEqual(Buffer.from(kept.hash), Buffer.from(hash)))
+    throw linkInvalid();
 };

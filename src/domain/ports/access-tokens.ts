@@ -13,7 +13,10 @@ export type ReadToken = Readonly<{ kind: 'good'; claims: TokenClaims } | { kind:
 export type AccessTokens = Readonly<{
   makeKey: () => Promise<SigningKey>;
   sign: (key: SigningKey & Readonly<{ kid: string }>, parties: TokenParties, claims: TokenClaims) => Promise<string>;
-  /** The `kid` that a token names, which nothing has checked yet; undefined where it is no token, or one of another algorithm. */
+  /**
+   * The `kid` that a token names, which nothing has checked yet; undefined where it is no token, or one of another
+   * algorithm.
+   */
   kidOf: (token: string) => string | undefined;
   /** `skewMs`: how far the clock that made the token may be from ours. */
   read: (

@@ -1,4 +1,7 @@
-/** Bodies of very many members, checked in a process of their own, so that they neither hold the event loop nor fill its memory. */
+/**
+ * Bodies of very many members, checked in a process of their own, so that they neither hold the event loop nor fill its
+ * memory.
+ */
 import type { ErrorCode, ErrorDetails } from '../core/errors.js';
 
 /** Crosses to the process as plain data. */
@@ -11,12 +14,13 @@ export type BodyToCheck = Readonly<{
 }>;
 
 export type CheckedBody = Readonly<{ kind: 'checked'; /** RFC 8785, in UTF-8. */ canonical?: Uint8Array }>;
-export type BodyCheckAnswer = CheckedBody | Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
+export type BodyCheckAnswer =
+  CheckedBody | Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 
 export type BodyChecks = Readonly<{
   /**
-   * Rejects with DomainError: what is wrong with the body, JSON_TOO_COMPLEX where it takes too much memory or time to be read,
-   * TOO_MANY_LARGE_BODIES where too many others are being read.
+   * Rejects with DomainError: what is wrong with the body, JSON_TOO_COMPLEX where it takes too much memory or time to
+   * be read, TOO_MANY_LARGE_BODIES where too many others are being read.
    */
   check: (body: BodyToCheck, team: string) => Promise<CheckedBody>;
   close: () => Promise<void>;

@@ -1,9 +1,15 @@
 /** Time as it is injected: nothing else in the program knows what time it is. */
 
 export type Clock = Readonly<{
-  /** The time of day as the machine has it, where `now` may differ from it. What others compare with their own clocks goes by it. */
+  /**
+   * The time of day as the machine has it, where `now` may differ from it. What others compare with their own clocks
+   * goes by it.
+   */
   machineNow?: () => number;
-  /** The time of day in milliseconds since the Unix epoch, for facts only: somebody may set it back or forward at any moment. */
+  /**
+   * The time of day in milliseconds since the Unix epoch, for facts only: somebody may set it back or forward at any
+   * moment.
+   */
   now: () => number;
   /**
    * Milliseconds that have elapsed since a moment that every process of this machine shares, for pauses and deadlines.
@@ -19,7 +25,9 @@ export type Clock = Readonly<{
 /** A clock whose time of day goes on as before where somebody sets that of the machine. */
 export type ContinuedClock = Clock &
   Readonly<{
-    /** How far the machine's time of day is ahead of this one; negative where it is behind, 0 while nobody has set it. */
+    /**
+     * How far the machine's time of day is ahead of this one; negative where it is behind, 0 while nobody has set it.
+     */
     leapMs: () => number;
     /** How often it was set since this clock began. */
     leaps: () => number;

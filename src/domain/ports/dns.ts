@@ -1,8 +1,8 @@
 /** Looks up names in the DNS. */
 
 /**
- * `found`: the texts of all TXT records of the name, each put together of its strings. `none`: the name, or records of that type, do not
- * exist. `failed`: no server answered in time, or none that could; nothing is known then.
+ * `found`: the texts of all TXT records of the name, each put together of its strings. `none`: the name, or records of
+ * that type, do not exist. `failed`: no server answered in time, or none that could; nothing is known then.
  */
 export type TxtLookup = Readonly<{ kind: 'found'; texts: readonly string[] }> | Readonly<{ kind: 'none' | 'failed' }>;
 

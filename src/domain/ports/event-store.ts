@@ -4,7 +4,8 @@
  */
 
 /**
- * Place of an event in the total order: ordered and opaque, so positions are compared and never added to. 0 stands before the first event.
+ * Place of an event in the total order: ordered and opaque, so positions are compared and never added to. 0 stands
+ * before the first event.
  */
 export type Position = number;
 
@@ -32,7 +33,10 @@ export type AppendOutcome =
   /** The answer was lost: the events are written, or not, or will be. */
   | Readonly<{ kind: 'unknown'; cause: Error }>;
 
-/** Events in order; everything up to `position` has been looked at. A filtered reader gets batches without events, so that its checkpoint moves. */
+/**
+ * Events in order; everything up to `position` has been looked at. A filtered reader gets batches without events, so
+ * that its checkpoint moves.
+ */
 export type EventBatch = Readonly<{ events: readonly StoredEvent[]; position: Position }>;
 
 export type ReadAllOptions = Readonly<{
@@ -43,14 +47,18 @@ export type ReadAllOptions = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/** `types`: stored names of events, beside `kinds` where both are given; all where absent. What is left out costs little, at the server or here. */
+/**
+ * `types`: stored names of events, beside `kinds` where both are given; all where absent. What is left out costs
+ * little, at the server or here.
+ */
 export type ReadLogOptions = ReadAllOptions & Readonly<{ types?: readonly string[] }>;
 
 export type EventStore = Readonly<{
   /**
-   * Appends all events or none, after revision `expectedRevision` (-1: the stream must not exist). `done` means that they survive a
-   * power loss; an append whose events, by their ids, stand there already is done too. Concurrent calls may share a commit.
-   * Rejects only where it is certain that nothing was written, and works again when the fault is mended.
+   * Appends all events or none, after revision `expectedRevision` (-1: the stream must not exist). `done` means that
+   * they survive a power loss; an append whose events, by their ids, stand there already is done too. Concurrent calls
+   * may share a commit. Rejects only where it is certain that nothing was written, and works again when the fault is
+   * mended.
    */
   append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => Promise<AppendOutcome>;
   /** The events of a stream in order from revision `fromRevision` (default 0); empty where there are none. */
@@ -58,8 +66,8 @@ export type EventStore = Readonly<{
   /** The last event of a stream, or undefined where there is none. */
   readLast: (stream: string) => Promise<StoredEvent | undefined>;
   /**
-   * All events after position `after` (0: from the beginning) up to the head of now. The position of the last batch is that head;
-   * there is no batch where `after` is the head already. Ends when the signal aborts.
+   * All events after position `after` (0: from the beginning) up to the head of now. The position of the last batch is
+   * that head; there is no batch where `after` is the head already. Ends when the signal aborts.
    */
   readAll: (after: Position, options?: ReadLogOptions) => AsyncIterable<EventBatch>;
   /**
@@ -67,12 +75,21 @@ export type EventStore = Readonly<{
    * in one total order, nothing skipped, nothing twice; the position of each batch is after that of the one before.
    * Ends when the signal aborts.
    */
-  subscribeAll: (after: Position, options: ReadAllOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<EventBatch>;
+  subscribeAll: (
+    after: Position,
+    options: ReadAllOptions & Readonly<{ signal: AbortSignal }>,
+  ) => AsyncIterable<EventBatch>;
   /** The position of the newest event in the log, 0 where it is empty. */
   head: () => Promise<Position>;
-  /** The stored names of which the log has events, each with the position of one; a name that has only old events may be missing. */
+  /**
+   * The stored names of which the log has events, each with the position of one; a name that has only old events may be
+   * missing.
+   */
   types: () => Promise<ReadonlyMap<string, Position>>;
-  /** Whether each position is followed by the next whole number, so that a gap is a removed event. Only verification looks at it. */
+  /**
+   * Whether each position is followed by the next whole number, so that a gap is a removed event. Only verification
+   * looks at it.
+   */
   positions: 'dense' | 'sparse';
   close: () => Promise<void>;
 }>;

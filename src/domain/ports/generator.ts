@@ -20,7 +20,12 @@ export type DocumentInput = Readonly<{
 }>;
 
 /** `email`: rendered within the whole budget of a call. */
-export type ApartEmail = Readonly<{ teamId: TeamId; content: EmailTemplateContent; cacheKey: string; email: Omit<EmailInput, 'budget'> }>;
+export type ApartEmail = Readonly<{
+  teamId: TeamId;
+  content: EmailTemplateContent;
+  cacheKey: string;
+  email: Omit<EmailInput, 'budget'>;
+}>;
 
 /** An SVG that was checked to stand alone, and how large it is to be drawn. */
 export type SvgInput = Readonly<{ teamId: TeamId; svg: string; drawing: Drawing }>;
@@ -30,10 +35,15 @@ export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO
 
 export type LoadedImage = Readonly<{
   bytes: Uint8Array;
-  /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
+  /** From the bytes themselves. */ contentType:
+    'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
 }>;
 
-/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. `warnings`: what its author should know of it; `losses`: what it loses of its values, some of it where it is much. */
+/**
+ * `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand
+ * in their place. `warnings`: what its author should know of it; `losses`: what it loses of its values, some of it
+ * where it is much.
+ */
 export type MadeDocument = Readonly<{
   bytes: Uint8Array;
   replaced: readonly string[];
@@ -47,17 +57,22 @@ export type FontType = 'font/ttf' | 'font/otf';
 export type FontInput = Readonly<{ teamId: TeamId; bytes: Uint8Array }>;
 
 /**
- * Throws DomainError: VALIDATION_ERROR (variables), ERR_LIMIT_001 to 009 with the actual value and the maximum, GENERATION_FAILED
- * (a corrupt image, a layout that does not end, a worker that died), GENERATION_TIMEOUT, GENERATOR_BUSY (the queue is full),
- * FONT_MISSING (a script that no font has). A fault of one document never harms another.
+ * Throws DomainError: VALIDATION_ERROR (variables), ERR_LIMIT_001 to 009 with the actual value and the maximum,
+ * GENERATION_FAILED (a corrupt image, a layout that does not end, a worker that died), GENERATION_TIMEOUT,
+ * GENERATOR_BUSY (the queue is full), FONT_MISSING (a script that no font has). A fault of one document never harms
+ * another.
  */
 export type Generator = Readonly<{
-  /** The addresses of the pictures that the document shows, and of its fonts (`asset:`), in order and each once: `https:`, `http:` and `asset:`. Checks all that can be checked without them. */
+  /**
+   * The addresses of the pictures that the document shows, and of its fonts (`asset:`), in order and each once:
+   * `https:`, `http:` and `asset:`. Checks all that can be checked without them.
+   */
   imageSources: (input: DocumentInput, format: OutputFormat, signal: AbortSignal) => Promise<readonly string[]>;
   /**
-   * Checks all that can be checked without the pictures and without drawing. Out: the characters that no font has, as `replaced` of a made document;
-   * throws FONT_MISSING for one that is refused. `fonts`: those that the template brings, by their addresses; where one of them is not given, what
-   * the fonts of the service have not is answered, and nothing is refused for it.
+   * Checks all that can be checked without the pictures and without drawing. Out: the characters that no font has, as
+   * `replaced` of a made document; throws FONT_MISSING for one that is refused. `fonts`: those that the template
+   * brings, by their addresses; where one of them is not given, what the fonts of the service have not is answered, and
+   * nothing is refused for it.
    */
   check: (
     input: DocumentInput,
@@ -77,9 +92,15 @@ export type Generator = Readonly<{
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
   /** The PNG of a drawing, or undefined where it cannot be drawn. Equal drawings give equal bytes. */
   drawSvg: (input: SvgInput, signal: AbortSignal) => Promise<Uint8Array | undefined>;
-  /** Throws DomainError ASSET_TYPE_NOT_ALLOWED where documents cannot be written in the font, or its licence does not let them. */
+  /**
+   * Throws DomainError ASSET_TYPE_NOT_ALLOWED where documents cannot be written in the font, or its licence does not
+   * let them.
+   */
   checkFont: (input: FontInput, signal: AbortSignal) => Promise<void>;
-  /** Documents are expected: the first of them shall not wait for what has to be loaded. Answers at once, and may do nothing. */
+  /**
+   * Documents are expected: the first of them shall not wait for what has to be loaded. Answers at once, and may do
+   * nothing.
+   */
   prepare: () => void;
   close: () => Promise<void>;
 }>;

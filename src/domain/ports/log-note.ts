@@ -1,4 +1,7 @@
-/** Note of the log that the other stores keep: it tells them from those of another instance, and an older copy from the newest. */
+/**
+ * Note of the log that the other stores keep: it tells them from those of another instance, and an older copy from the
+ * newest.
+ */
 
 /** An event that a store has seen in its log. `instance` names the log: it is the hash of its first event. */
 export type LogNote = Readonly<{ instance: string; position: number; hash: string }>;

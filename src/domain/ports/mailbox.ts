@@ -12,7 +12,12 @@ export type MailboxEntry = Readonly<{
   sizeBytes: number;
 }>;
 
-export type MailboxAttachment = Readonly<{ filename: string; contentType: string; contentId: string | null; sizeBytes: number }>;
+export type MailboxAttachment = Readonly<{
+  filename: string;
+  contentType: string;
+  contentId: string | null;
+  sizeBytes: number;
+}>;
 
 export type MailboxMessage = MailboxEntry &
   Readonly<{
@@ -33,11 +38,16 @@ export type MailCopies = Readonly<{
 
 export type Mailbox = Readonly<{
   /** Newest first; `page` counts from 1. `total` is the number of all messages. */
-  list: (options: Readonly<{ page: number; limit: number }>) => Promise<Readonly<{ entries: readonly MailboxEntry[]; total: number }>>;
+  list: (
+    options: Readonly<{ page: number; limit: number }>,
+  ) => Promise<Readonly<{ entries: readonly MailboxEntry[]; total: number }>>;
   get: (id: string) => Promise<MailboxMessage | undefined>;
   raw: (id: string) => Promise<Buffer | undefined>;
   /** The decoded content of the attachment at that index. */
-  attachment: (id: string, index: number) => Promise<Readonly<{ attachment: MailboxAttachment; content: Buffer }> | undefined>;
+  attachment: (
+    id: string,
+    index: number,
+  ) => Promise<Readonly<{ attachment: MailboxAttachment; content: Buffer }> | undefined>;
   /** Deletes all messages; answers how many. */
   clear: () => Promise<number>;
   /** Deletes the messages received before that ISO time; answers how many. */

@@ -6,21 +6,24 @@ export type SigningKey = Readonly<{ domain: string; selector: string; privateKey
 
 export type OutgoingMessage = Readonly<{
   /**
-   * RFC 5321 envelope: bare addresses. `reportsAs`: where the host offers delivery reports (RFC 3461), it is asked to tell under this name
-   * that the mail was delivered or could not be.
+   * RFC 5321 envelope: bare addresses. `reportsAs`: where the host offers delivery reports (RFC 3461), it is asked to
+   * tell under this name that the mail was delivered or could not be.
    */
   envelope: Readonly<{ from: string; to: readonly string[]; reportsAs?: string }>;
   messageId: string;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
-  /** One signature by each, in place of that of the settings. Equal keys come as the identical array, so that they are prepared once. */
+  /**
+   * One signature by each, in place of that of the settings. Equal keys come as the identical array, so that they are
+   * prepared once.
+   */
   signWith?: readonly SigningKey[];
 }>;
 
 /**
  * accepted: the host took the message for this recipient; deferred: worth another try (4xx, no connection, timeout);
- * bounced: the reply blames the recipient for good; refused: it blames the message for good; blocked: it blames the sender (its address,
- * host, rate, reputation or login) for good.
+ * bounced: the reply blames the recipient for good; refused: it blames the message for good; blocked: it blames the
+ * sender (its address, host, rate, reputation or login) for good.
  */
 export type RecipientResult = 'accepted' | 'deferred' | 'bounced' | 'refused' | 'blocked';
 
@@ -37,14 +40,19 @@ export type RecipientOutcome = Readonly<{
 }>;
 
 /**
- * `recipients` has one outcome for each address of `envelope.to`, in that order. `hostAway`: no session could be opened (the host was not
- * reached, hung up, or refused security or login), so this says nothing of the message.
+ * `recipients` has one outcome for each address of `envelope.to`, in that order. `hostAway`: no session could be opened
+ * (the host was not reached, hung up, or refused security or login), so this says nothing of the message.
  */
-export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[]; hostAway?: true }>;
+export type DeliveryOutcome = Readonly<{
+  host: string;
+  durationMs: number;
+  recipients: readonly RecipientOutcome[];
+  hostAway?: true;
+}>;
 
 /**
- * Holds the dialogue of one message; called at most once for a connection. It ends with `deferred` (`aborted`) if the signal aborts. Never
- * rejects for what the other side does; every such end is an outcome.
+ * Holds the dialogue of one message; called at most once for a connection. It ends with `deferred` (`aborted`) if the
+ * signal aborts. Never rejects for what the other side does; every such end is an outcome.
  */
 export type SendMessage = (message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome>;
 
@@ -56,11 +64,13 @@ export type ConnectionWanted = Readonly<{
 }>;
 
 /**
- * `used`: the connection was lent, with what its use resolved with. `host-away`: no session could be opened, and `fault` says why.
- * `given-up`: the signal aborted, or the mailer was closed, before a connection was ready.
+ * `used`: the connection was lent, with what its use resolved with. `host-away`: no session could be opened, and
+ * `fault` says why. `given-up`: the signal aborted, or the mailer was closed, before a connection was ready.
  */
 export type Lent<Result> =
-  Readonly<{ kind: 'used'; result: Result }> | Readonly<{ kind: 'host-away'; fault: RecipientOutcome }> | Readonly<{ kind: 'given-up' }>;
+  | Readonly<{ kind: 'used'; result: Result }>
+  | Readonly<{ kind: 'host-away'; fault: RecipientOutcome }>
+  | Readonly<{ kind: 'given-up' }>;
 
 export type Mailer = Readonly<{
   /** True where the transport is the final host, so that accepted means delivered. */
@@ -68,9 +78,10 @@ export type Mailer = Readonly<{
   /** The host named in the record of an attempt. */
   host: string;
   /**
-   * Lends a connection for one message: `use` is called once a connection is ready, and nothing is said on it until `use` sends. Until `use`
-   * has settled no other dialogue begins on that connection, so a caller that records the outcome in `use` knows it recorded before the next
-   * message. Where `use` sends nothing, the connection serves others. Rejects with what `use` rejects with.
+   * Lends a connection for one message: `use` is called once a connection is ready, and nothing is said on it until
+   * `use` sends. Until `use` has settled no other dialogue begins on that connection, so a caller that records the
+   * outcome in `use` knows it recorded before the next message. Where `use` sends nothing, the connection serves
+   * others. Rejects with what `use` rejects with.
    */
   lend: <Result>(wanted: ConnectionWanted, use: (send: SendMessage) => Promise<Result>) => Promise<Lent<Result>>;
   /** Opens a session and ends it without a message. Out: whether the host took it; never rejects. */

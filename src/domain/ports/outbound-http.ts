@@ -9,7 +9,14 @@ export type Fetched = Readonly<{
 
 /** Why nothing came: each has a sentence of its own for the caller. */
 export type FetchFault =
-  'busy' | 'address-not-allowed' | 'too-many-redirects' | 'too-large' | 'timeout' | 'status' | 'unreachable' | 'not-http';
+  | 'busy'
+  | 'address-not-allowed'
+  | 'too-many-redirects'
+  | 'too-large'
+  | 'timeout'
+  | 'status'
+  | 'unreachable'
+  | 'not-http';
 
 export class OutboundFault extends Error {
   override readonly name = 'OutboundFault';
@@ -23,8 +30,9 @@ export class OutboundFault extends Error {
 
 export type OutboundHttp = Readonly<{
   /**
-   * GET over http or https. The address that is really connected to is checked, on each redirect anew; bounded in redirects,
-   * bytes (of the decoded body) and time. Few run at once: teams take turns, and the time counts while one waits. Rejects with OutboundFault.
+   * GET over http or https. The address that is really connected to is checked, on each redirect anew; bounded in
+   * redirects, bytes (of the decoded body) and time. Few run at once: teams take turns, and the time counts while one
+   * waits. Rejects with OutboundFault.
    */
   get: (
     url: string,
@@ -45,9 +53,10 @@ export type Posted = Readonly<{ status: number; retryAfter: string | undefined; 
 
 export type OutboundPost = Readonly<{
   /**
-   * POST over https, to public addresses alone: judged when it connects, the certificate verified, no redirect followed; to hosts of the
-   * operator's choice also over http and on loopback. The time counts from the call to the end of the answer, of which no more is read
-   * than `answerBytesMax` and a little. Calls of one `sender` share connections, and no others do. Rejects with OutboundFault.
+   * POST over https, to public addresses alone: judged when it connects, the certificate verified, no redirect
+   * followed; to hosts of the operator's choice also over http and on loopback. The time counts from the call to the
+   * end of the answer, of which no more is read than `answerBytesMax` and a little. Calls of one `sender` share
+   * connections, and no others do. Rejects with OutboundFault.
    */
   post: (
     url: string,

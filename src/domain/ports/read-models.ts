@@ -8,15 +8,15 @@ import type { JsonObject } from '../core/json.js';
 export type Document = JsonObject & Readonly<{ id: string; seq: number; position: number }>;
 
 /**
- * A declared collection. `fields` are the top-level fields that queries filter and sort by (strings or numbers, absent allowed);
- * `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself. Filters that are used
- * together stand in one index, so that no engine has to choose by how often a value occurs.
- * `search` names the top-level field that holds the text (string) for substring search, and `terms` the one that holds a list of exact
- * terms of a document that has a text; queries answer neither. Both are without control characters, but for line breaks. `within` is a declared field (the team) that every search
- * fixes by `eq`: a search never goes through the hits of another value.
- * `personal` names top-level fields of which nothing may be left in any file, seconds after a document was written without them or
- * removed; the terms go with the text. What is written of them once does not change.
- * A change of shape takes a new `version`: the collection is then rebuilt.
+ * A declared collection. `fields` are the top-level fields that queries filter and sort by (strings or numbers, absent
+ * allowed); `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself.
+ * Filters that are used together stand in one index, so that no engine has to choose by how often a value occurs.
+ * `search` names the top-level field that holds the text (string) for substring search, and `terms` the one that holds
+ * a list of exact terms of a document that has a text; queries answer neither. Both are without control characters, but
+ * for line breaks. `within` is a declared field (the team) that every search fixes by `eq`: a search never goes through
+ * the hits of another value. `personal` names top-level fields of which nothing may be left in any file, seconds after
+ * a document was written without them or removed; the terms go with the text. What is written of them once does not
+ * change. A change of shape takes a new `version`: the collection is then rebuilt.
  */
 export type CollectionSpec = Readonly<{
   name: string;
@@ -40,14 +40,14 @@ export type Query = Readonly<{
   /** All conditions hold; keys are declared fields, or `seq`. */
   where: Readonly<Record<string, Condition>>;
   /**
-   * One of these holds too, beside all that `where` says, also of the same field; no document meets two of them. Each is looked up by itself, as if its conditions stood in `where`, and the
-   * documents are in one order.
+   * One of these holds too, beside all that `where` says, also of the same field; no document meets two of them. Each
+   * is looked up by itself, as if its conditions stood in `where`, and the documents are in one order.
    */
   anyOf?: readonly Readonly<Record<string, Condition>>[];
   /**
-   * A substring of the searched text, as both are written: who writes and who asks fold them alike. It has two characters at least, or is
-   * one of those that `isIdeographic` names; a shorter one finds nothing. `where` then fixes the field `within` by `eq`, and the order
-   * is `seq`, descending.
+   * A substring of the searched text, as both are written: who writes and who asks fold them alike. It has two
+   * characters at least, or is one of those that `isIdeographic` names; a shorter one finds nothing. `where` then fixes
+   * the field `within` by `eq`, and the order is `seq`, descending.
    */
   search?: string;
   /** All of these are among the document's terms; for `where` and the order the same holds as for a search. */
@@ -71,8 +71,8 @@ export type Removal = Readonly<{ id: string; position: number }>;
 export type CollectionWrites = Readonly<{ collection: string; put: readonly Document[]; remove: readonly Removal[] }>;
 
 /**
- * The progress of a projection. `generation` changes when a rebuild has put other collections in the place of the old. `passedOver`: the first
- * event of a newer program that is not folded although the checkpoint is behind it.
+ * The progress of a projection. `generation` changes when a rebuild has put other collections in the place of the old.
+ * `passedOver`: the first event of a newer program that is not folded although the checkpoint is behind it.
  */
 export type Checkpoint = Readonly<{ position: number; generation: number; passedOver?: number }>;
 
@@ -86,53 +86,67 @@ export type ProjectionStore = Readonly<{
   checkpoint: () => Promise<Checkpoint>;
   getMany: (collection: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Document>>;
   /**
-   * Writes in the order given, the checkpoint last: from `from` to position `to`, between which all positions in `writes` lie. A crash
-   * may tear it anywhere: then a first part is written, the checkpoint has not moved, and the same events are folded and written again.
-   * Each put and each removal is conditional at the server: it changes nothing where the document there, or what is left of a removed
-   * one, has folded the same position or a later one. So a writer that was frozen, and wakes after another has gone on, harms nothing.
-   * Rejects with CheckpointMoved where position and generation of the checkpoint are not those of `from`. `passedOver` becomes that of `from`.
+   * Writes in the order given, the checkpoint last: from `from` to position `to`, between which all positions in
+   * `writes` lie. A crash may tear it anywhere: then a first part is written, the checkpoint has not moved, and the
+   * same events are folded and written again. Each put and each removal is conditional at the server: it changes
+   * nothing where the document there, or what is left of a removed one, has folded the same position or a later one. So
+   * a writer that was frozen, and wakes after another has gone on, harms nothing. Rejects with CheckpointMoved where
+   * position and generation of the checkpoint are not those of `from`. `passedOver` becomes that of `from`.
    */
   write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => Promise<void>;
 }>;
 
 /** A query with a search, with terms or with both, whose order is fixed. */
-export type SearchedQuery = Omit<Query, 'sort'> & (Readonly<{ search: string }> | Readonly<{ terms: readonly string[] }>);
+export type SearchedQuery = Omit<Query, 'sort'> &
+  (Readonly<{ search: string }> | Readonly<{ terms: readonly string[] }>);
 
 /** `isLowerBound`: there may be more than `count`. */
 export type Counted = Readonly<{ documents: readonly Document[]; count: number; isLowerBound: boolean }>;
 
 export type ReadModels = Readonly<{
-  /** Opens (and where needed creates) the collections of a projection. A new version of any spec starts again at position 0. */
+  /**
+   * Opens (and where needed creates) the collections of a projection. A new version of any spec starts again at
+   * position 0.
+   */
   projection: (name: string, specs: readonly CollectionSpec[]) => Promise<ProjectionStore>;
   get: (collection: string, id: string) => Promise<Document | undefined>;
   find: (collection: string, query: Query) => Promise<readonly Document[]>;
   /** How many documents match, counted no further than `max`. */
-  count: (collection: string, query: Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>, max: number) => Promise<number>;
+  count: (
+    collection: string,
+    query: Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>,
+    max: number,
+  ) => Promise<number>;
   /**
-   * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the page
-   * takes they are counted no further than `max`, and no further than a bounded number of hits (or time) allows.
+   * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the
+   * page takes they are counted no further than `max`, and no further than a bounded number of hits (or time) allows.
    */
   findCounted: (collection: string, query: SearchedQuery, max: number) => Promise<Counted>;
   /**
-   * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step
-   * (checkpoint included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;
+   * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step (checkpoint
+   * included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;
    * `discard` drops them.
    */
   rebuild: (name: string) => Promise<Rebuild>;
   /**
-   * Opens the live collections of a projection for comparison, exactly as they are: none is made, mended, emptied or replaced. Out: undefined if
-   * there are none of these specs. Rejects while a rebuild or another inspection of the projection is under way. Each reader of damaged live
-   * collections rejects with ReadModelDamaged.
+   * Opens the live collections of a projection for comparison, exactly as they are: none is made, mended, emptied or
+   * replaced. Out: undefined if there are none of these specs. Rejects while a rebuild or another inspection of the
+   * projection is under way. Each reader of damaged live collections rejects with ReadModelDamaged.
    */
   inspect: (name: string, specs: readonly CollectionSpec[]) => Promise<Inspection | undefined>;
   close: () => Promise<void>;
 }>;
 
 /**
- * A field of a document whose value is not that by which the document is found. `id` is empty where it is a whole index, which `field`
- * then describes.
+ * A field of a document whose value is not that by which the document is found. `id` is empty where it is a whole
+ * index, which `field` then describes.
  */
-export type LookupFault = Readonly<{ collection: string; id: string; field: string; in: 'column' | 'index' | 'search index' }>;
+export type LookupFault = Readonly<{
+  collection: string;
+  id: string;
+  field: string;
+  in: 'column' | 'index' | 'search index';
+}>;
 
 export type Rebuild = Readonly<{
   store: ProjectionStore;
@@ -150,7 +164,10 @@ export class ReadModelDamaged extends Error {
   }
 }
 
-/** The live collections of a projection, which cannot be written here, and empty ones beside them, which never take their place. */
+/**
+ * The live collections of a projection, which cannot be written here, and empty ones beside them, which never take
+ * their place.
+ */
 export type Inspection = Readonly<{
   live: Pick<ProjectionStore, 'checkpoint' | 'getMany'>;
   /** Collections to be filled from the log for comparison. */

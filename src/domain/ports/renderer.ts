@@ -19,14 +19,16 @@ export type InlineImage = Readonly<{ contentId: string }> &
 export const assetContentId = (assetId: string): string => `asset-${assetId}@sealpost`;
 
 /** The asset of such a Content-ID, undefined of any other. */
-export const assetOfContentId = (contentId: string): string | undefined => /^asset-([0-9a-f-]{36})@sealpost$/.exec(contentId)?.[1];
+export const assetOfContentId = (contentId: string): string | undefined =>
+  /^asset-([0-9a-f-]{36})@sealpost$/.exec(contentId)?.[1];
 
 /** `inline`: each picture once, in the order in which the HTML first shows it; empty for most mails. */
 export type RenderedEmail = Readonly<{ subject: string; html: string; text: string; inline: readonly InlineImage[] }>;
 
 /**
- * `assetIds`: the pictures of the gallery that the mail would show; `contentIds`: those that the call must attach; `isEmpty`: its body shows
- * neither text nor a picture; `losses`: what it loses of its values, some of them where they are many.
+ * `assetIds`: the pictures of the gallery that the mail would show; `contentIds`: those that the call must attach;
+ * `isEmpty`: its body shows neither text nor a picture; `losses`: what it loses of its values, some of them where they
+ * are many.
  */
 export type CheckedEmail = Readonly<{
   subject: string;
@@ -41,9 +43,15 @@ export type EmailInput = Readonly<{
   /** Overrides the template's subject; may hold `{{…}}` as well. */
   subject?: string;
   environment: RenderEnvironment;
-  /** Work budget of the call; undefined when an accepted mail is rendered, which was within its budget when it was accepted. */
+  /**
+   * Work budget of the call; undefined when an accepted mail is rendered, which was within its budget when it was
+   * accepted.
+   */
   budget?: Budget;
-  /** Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; what is not known is left open. */
+  /**
+   * Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; what is not known is left
+   * open.
+   */
   pictures?: ReadonlyMap<string, PictureSize>;
   /** Links that their author does not want tracked carry a mark, which whoever tracks takes out again. */
   marksUntracked?: true;
@@ -51,8 +59,8 @@ export type EmailInput = Readonly<{
 
 /**
  * One template revision, compiled. Throws DomainError: VALIDATION_ERROR with `errors` (`variables.order.total`) where a
- * required variable is missing or of the wrong type, a calculated one fails, a QR code cannot hold its value; ERR_LIMIT_002
- * (pictures inside the mail), ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
+ * required variable is missing or of the wrong type, a calculated one fails, a QR code cannot hold its value;
+ * ERR_LIMIT_002 (pictures inside the mail), ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
  * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG, WORK_LIMIT_EXCEEDED. Same input, same output.
  */
 export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
@@ -71,7 +79,10 @@ export type Renderer = Readonly<{
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   /** Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. */
   compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
-  /** Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails or documents do not carry. */
+  /**
+   * Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails or
+   * documents do not carry.
+   */
   dropped: (content: EmailTemplateContent | AttachmentTemplateContent) => readonly FieldError[];
   close: () => Promise<void>;
 }>;

@@ -21,7 +21,10 @@ export type Report = Readonly<{
     | Readonly<{ kind: 'complaint'; feedbackType: string; addresses: readonly string[] }>
     /** An answer by hand or of a machine, or anything else that reports nothing. */
     | Readonly<{ kind: 'other' }>;
-  /** The addresses that the report was sent to, and those that the mail it is about had for a sender: one of them may be a return path. */
+  /**
+   * The addresses that the report was sent to, and those that the mail it is about had for a sender: one of them may be
+   * a return path.
+   */
   senders: readonly string[];
 }>;
 
@@ -29,6 +32,9 @@ export type Report = Readonly<{
 export const REPORT_BYTES_READ_MAX = 256 * 1024;
 
 export type ReportReader = Readonly<{
-  /** Looks at the beginning of the message alone. Never rejects for what is in it: what cannot be read is of kind `other`. */
+  /**
+   * Looks at the beginning of the message alone. Never rejects for what is in it: what cannot be read is of kind
+   * `other`.
+   */
   read: (raw: Uint8Array) => Promise<Report>;
 }>;

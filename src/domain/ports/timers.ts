@@ -1,11 +1,14 @@
-/** Timers: documents in read models that say when work on a stream is due. Projections write them; the reader of due work reads them. */
+/**
+ * Timers: documents in read models that say when work on a stream is due. Projections write them; the reader of due
+ * work reads them.
+ */
 import type { Document } from './read-models.js';
 
 /**
- * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time. `priority` and `team` let
- * readers take turns between teams within a priority. `position` is that of the event that set the timer: a timer that is read twice has the
- * same `key` and `position`. `senderDueAt` stands in timers of work whose senders take turns (`inTurns`). A timer is a hint: nothing is
- * decided by it alone.
+ * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time.
+ * `priority` and `team` let readers take turns between teams within a priority. `position` is that of the event that
+ * set the timer: a timer that is read twice has the same `key` and `position`. `senderDueAt` stands in timers of work
+ * whose senders take turns (`inTurns`). A timer is a hint: nothing is decided by it alone.
  */
 export type TimerDocument = Document &
   Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;

@@ -1,6 +1,7 @@
 /**
- * Spans of a running process, for whoever follows one email through it. Names and attributes are fixed words, numbers, relay hosts and ids
- * of ours: never an address, a subject, a key, a token, a body or a reply in words, for spans are kept long and by others.
+ * Spans of a running process, for whoever follows one email through it. Names and attributes are fixed words, numbers,
+ * relay hosts and ids of ours: never an address, a subject, a key, a token, a body or a reply in words, for spans are
+ * kept long and by others.
  */
 
 /** Lower case hex: 32 digits of the trace, 16 of the span. */

@@ -7,10 +7,14 @@ import type { ErasureEvent } from './events.js';
 /** Places where an address may be stored, according to read models, which may lag. */
 export type AddressIndex = Readonly<{
   /**
-   * The emails of a team that have the address as a recipient, the newest first, some at a time; at least one page, and after the last none.
-   * Archived emails have no address any more. In: the address in the form in which emails have it; letter case does not count.
+   * The emails of a team that have the address as a recipient, the newest first, some at a time; at least one page, and
+   * after the last none. Archived emails have no address any more. In: the address in the form in which emails have it;
+   * letter case does not count.
    */
-  emailsOfAddress: (teamId: TeamId, address: string) => AsyncIterable<Readonly<{ ids: readonly EmailId[]; isLast: boolean }>>;
+  emailsOfAddress: (
+    teamId: TeamId,
+    address: string,
+  ) => AsyncIterable<Readonly<{ ids: readonly EmailId[]; isLast: boolean }>>;
   /** The bulk sends that may still hold the addresses of their recipients, each once. */
   openBatches: (teamId: TeamId) => Promise<readonly BatchId[]>;
   /** The webhook subscriptions of a team. */
@@ -61,14 +65,19 @@ export type ErasureCommand =
   | Readonly<{ type: 'CompleteErasure'; at: string; isSuppressed: boolean }>;
 
 export const erasureNotFound = (): DomainError =>
-  new DomainError('ERASURE_NOT_FOUND', 'There is no erasure with this id. Ids are answered by POST /api/privacy/erase.');
+  new DomainError(
+    'ERASURE_NOT_FOUND',
+    'There is no erasure with this id. Ids are answered by POST /api/privacy/erase.',
+  );
 
 const none: readonly ErasureEvent[] = [];
 
 const decide = (command: ErasureCommand, state: ErasureState): readonly ErasureEvent[] => {
   if (command.type === 'RequestErasure') {
     const { at, suppressionId, address } = command;
-    return state === undefined ? [{ type: 'ErasureRequested', data: { at, suppressionId }, sealed: { address } }] : none;
+    return state === undefined
+      ? [{ type: 'ErasureRequested', data: { at, suppressionId }, sealed: { address } }]
+      : none;
   }
   if (state === undefined) throw erasureNotFound();
   if (state.completedAt !== null) return none;
@@ -77,10 +86,20 @@ const decide = (command: ErasureCommand, state: ErasureState): readonly ErasureE
     case 'NoteFound': {
       const { emails, batches, waiting, isLast } = command;
       if (state.isSearched) return none;
-      return [{ type: 'ErasureFound', data: { at, emails: [...emails], batches: [...batches], waiting: [...waiting], isLast } }];
+      return [
+        {
+          type: 'ErasureFound',
+          data: { at, emails: [...emails], batches: [...batches], waiting: [...waiting], isLast },
+        },
+      ];
     }
     case 'WaitForRest':
-      return [{ type: 'ErasureWaits', data: { at, until: command.until, emails: [...command.emails], batches: [...command.batches] } }];
+      return [
+        {
+          type: 'ErasureWaits',
+          data: { at, until: command.until, emails: [...command.emails], batches: [...command.batches] },
+        },
+      ];
     case 'CompleteErasure':
       return [{ type: 'ErasureCompleted', data: { at, isSuppressed: command.isSuppressed } }];
   }
@@ -136,4 +155,8 @@ const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
   }
 };
 
-export const erasureDecider: Decider<ErasureCommand, ErasureEvent, ErasureState> = { decide, evolve, initialState: undefined };
+export const erasureDecider: Decider<ErasureCommand, ErasureEvent, ErasureState> = {
+  decide,
+  evolve,
+  initialState: undefined,
+};

@@ -1,4 +1,7 @@
-/** The erasure of one address for a team. The address is sealed, and goes with the key of the stream when nothing is left to be erased. */
+/**
+ * The erasure of one address for a team. The address is sealed, and goes with the key of the stream when nothing is
+ * left to be erased.
+ */
 import { Type } from '@sinclair/typebox';
 import { text } from '../core/stored.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
@@ -13,8 +16,9 @@ export const erasureEvents = {
     audit: { category: 'data_access', action: 'recipient.erasure_asked' },
   },
   /**
-   * These emails were found, and these places of bulk sends whose emails are not all made. Their content is destroyed after this event.
-   * Everything found earlier is destroyed, except the emails of `waiting`. `isLast`: the search is over.
+   * These emails were found, and these places of bulk sends whose emails are not all made. Their content is destroyed
+   * after this event. Everything found earlier is destroyed, except the emails of `waiting`. `isLast`: the search is
+   * over.
    */
   ErasureFound: {
     data: Type.Object({

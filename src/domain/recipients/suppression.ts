@@ -18,7 +18,10 @@ export type Suppression = Readonly<{
   /** undefined once its key is destroyed. */
   address: string | undefined;
   removedAt: string | null;
-  /** The email in which the host of the address refused it without a reason, since it was last removed; absent if there was none. */
+  /**
+   * The email in which the host of the address refused it without a reason, since it was last removed; absent if there
+   * was none.
+   */
   refusedIn?: string;
   /** The address was erased; it is not stored again when the address is suppressed anew. */
   isErased?: true;
@@ -28,7 +31,10 @@ export type Suppression = Readonly<{
 export type SuppressionState = Suppression | undefined;
 
 export type SuppressionCommand =
-  /** `learnedAt`: when the reason was learned; undefined: now. A reason learned before the last SuppressionRemoved is ignored. */
+  /**
+   * `learnedAt`: when the reason was learned; undefined: now. A reason learned before the last SuppressionRemoved is
+   * ignored.
+   */
   | Readonly<{
       type: 'Suppress';
       at: string;
@@ -39,7 +45,10 @@ export type SuppressionCommand =
       /** undefined if its key is destroyed. */
       address: string | undefined;
     }>
-  /** A host refused the address without a reason. One refusal proves nothing; after a second email the caller suppresses the address. */
+  /**
+   * A host refused the address without a reason. One refusal proves nothing; after a second email the caller suppresses
+   * the address.
+   */
   | Readonly<{ type: 'NoteRefusal'; at: string; learnedAt: string; emailId: string }>
   | Readonly<{ type: 'RemoveSuppression'; at: string }>
   /** Removes all of the address but its HMAC; it stays suppressed, or not, as before. */
@@ -58,7 +67,12 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
     case 'Suppress': {
       const { at, learnedAt, reason, emailId, list, address } = command;
       if (isOld(state, learnedAt) || state?.isSuppressed === true) return none;
-      const data = { at, reason, ...(emailId === undefined ? {} : { emailId }), ...(list === undefined ? {} : { list }) };
+      const data = {
+        at,
+        reason,
+        ...(emailId === undefined ? {} : { emailId }),
+        ...(list === undefined ? {} : { list }),
+      };
       return [{ type: 'AddressSuppressed', data, sealed: address === undefined ? {} : { address } }];
     }
     case 'NoteRefusal': {
@@ -73,7 +87,9 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
       if (state === undefined || state.isErased === true) return none;
       const erased: SuppressionEvent = { type: 'SuppressedAddressErased', data: { at: command.at } };
       // `isSuppressedNow` reads the last event only, so a removal must come last again.
-      return state.isSuppressed ? [erased] : [erased, { type: 'SuppressionRemoved', data: { at: state.removedAt ?? command.at } }];
+      return state.isSuppressed
+        ? [erased]
+        : [erased, { type: 'SuppressionRemoved', data: { at: state.removedAt ?? command.at } }];
     }
   }
 };

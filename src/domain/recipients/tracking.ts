@@ -1,5 +1,15 @@
-/** Open and click tracking: the setting, the tokens of pixels and links, the rules that tell machines from people, the rewritten HTML. */
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
+/**
+ * Open and click tracking: the setting, the tokens of pixels and links, the rules that tell machines from people, the
+ * rewritten HTML.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  timingSafeEqual,
+  type KeyObject,
+} from 'node:crypto';
 import type { Keys } from '../ports/keys.js';
 import { parseEmailId, type EmailId, UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/ids.js';
 
@@ -16,9 +26,9 @@ export const firstTracking = (...given: readonly (Tracking | null | undefined)[]
   given.find((tracking): tracking is Tracking => tracking !== undefined && tracking !== null) ?? NO_TRACKING;
 
 /**
- * Tokens that stand in mails and come back from their readers, encrypted and authenticated. Equal content gives an equal token, because a
- * retry must send the mail unchanged: the tag over the content is the nonce of its encryption (a synthetic initialization vector, as in
- * RFC 5297), which also keeps tokens short.
+ * Tokens that stand in mails and come back from their readers, encrypted and authenticated. Equal content gives an
+ * equal token, because a retry must send the mail unchanged: the tag over the content is the nonce of its encryption (a
+ * synthetic initialization vector, as in RFC 5297), which also keeps tokens short.
  */
 export type ReaderTokens = Readonly<{
   /** Out: base64url. */
@@ -39,7 +49,8 @@ export const openReaderTokens = (keys: Pick<Keys, 'fingerprint'>, purpose: strin
   const keyFor = (use: string): KeyObject =>
     createSecretKey(Buffer.from(keys.fingerprint('reader token', JSON.stringify([purpose, use])), 'hex'));
   const [macKey, cipherKey] = [keyFor('tag'), keyFor('content')];
-  const tagOf = (plain: Uint8Array): Buffer => createHmac('sha256', macKey).update(plain).digest().subarray(0, TAG_BYTES);
+  const tagOf = (plain: Uint8Array): Buffer =>
+    createHmac('sha256', macKey).update(plain).digest().subarray(0, TAG_BYTES);
   return {
     seal: (plain) => {
       const tag = tagOf(plain);
@@ -66,7 +77,10 @@ type MachineRule = Readonly<{
   networks?: readonly string[];
 }>;
 
-/** Image proxies of mailboxes, then scanners of mail hosts, then other programs. The first rule that matches gives the name. */
+/**
+ * Image proxies of mailboxes, then scanners of mail hosts, then other programs. The first rule that matches gives the
+ * name.
+ */
 export const machineRules: readonly MachineRule[] = [
   { name: 'apple-mail-privacy', agent: /^Mozilla\/5\.0$/, networks: ['17.0.0.0/8'] },
   { name: 'gmail-image-proxy', agent: /GoogleImageProxy|ggpht\.com/i },
@@ -80,21 +94,34 @@ export const machineRules: readonly MachineRule[] = [
     networks: ['40.92.0.0/15', '40.94.0.0/16', '40.107.0.0/16', '52.100.0.0/14', '104.47.0.0/17'],
   },
   { name: 'barracuda', agent: /Barracuda/i, networks: ['64.235.144.0/20', '209.222.80.0/21'] },
-  { name: 'proofpoint', agent: /Proofpoint|URLDefense/i, networks: ['67.231.144.0/20', '148.163.128.0/19', '208.84.64.0/22'] },
-  { name: 'mimecast', agent: /Mimecast/i, networks: ['91.220.42.0/24', '195.130.217.0/24', '205.139.110.0/23', '207.211.30.0/23'] },
+  {
+    name: 'proofpoint',
+    agent: /Proofpoint|URLDefense/i,
+    networks: ['67.231.144.0/20', '148.163.128.0/19', '208.84.64.0/22'],
+  },
+  {
+    name: 'mimecast',
+    agent: /Mimecast/i,
+    networks: ['91.220.42.0/24', '195.130.217.0/24', '205.139.110.0/23', '207.211.30.0/23'],
+  },
   { name: 'cisco-secure-email', agent: /IronPort|Cisco(?:-| )(?:Secure|AMP|Umbrella)/i },
   { name: 'trend-micro', agent: /Trend ?Micro|\bTMASE\b/i },
   { name: 'symantec', agent: /Symantec|MessageLabs|BrightMail/i },
   { name: 'sophos', agent: /Sophos/i },
   {
     name: 'other-scanner',
-    agent: /Cloudmark|FireEye|Trellix|Fortinet|FortiMail|Forcepoint|Zscaler|Hornetsecurity|Spamhaus|VirusTotal|urlscan/i,
+    agent:
+      /Cloudmark|FireEye|Trellix|Fortinet|FortiMail|Forcepoint|Zscaler|Hornetsecurity|Spamhaus|VirusTotal|urlscan/i,
   },
-  { name: 'link-preview', agent: /facebookexternalhit|Slackbot|Twitterbot|LinkedInBot|TelegramBot|WhatsApp|Discordbot|Iframely|Embedly/i },
+  {
+    name: 'link-preview',
+    agent: /facebookexternalhit|Slackbot|Twitterbot|LinkedInBot|TelegramBot|WhatsApp|Discordbot|Iframely|Embedly/i,
+  },
   { name: 'headless-browser', agent: /HeadlessChrome|PhantomJS|Puppeteer|Playwright|Selenium/i },
   {
     name: 'program',
-    agent: /^(?:curl|wget|python|ruby|java|perl|php|okhttp|axios|node|undici|go-http-client|libwww|lwp|apache-httpclient|guzzle)\b/i,
+    agent:
+      /^(?:curl|wget|python|ruby|java|perl|php|okhttp|axios|node|undici|go-http-client|libwww|lwp|apache-httpclient|guzzle)\b/i,
   },
   { name: 'crawler', agent: /bot\b|crawler|spider|scanner/i },
   { name: 'no-user-agent', agent: /^$/ },
@@ -225,14 +252,23 @@ export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, 
   const pixel = tracking.opens ? pixelOf(`${tracking.url}/t/o/${tokens.sealOpen({ emailId, recipient })}`) : '';
   const sizeBytes = Buffer.byteLength(html);
   let leftBytes =
-    (sizeBytes <= GMAIL_CLIPS_AT_BYTES ? Math.min(GMAIL_CLIPS_AT_BYTES, sizeBytesMax) : sizeBytesMax) - sizeBytes - pixel.length;
+    (sizeBytes <= GMAIL_CLIPS_AT_BYTES ? Math.min(GMAIL_CLIPS_AT_BYTES, sizeBytesMax) : sizeBytesMax) -
+    sizeBytes -
+    pixel.length;
   const hasPixel = pixel !== '' && leftBytes >= 0;
   let link = 0;
   const rewritten = html.replace(ANCHOR, (tag) => {
     if (tag.includes(UNTRACKED_ATTRIBUTE)) return tag.replaceAll(UNTRACKED_ATTRIBUTE, '');
     const found = tracking.clicks ? HREF.exec(tag) : null;
     const url = found === null ? undefined : locationOf(unescaped(found[1]!));
-    if (found === null || url === undefined || url.length > URL_CHARS_MAX || isOurs(url, tracking.url) || link > LINKS_MAX) return tag;
+    if (
+      found === null ||
+      url === undefined ||
+      url.length > URL_CHARS_MAX ||
+      isOurs(url, tracking.url) ||
+      link > LINKS_MAX
+    )
+      return tag;
     const href = ` href="${tracking.url}/t/c/${tokens.sealClick({ emailId, recipient, link, url })}"`;
     const grownBytes = href.length - Buffer.byteLength(found[0]);
     if (grownBytes > leftBytes) return tag;
@@ -269,11 +305,14 @@ const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', qu
 const unescaped = (text: string): string | undefined => {
   if (!text.includes('&')) return text;
   let isKnown = true;
-  const plain = text.replace(/&(?:#(\d{1,7})|([a-z]+));|&/gi, (_, code: string | undefined, name: string | undefined) => {
-    const character = code === undefined ? (name === undefined ? undefined : NAMED[name]) : characterOf(Number(code));
-    isKnown &&= character !== undefined;
-    return character ?? '';
-  });
+  const plain = text.replace(
+    /&(?:#(\d{1,7})|([a-z]+));|&/gi,
+    (_, code: string | undefined, name: string | undefined) => {
+      const character = code === undefined ? (name === undefined ? undefined : NAMED[name]) : characterOf(Number(code));
+      isKnown &&= character !== undefined;
+      return character ?? '';
+    },
+  );
   return isKnown ? plain : undefined;
 };
 

@@ -1,11 +1,12 @@
 /**
- * Addresses of links and pictures: which ones a mail or a document may hold, how a value is encoded inside one, and which ones stand in an
- * author's HTML. One rule judges what an author wrote and what a variable brings.
+ * Addresses of links and pictures: which ones a mail or a document may hold, how a value is encoded inside one, and
+ * which ones stand in an author's HTML. One rule judges what an author wrote and what a variable brings.
  */
 import { withQuoteReferences } from './fill/templated-text.js';
 
 /**
- * Characters that browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme.
+ * Characters that browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters
+ * used to hide a scheme.
  */
 const INVISIBLE =
   /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
@@ -37,17 +38,23 @@ export const isLinkBase = (value: unknown): value is string =>
 
 export const isOwnScheme = (value: unknown): value is string => typeof value === 'string' && OWN_SCHEME.test(value);
 
-/** In: the props of a whole email. Out: what they say of addresses; a value that no check would accept counts as left out. */
+/**
+ * In: the props of a whole email. Out: what they say of addresses; a value that no check would accept counts as left
+ * out.
+ */
 export const linkRulesOf = (props: Readonly<Record<string, unknown>> | undefined): LinkRules => {
   const { linkBase, linkSchemes } = props ?? {};
   const schemes: readonly unknown[] = Array.isArray(linkSchemes) ? linkSchemes : [];
-  return { base: isLinkBase(linkBase) ? linkBase : undefined, schemes: schemes.filter(isOwnScheme).slice(0, LINK_SCHEMES_MAX) };
+  return {
+    base: isLinkBase(linkBase) ? linkBase : undefined,
+    schemes: schemes.filter(isOwnScheme).slice(0, LINK_SCHEMES_MAX),
+  };
 };
 
 /**
- * In: an address as written. Out: the address without invisible characters where it is http, https, mailto, tel, sms, of a scheme that the
- * rules allow or a place in the mail itself (`#top`); a relative address completed by the base of the rules; else undefined: other schemes can
- * run code, and a relative address means nothing in a mail.
+ * In: an address as written. Out: the address without invisible characters where it is http, https, mailto, tel, sms,
+ * of a scheme that the rules allow or a place in the mail itself (`#top`); a relative address completed by the base of
+ * the rules; else undefined: other schemes can run code, and a relative address means nothing in a mail.
  */
 export const safeLink = (text: string, rules: LinkRules = NO_LINK_RULES): string | undefined => {
   const address = withoutInvisible(text);
@@ -58,8 +65,8 @@ export const safeLink = (text: string, rules: LinkRules = NO_LINK_RULES): string
 };
 
 /**
- * In: the address of a picture as written. Out: the address without invisible characters where it is http, https, or a PNG, JPEG, GIF or
- * WebP as data URI; a relative address completed by the base of the rules; else undefined.
+ * In: the address of a picture as written. Out: the address without invisible characters where it is http, https, or a
+ * PNG, JPEG, GIF or WebP as data URI; a relative address completed by the base of the rules; else undefined.
  */
 export const safeImage = (text: string, rules: LinkRules = NO_LINK_RULES): string | undefined => {
   const address = withoutInvisible(text);
@@ -80,7 +87,10 @@ const STEP = /^[^/?#]*/;
 const HOST_END = /[^.]\.\p{L}{2,}(?::\d+)?$/u;
 const FILE_END = /\.(?:html?|php|aspx?|jsp|png|jpe?g|gif|webp|pdf|txt|csv|ics|vcf|zip|docx?|xlsx?|pptx?)$/i;
 
-/** True for an address without scheme and host. A first step such as `example.com` is the host of an address whose scheme was forgotten. */
+/**
+ * True for an address without scheme and host. A first step such as `example.com` is the host of an address whose
+ * scheme was forgotten.
+ */
 const isRelative = (address: string): boolean => {
   if (address === '' || address.startsWith('#') || SCHEME.test(address) || /^\/\/|\\/.test(address)) return false;
   const step = STEP.exec(address)?.[0] ?? '';
@@ -107,8 +117,8 @@ const joinedTo = (base: string, address: string): string => {
 const RELATIVE_START = /^(?:\/|[^\s:/?#]*[/?#])/;
 
 /**
- * In: the text of an address before its first value. Out: the text at the base of the rules where it settles that the address is relative,
- * else the text itself, and the whole address is judged.
+ * In: the text of an address before its first value. Out: the text at the base of the rules where it settles that the
+ * address is relative, else the text itself, and the whole address is judged.
  */
 export const completedStart = (start: string, { base }: LinkRules): string => {
   const text = start.trimStart();
@@ -129,8 +139,8 @@ export const assetAddress = (text: string): string | undefined => {
 const ATTACHED = /^cid:[A-Za-z0-9._-]{1,100}$/i;
 
 /**
- * In: an address as written. Out: that of a picture which travels inside the mail, or undefined: `asset:` and an id, `cid:` and the `contentId`
- * of a file that the call attaches, or a data URI.
+ * In: an address as written. Out: that of a picture which travels inside the mail, or undefined: `asset:` and an id,
+ * `cid:` and the `contentId` of a file that the call attaches, or a data URI.
  */
 export const insideImage = (text: string): string | undefined => {
   const address = withoutInvisible(text);
@@ -140,8 +150,8 @@ export const insideImage = (text: string): string | undefined => {
 };
 
 /**
- * In: the address of a picture in a document. Out: what `safeImage` takes, and also assets and SVG as data URI: no browser is there that
- * could run what an SVG holds.
+ * In: the address of a picture in a document. Out: what `safeImage` takes, and also assets and SVG as data URI: no
+ * browser is there that could run what an SVG holds.
  */
 export const safeDocumentImage = (text: string): string | undefined => {
   const address = withoutInvisible(text);
@@ -170,7 +180,10 @@ export const urlComponent = (value: string): string =>
 
 const PATH_SAFE = /^[A-Za-z0-9._~!$()*,;:@/%=+-]*$/;
 
-/** A value inside the path of an address: it keeps its slashes and its percent signs, and cannot begin a query by itself. */
+/**
+ * A value inside the path of an address: it keeps its slashes and its percent signs, and cannot begin a query by
+ * itself.
+ */
 export const urlPath = (value: string): string =>
   PATH_SAFE.test(value)
     ? value
@@ -209,9 +222,13 @@ export type AddressKind = 'link' | 'image';
 /** True where the beginning settles scheme and host, so that no value can change them and nothing is left to judge. */
 export const isSettled = (start: string, kind: AddressKind, rules: LinkRules = NO_LINK_RULES): boolean => {
   const text = start.trimStart();
-  if (/^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?[/?#]/i.test(text)) return (kind === 'link' ? safeLink : safeImage)(text) !== undefined;
+  if (/^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?[/?#]/i.test(text))
+    return (kind === 'link' ? safeLink : safeImage)(text) !== undefined;
   if (kind !== 'link') return false;
-  return (/^(?:mailto|tel|sms):/i.test(text) || ownSchemeOf(text, rules) !== undefined) && safeLink(`${text}1`, rules) !== undefined;
+  return (
+    (/^(?:mailto|tel|sms):/i.test(text) || ownSchemeOf(text, rules) !== undefined) &&
+    safeLink(`${text}1`, rules) !== undefined
+  );
 };
 
 /** The place of one value in an address. */
@@ -221,8 +238,11 @@ export type Place = Readonly<{
   isLast: boolean;
 }>;
 
-export const partAt = ({ start, before, isLast }: Place, kind: AddressKind, rules: LinkRules = NO_LINK_RULES): AddressPart =>
-  isSettled(start, kind, rules) ? settledPart(before) : openPart(before, isLast);
+export const partAt = (
+  { start, before, isLast }: Place,
+  kind: AddressKind,
+  rules: LinkRules = NO_LINK_RULES,
+): AddressPart => (isSettled(start, kind, rules) ? settledPart(before) : openPart(before, isLast));
 
 const settledPart = (before: string): AddressPart => {
   if (!/[?#]/.test(before)) return /^\s*(?:mailto|tel|sms):/i.test(before) ? 'mailbox' : 'path';
@@ -230,8 +250,8 @@ const settledPart = (before: string): AddressPart => {
 };
 
 /**
- * Encodes values of addresses whose scheme or host comes from a value. Values after the first `?` or `#` of the template's own text are
- * components; the others stand as they are, and the whole address is judged.
+ * Encodes values of addresses whose scheme or host comes from a value. Values after the first `?` or `#` of the
+ * template's own text are components; the others stand as they are, and the whole address is judged.
  */
 const openPart = (before: string, isLast: boolean): AddressPart => {
   if (/[?#]/.test(before)) return /[?&#]$/.test(before) ? 'asIs' : 'component';
@@ -251,7 +271,9 @@ export type HtmlAddress = Readonly<{
 const TAGS = /<!--[^]*?(?:-->|$)|<(a|img)(?=[\s/>])/gi;
 const ATTRIBUTE = /[\s/]*(?:([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s>]*)))?|=)/y;
 
-/** In: HTML, however hostile. Out: the `href` of each link and the `src` of each picture, in order. One pass, linear. */
+/**
+ * In: HTML, however hostile. Out: the `href` of each link and the `src` of each picture, in order. One pass, linear.
+ */
 export const addressesIn = (source: string): readonly HtmlAddress[] => {
   const found: HtmlAddress[] = [];
   if (!/<(?:a|img)[\s/]/i.test(source)) return found;
@@ -279,7 +301,15 @@ export const addressesIn = (source: string): readonly HtmlAddress[] => {
   return found;
 };
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/' };
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  colon: ':',
+  sol: '/',
+};
 
 const withoutEntities = (text: string): string =>
   text.replace(

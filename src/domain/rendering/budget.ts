@@ -1,6 +1,6 @@
 /**
- * Limits while a template is checked and rendered: the budget of work that one call may spend, and the errors of all limits that a template
- * can break. Each error states the actual value and the maximum.
+ * Limits while a template is checked and rendered: the budget of work that one call may spend, and the errors of all
+ * limits that a template can break. Each error states the actual value and the maximum.
  */
 import { DomainError } from '../core/errors.js';
 import type { Limits } from '../core/limits.js';
@@ -17,7 +17,12 @@ export type Budget = {
   readonly max: Readonly<Record<Unit, number>>;
 };
 
-export const openBudget = ({ workCharsMax, workElementsMax, workOperationsMax, workModulesMax }: WorkLimits): Budget => ({
+export const openBudget = ({
+  workCharsMax,
+  workElementsMax,
+  workOperationsMax,
+  workModulesMax,
+}: WorkLimits): Budget => ({
   charsLeft: workCharsMax,
   elementsLeft: workElementsMax,
   operationsLeft: workOperationsMax,
@@ -25,9 +30,17 @@ export const openBudget = ({ workCharsMax, workElementsMax, workOperationsMax, w
   max: { characters: workCharsMax, elements: workElementsMax, operations: workOperationsMax, modules: workModulesMax },
 });
 
-/** For templates that were accepted or saved before: they were within the limits then, and must render the same under tighter ones. */
+/**
+ * For templates that were accepted or saved before: they were within the limits then, and must render the same under
+ * tighter ones.
+ */
 export const openUnlimitedBudget = (): Budget =>
-  openBudget({ workCharsMax: Infinity, workElementsMax: Infinity, workOperationsMax: Infinity, workModulesMax: Infinity });
+  openBudget({
+    workCharsMax: Infinity,
+    workElementsMax: Infinity,
+    workOperationsMax: Infinity,
+    workModulesMax: Infinity,
+  });
 
 /** Takes the length of a text that was read or written. */
 export const spendChars = (budget: Budget, chars: number): void => {
@@ -54,7 +67,8 @@ export const spendModules = (budget: Budget, modules: number): void => {
 };
 
 const advice: Readonly<Record<Unit, string>> = {
-  characters: 'characters of values are filled in, or of tags are read: give shorter values, show them less often, close every tag',
+  characters:
+    'characters of values are filled in, or of tags are read: give shorter values, show them less often, close every tag',
   elements:
     'tags, placeholders and written cells of tables (attributes and entities count a quarter) stand in the template: write less of them, or use components',
   operations: 'operations are taken by calculated variables together: calculate less, or pass calculated values',
@@ -63,9 +77,13 @@ const advice: Readonly<Record<Unit, string>> = {
 };
 
 const exceeded = ({ max }: Budget, unit: Unit): DomainError =>
-  new DomainError('WORK_LIMIT_EXCEEDED', `The call is too much work: more than ${written.format(max[unit])} ${advice[unit]}.`, {
-    relatedInfo: { unit, max: max[unit] },
-  });
+  new DomainError(
+    'WORK_LIMIT_EXCEEDED',
+    `The call is too much work: more than ${written.format(max[unit])} ${advice[unit]}.`,
+    {
+      relatedInfo: { unit, max: max[unit] },
+    },
+  );
 
 const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);
@@ -100,7 +118,12 @@ export const tooManyColumns = (actual: number, max: number): DomainError =>
     relatedInfo: { actualColumns: actual, maxColumns: max },
   });
 
-export const fileTooLarge = (format: 'pdf' | 'excel', actualSizeBytes: number, maxSizeBytes: number, whole = true): DomainError =>
+export const fileTooLarge = (
+  format: 'pdf' | 'excel',
+  actualSizeBytes: number,
+  maxSizeBytes: number,
+  whole = true,
+): DomainError =>
   new DomainError(
     'ERR_LIMIT_006',
     `the generated ${format === 'pdf' ? 'PDF' : 'workbook'} has ${reached(actualSizeBytes, whole)} bytes, the maximum is ${n(maxSizeBytes)}`,
@@ -115,7 +138,10 @@ export const tooManyIterations = (source: string, actual: number, max: number): 
     relatedInfo: { actualIterations: actual, maxIterations: max, dataSource: source },
   });
 
-/** Rows, items and points of all data sources of a document together; `actual` is what had been reached when the work was stopped. */
+/**
+ * Rows, items and points of all data sources of a document together; `actual` is what had been reached when the work
+ * was stopped.
+ */
 export const tooManyItems = (actual: number, max: number): DomainError =>
   new DomainError(
     'ERR_LIMIT_007',
@@ -157,8 +183,8 @@ export const documentTooLong = (actualChars: number, maxChars: number): DomainEr
   );
 
 /**
- * Excel counts UTF-16 code units, and opens no file with more of them in a cell. `field`: place of the component in the template; `where`:
- * the cell in it, such as "row 3, column 2".
+ * Excel counts UTF-16 code units, and opens no file with more of them in a cell. `field`: place of the component in the
+ * template; `where`: the cell in it, such as "row 3, column 2".
  */
 export const cellTooLong = (field: string, where: string, actualChars: number, maxChars: number): DomainError => {
   const message = `${where} has ${n(actualChars)} characters as Excel counts them (UTF-16 code units: an emoji is two), the maximum of a cell is ${n(maxChars)}`;
@@ -169,9 +195,13 @@ export const cellTooLong = (field: string, where: string, actualChars: number, m
 };
 
 export const bodyTooLarge = (actualBytes: number, maxBytes: number, whole: boolean): DomainError =>
-  new DomainError('RENDERED_BODY_TOO_LARGE', `the rendered HTML has ${reached(actualBytes, whole)} bytes, the maximum is ${n(maxBytes)}`, {
-    relatedInfo: { actualBytes, maxBytes },
-  });
+  new DomainError(
+    'RENDERED_BODY_TOO_LARGE',
+    `the rendered HTML has ${reached(actualBytes, whole)} bytes, the maximum is ${n(maxBytes)}`,
+    {
+      relatedInfo: { actualBytes, maxBytes },
+    },
+  );
 
 export const subjectTooLong = (actualChars: number, maxChars: number): DomainError =>
   new DomainError('SUBJECT_TOO_LONG', `the subject has ${n(actualChars)} characters, the maximum is ${n(maxChars)}`, {
@@ -180,6 +210,10 @@ export const subjectTooLong = (actualChars: number, maxChars: number): DomainErr
 
 /** Counted while rendering, so `actual` is what had been reached when the work was stopped. */
 export const tooManyInlineImages = (actual: number, max: number): DomainError =>
-  new DomainError('ERR_LIMIT_002', `the email has at least ${n(actual)} QR codes and pictures of the gallery, the maximum is ${n(max)}`, {
-    relatedInfo: { actualImages: actual, maxImages: max },
-  });
+  new DomainError(
+    'ERR_LIMIT_002',
+    `the email has at least ${n(actual)} QR codes and pictures of the gallery, the maximum is ${n(max)}`,
+    {
+      relatedInfo: { actualImages: actual, maxImages: max },
+    },
+  );

@@ -1,6 +1,6 @@
 /**
- * Codes of the qr-code component (QR codes, bar codes, payment codes): what each kind may hold, the text that it is drawn from, and how
- * many modules drawing costs. Drawing itself is done by the adapters.
+ * Codes of the qr-code component (QR codes, bar codes, payment codes): what each kind may hold, the text that it is
+ * drawn from, and how many modules drawing costs. Drawing itself is done by the adapters.
  */
 import { invalidAt } from '../core/errors.js';
 import type { Json } from '../core/json.js';
@@ -18,7 +18,15 @@ export const codeKindOf = (value: Json | undefined): CodeKind => codeKinds.find(
 export const isBarKind = (kind: CodeKind): kind is BarKind => kind !== 'qr' && kind !== 'epc';
 
 /** Props of a payment, whose text the code puts together. */
-export const epcProps = ['name', 'iban', 'bic', 'amount', 'purpose', 'reference', 'text'] as const satisfies readonly (keyof EpcFields)[];
+export const epcProps = [
+  'name',
+  'iban',
+  'bic',
+  'amount',
+  'purpose',
+  'reference',
+  'text',
+] as const satisfies readonly (keyof EpcFields)[];
 
 /** The text of a code, and the text that is read in place of the picture where that is another. */
 type CodeContent = Readonly<{ text: string; alt: string | undefined }>;
@@ -39,7 +47,12 @@ export type EpcFields = Readonly<{
 type CodeText = Readonly<{ text: string }>;
 
 /** Answers what is drawn for a component; undefined where the component says nothing. */
-export const codeContent = (kind: CodeKind, gs1: boolean, value: string, payment: () => EpcFields): CodeContent | CodeFault | undefined => {
+export const codeContent = (
+  kind: CodeKind,
+  gs1: boolean,
+  value: string,
+  payment: () => EpcFields,
+): CodeContent | CodeFault | undefined => {
   if (kind === 'epc') return epcPayment(payment());
   if (value === '') return undefined;
   if (kind === 'qr') return { text: value, alt: undefined };
@@ -58,7 +71,10 @@ const bytesMax: Capacity = { L: 2_953, M: 2_331, Q: 1_663, H: 1_273 };
 /** A code with characters beyond ASCII says first that it is UTF-8. */
 const utf8BytesMax: Capacity = { L: 2_952, M: 2_330, Q: 1_662, H: 1_272 };
 
-/** Throws VALIDATION_ERROR where the text is more than the largest code holds at that level. `field` is the component's place in the template. */
+/**
+ * Throws VALIDATION_ERROR where the text is more than the largest code holds at that level. `field` is the component's
+ * place in the template.
+ */
 export const fitsQrCode = (text: string, level: ErrorCorrection, field: string): void => {
   const [actual, max, unit] = measure(text, level);
   if (actual <= max) return;
@@ -90,9 +106,9 @@ const AMOUNT = { min: 0.01, max: 999_999_999.99 } as const;
 const PAYLOAD_BYTES_MAX = 331;
 
 /**
- * The text of a payment code (GiroCode): EPC069-12 version 2.1, "Quick Response Code: Guidelines to Enable Data Capture for the Initiation
- * of a SEPA Credit Transfer", version 002 of the data elements in UTF-8. Undefined where the payment has neither a name nor an account:
- * then there is nothing to pay.
+ * The text of a payment code (GiroCode): EPC069-12 version 2.1, "Quick Response Code: Guidelines to Enable Data Capture
+ * for the Initiation of a SEPA Credit Transfer", version 002 of the data elements in UTF-8. Undefined where the payment
+ * has neither a name nor an account: then there is nothing to pay.
  */
 export const epcPayment = (given: EpcFields): CodeContent | CodeFault | undefined => {
   const [name, text] = [given.name, given.text].map((value) => value.replace(/\s+/g, ' ').trim()) as [string, string];
@@ -106,13 +122,21 @@ export const epcPayment = (given: EpcFields): CodeContent | CodeFault | undefine
     ibanFault(iban) ??
     bicFault(bic) ??
     (typeof amount === 'string' ? undefined : amount) ??
-    (purpose === '' || /^[A-Z0-9]{1,4}$/.test(purpose) ? undefined : at('purpose', 'must be a code of up to four letters, such as GDDS')) ??
+    (purpose === '' || /^[A-Z0-9]{1,4}$/.test(purpose)
+      ? undefined
+      : at('purpose', 'must be a code of up to four letters, such as GDDS')) ??
     referenceFault(reference) ??
-    (reference !== '' && text !== '' ? at('text', 'cannot stand beside reference: a payment has one of the two') : undefined) ??
-    (charsOf(text) > TEXT_CHARS_MAX ? at('text', `has ${charsOf(text)} characters, a payment holds ${TEXT_CHARS_MAX}`) : undefined);
+    (reference !== '' && text !== ''
+      ? at('text', 'cannot stand beside reference: a payment has one of the two')
+      : undefined) ??
+    (charsOf(text) > TEXT_CHARS_MAX
+      ? at('text', `has ${charsOf(text)} characters, a payment holds ${TEXT_CHARS_MAX}`)
+      : undefined);
   if (fault !== undefined || typeof amount !== 'string') return fault;
   const money = amount === '' ? '' : `EUR${amount}`;
-  const payload = ['BCD', '002', '1', 'SCT', bic, name, iban, money, purpose, reference, text].join('\n').replace(/\n+$/, '');
+  const payload = ['BCD', '002', '1', 'SCT', bic, name, iban, money, purpose, reference, text]
+    .join('\n')
+    .replace(/\n+$/, '');
   const bytes = Buffer.byteLength(payload);
   if (bytes > PAYLOAD_BYTES_MAX)
     return at('text', `makes a payment of ${bytes} bytes, its code holds ${PAYLOAD_BYTES_MAX}: shorten text or name`);
@@ -126,14 +150,19 @@ const charsOf = (text: string): number => [...text].length;
 
 const nameFault = (name: string): CodeFault | undefined => {
   if (name === '') return at('name', 'is empty: a payment names who is paid');
-  return charsOf(name) > NAME_CHARS_MAX ? at('name', `has ${charsOf(name)} characters, a payment holds ${NAME_CHARS_MAX}`) : undefined;
+  return charsOf(name) > NAME_CHARS_MAX
+    ? at('name', `has ${charsOf(name)} characters, a payment holds ${NAME_CHARS_MAX}`)
+    : undefined;
 };
 
 /** ISO 13616: two letters, two check digits, then up to thirty; the whole gives 1 modulo 97. */
 const ibanFault = (iban: string): CodeFault | undefined => {
   if (iban === '') return at('iban', 'is empty: a payment needs the account that is paid');
-  if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(iban)) return at('iban', 'must be an IBAN such as DE89 3704 0044 0532 0130 00');
-  return modulo97(iban) === 1 ? undefined : at('iban', 'is no IBAN: its check digits are wrong, so a digit is missing or mistaken');
+  if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(iban))
+    return at('iban', 'must be an IBAN such as DE89 3704 0044 0532 0130 00');
+  return modulo97(iban) === 1
+    ? undefined
+    : at('iban', 'is no IBAN: its check digits are wrong, so a digit is missing or mistaken');
 };
 
 const modulo97 = (account: string): number => {
@@ -146,17 +175,28 @@ const modulo97 = (account: string): number => {
 };
 
 const bicFault = (bic: string): CodeFault | undefined =>
-  bic === '' || /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/.test(bic) ? undefined : at('bic', 'must be a BIC of 8 or 11 characters, or empty');
+  bic === '' || /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/.test(bic)
+    ? undefined
+    : at('bic', 'must be a BIC of 8 or 11 characters, or empty');
 
 const referenceFault = (reference: string): CodeFault | undefined => {
   if (reference === '') return undefined;
   if (!/^RF\d{2}[A-Z0-9]+$/.test(reference) || reference.length > REFERENCE_CHARS_MAX)
-    return at('reference', 'must be a creditor reference of ISO 11649 such as RF18 5390 0754 7034; give any other as text');
-  return modulo97(reference) === 1 ? undefined : at('reference', 'is no creditor reference: its check digits are wrong');
+    return at(
+      'reference',
+      'must be a creditor reference of ISO 11649 such as RF18 5390 0754 7034; give any other as text',
+    );
+  return modulo97(reference) === 1
+    ? undefined
+    : at('reference', 'is no creditor reference: its check digits are wrong');
 };
 
 /** Rounded to cents as amounts are printed. */
-const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2, useGrouping: false });
+const cents = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  useGrouping: false,
+});
 
 const amountOf = (value: Json | undefined): string | CodeFault => {
   if (value === undefined || value === null || value === '') return '';
@@ -175,7 +215,10 @@ const DATA_MATRIX_BYTES_MAX = 800;
 const GS1_128_CHARS_MAX = 48;
 
 /** The text as the code holds it; a fault where it cannot. */
-export const barCodeText = (value: string, { kind, gs1 }: Pick<BarLook<unknown>, 'kind' | 'gs1'>): CodeText | CodeFault => {
+export const barCodeText = (
+  value: string,
+  { kind, gs1 }: Pick<BarLook<unknown>, 'kind' | 'gs1'>,
+): CodeText | CodeFault => {
   const fault = (text: string): CodeFault => ({ prop: 'value', fault: text });
   switch (kind) {
     case 'ean13':
@@ -184,27 +227,37 @@ export const barCodeText = (value: string, { kind, gs1 }: Pick<BarLook<unknown>,
       const max = gs1 ? GS1_128_CHARS_MAX : CODE128_CHARS_MAX;
       const data = gs1 ? value.replace(/[()]/g, '') : value;
       const odd = /[^\x20-\x7e]/u.exec(value)?.[0];
-      if (odd !== undefined) return fault(`holds ${nameOf(odd)}; a Code 128 holds the letters, digits and signs of ASCII`);
-      if (data.length > max) return fault(`has ${data.length} characters, a ${gs1 ? 'GS1-128' : 'Code 128'} holds ${max}`);
+      if (odd !== undefined)
+        return fault(`holds ${nameOf(odd)}; a Code 128 holds the letters, digits and signs of ASCII`);
+      if (data.length > max)
+        return fault(`has ${data.length} characters, a ${gs1 ? 'GS1-128' : 'Code 128'} holds ${max}`);
       return gs1 ? gs1Text(value) : { text: value };
     }
     case 'datamatrix': {
       const bytes = Buffer.byteLength(value);
-      if (bytes > DATA_MATRIX_BYTES_MAX) return fault(`has ${bytes} bytes, a Data Matrix holds ${DATA_MATRIX_BYTES_MAX} here`);
+      if (bytes > DATA_MATRIX_BYTES_MAX)
+        return fault(`has ${bytes} bytes, a Data Matrix holds ${DATA_MATRIX_BYTES_MAX} here`);
       return gs1 ? gs1Text(value) : { text: value };
     }
   }
 };
 
-const nameOf = (character: string): string => (/\p{L}/u.test(character) ? `"${character}"` : `the character ${codePointOf(character)}`);
+const nameOf = (character: string): string =>
+  /\p{L}/u.test(character) ? `"${character}"` : `the character ${codePointOf(character)}`;
 
 /** Splits an element string; whether each part is right for its identifier is checked where the code is drawn. */
 const gs1Text = (value: string): CodeText | CodeFault =>
   /^(?:\(\d{2,4}\)[^()]+)+$/.test(value)
     ? { text: value }
-    : { prop: 'value', fault: 'must be parts of GS1, each with its identifier in brackets, such as (01)09521234543213(10)ABC123' };
+    : {
+        prop: 'value',
+        fault: 'must be parts of GS1, each with its identifier in brackets, such as (01)09521234543213(10)ABC123',
+      };
 
-/** Twelve digits get their check digit; thirteen must have the right one. Blanks and hyphens between digits are left out. */
+/**
+ * Twelve digits get their check digit; thirteen must have the right one. Blanks and hyphens between digits are left
+ * out.
+ */
 export const ean13Text = (value: string): CodeText | CodeFault => {
   const digits = value.replace(/[\s-]/g, '');
   if (!/^\d{12,13}$/.test(digits)) {
@@ -229,4 +282,5 @@ const checkDigit = (digits: string): number => {
 };
 
 /** About how many modules of a QR code the work for a bar code is worth, by its text alone. */
-export const barModules = (kind: BarKind, text: string): number => (kind === 'datamatrix' ? 1_000 + 60 * text.length : 500);
+export const barModules = (kind: BarKind, text: string): number =>
+  kind === 'datamatrix' ? 1_000 + 60 * text.length : 500;

@@ -1,4 +1,7 @@
-/** Columns of a workbook: conditional formats by the values of their cells, and how formulas name the cells of another table. */
+/**
+ * Columns of a workbook: conditional formats by the values of their cells, and how formulas name the cells of another
+ * table.
+ */
 import { isJsonObject, type Json } from '../core/json.js';
 import { isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
@@ -8,7 +11,15 @@ import { cssColor } from './css.js';
 export const TABLE_COLUMN = /\{([^{}.]{1,100})\.([A-Z]{1,3})\}/g;
 
 /** With how many values each compares. */
-export const ruleOperators = { greaterThan: 1, atLeast: 1, lessThan: 1, atMost: 1, equal: 1, notEqual: 1, between: 2 } as const;
+export const ruleOperators = {
+  greaterThan: 1,
+  atLeast: 1,
+  lessThan: 1,
+  atMost: 1,
+  equal: 1,
+  notEqual: 1,
+  between: 2,
+} as const;
 export type RuleOperator = keyof typeof ruleOperators;
 
 export type ColumnRule =
@@ -35,8 +46,10 @@ export const ruleMembers = {
   cells: ['kind', 'operator', 'value', 'and', 'color', 'backgroundColor', 'bold'],
 } as const;
 
-const isOperator = (value: unknown): value is RuleOperator => typeof value === 'string' && Object.hasOwn(ruleOperators, value);
-const isKind = (value: unknown): value is ColumnRule['kind'] => typeof value === 'string' && Object.hasOwn(ruleMembers, value);
+const isOperator = (value: unknown): value is RuleOperator =>
+  typeof value === 'string' && Object.hasOwn(ruleOperators, value);
+const isKind = (value: unknown): value is ColumnRule['kind'] =>
+  typeof value === 'string' && Object.hasOwn(ruleMembers, value);
 
 export const checkRule = (rule: unknown, field: string, faults: Faults): void => {
   if (!isPlainObject(rule)) return faults.add(field, 'must be an object with kind');
@@ -44,12 +57,21 @@ export const checkRule = (rule: unknown, field: string, faults: Faults): void =>
   if (!isKind(kind)) return faults.add(`${field}.kind`, `must be one of ${Object.keys(ruleMembers).join(', ')}`);
   for (const name of Object.keys(rule))
     if (!ruleMembers[kind].some((known) => known === name))
-      faults.add(`${field}.${name.slice(0, 40)}`, `is not known in a rule of kind ${kind}; known are ${ruleMembers[kind].join(', ')}`);
+      faults.add(
+        `${field}.${name.slice(0, 40)}`,
+        `is not known in a rule of kind ${kind}; known are ${ruleMembers[kind].join(', ')}`,
+      );
   for (const name of ['color', 'backgroundColor'])
-    if (rule[name] !== undefined && cssColor(rule[name]) === undefined) faults.add(`${field}.${name}`, 'must be a colour such as #fee2e2');
+    if (rule[name] !== undefined && cssColor(rule[name]) === undefined)
+      faults.add(`${field}.${name}`, 'must be a colour such as #fee2e2');
   if (kind === 'colorScale') {
     const { colors } = rule;
-    if (!Array.isArray(colors) || colors.length < 2 || colors.length > 3 || colors.some((color) => cssColor(color) === undefined))
+    if (
+      !Array.isArray(colors) ||
+      colors.length < 2 ||
+      colors.length > 3 ||
+      colors.some((color) => cssColor(color) === undefined)
+    )
       faults.add(`${field}.colors`, 'must be two or three colours, from the least value to the largest');
   }
   if (kind === 'cells') checkCells(rule, field, faults);
@@ -60,13 +82,17 @@ const checkCells = (rule: Readonly<Record<string, unknown>>, field: string, faul
   if (bold !== undefined && typeof bold !== 'boolean') faults.add(`${field}.bold`, 'must be true or false');
   if (rule['color'] === undefined && rule['backgroundColor'] === undefined && bold !== true)
     faults.add(field, 'changes nothing: give it color, backgroundColor or bold');
-  if (!isOperator(operator)) return faults.add(`${field}.operator`, `must be one of ${Object.keys(ruleOperators).join(', ')}`);
+  if (!isOperator(operator))
+    return faults.add(`${field}.operator`, `must be one of ${Object.keys(ruleOperators).join(', ')}`);
   const byText = operator === 'equal' || operator === 'notEqual';
   const accepts = (given: unknown): boolean =>
-    (typeof given === 'number' && Number.isFinite(given)) || (byText && typeof given === 'string' && given.length <= RULE_TEXT_CHARS_MAX);
+    (typeof given === 'number' && Number.isFinite(given)) ||
+    (byText && typeof given === 'string' && given.length <= RULE_TEXT_CHARS_MAX);
   if (!accepts(value)) faults.add(`${field}.value`, byText ? 'must be a number or a text' : 'must be a number');
-  if (ruleOperators[operator] === 2 && !accepts(and)) faults.add(`${field}.and`, 'must be a number: the other end of between');
-  if (ruleOperators[operator] === 1 && and !== undefined) faults.add(`${field}.and`, 'stands beside the operator between only');
+  if (ruleOperators[operator] === 2 && !accepts(and))
+    faults.add(`${field}.and`, 'must be a number: the other end of between');
+  if (ruleOperators[operator] === 1 && and !== undefined)
+    faults.add(`${field}.and`, 'stands beside the operator between only');
 };
 
 /** In: rules that were checked. */
@@ -77,7 +103,9 @@ const ruleOf = (rule: Json): ColumnRule | undefined => {
   if (!isJsonObject(rule)) return undefined;
   const { kind, operator, value, and } = rule;
   if (kind === 'colorScale') {
-    const colors = Array.isArray(rule['colors']) ? (rule['colors'] as readonly Json[]).flatMap((color) => cssColor(color) ?? []) : [];
+    const colors = Array.isArray(rule['colors'])
+      ? (rule['colors'] as readonly Json[]).flatMap((color) => cssColor(color) ?? [])
+      : [];
     return colors.length < 2 ? undefined : { kind, colors };
   }
   if (kind === 'dataBar') return { kind, color: cssColor(rule['color']) ?? BAR_COLOR };
@@ -85,5 +113,7 @@ const ruleOf = (rule: Json): ColumnRule | undefined => {
   const given = ruleOperators[operator] === 2 ? [value, and] : [value];
   const values = given.filter((one) => typeof one === 'number' || typeof one === 'string');
   const [color, backgroundColor] = [cssColor(rule['color']), cssColor(rule['backgroundColor'])];
-  return values.length < given.length ? undefined : { kind, operator, values, color, backgroundColor, bold: rule['bold'] === true };
+  return values.length < given.length
+    ? undefined
+    : { kind, operator, values, color, backgroundColor, bold: rule['bold'] === true };
 };

@@ -1,7 +1,7 @@
 /**
- * The components of the contract: which output knows which (the support matrix), and what each may carry.
- * To add one to an output: say so in the matrix, describe it in `componentSpecs`, give the output's registry a renderer for it;
- * the types refuse to compile until all three agree.
+ * The components of the contract: which output knows which (the support matrix), and what each may carry. To add one to
+ * an output: say so in the matrix, describe it in `componentSpecs`, give the output's registry a renderer for it; the
+ * types refuse to compile until all three agree.
  */
 import type { PropSpecs } from './props.js';
 
@@ -34,7 +34,8 @@ export type ComponentsOf<O extends Output> = O extends Output
   ? { [T in ComponentType]: (typeof supportMatrix)[T][O] extends 'yes' ? T : never }[ComponentType]
   : never;
 
-export const isComponentType = (type: unknown): type is ComponentType => typeof type === 'string' && Object.hasOwn(supportMatrix, type);
+export const isComponentType = (type: unknown): type is ComponentType =>
+  typeof type === 'string' && Object.hasOwn(supportMatrix, type);
 
 /** True where the output shows the type now. */
 export const isSupported = <O extends Output>(type: ComponentType, output: O): type is ComponentsOf<O> =>
@@ -71,7 +72,11 @@ const blockText = {
 } as const satisfies PropSpecs;
 
 export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec>> = {
-  'rich-text': { content: 'required', children: 'none', props: { ...blockText, ...flowProps, hideWhenEmpty: { kind: 'hidesLines' } } },
+  'rich-text': {
+    content: 'required',
+    children: 'none',
+    props: { ...blockText, ...flowProps, hideWhenEmpty: { kind: 'hidesLines' } },
+  },
   button: {
     content: 'required',
     children: 'none',

@@ -68,7 +68,12 @@ export type DocumentComponent = Readonly<{
   elseChildren?: readonly DocumentComponent[];
 }>;
 
-export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly DocumentComponent[] }>;
+export type DocumentSection = Readonly<{
+  id: string;
+  type: SectionType;
+  props?: JsonObject;
+  components: readonly DocumentComponent[];
+}>;
 
 /** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
 export type PageMargin = Readonly<{
@@ -80,7 +85,12 @@ export type PageMargin = Readonly<{
 }>;
 
 /** Settings that only the sheet of a workbook has. `printArea` is an area such as `A1:F40`. */
-export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;
+export type SheetSettings = Readonly<{
+  hidden?: boolean;
+  fitToWidth?: boolean;
+  gridLines?: boolean;
+  printArea?: string;
+}>;
 
 export const backgroundFits = ['cover', 'contain'] as const;
 export const backgroundSheets = ['all', 'first'] as const;
@@ -100,18 +110,33 @@ export type PageSettings = Readonly<{
   firstPageHeader?: PageMargin;
   firstPageFooter?: PageMargin;
   /** Drawn behind everything else on a sheet. */
-  backgroundImage?: Readonly<{ src: string; fit?: (typeof backgroundFits)[number]; sheets?: (typeof backgroundSheets)[number] }>;
+  backgroundImage?: Readonly<{
+    src: string;
+    fit?: (typeof backgroundFits)[number];
+    sheets?: (typeof backgroundSheets)[number];
+  }>;
   watermark?: Readonly<{ text: string; color?: string }>;
-  /** The headings of the document with the numbers of their sheets, above what else stands on the page. `levels`: down to which heading. */
+  /**
+   * The headings of the document with the numbers of their sheets, above what else stands on the page. `levels`: down
+   * to which heading.
+   */
   contents?: Readonly<{ title?: string; levels?: number }>;
 }>;
 
-export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;
+export type Page = Readonly<{
+  pageId: string;
+  pageName: string;
+  pageSettings?: PageSettings;
+  sections: readonly DocumentSection[];
+}>;
 
 export const fontStyles = ['regular', 'bold', 'italic', 'boldItalic'] as const;
 export type FontStyleName = (typeof fontStyles)[number];
 
-/** A family of the team's gallery, by the addresses of its files (`asset:` and an id). A style that is not there is shown by the nearest. */
+/**
+ * A family of the team's gallery, by the addresses of its files (`asset:` and an id). A style that is not there is
+ * shown by the nearest.
+ */
 export type GalleryFont = Readonly<{ family: string; regular: string }> &
   Readonly<Partial<Record<Exclude<FontStyleName, 'regular'>, string>>>;
 
@@ -138,7 +163,10 @@ export type AttachmentTemplateContent = Readonly<{
   translations?: Translations;
 }>;
 
-/** In: a checked schema. Out: the address of each file with its path in the template; the first one where several name the same file. */
+/**
+ * In: a checked schema. Out: the address of each file with its path in the template; the first one where several name
+ * the same file.
+ */
 export const fontFilesOf = ({ fonts = [] }: Pick<AttachmentSchema, 'fonts'>): ReadonlyMap<string, string> => {
   const files = new Map<string, string>();
   fonts.forEach((font, at) => {
@@ -155,9 +183,9 @@ export const missingCharacterRules = ['refuse', 'replace'] as const;
 type MissingCharacterRule = (typeof missingCharacterRules)[number];
 
 /**
- * In: the schema of a checked attachment template. Out: whether a character that no font has is refused. Without a rule in the schema,
- * characters that the author wrote are refused, so that a label is mended before anybody sees it; characters that a variable brings are
- * replaced, so that no customer's name stops an invoice.
+ * In: the schema of a checked attachment template. Out: whether a character that no font has is refused. Without a rule
+ * in the schema, characters that the author wrote are refused, so that a label is mended before anybody sees it;
+ * characters that a variable brings are replaced, so that no customer's name stops an invoice.
  */
 export const refusalOf = (schema: AttachmentSchema): ((character: string) => boolean) => {
   let written: string | undefined;

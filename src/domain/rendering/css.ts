@@ -1,6 +1,6 @@
 /**
- * CSS values that props may hold, in the one spelling that all mail clients take. Anything else is refused, so no value can leave its
- * property.
+ * CSS values that props may hold, in the one spelling that all mail clients take. Anything else is refused, so no value
+ * can leave its property.
  */
 
 export const chartTypes = ['bar', 'column', 'line', 'area', 'pie', 'doughnut', 'stacked-column'] as const;
@@ -8,7 +8,8 @@ export const chartTypes = ['bar', 'column', 'line', 'area', 'pie', 'doughnut', '
 export type ChartType = (typeof chartTypes)[number];
 
 const HEX = /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
-export const FUNCTIONAL_COLOR = /^(?:rgb|hsl)a?\(\s*-?\d{1,3}(?:\.\d{1,3})?(?:deg|%)?(?:\s*[,\s/]\s*\d{1,3}(?:\.\d{1,3})?%?){2,3}\s*\)$/i;
+export const FUNCTIONAL_COLOR =
+  /^(?:rgb|hsl)a?\(\s*-?\d{1,3}(?:\.\d{1,3})?(?:deg|%)?(?:\s*[,\s/]\s*\d{1,3}(?:\.\d{1,3})?%?){2,3}\s*\)$/i;
 export const CSS_LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(px|pt|em|rem|%)?$/i;
 export const FONT_FAMILY = /^[\p{L}\p{M}\p{N} ,'"_-]{1,200}$/u;
 const LINE_STYLES = ['solid', 'dashed', 'dotted', 'double', 'none'];
@@ -24,7 +25,11 @@ export const cssColor = (value: unknown): string | undefined => {
 /** In: a number (pixels) or a string with a unit (px, pt, em, rem, %). Out: CSS, or undefined. */
 export const cssLength = (value: unknown): string | undefined => {
   if (typeof value === 'number')
-    return Number.isFinite(value) && value >= 0 && value <= 9_999 ? (value === 0 ? '0' : `${round(value)}px`) : undefined;
+    return Number.isFinite(value) && value >= 0 && value <= 9_999
+      ? value === 0
+        ? '0'
+        : `${round(value)}px`
+      : undefined;
   if (typeof value !== 'string') return undefined;
   const match = CSS_LENGTH.exec(value.trim());
   if (match === null) return undefined;
@@ -49,7 +54,8 @@ export const cssBox = (value: unknown): string | undefined => {
 /** A border in CSS shorthand in any order (`1px solid #ddd`), a number (pixels of a solid line), or `none`. */
 export const cssBorder = (value: unknown): string | undefined => {
   if (value === 'none' || value === 0 || value === '0' || value === false) return 'none';
-  if (typeof value === 'number') return cssLength(value) === undefined ? undefined : `${cssLength(value)} solid #e5e7eb`;
+  if (typeof value === 'number')
+    return cssLength(value) === undefined ? undefined : `${cssLength(value)} solid #e5e7eb`;
   if (value === true) return '1px solid #e5e7eb';
   if (typeof value !== 'string' || value.length > 100) return undefined;
   let [width, style, color]: (string | undefined)[] = [];
@@ -70,7 +76,11 @@ export const cssFontFamily = (value: unknown): string | undefined =>
 /** A factor (1.5) or a length. */
 export const cssLineHeight = (value: unknown): string | undefined => {
   const factor =
-    typeof value === 'number' ? value : typeof value === 'string' && /^\d(\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
+    typeof value === 'number'
+      ? value
+      : typeof value === 'string' && /^\d(\.\d{1,3})?$/.test(value.trim())
+        ? Number(value)
+        : undefined;
   if (factor !== undefined && factor > 0 && factor < 10) return String(round(factor));
   return typeof value === 'string' ? cssLength(value) : cssLength(value);
 };
@@ -79,7 +89,10 @@ const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'/*-]{1,300}$/u;
 const FUNCTIONS = /^(?:rgba?|hsla?|calc|min|max|clamp|(?:repeating-)?(?:linear|radial)-gradient)?$/i;
 const FUNCTION = /([a-z-]*)\s*\(/gi;
 
-/** The value of a declaration in a `style` attribute: plain words, numbers, colours, gradients, calculated lengths; no url(), no expression(), nothing that ends the declaration. */
+/**
+ * The value of a declaration in a `style` attribute: plain words, numbers, colours, gradients, calculated lengths; no
+ * url(), no expression(), nothing that ends the declaration.
+ */
 export const cssDeclaration = (value: string): string | undefined => {
   const css = value.trim();
   if (!DECLARATION.test(css) || css.includes('/*')) return undefined;
@@ -121,8 +134,8 @@ export const colorNames: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Colours of series and slices that have none of their own: people who see colours in different ways can tell them apart, on paper and in
- * grey too.
+ * Colours of series and slices that have none of their own: people who see colours in different ways can tell them
+ * apart, on paper and in grey too.
  */
 export const chartPalette = [
   '#2563eb',

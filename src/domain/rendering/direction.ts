@@ -20,7 +20,10 @@ const RIGHT_TO_LEFT_SCRIPTS: ReadonlySet<string | undefined> = new Set([
   'Rohg',
 ]);
 
-/** In: a BCP 47 locale that was checked. Out: how texts in its script run; `ar-Latn` runs from the left, `az-Arab` from the right. */
+/**
+ * In: a BCP 47 locale that was checked. Out: how texts in its script run; `ar-Latn` runs from the left, `az-Arab` from
+ * the right.
+ */
 export const directionOfLocale = (locale: string): Direction =>
   RIGHT_TO_LEFT_SCRIPTS.has(new Intl.Locale(locale).maximize().script) ? 'rtl' : 'ltr';
 
@@ -49,9 +52,13 @@ export const sideOf = <Other extends string>(
   }
 };
 
-const MAY_RUN_FROM_RIGHT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const MAY_RUN_FROM_RIGHT =
+  /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** True if a part of the text may run from right to left. Most text does not, and the test costs next to nothing for Latin letters. */
+/**
+ * True if a part of the text may run from right to left. Most text does not, and the test costs next to nothing for
+ * Latin letters.
+ */
 export const holdsRightToLeft = (text: string): boolean => MAY_RUN_FROM_RIGHT.test(text);
 
 /** Text of the author before a value and around it. */
@@ -62,7 +69,10 @@ export type Surroundings = Readonly<{
   holdsRightToLeft?: true;
 }>;
 
-/** Values that are set apart from the text around, as one or several, with the signs that belong to them: `#{{number}}`, `{{first}} {{last}}`. */
+/**
+ * Values that are set apart from the text around, as one or several, with the signs that belong to them: `#{{number}}`,
+ * `{{first}} {{last}}`.
+ */
 export type ApartValues<Value> = Readonly<{
   values: readonly Value[];
   /** Text between each two of them. */
@@ -79,8 +89,8 @@ const JOINED_MAX = 16;
 const JOINT = /^(?:[,\u060c]?[ \t\u00a0]+|[\w\-–—./:+#@%=*×]*)$/;
 
 /**
- * In: a templated text, taken apart. Out: its literals, and the values that are to be set apart. `isShown` is false for values that nobody
- * reads, such as those of attributes.
+ * In: a templated text, taken apart. Out: its literals, and the values that are to be set apart. `isShown` is false for
+ * values that nobody reads, such as those of attributes.
  */
 export const apartIn = <Value extends object>(
   text: readonly (string | Value)[],
@@ -120,13 +130,17 @@ export type ApartText = Readonly<{ text: string; direction: Direction | undefine
 
 /** A number that is drawn the same way in any text. */
 const PLAIN_NUMBER = /^\p{Nd}*(?:[.,٫٬:]\p{Nd}+)*$/u;
-/** Words that run from the right with the marks of sentences, which are drawn the same way in any text that runs from there. */
+/**
+ * Words that run from the right with the marks of sentences, which are drawn the same way in any text that runs from
+ * there.
+ */
 const RIGHT_TO_LEFT_WORDS =
   /^(?:(?!\p{Nd})[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Thaana}\p{Script=Syriac}\p{Script=Nko}\p{Script=Adlam}\p{M}]|[\s.,:;!?"'«»“”…()\u060c\u061b\u061f])+$/u;
 
 /**
- * In: the texts of the values, what joins them, and the direction of the text around, undefined where it may be either. Out: pieces in
- * reading order. Values join where they run the same way (a first name and a last name), or stand together as a code does.
+ * In: the texts of the values, what joins them, and the direction of the text around, undefined where it may be either.
+ * Out: pieces in reading order. Values join where they run the same way (a first name and a last name), or stand
+ * together as a code does.
  */
 export const setApart = (
   texts: readonly string[],
@@ -137,7 +151,8 @@ export const setApart = (
   const directions = directionsOf(texts);
   let [open = ''] = texts;
   let [direction] = directions;
-  const close = (): void => void out.push({ text: open, direction: needsNot(open, around) ? undefined : (direction ?? 'ltr') });
+  const close = (): void =>
+    void out.push({ text: open, direction: needsNot(open, around) ? undefined : (direction ?? 'ltr') });
   if (direction === 'rtl') out.push({ text: head, direction: undefined });
   else open = head + open;
   for (let at = 1; at < texts.length; at += 1) {
@@ -147,7 +162,9 @@ export const setApart = (
     const joins =
       text === '' ||
       open === '' ||
-      (isSpaced ? own !== undefined && own === direction && isJoint(joint, around) : own !== 'rtl' && direction !== 'rtl');
+      (isSpaced
+        ? own !== undefined && own === direction && isJoint(joint, around)
+        : own !== 'rtl' && direction !== 'rtl');
     if (joins) {
       open += joint + text;
       direction ??= own;
@@ -172,7 +189,8 @@ const directionsOf = (texts: readonly string[]): readonly (Direction | undefined
 
 /** A text with parts that are set apart runs as the first letter of its other words. */
 const ownDirection = (text: string): Direction | undefined =>
-  (holdsIsolates(text) ? directionOfText(text.replace(/[\u2066-\u2068][^\u2066-\u2069]*\u2069/g, '')) : undefined) ?? directionOfText(text);
+  (holdsIsolates(text) ? directionOfText(text.replace(/[\u2066-\u2068][^\u2066-\u2069]*\u2069/g, '')) : undefined) ??
+  directionOfText(text);
 
 /** In text from the left, a list runs from the left whatever stands in it. */
 const isJoint = (joint: string, around: Direction | undefined): boolean => around !== 'ltr' || joint.trim() === '';
@@ -195,7 +213,9 @@ const ISOLATES = /[\u2066-\u2069]/g;
 export const withoutIsolates = (text: string): string => (holdsIsolates(text) ? text.replace(ISOLATES, '') : text);
 export const holdsIsolates = (text: string): boolean => /[\u2066-\u2069]/.test(text);
 
-/** The text set apart by the characters of Unicode. What the text itself begins and ends of that kind ends within it. */
+/**
+ * The text set apart by the characters of Unicode. What the text itself begins and ends of that kind ends within it.
+ */
 export const isolated = (text: string, direction: Direction): string => {
   const [inner, open] = holdsIsolates(text) ? balanced(text) : [text, 0];
   return (direction === 'rtl' ? RTL_ISOLATE : LTR_ISOLATE) + inner + END_OF_ISOLATE.repeat(open + 1);
@@ -213,12 +233,15 @@ const balanced = (text: string): readonly [string, number] => {
   return [kept, open];
 };
 
-/** Depth of nested isolates that continue in the next line. Deeper ones end with their line, so that the text grows only with its lines. */
+/**
+ * Depth of nested isolates that continue in the next line. Deeper ones end with their line, so that the text grows only
+ * with its lines.
+ */
 const CONTINUED_MAX = 8;
 
 /**
- * In: text of several lines. Out: the same, each line with ends of what it begins: a line break ends the text that is set apart, so the next line
- * begins it again.
+ * In: text of several lines. Out: the same, each line with ends of what it begins: a line break ends the text that is
+ * set apart, so the next line begins it again.
  */
 export const isolatesByLine = (text: string): string => {
   if (!holdsIsolates(text)) return text;
@@ -245,7 +268,9 @@ export const isolatesByLine = (text: string): string => {
 /** `mark`: the direction of the words before, where it may be another than that of the text around. */
 export const apartText = (pieces: readonly ApartText[], mark: Direction | undefined): string =>
   pieces
-    .map(({ text, direction }) => (direction === undefined ? text : isolated(text, direction) + (direction === mark ? markOf(mark) : '')))
+    .map(({ text, direction }) =>
+      direction === undefined ? text : isolated(text, direction) + (direction === mark ? markOf(mark) : ''),
+    )
     .join('');
 
 /** The texts of values set apart from text of that direction. */

@@ -1,6 +1,6 @@
 /**
- * Elements of HTML by kind, and a linear look over the HTML of an author before anything parses it: what it will cost, and how deep its
- * elements are nested.
+ * Elements of HTML by kind, and a linear look over the HTML of an author before anything parses it: what it will cost,
+ * and how deep its elements are nested.
  */
 import { spendChars, spendElements, type Budget } from './budget.js';
 
@@ -29,7 +29,22 @@ export const blockTags = [
 /** A table and its parts. */
 export const tableTags = ['table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption'];
 /** Elements that hold nothing and have no closing tag. */
-export const voidTags = ['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'];
+export const voidTags = [
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'param',
+  'source',
+  'track',
+  'wbr',
+];
 /** Parts of a page, as whole templates of other tools have them. */
 export const sectionTags = ['article', 'section', 'header', 'footer', 'main', 'figure', 'figcaption'];
 
@@ -66,10 +81,9 @@ const VOID: ReadonlySet<string> = new Set(voidTags);
 const CLOSED_BY_THE_NEXT: ReadonlySet<string> = new Set(['p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'option']);
 
 /**
- * Takes from the budget what stands in the text: one for each opening tag, closing tag without an opening one, other `<` and
- * placeholder, a quarter for each attribute, `&` and `;`; and the characters of each tag, for a tag that stands in another is read
- * again. Throws WORK_LIMIT_EXCEEDED. Answers a fault where elements are
- * nested too deep.
+ * Takes from the budget what stands in the text: one for each opening tag, closing tag without an opening one, other
+ * `<` and placeholder, a quarter for each attribute, `&` and `;`; and the characters of each tag, for a tag that stands
+ * in another is read again. Throws WORK_LIMIT_EXCEEDED. Answers a fault where elements are nested too deep.
  */
 export const spendHtml = (html: string, budget: Budget): string | undefined => {
   if (!/[<&]|\{\{/.test(html)) return undefined;

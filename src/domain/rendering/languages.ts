@@ -35,7 +35,9 @@ export const textInLanguage = (text: string, content: InLanguages, language: Cal
 
 /** Part of a cache key: names the language of a call; empty where the call says none. */
 export const languageKey = (language: CallLanguage | undefined): string =>
-  language?.locale === undefined && language?.timeZone === undefined ? '' : `:${language.locale ?? ''}:${language.timeZone ?? ''}`;
+  language?.locale === undefined && language?.timeZone === undefined
+    ? ''
+    : `:${language.locale ?? ''}:${language.timeZone ?? ''}`;
 
 const overrides = (language: CallLanguage | undefined): Readonly<{ locale?: string; timeZone?: string }> => ({
   ...(language?.locale !== undefined && { locale: language.locale }),
@@ -43,7 +45,10 @@ const overrides = (language: CallLanguage | undefined): Readonly<{ locale?: stri
 });
 
 /** Undefined where the template's own texts are shown. */
-const translateOf = ({ locale, translations }: InLanguages, language: CallLanguage | undefined): Translate | undefined =>
+const translateOf = (
+  { locale, translations }: InLanguages,
+  language: CallLanguage | undefined,
+): Translate | undefined =>
   language?.locale === undefined || translations === undefined || language.locale === locale
     ? undefined
     : translatorOf(translations, language.locale);
@@ -92,7 +97,10 @@ export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): Emai
 export const mapDocumentTexts = (content: AttachmentTemplateContent, map: MapText): AttachmentTemplateContent => ({
   ...content,
   variables: mapVariables(content.variables, map),
-  schema: { ...content.schema, pages: content.schema.pages.map((page, at) => mapPage(page, `schema.pages[${at}]`, map)) },
+  schema: {
+    ...content.schema,
+    pages: content.schema.pages.map((page, at) => mapPage(page, `schema.pages[${at}]`, map)),
+  },
 });
 
 const mapPage = (page: Page, field: string, map: MapText): Page => ({
@@ -104,7 +112,11 @@ const mapPage = (page: Page, field: string, map: MapText): Page => ({
 
 const margins = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
 
-const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string, map: MapText): NonNullable<Page['pageSettings']> => {
+const mapSettings = (
+  settings: NonNullable<Page['pageSettings']>,
+  field: string,
+  map: MapText,
+): NonNullable<Page['pageSettings']> => {
   const { watermark, contents } = settings;
   const mapped: Partial<Record<(typeof margins)[number], NonNullable<(typeof settings)['header']>>> = {};
   for (const name of margins) {
@@ -119,13 +131,18 @@ const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string,
   return {
     ...settings,
     ...mapped,
-    ...(contents?.title !== undefined && { contents: { ...contents, title: map(contents.title, `${field}.contents.title`, 'prose') } }),
+    ...(contents?.title !== undefined && {
+      contents: { ...contents, title: map(contents.title, `${field}.contents.title`, 'prose') },
+    }),
     ...(watermark && { watermark: { ...watermark, text: map(watermark.text, `${field}.watermark.text`, 'prose') } }),
   };
 };
 
 const mapSections = <S extends SectionLike>(sections: readonly S[], field: string, map: MapText): readonly S[] =>
-  sections.map((section, at) => ({ ...section, components: mapComponents(section.components, `${field}[${at}].components`, map) }));
+  sections.map((section, at) => ({
+    ...section,
+    components: mapComponents(section.components, `${field}[${at}].components`, map),
+  }));
 
 const mapComponents = (components: readonly ComponentLike[], field: string, map: MapText): readonly ComponentLike[] =>
   components.map((component, at) => mapComponent(component, `${field}[${at}]`, map));
@@ -144,11 +161,19 @@ const mapComponent = (component: ComponentLike, field: string, map: MapText): Co
 const mapPropsOf = (type: ComponentLike['type'], props: JsonObject, field: string, map: MapText): JsonObject => {
   const addresses = addressLike[type];
   const mapOne: MapText =
-    addresses === undefined ? map : (text, at, kind) => map(text, at, addresses.has(at.slice(field.length + 1)) ? 'address' : kind);
+    addresses === undefined
+      ? map
+      : (text, at, kind) => map(text, at, addresses.has(at.slice(field.length + 1)) ? 'address' : kind);
   return mapProps(props, componentSpecs[type].props, field, mapOne, notTranslated[type]);
 };
 
-const mapProps = (props: JsonObject, specs: PropSpecs, field: string, map: MapText, without?: ReadonlySet<string>): JsonObject =>
+const mapProps = (
+  props: JsonObject,
+  specs: PropSpecs,
+  field: string,
+  map: MapText,
+  without?: ReadonlySet<string>,
+): JsonObject =>
   Object.fromEntries(
     Object.entries(props).map(([name, value]) => {
       const kind = without?.has(name) === true || !Object.hasOwn(specs, name) ? undefined : specs[name]?.kind;
@@ -170,7 +195,10 @@ const mapMembers =
   (value, field, map) =>
     isJsonObject(value)
       ? Object.fromEntries(
-          Object.entries(value).map(([name, member]) => [name, names.includes(name) ? mapProse(member, `${field}.${name}`, map) : member]),
+          Object.entries(value).map(([name, member]) => [
+            name,
+            names.includes(name) ? mapProse(member, `${field}.${name}`, map) : member,
+          ]),
         )
       : value;
 
@@ -179,7 +207,9 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
   text: mapProse,
   scalar: mapProse,
   link: (value, field, map) => textIn(value, field, map, 'address'),
-  rows: mapItems(mapItems((cell, field, map) => (isJsonObject(cell) ? mapMembers('content') : mapProse)(cell, field, map))),
+  rows: mapItems(
+    mapItems((cell, field, map) => (isJsonObject(cell) ? mapMembers('content') : mapProse)(cell, field, map)),
+  ),
   columns: mapItems(mapMembers('header', 'content', 'footer', 'groupHeader', 'groupFooter')),
   series: mapItems(mapMembers('name')),
   timelineItems: mapItems(mapMembers('title', 'description', 'date')),
@@ -191,7 +221,11 @@ const textIn = (value: Json, field: string, map: MapText, kind: TextKind): Json 
 /** An expression that holds words: text in quotation marks. Others are the same in each language. */
 const WORDS = /['"`]/;
 
-const mapExpression = (node: Readonly<{ expression?: unknown }>, field: string, map: MapText): Readonly<{ expression?: string }> =>
+const mapExpression = (
+  node: Readonly<{ expression?: unknown }>,
+  field: string,
+  map: MapText,
+): Readonly<{ expression?: string }> =>
   typeof node.expression === 'string' && WORDS.test(node.expression)
     ? { expression: map(node.expression, `${field}.expression`, 'expression') }
     : {};
@@ -201,7 +235,9 @@ const mapVariables = (variables: readonly VariableDefinition[], map: MapText): r
   variables.map((definition, at) => ({
     ...definition,
     ...mapExpression(definition, `variables[${at}]`, map),
-    ...(definition.fallback !== undefined && { fallback: map(definition.fallback, `variables[${at}].fallback`, 'prose') }),
+    ...(definition.fallback !== undefined && {
+      fallback: map(definition.fallback, `variables[${at}].fallback`, 'prose'),
+    }),
     ...(definition.schema && { schema: mapMember(definition.schema, `variables[${at}].schema`, map) }),
   }));
 

@@ -1,6 +1,6 @@
 /**
- * Lengths, boxes and borders of documents in points; and which lengths, borders and picture addresses the props of mails and of documents
- * may hold.
+ * Lengths, boxes and borders of documents in points; and which lengths, borders and picture addresses the props of
+ * mails and of documents may hold.
  */
 import { cssColor, cssBorder, cssBox, cssLength, cssLineHeight, pixels } from './css.js';
 import { insideImage, NO_LINK_RULES, safeDocumentImage, safeImage, safeLink, type LinkRules } from './addresses.js';
@@ -17,7 +17,15 @@ export const DOCUMENT_PERCENT = /^(\d{1,3}(?:\.\d{1,3})?)%$/;
 const POINTS_MAX = 9_999;
 
 /** `em` and `rem` are the 12 points that browsers print 16 pixels with: a document has no other font to measure by. */
-const pointsPer: Readonly<Record<string, number>> = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 720 / 25.4, in: 72, em: 12, rem: 12 };
+const pointsPer: Readonly<Record<string, number>> = {
+  pt: 1,
+  px: 0.75,
+  mm: 72 / 25.4,
+  cm: 720 / 25.4,
+  in: 72,
+  em: 12,
+  rem: 12,
+};
 
 /** In: 24, "24", "18pt", "24px", "20mm", "2cm", "1in", "1.5em". Out: points, at most 9,999. */
 export const pointsOf = (value: unknown): number | undefined => {
@@ -62,7 +70,10 @@ const lineStyles: Readonly<Record<string, Border['style']>> = {
   none: 'none',
 };
 
-/** A border in the shorthand of CSS in any order (`0.5pt dashed #ddd`), a number (points of a solid line), true or false. */
+/**
+ * A border in the shorthand of CSS in any order (`0.5pt dashed #ddd`), a number (points of a solid line), true or
+ * false.
+ */
 export const borderOf = (value: unknown): Border | undefined => {
   if (value === 'none' || value === 0 || value === '0' || value === false) return noBorder;
   if (value === true) return thinBorder;
@@ -81,13 +92,19 @@ export const borderOf = (value: unknown): Border | undefined => {
     else if (color === undefined && cssColor(word) !== undefined) color = cssColor(word);
     else return undefined;
   }
-  return style === 'none' ? noBorder : { width: width ?? thinBorder.width, style: style ?? 'solid', color: color ?? LINE_COLOR };
+  return style === 'none'
+    ? noBorder
+    : { width: width ?? thinBorder.width, style: style ?? 'solid', color: color ?? LINE_COLOR };
 };
 
 /** A factor (1.5) or a length, which becomes a factor of the font size. */
 export const lineHeightOf = (value: unknown, fontSizePoints: number): number | undefined => {
   const factor =
-    typeof value === 'number' ? value : typeof value === 'string' && /^\d(?:\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
+    typeof value === 'number'
+      ? value
+      : typeof value === 'string' && /^\d(?:\.\d{1,3})?$/.test(value.trim())
+        ? Number(value)
+        : undefined;
   if (factor !== undefined && factor > 0 && factor < 10) return round(factor);
   const points = pointsOf(value);
   return points === undefined || points === 0 || fontSizePoints === 0 ? undefined : round(points / fontSizePoints);
@@ -160,7 +177,10 @@ export const mailMedia: Media = {
     expected:
       'an address that begins with https:// or http://, asset: and the id of an asset, cid: and the contentId of an attachment, or a data URI of a PNG, JPEG, GIF, WebP or, whole as it stands, SVG',
   },
-  link: linkIn(NO_LINK_RULES, ' (in schema.props, linkBase completes a relative one and linkSchemes allows other schemes)'),
+  link: linkIn(
+    NO_LINK_RULES,
+    ' (in schema.props, linkBase completes a relative one and linkSchemes allows other schemes)',
+  ),
   columnsMax: 20,
 };
 
@@ -172,7 +192,11 @@ export const mailMediaWith = (rules: LinkRules): Media => {
   const { image } = mailMedia;
   return {
     ...mailMedia,
-    image: { ...image, safe: (address) => safeImage(address, rules) ?? insideImage(address), expected: `${image.expected}${relative}` },
+    image: {
+      ...image,
+      safe: (address) => safeImage(address, rules) ?? insideImage(address),
+      expected: `${image.expected}${relative}`,
+    },
     link: linkIn(rules, relative),
   };
 };
@@ -187,7 +211,10 @@ export const documentMedia = (columnsMax: number): Media => ({
   size: { accepts: passes(pointsOf), expected: `${documentSize}, without %` },
   box: { accepts: passes(boxOf), expected: 'one to four lengths such as 16 or "5mm 10mm"' },
   border: { accepts: passes(borderOf), expected: 'a border such as "0.5pt solid #e5e7eb", true or false' },
-  lineHeight: { accepts: (value) => lineHeightOf(value, 12) !== undefined, expected: 'a factor such as 1.5, or a length' },
+  lineHeight: {
+    accepts: (value) => lineHeightOf(value, 12) !== undefined,
+    expected: 'a factor such as 1.5, or a length',
+  },
   image: {
     safe: safeDocumentImage,
     start:

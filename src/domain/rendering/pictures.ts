@@ -1,12 +1,15 @@
 /**
- * Sizes of pictures in pixels, read from their headers (PNG, JPEG, GIF, WebP). A PNG that was drawn from an SVG has more dots than the
- * drawing is large, so that it is sharp; a note in the file says how large it is shown.
+ * Sizes of pictures in pixels, read from their headers (PNG, JPEG, GIF, WebP). A PNG that was drawn from an SVG has
+ * more dots than the drawing is large, so that it is sharp; a note in the file says how large it is shown.
  */
 
 /** In pixels. */
 export type PictureSize = Readonly<{ width: number; height: number }>;
 
-/** In: bytes and the media type that their signature shows. Out: the size, or undefined where the header is damaged or of no such picture. */
+/**
+ * In: bytes and the media type that their signature shows. Out: the size, or undefined where the header is damaged or
+ * of no such picture.
+ */
 export const pictureSize = (bytes: Buffer, contentType: string): PictureSize | undefined => {
   const size = readerOf(contentType)?.(bytes);
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
@@ -57,7 +60,8 @@ const jpegSize = (bytes: Buffer): PictureSize | undefined => {
 };
 
 /** SOF0 to SOF15; among their numbers stand three of other kinds of segment. */
-const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+const isFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
 /** RFC 9649, section 2: simple lossy, simple lossless, extended. */
 const webpSize = (bytes: Buffer): PictureSize | undefined => {
@@ -102,7 +106,9 @@ export const drawnNote = ({ natural: { width, height } }: Drawing): string => `S
 const NOTE_AT = 33;
 const NOTE = /^tEXtSource\0SVG ([1-9]\d{0,5})x([1-9]\d{0,5})/;
 
-/** In: the bytes of a picture, of which the beginning is enough, and their type. Out: how large it is shown by itself. */
+/**
+ * In: the bytes of a picture, of which the beginning is enough, and their type. Out: how large it is shown by itself.
+ */
 export const shownSize = (bytes: Buffer, contentType: string): PictureSize | undefined => {
   const size = pictureSize(bytes, contentType);
   if (size === undefined || contentType !== 'image/png') return size;

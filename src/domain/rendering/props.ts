@@ -42,13 +42,21 @@ export type CheckTools = Readonly<{
 }>;
 
 /**
- * Checks the props of one thing: unknown ones are refused by their path, required ones asked for, each value held against
- * its kind. `beside` names members that somebody else checks. A string with `{{…}}` is checked for its syntax here and for its value when it is rendered.
+ * Checks the props of one thing: unknown ones are refused by their path, required ones asked for, each value held
+ * against its kind. `beside` names members that somebody else checks. A string with `{{…}}` is checked for its syntax
+ * here and for its value when it is rendered.
  */
-export const checkProps = (props: unknown, specs: PropSpecs, field: string, tools: CheckTools, beside: readonly string[] = []): void => {
+export const checkProps = (
+  props: unknown,
+  specs: PropSpecs,
+  field: string,
+  tools: CheckTools,
+  beside: readonly string[] = [],
+): void => {
   const { faults } = tools;
   const known = [...Object.keys(specs), ...beside];
-  if (props !== undefined && !isPlainObject(props)) return faults.add(field, `must be an object, with ${known.join(', ')}`);
+  if (props !== undefined && !isPlainObject(props))
+    return faults.add(field, `must be an object, with ${known.join(', ')}`);
   const given = props ?? {};
   for (const [name, value] of Object.entries(given)) {
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
@@ -63,7 +71,9 @@ export const checkProps = (props: unknown, specs: PropSpecs, field: string, tool
   }
 };
 
-/** True where a value that a variable brings may stand in a prop of that kind: by the rule for what an author writes. */
+/**
+ * True where a value that a variable brings may stand in a prop of that kind: by the rule for what an author writes.
+ */
 export const checkProp = (kind: PropKind, value: Json | undefined, tools: Omit<CheckTools, 'faults'>): boolean => {
   if (typeof value === 'string' && hasPlaceholder(value)) return false;
   const faults = collectFaults();
@@ -125,7 +135,8 @@ const address =
   (kind: AddressRule): Check =>
   (value, field, tools) => {
     if (typeof value === 'string' && hasPlaceholder(value)) checkText(value, field, tools);
-    if (typeof value !== 'string' || !mayBeAddress(value, kind)) tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
+    if (typeof value !== 'string' || !mayBeAddress(value, kind))
+      tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
   };
 
 /** False for an address that can never pass, whatever its variables bring. */
@@ -133,11 +144,17 @@ export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): 
   if (!hasPlaceholder(text)) return safe(text) !== undefined;
   const start = text.slice(0, text.indexOf('{{'));
   // The value of a variable can only complete the beginning: with letters and digits for it, the whole must pass.
-  return start.trim() === '' || safe(`${start}1`) !== undefined || safe(`${start}//1`) !== undefined || open.test(start.trim());
+  return (
+    start.trim() === '' ||
+    safe(`${start}1`) !== undefined ||
+    safe(`${start}//1`) !== undefined ||
+    open.test(start.trim())
+  );
 };
 
 const path: Check = (value, field, { faults, limits, refused }) => {
-  if (typeof value !== 'string' || value.trim() === '') return faults.add(field, 'must be the path of a variable such as {{items}}');
+  if (typeof value !== 'string' || value.trim() === '')
+    return faults.add(field, 'must be the path of a variable such as {{items}}');
   const parsed = parsePathText(value, limits.pathSegmentsMax);
   const fault = parsed.ok ? refused?.(parsed.path) : parsed.message;
   if (fault !== undefined) faults.add(field, fault);
@@ -146,7 +163,8 @@ const path: Check = (value, field, { faults, limits, refused }) => {
 /** A member of the items of a data source: a path that begins at the item. */
 const field: Check = (value, at, { faults, limits }) => {
   const expected = 'must be the name of a field of the items, such as month or totals.net, without braces';
-  if (typeof value !== 'string' || value.trim() === '' || hasPlaceholder(value)) return faults.add(at, `${expected}, got ${shown(value)}`);
+  if (typeof value !== 'string' || value.trim() === '' || hasPlaceholder(value))
+    return faults.add(at, `${expected}, got ${shown(value)}`);
   const parsed = parsePath(value.trim(), limits.pathSegmentsMax);
   if (!parsed.ok) faults.add(at, parsed.message);
 };
@@ -244,7 +262,10 @@ const kinds = {
   linkSchemes: arrayOf(
     'schemes',
     LINK_SCHEMES_MAX,
-    fixed(isOwnScheme, 'the name of a scheme in lower case without ":", such as "myapp", and none that can run code or read files'),
+    fixed(
+      isOwnScheme,
+      'the name of a scheme in lower case without ":", such as "myapp", and none that can run code or read files',
+    ),
   ),
   image: (value, field, tools) => address(tools.media.image)(value, field, tools),
   color: templated(passes(cssColor), 'a colour such as #1f2937, rgb(31, 41, 55) or a CSS colour name'),
@@ -261,14 +282,18 @@ const kinds = {
   pageBreak: oneOf(pageBreaks),
   columnType: fixed((value) => columnTypes.some((known) => known === value), `one of ${columnTypes.join(', ')}`),
   direction: fixed((value) => directions.some((known) => known === value), `one of ${directions.join(', ')}`),
-  textDirection: fixed((value) => textDirections.some((known) => known === value), `one of ${textDirections.join(', ')}`),
+  textDirection: fixed(
+    (value) => textDirections.some((known) => known === value),
+    `one of ${textDirections.join(', ')}`,
+  ),
   hidesLines: fixed((value) => typeof value === 'boolean' || value === 'lines', 'true, false or "lines"'),
   boolean: fixed((value) => typeof value === 'boolean', 'true or false'),
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),
   path,
   name,
   widths: arrayOf('widths', WIDTHS_MAX, fixedMeasure('length')),
-  rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, cell))(value, field, tools),
+  rows: (value, field, tools) =>
+    arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, cell))(value, field, tools),
   columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
   rules: arrayOf('rules', RULES_MAX, (value, field, { faults }) => checkRule(value, field, faults)),
   errorCorrection: oneOf(errorCorrections),
@@ -278,7 +303,10 @@ const kinds = {
   groupOrder: (value, field, tools) => {
     if (Array.isArray(value)) return groupList(value, field, tools);
     if (!groupOrders.some((known) => known === value))
-      tools.faults.add(field, `must be ${groupOrders.join(', ')} or an array of the values in their order, got ${shown(value)}`);
+      tools.faults.add(
+        field,
+        `must be ${groupOrders.join(', ')} or an array of the values in their order, got ${shown(value)}`,
+      );
   },
   series: arrayOf('series', SERIES_MAX, each(seriesSpecs)),
   timelineItems: arrayOf('items', TIMELINE_ITEMS_MAX, each(timelineItemSpecs)),

@@ -1,7 +1,7 @@
 /**
- * Decides which lines of rich text are shown: the one rule of `hideWhenEmpty: "lines"` for mails, documents and the check of paths. A line
- * is a row of a table, else what stands between the borders of blocks and `<br>`. A line is left out where every value in it is blank; an
- * element is shown where a line in it is; what shows no variable always is.
+ * Decides which lines of rich text are shown: the one rule of `hideWhenEmpty: "lines"` for mails, documents and the
+ * check of paths. A line is a row of a table, else what stands between the borders of blocks and `<br>`. A line is left
+ * out where every value in it is blank; an element is shown where a line in it is; what shows no variable always is.
  */
 import { droppedTags, NESTING_MAX, voidTags, blockTags, tableTags } from './html.js';
 import { hasPlaceholder, parseTemplatedText, pathsOf, withQuoteReferences } from './fill/templated-text.js';
@@ -9,20 +9,30 @@ import type { Path } from './scope/path.js';
 
 type HtmlText = Readonly<{ kind: 'text'; html: string }>;
 
-/** Parts that show nothing: comments, scripts and the like with all that is in them, closing tags without an opening one. */
+/**
+ * Parts that show nothing: comments, scripts and the like with all that is in them, closing tags without an opening
+ * one.
+ */
 type HtmlOther = Readonly<{ kind: 'other'; html: string }>;
 /** `close` is empty where nothing closes it but what stands around it. */
-type HtmlElement = Readonly<{ kind: 'element'; tag: string; open: string; children: readonly HtmlNode[]; close: string }>;
+type HtmlElement = Readonly<{
+  kind: 'element';
+  tag: string;
+  open: string;
+  children: readonly HtmlNode[];
+  close: string;
+}>;
 type HtmlNode = HtmlText | HtmlOther | HtmlElement;
 
 /** Groups of paths: in each group at least one path has a value. */
 export type When = readonly (readonly Path[])[];
 
 /**
- * HTML that is always shown where what stands around it is; or an element (or a part of a line without an element) that is shown for its
- * values.
+ * HTML that is always shown where what stands around it is; or an element (or a part of a line without an element) that
+ * is shown for its values.
  */
-export type OptionalHtml = string | Readonly<{ when: When; open: string; children: readonly OptionalHtml[]; close: string }>;
+export type OptionalHtml =
+  string | Readonly<{ when: When; open: string; children: readonly OptionalHtml[]; close: string }>;
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'colgroup']);
 
@@ -45,11 +55,17 @@ type Run = { readonly lines: Line[]; first: number; last: number };
 type Break = Readonly<{ run: Run; index: number }>;
 type Group = ReadonlySet<Path>;
 /** A node, the lines that something in it belongs to, and the line in which it stands. */
-type Placed = Readonly<{ node: HtmlNode; lines: ReadonlySet<Line>; at?: Line | undefined; break?: Break; children: readonly Placed[] }>;
+type Placed = Readonly<{
+  node: HtmlNode;
+  lines: ReadonlySet<Line>;
+  at?: Line | undefined;
+  break?: Break;
+  children: readonly Placed[];
+}>;
 
 /**
- * A break depends on at most so many lines and paths beside its own line, else on its own line alone: naming all paths at every break of a
- * long text would be their product.
+ * A break depends on at most so many lines and paths beside its own line, else on its own line alone: naming all paths
+ * at every break of a long text would be their product.
  */
 const LINES_MAX = 100;
 const PATHS_MAX = 100;
@@ -62,7 +78,10 @@ type Reader = {
   run: Run | undefined;
   /** The rows that are open, the innermost last. */
   readonly rows: Line[];
-  /** For each inline element that is open the paths of its tag and of those around it, and not many more than `CARRIED_MAX`. */
+  /**
+   * For each inline element that is open the paths of its tag and of those around it, and not many more than
+   * `CARRIED_MAX`.
+   */
   readonly carried: (readonly Path[])[];
   /** Paths of tags that hold too many. */
   readonly uncarried: Set<Path>;
@@ -72,14 +91,19 @@ const isBlock = (node: HtmlNode): boolean => node.kind === 'element' && BLOCKS.h
 const newLine = (): Line => ({ paths: new Set(), isSeen: false, isKept: false });
 const newRun = (): Run => ({ lines: [newLine()], first: Infinity, last: -1 });
 
-/** In: HTML as its author wrote it, and how many segments a path may have. Out: the same, with what each part of it is there for. */
+/**
+ * In: HTML as its author wrote it, and how many segments a path may have. Out: the same, with what each part of it is
+ * there for.
+ */
 export const optionalLinesOf = (html: string, segmentsMax: number): readonly OptionalHtml[] => {
   const { placed, paths } = placedIn(html, segmentsMax);
   return written(placed, paths);
 };
 
 /** Every path that decides about a line. */
-export const linePathsOf = (html: string, segmentsMax: number): readonly Path[] => [...placedIn(html, segmentsMax).paths];
+export const linePathsOf = (html: string, segmentsMax: number): readonly Path[] => [
+  ...placedIn(html, segmentsMax).paths,
+];
 
 /** `paths`: all that decide about a line. */
 const placedIn = (html: string, segmentsMax: number): Readonly<{ placed: readonly Placed[]; paths: Group }> => {
@@ -92,19 +116,27 @@ const placedIn = (html: string, segmentsMax: number): Readonly<{ placed: readonl
   const pathsIn = (text: string): readonly Path[] =>
     hasPlaceholder(text) ? pathsOf(parseTemplatedText(text, segmentsMax).parts).map(oneOf) : [];
   const uncarried = new Set<Path>();
-  const placed = placeAll(htmlTreeOf(withQuoteReferences(html)), { pathsIn, run: undefined, rows: [], carried: [], uncarried });
+  const placed = placeAll(htmlTreeOf(withQuoteReferences(html)), {
+    pathsIn,
+    run: undefined,
+    rows: [],
+    carried: [],
+    uncarried,
+  });
   return { placed, paths: new Set([...[...linesOf(placed)].flatMap(({ paths }) => [...paths]), ...uncarried]) };
 };
 
 const linesOf = (placed: readonly Placed[]): ReadonlySet<Line> => new Set(placed.flatMap(({ lines }) => [...lines]));
 
-const placeAll = (nodes: readonly HtmlNode[], reader: Reader): readonly Placed[] => nodes.map((node) => place(node, reader));
+const placeAll = (nodes: readonly HtmlNode[], reader: Reader): readonly Placed[] =>
+  nodes.map((node) => place(node, reader));
 
 const place = (node: HtmlNode, reader: Reader): Placed => {
   if (node.kind === 'element' && BLOCKS.has(node.tag)) return placeBlock(node, reader);
   const nothing = { node, lines: new Set<Line>(), children: [] };
   if (node.kind === 'other') return { ...nothing, at: lineAt(reader) };
-  if (node.kind === 'text') return SEEN.test(node.html) ? placeSeen(node, node.html, reader) : { ...nothing, at: lineAt(reader) };
+  if (node.kind === 'text')
+    return SEEN.test(node.html) ? placeSeen(node, node.html, reader) : { ...nothing, at: lineAt(reader) };
   if (node.tag === 'img') return placeSeen(node, node.open, reader);
   if (node.tag === 'br') {
     if (reader.rows.length > 0) return nothing;
@@ -165,8 +197,8 @@ const placeBlock = (node: HtmlElement, reader: Reader): Placed => {
 };
 
 /**
- * Paths of which at least one must have a value for one of the lines to be shown; undefined where one of them is always shown, where there
- * is no path, or where there are too many.
+ * Paths of which at least one must have a value for one of the lines to be shown; undefined where one of them is always
+ * shown, where there is no path, or where there are too many.
  */
 const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): Group | undefined => {
   const paths = new Set<Path>();
@@ -178,7 +210,8 @@ const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): Group | undefined 
   return paths.size === 0 ? undefined : paths;
 };
 
-const isSame = (one: Group, other: Group): boolean => one.size === other.size && [...one].every((path) => other.has(path));
+const isSame = (one: Group, other: Group): boolean =>
+  one.size === other.size && [...one].every((path) => other.has(path));
 
 /** The groups that say more than that what stands around is there. */
 const whenOf = (groups: readonly (Group | undefined)[], around: Group): readonly Group[] => {
@@ -212,7 +245,8 @@ const written = (placed: readonly Placed[], around: Group): readonly OptionalHtm
       add(out, sourceOf(node));
       continue;
     }
-    const groups = one.break === undefined ? [CELLS.has(node.tag) ? undefined : groupOf(lines)] : groupsOfBreak(one.break);
+    const groups =
+      one.break === undefined ? [CELLS.has(node.tag) ? undefined : groupOf(lines)] : groupsOfBreak(one.break);
     const when = whenOf(groups, around);
     const children = written(one.children, when[0] ?? around);
     add(out, { when: listed(when), open: node.open, children, close: node.close });
@@ -229,9 +263,15 @@ const isText = ({ node, at, lines }: Placed): boolean => at !== undefined && lin
 
 /** True where all of a node stands in the line, and no border of a block and no break is in it. */
 const isWithin = ({ node, at, lines, children }: Placed, line: Line): boolean =>
-  at === line && !isBlock(node) && [...lines].every((one) => one === line) && children.every((child) => isWithin(child, line));
+  at === line &&
+  !isBlock(node) &&
+  [...lines].every((one) => one === line) &&
+  children.every((child) => isWithin(child, line));
 
-/** A break is there where its line is and one before it; one of an empty line that the author wrote, where something is before and behind. */
+/**
+ * A break is there where its line is and one before it; one of an empty line that the author wrote, where something is
+ * before and behind.
+ */
 const groupsOfBreak = ({ run: { lines, first, last }, index }: Break): readonly (Group | undefined)[] => {
   const groupOfSome = (from: number, to: number): Group | undefined =>
     to - from > LINES_MAX ? undefined : groupOf(lines.slice(from, to), PATHS_MAX);
@@ -267,10 +307,27 @@ const SECTION: ReadonlySet<string> = new Set(['thead', 'tbody']);
 
 /** Open elements that end where another element begins, as in HTML parsers. */
 const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'address', 'blockquote', 'div', 'dl', 'hr', 'ol', 'pre', 'table', 'ul'].map(
+  ...[
+    'p',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'address',
+    'blockquote',
+    'div',
+    'dl',
+    'hr',
+    'ol',
+    'pre',
+    'table',
+    'ul',
+  ].map((tag) => [tag, P] as const),
+  ...['article', 'aside', 'figcaption', 'figure', 'footer', 'form', 'header', 'main', 'nav', 'section'].map(
     (tag) => [tag, P] as const,
   ),
-  ...['article', 'aside', 'figcaption', 'figure', 'footer', 'form', 'header', 'main', 'nav', 'section'].map((tag) => [tag, P] as const),
   ['li', new Set(['li'])],
   ['dt', DESCRIPTION],
   ['dd', DESCRIPTION],
@@ -284,8 +341,8 @@ const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 type Open = { readonly tag: string; readonly open: string; readonly children: HtmlNode[] };
 
 /**
- * In: HTML as its author wrote it. Out: its nodes in order, each with the text that begins and ends it; put together again they are the
- * same HTML. Linear in its length.
+ * In: HTML as its author wrote it. Out: its nodes in order, each with the text that begins and ends it; put together
+ * again they are the same HTML. Linear in its length.
  */
 const htmlTreeOf = (html: string): readonly HtmlNode[] => {
   const top: HtmlNode[] = [];

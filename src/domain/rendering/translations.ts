@@ -10,11 +10,14 @@ export type CallLanguage = Readonly<{ locale?: string; timeZone?: string }>;
 export type Translate = (text: string) => string;
 
 /**
- * The name of a text among translations: the text itself, with `'` for each `"`, `/` for each backslash and a blank for each line break,
- * tab or other character that JSON writes only with an escape. So a name can be written in JSON without escapes.
+ * The name of a text among translations: the text itself, with `'` for each `"`, `/` for each backslash and a blank for
+ * each line break, tab or other character that JSON writes only with an escape. So a name can be written in JSON
+ * without escapes.
  */
 export const nameOfText = (text: string): string =>
-  text.replaceAll(/\r\n|["\\]|\p{Cc}|\p{Cs}/gu, (character) => (character === '"' ? "'" : character === '\\' ? '/' : ' '));
+  text.replaceAll(/\r\n|["\\]|\p{Cc}|\p{Cs}/gu, (character) =>
+    character === '"' ? "'" : character === '\\' ? '/' : ' ',
+  );
 
 /** In: translations as they came. Out: the translations with each text under its name (`nameOfText`). */
 export const namedTexts = (translations: Translations): Translations =>
@@ -38,7 +41,10 @@ export const fallbackTags = (tag: string): readonly string[] => {
   return tags;
 };
 
-/** In: the translations of a template, and the language that is wanted. Out: the text of the nearest language that has it, else the template's own. */
+/**
+ * In: the translations of a template, and the language that is wanted. Out: the text of the nearest language that has
+ * it, else the template's own.
+ */
 export const translatorOf = (translations: Translations | undefined, locale: string): Translate => {
   const known = fallbackTags(locale).flatMap((tag) => {
     const texts = translations !== undefined && Object.hasOwn(translations, tag) ? translations[tag] : undefined;

@@ -7,8 +7,8 @@ import { splitStream } from '../core/ids.js';
 export type Activity = Readonly<{ kind: ActivityKind; target: ActivityTarget; id: string; role?: Role }>;
 
 /**
- * A row of the list. `actor`: as in the event. `name`: the current name of the target, `actorName` that of an acting key; null if it is gone,
- * or is a person.
+ * A row of the list. `actor`: as in the event. `name`: the current name of the target, `actorName` that of an acting
+ * key; null if it is gone, or is a person.
  */
 export type ActivityListing = Activity &
   Readonly<{ eventId: string; at: string; actor: string; name: string | null; actorName: string | null }>;
@@ -21,7 +21,8 @@ export const activityOf = (line: ActivityKind | ActivityLine<never>, { event, st
   const of = splitStream(stream);
   const general = typeof made === 'string' ? made : made(data);
   // Both kinds of templates have the same events.
-  const kind = of.kind === 'attachmentTemplate' ? (general.replace('template.', 'attachment-template.') as ActivityKind) : general;
+  const kind =
+    of.kind === 'attachmentTemplate' ? (general.replace('template.', 'attachment-template.') as ActivityKind) : general;
   const target = kind.slice(0, kind.indexOf('.')) as ActivityTarget;
   return { kind, target, id: id?.(data) ?? of.id, ...(role === undefined ? {} : { role: role(data) as Role }) };
 };

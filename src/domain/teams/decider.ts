@@ -1,6 +1,6 @@
 /**
- * Decisions about a team: its members, its invitations, its settings and its end. All are made on the stream of the team, so that it never loses
- * its last owner, and an invitation is not both accepted and revoked.
+ * Decisions about a team: its members, its invitations, its settings and its end. All are made on the stream of the
+ * team, so that it never loses its last owner, and an invitation is not both accepted and revoked.
  */
 import { isAllowed, permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
 import { planLimitExceeded, planLimitOf, plans, type PlanName } from '../billing/plans.js';
@@ -79,7 +79,10 @@ export const teamNotFound = (): DomainError =>
   new DomainError('TEAM_NOT_FOUND', 'There is no team with this id. GET /api/teams lists yours.');
 
 export const memberNotFound = (): DomainError =>
-  new DomainError('MEMBER_NOT_FOUND', 'The team has no member with this id. GET /api/teams/:teamId/members lists its members.');
+  new DomainError(
+    'MEMBER_NOT_FOUND',
+    'The team has no member with this id. GET /api/teams/:teamId/members lists its members.',
+  );
 
 /** Whether the team may have suppressed addresses, of all mail or of that list. */
 export const hasBegunSuppressions = (team: TeamState, list: string | undefined): boolean =>
@@ -91,11 +94,16 @@ const knownTeam = (team: TeamState): Team => {
   return team;
 };
 
-const changeBilling = (team: Team, { at, changes }: Readonly<{ at: string; changes: BillingChanges }>): readonly TeamEvent[] => {
+const changeBilling = (
+  team: Team,
+  { at, changes }: Readonly<{ at: string; changes: BillingChanges }>,
+): readonly TeamEvent[] => {
   const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
   const after = { ...before, ...changes };
   if (after.billing === 'plan' && after.plan === null) throw noPlan();
-  return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
+  return JSON.stringify(after) === JSON.stringify(before)
+    ? []
+    : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
 };
 
 const noPlan = (): DomainError => {
@@ -145,16 +153,21 @@ export const teamDecider: Decider<TeamCommand, TeamEvent, TeamState> = {
         return isLong && team.removedAt === undefined ? [{ type: 'TeamRemoved', data: { at } }] : [];
       }
       case 'NoteErased':
-        return team?.removedAt === undefined || team.erasedAt !== undefined ? [] : [{ type: 'TeamErased', data: { at } }];
+        return team?.removedAt === undefined || team.erasedAt !== undefined
+          ? []
+          : [{ type: 'TeamErased', data: { at } }];
       case 'TakeOver':
-        if (team?.members !== undefined) throw new DomainError('REGISTRATION_CLOSED', 'Somebody else became the first user just now.');
+        if (team?.members !== undefined)
+          throw new DomainError('REGISTRATION_CLOSED', 'Somebody else became the first user just now.');
         return [{ type: 'MemberAdded', data: { at, userId: command.userId, role: 'owner' } }];
       case 'ChangeBilling':
         return changeBilling(knownTeam(team), command);
       case 'ChangeTracking': {
         const { opens, clicks } = command.tracking;
         const now = knownTeam(team).tracking ?? NO_TRACKING;
-        return now.opens === opens && now.clicks === clicks ? [] : [{ type: 'TeamTrackingChanged', data: { at, opens, clicks } }];
+        return now.opens === opens && now.clicks === clicks
+          ? []
+          : [{ type: 'TeamTrackingChanged', data: { at, opens, clicks } }];
       }
       case 'BeginSuppressions': {
         const { list } = command;
@@ -177,7 +190,9 @@ export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
         const team = livingTeam(state);
         const { role } = openInvitation(team, command.id);
         assertGivable(roleOf(team, command.by, 'members:manage'), role);
-        return [{ type: 'InvitationRenewed', data: { at, invitationId: command.id, role, expiresAt: command.expiresAt } }];
+        return [
+          { type: 'InvitationRenewed', data: { at, invitationId: command.id, role, expiresAt: command.expiresAt } },
+        ];
       }
       case 'AcceptInvitation':
         if (state === undefined || state.deletedAt !== undefined) throw invitationNotFound();
@@ -189,7 +204,9 @@ export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
         return [withdrawn(at, command.id, 'revoked')];
       }
       case 'LapseInvitations':
-        return [...(state?.invitations ?? [])].filter(([, { expiresAt }]) => expiresAt <= at).map(([id]) => withdrawn(at, id, 'lapsed'));
+        return [...(state?.invitations ?? [])]
+          .filter(([, { expiresAt }]) => expiresAt <= at)
+          .map(([id]) => withdrawn(at, id, 'lapsed'));
     }
   },
   evolve: evolveTeam,
@@ -197,7 +214,10 @@ export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
 };
 
 const lastOwner = (): DomainError =>
-  new DomainError('LAST_OWNER', 'A team always has an owner, and this is the only one. Make somebody else an owner first.');
+  new DomainError(
+    'LAST_OWNER',
+    'A team always has an owner, and this is the only one. Make somebody else an owner first.',
+  );
 
 const forbidden = (why: string): DomainError => new DomainError('FORBIDDEN', why);
 
@@ -207,12 +227,16 @@ const livingTeam = (team: TeamState): Team => {
   return team;
 };
 
-/** The current role of who makes the change. Throws TEAM_NOT_FOUND if they are not in the team any more, FORBIDDEN if the role lacks the permission. */
+/**
+ * The current role of who makes the change. Throws TEAM_NOT_FOUND if they are not in the team any more, FORBIDDEN if
+ * the role lacks the permission.
+ */
 const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
   if (by === 'operator') return 'owner';
   const role = team.members?.get(by)?.role;
   if (role === undefined) throw teamNotFound();
-  if (!isAllowed(permissionsOfRole[role], permission)) throw forbidden(`Your role in this team lacks the permission \`${permission}\`.`);
+  if (!isAllowed(permissionsOfRole[role], permission))
+    throw forbidden(`Your role in this team lacks the permission \`${permission}\`.`);
   return role;
 };
 
@@ -220,7 +244,8 @@ const isAbove = (role: Role, other: Role): boolean => roles.indexOf(role) < role
 
 /** Throws FORBIDDEN if the given role is above the giver's own. */
 const assertGivable = (own: Role, given: Role): void => {
-  if (isAbove(given, own)) throw forbidden(`You cannot give a role above your own: you are ${own}, and ${given} is above that.`);
+  if (isAbove(given, own))
+    throw forbidden(`You cannot give a role above your own: you are ${own}, and ${given} is above that.`);
 };
 
 const memberOf = (team: Team, userId: UserId): Member => {
@@ -249,7 +274,10 @@ const addMember = (team: Team, command: Extract<MemberCommand, { type: 'AddMembe
 };
 
 const alreadyMember = (): DomainError =>
-  new DomainError('ALREADY_MEMBER', 'This person is in the team already. PATCH /api/teams/:teamId/members/:userId changes a role.');
+  new DomainError(
+    'ALREADY_MEMBER',
+    'This person is in the team already. PATCH /api/teams/:teamId/members/:userId changes a role.',
+  );
 
 /** Throws PLAN_LIMIT_EXCEEDED if the plan of the team allows fewer members. */
 const assertPlanHolds = (team: Team, count: number): void => {
@@ -257,7 +285,10 @@ const assertPlanHolds = (team: Team, count: number): void => {
   if (limit !== undefined && count > limit.maximum) throw planLimitExceeded(limit, count);
 };
 
-/** Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED if one more member, with all who are invited, is too many. `besides`: invitations that are replaced. */
+/**
+ * Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED if one more member, with all who are invited, is too many.
+ * `besides`: invitations that are replaced.
+ */
 const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
   const { members, invitations } = team;
   const count = (members?.size ?? 0) + (invitations?.size ?? 0) + 1 - besides;
@@ -269,7 +300,10 @@ const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
     );
 };
 
-const changeRole = (team: Team, { at, by, userId, role }: Extract<MemberCommand, { type: 'ChangeRole' }>): readonly TeamEvent[] => {
+const changeRole = (
+  team: Team,
+  { at, by, userId, role }: Extract<MemberCommand, { type: 'ChangeRole' }>,
+): readonly TeamEvent[] => {
   const own = roleOf(team, by, 'members:manage');
   const member = memberOf(team, userId);
   assertChangeable(own, member);
@@ -279,7 +313,10 @@ const changeRole = (team: Team, { at, by, userId, role }: Extract<MemberCommand,
   return [{ type: 'MemberRoleChanged', data: { at, userId, role } }];
 };
 
-const removeMember = (team: Team, { at, by, userId }: Extract<MemberCommand, { type: 'RemoveMember' }>): readonly TeamEvent[] => {
+const removeMember = (
+  team: Team,
+  { at, by, userId }: Extract<MemberCommand, { type: 'RemoveMember' }>,
+): readonly TeamEvent[] => {
   const own = roleOf(team, by, 'members:manage');
   const member = memberOf(team, userId);
   assertChangeable(own, member);
@@ -287,16 +324,25 @@ const removeMember = (team: Team, { at, by, userId }: Extract<MemberCommand, { t
   return [{ type: 'MemberRemoved', data: { at, userId, reason: by === userId ? 'left' : 'removed' } }];
 };
 
-const transfer = (team: Team, { at, by, to }: Extract<MemberCommand, { type: 'TransferOwnership' }>): readonly TeamEvent[] => {
+const transfer = (
+  team: Team,
+  { at, by, to }: Extract<MemberCommand, { type: 'TransferOwnership' }>,
+): readonly TeamEvent[] => {
   roleOf(team, by, 'ownership:manage');
   const { role } = memberOf(team, to);
   if (to === by) return [];
   const raised: TeamEvent = { type: 'MemberRoleChanged', data: { at, userId: to, role: 'owner' } };
-  return [...(role === 'owner' ? [] : [raised]), { type: 'MemberRoleChanged', data: { at, userId: by, role: 'admin' } }];
+  return [
+    ...(role === 'owner' ? [] : [raised]),
+    { type: 'MemberRoleChanged', data: { at, userId: by, role: 'admin' } },
+  ];
 };
 
 /** Members do not leave a deleted team, except that an erased user is removed from it. */
-const leave = (team: TeamState, { at, userId, reason }: Extract<MemberCommand, { type: 'LeaveTeam' }>): readonly TeamEvent[] => {
+const leave = (
+  team: TeamState,
+  { at, userId, reason }: Extract<MemberCommand, { type: 'LeaveTeam' }>,
+): readonly TeamEvent[] => {
   const member = team?.members?.get(userId);
   if (team === undefined || (team.deletedAt !== undefined && reason === 'left')) throw teamNotFound();
   if (member === undefined) return [];
@@ -321,18 +367,31 @@ const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTea
   ];
 };
 
-/** The company to which changes are made. The sample is dropped as a whole, so that none of its fields stands beside those of a real company. */
-const ownCompany = ({ name, company }: TeamSettings): Company => (isSampleCompany(company) ? { ...emptyCompany, name } : company);
+/**
+ * The company to which changes are made. The sample is dropped as a whole, so that none of its fields stands beside
+ * those of a real company.
+ */
+const ownCompany = ({ name, company }: TeamSettings): Company =>
+  isSampleCompany(company) ? { ...emptyCompany, name } : company;
 
-const deleteTeam = (team: Team, { at, by, firstTeam }: Extract<TeamCommand, { type: 'DeleteTeam' }>): readonly TeamEvent[] => {
+const deleteTeam = (
+  team: Team,
+  { at, by, firstTeam }: Extract<TeamCommand, { type: 'DeleteTeam' }>,
+): readonly TeamEvent[] => {
   roleOf(team, by, 'team:delete');
   if (firstTeam) {
-    throw new DomainError('FIRST_TEAM', 'The first team of an instance sends the mails of all accounts, so it is never deleted.');
+    throw new DomainError(
+      'FIRST_TEAM',
+      'The first team of an instance sends the mails of all accounts, so it is never deleted.',
+    );
   }
   return [{ type: 'TeamDeleted', data: { at } }];
 };
 
-const restoreTeam = (team: TeamState, { at, by, deletedSince }: Extract<TeamCommand, { type: 'RestoreTeam' }>): readonly TeamEvent[] => {
+const restoreTeam = (
+  team: TeamState,
+  { at, by, deletedSince }: Extract<TeamCommand, { type: 'RestoreTeam' }>,
+): readonly TeamEvent[] => {
   if (team === undefined) throw teamNotFound();
   roleOf(team, by, 'team:delete');
   if (team.deletedAt === undefined) return [];
@@ -360,7 +419,10 @@ const invite = (team: Team, command: Extract<InvitingCommand, { type: 'InviteMem
   assertRoom(team, bounds.membersMax, replaced.length);
   return [
     ...replaced.map(([invitationId]) => withdrawn(at, invitationId, 'revoked')),
-    { type: 'MemberInvited', data: { at, invitationId: id, role, address, expiresAt, ...(by === 'operator' ? {} : { by }) } },
+    {
+      type: 'MemberInvited',
+      data: { at, invitationId: id, role, address, expiresAt, ...(by === 'operator' ? {} : { by }) },
+    },
   ];
 };
 
@@ -381,7 +443,10 @@ const isStillGiven = (team: Team, { by, role }: Invitation): boolean => {
   }
 };
 
-const accept = (team: Team, { at, id, userId }: Extract<InvitingCommand, { type: 'AcceptInvitation' }>): readonly TeamEvent[] => {
+const accept = (
+  team: Team,
+  { at, id, userId }: Extract<InvitingCommand, { type: 'AcceptInvitation' }>,
+): readonly TeamEvent[] => {
   if (team.members?.has(userId) === true) return [];
   const invitation = openInvitation(team, id);
   if (invitation.expiresAt <= at || !isStillGiven(team, invitation)) throw invitationNotFound();

@@ -76,28 +76,59 @@ export const teamEvents = {
     audit: { category: 'settings', action: 'team.tracking_changed' },
     activity: 'team.tracking-changed',
   },
-  /** The team suppresses its first address, or the first of that list. Without such an event its sends need not check suppressions. */
+  /**
+   * The team suppresses its first address, or the first of that list. Without such an event its sends need not check
+   * suppressions.
+   */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
   /** `invitationId`: absent where the person made the team, or the operator added them. */
   MemberAdded: event({
     data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }),
-    audit: { category: 'team', action: 'member.added', target: ({ userId }) => user(userId), detail: ({ role }) => role },
+    audit: {
+      category: 'team',
+      action: 'member.added',
+      target: ({ userId }) => user(userId),
+      detail: ({ role }) => role,
+    },
     activity: { kind: 'member.added', id: ({ userId }) => userId, role: ({ role }) => role },
   }),
   MemberRoleChanged: event({
     data: Type.Object({ at: text, userId: text, role: storedRole }),
-    audit: { category: 'team', action: 'member.role_changed', target: ({ userId }) => user(userId), detail: ({ role }) => role },
+    audit: {
+      category: 'team',
+      action: 'member.role_changed',
+      target: ({ userId }) => user(userId),
+      detail: ({ role }) => role,
+    },
     activity: { kind: 'member.role-changed', id: ({ userId }) => userId, role: ({ role }) => role },
   }),
   /** `left`: the member left. `erased`: the user was erased. */
   MemberRemoved: event({
     data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }),
-    audit: { category: 'team', action: 'member.removed', target: ({ userId }) => user(userId), detail: ({ reason }) => reason },
-    activity: { kind: ({ reason }) => (reason === 'removed' ? 'member.removed' : 'member.left'), id: ({ userId }) => userId },
+    audit: {
+      category: 'team',
+      action: 'member.removed',
+      target: ({ userId }) => user(userId),
+      detail: ({ reason }) => reason,
+    },
+    activity: {
+      kind: ({ reason }) => (reason === 'removed' ? 'member.removed' : 'member.left'),
+      id: ({ userId }) => userId,
+    },
   }),
-  /** `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the operator invites. */
+  /**
+   * `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the
+   * operator invites.
+   */
   MemberInvited: event({
-    data: Type.Object({ at: text, invitationId: text, role: storedRole, address: text, expiresAt: text, by: Type.Optional(text) }),
+    data: Type.Object({
+      at: text,
+      invitationId: text,
+      role: storedRole,
+      address: text,
+      expiresAt: text,
+      by: Type.Optional(text),
+    }),
     audit: {
       category: 'team',
       action: 'member.invited',
@@ -132,12 +163,21 @@ export const teamEvents = {
     audit: {
       category: 'settings',
       action: 'team.security_changed',
-      detail: ({ requiresSecondFactor }) => (requiresSecondFactor ? 'second factor required' : 'second factor not required'),
+      detail: ({ requiresSecondFactor }) =>
+        requiresSecondFactor ? 'second factor required' : 'second factor not required',
     },
     activity: 'team.security-changed',
   }),
-  TeamDeleted: { data: Type.Object({ at: text }), audit: { category: 'team', action: 'team.deleted' }, activity: 'team.deleted' },
-  TeamRestored: { data: Type.Object({ at: text }), audit: { category: 'team', action: 'team.restored' }, activity: 'team.restored' },
+  TeamDeleted: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'team', action: 'team.deleted' },
+    activity: 'team.deleted',
+  },
+  TeamRestored: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'team', action: 'team.restored' },
+    activity: 'team.restored',
+  },
   /** The team can no longer be restored. From now on its sealed data is destroyed. */
   TeamRemoved: { data: Type.Object({ at: text }) },
   /** No sealed data of the team is left. */
@@ -148,8 +188,9 @@ export const instanceEvents = {
   /** The first start is done; it is never done again. */
   InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
   /**
-   * An operator accepted the loss of a part of a store. `log`: the events after position `after` up to `upTo` that other stores knew are
-   * given up; keys and files: those that the log names up to `upTo` are given up. `lost` counts events, streams or files.
+   * An operator accepted the loss of a part of a store. `log`: the events after position `after` up to `upTo` that
+   * other stores knew are given up; keys and files: those that the log names up to `upTo` are given up. `lost` counts
+   * events, streams or files.
    */
   LossAccepted: {
     data: Type.Object({
@@ -163,11 +204,14 @@ export const instanceEvents = {
 } as const satisfies EventDefinitions;
 
 export const ledgerEvents = {
-  /** Hourly while the instance runs. `awayMs`: in the first event after a start, the time since the event before, by the clock. */
+  /**
+   * Hourly while the instance runs. `awayMs`: in the first event after a start, the time since the event before, by the
+   * clock.
+   */
   InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
   /**
-   * `root` covers every event after the previous seal up to and including `position`, and all seals before. `key`: the id of the seal key,
-   * `mac`: its answer to what the seal says. Both are absent if it was made without such a key.
+   * `root` covers every event after the previous seal up to and including `position`, and all seals before. `key`: the
+   * id of the seal key, `mac`: its answer to what the seal says. Both are absent if it was made without such a key.
    */
   LedgerSealed: {
     data: Type.Object({
@@ -186,4 +230,9 @@ export type InstanceEvent = EventsOf<typeof instanceEvents>;
 export type LedgerEvent = EventsOf<typeof ledgerEvents>;
 
 /** The events of each kind of stream. */
-export const teamStreams = { team: teamEvents, invitation: invitationEvents, instance: instanceEvents, ledger: ledgerEvents } as const;
+export const teamStreams = {
+  team: teamEvents,
+  invitation: invitationEvents,
+  instance: instanceEvents,
+  ledger: ledgerEvents,
+} as const;

@@ -6,7 +6,12 @@ import { parseInvitationId, type InvitationId } from '../core/ids.js';
 import type { InvitationEvent } from './events.js';
 
 /** `email`: undefined once the key is destroyed. */
-export type InvitationOf = Readonly<{ email: string | undefined; tokenHash: string; expiresAt: string; isClosed: boolean }>;
+export type InvitationOf = Readonly<{
+  email: string | undefined;
+  tokenHash: string;
+  expiresAt: string;
+  isClosed: boolean;
+}>;
 export type InvitationState = InvitationOf | undefined;
 
 export type InvitationCommand =
@@ -36,7 +41,9 @@ export const invitationDecider: Decider<InvitationCommand, InvitationEvent, Invi
     switch (command.type) {
       case 'MakeInvitation': {
         const { email, tokenHash, expiresAt } = command;
-        return state === undefined ? [{ type: 'InvitationMade', data: { at, tokenHash, expiresAt }, sealed: { email } }] : [];
+        return state === undefined
+          ? [{ type: 'InvitationMade', data: { at, tokenHash, expiresAt }, sealed: { email } }]
+          : [];
       }
       case 'MakeToken': {
         if (state === undefined || state.isClosed) throw invitationNotFound();
@@ -44,7 +51,9 @@ export const invitationDecider: Decider<InvitationCommand, InvitationEvent, Invi
         return [{ type: 'InvitationTokenMade', data: { at, tokenHash, expiresAt } }];
       }
       case 'CloseInvitation':
-        return state === undefined || state.isClosed ? [] : [{ type: 'InvitationClosed', data: { at, reason: command.reason } }];
+        return state === undefined || state.isClosed
+          ? []
+          : [{ type: 'InvitationClosed', data: { at, reason: command.reason } }];
     }
   },
   evolve: (state, event) => {
@@ -83,7 +92,9 @@ export const readInvitationToken = (token: string): Readonly<{ id: InvitationId;
   return id === undefined ? undefined : { id, hash: hashOf(token) };
 };
 
-/** The address of the invitation that the token accepts at that moment. Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
+/**
+ * The address of the invitation that the token accepts at that moment. Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED.
+ */
 export const addressOfToken = (state: InvitationState, hash: string, at: string): string => {
   if (state?.email === undefined || state.isClosed) throw invitationNotFound();
   if (!timingSafeEqual(Buffer.from(state.tokenHash), Buffer.from(hash))) throw invitationNotFound();

@@ -1,4 +1,7 @@
-/** The state of a team (settings, billing, members, invitations) and of the instance, folded from their events, and what the first team shows at first. */
+/**
+ * The state of a team (settings, billing, members, invitations) and of the instance, folded from their events, and what
+ * the first team shows at first.
+ */
 import { assertDefined, parseInvitationId, parseUserId, type InvitationId, type UserId } from '../core/ids.js';
 import type { TeamEvent, InstanceEvent, TeamSettings } from './events.js';
 import type { Role } from '../access/permissions.js';
@@ -57,7 +60,15 @@ export type InstanceState = string | undefined;
 
 type PeopleEvent = Extract<
   TeamEvent,
-  { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' | 'MemberInvited' | 'InvitationRenewed' | 'InvitationWithdrawn' }
+  {
+    type:
+      | 'MemberAdded'
+      | 'MemberRoleChanged'
+      | 'MemberRemoved'
+      | 'MemberInvited'
+      | 'InvitationRenewed'
+      | 'InvitationWithdrawn';
+  }
 >;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
@@ -70,7 +81,11 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
       const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
-      const terms = { billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
+      const terms = {
+        billing,
+        ...(plan === null ? {} : { plan }),
+        ...(emailsPerMonth === null ? {} : { emailsPerMonth }),
+      };
       return { ...others, ...terms, billedSince: event.data.at };
     }
     case 'TeamSuppressionsBegan':
@@ -134,7 +149,13 @@ const evolveMembers = (team: Team, event: PeopleEvent): Team => {
     }
     case 'MemberInvited': {
       const { at, invitationId, by, role, address, expiresAt } = event.data;
-      const invitation: Invitation = { role, address, invitedAt: at, expiresAt, ...(by === undefined ? {} : { by: userIdOf(by) }) };
+      const invitation: Invitation = {
+        role,
+        address,
+        invitedAt: at,
+        expiresAt,
+        ...(by === undefined ? {} : { by: userIdOf(by) }),
+      };
       return withInvitation(team, invitationId, invitation);
     }
     case 'InvitationRenewed': {
@@ -172,7 +193,11 @@ const listsWith = (lists: readonly string[] | undefined, list: string | undefine
   list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };
 
 /** How the emails of the team are paid for; undefined if they are not metered. */
-export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
+export const termsOf = ({
+  billing,
+  plan,
+  emailsPerMonth,
+}: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
   if (billing === 'unmetered') return undefined;
   const given = plan === undefined ? undefined : plans[plan];
   return {
@@ -195,7 +220,10 @@ export const emptyCompany: Company = {
   country: '',
 };
 
-/** The sender and the company that the first team shows until its operator sets others. They are nobody's, so no relay may get them. */
+/**
+ * The sender and the company that the first team shows until its operator sets others. They are nobody's, so no relay
+ * may get them.
+ */
 const SAMPLE_DOMAIN = 'sealpost.example';
 
 export const sampleSender: Recipient = { email: `hello@${SAMPLE_DOMAIN}`, name: 'Sealpost' };
@@ -214,7 +242,8 @@ export const sampleCompany: Company = {
 };
 
 /** In: an address in its normal form. */
-export const isSampleSender = (address: string): boolean => address.endsWith(`@${SAMPLE_DOMAIN}`) || address.endsWith(`.${SAMPLE_DOMAIN}`);
+export const isSampleSender = (address: string): boolean =>
+  address.endsWith(`@${SAMPLE_DOMAIN}`) || address.endsWith(`.${SAMPLE_DOMAIN}`);
 
 /** Whether nothing of the sample company was changed. */
 export const isSampleCompany = (company: Company): boolean =>

@@ -1,5 +1,6 @@
 /**
- * Assets of a team's gallery: their state and the decisions about them, which files the gallery takes and as what, and how much it holds.
+ * Assets of a team's gallery: their state and the decisions about them, which files the gallery takes and as what, and
+ * how much it holds.
  */
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors.js';
@@ -9,7 +10,10 @@ import type { Decider } from '../core/decider.js';
 import type { AssetDescription, AssetEvent, AssetUploaded } from './events.js';
 import type { Limits } from '../core/limits.js';
 
-/** `description` is undefined once the key is destroyed: what is left has no name and no bytes. `isGone`: it cannot be taken back. */
+/**
+ * `description` is undefined once the key is destroyed: what is left has no name and no bytes. `isGone`: it cannot be
+ * taken back.
+ */
 type Asset = Omit<AssetUploaded['data'], 'at'> &
   Readonly<{ createdAt: string; deletedAt: string | null; isGone: boolean; description: AssetDescription | undefined }>;
 export type AssetState = Asset | undefined;
@@ -120,8 +124,16 @@ const extensions: Readonly<Record<string, readonly string[]>> = {
 export const assetTypes: readonly string[] = Object.keys(extensions);
 
 const RASTER: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Formats that are text and yet tell their own kind; any other signature that a text happens to begin with means nothing. */
-const WRITTEN_AS_TEXT: readonly string[] = ['application/pdf', 'application/rtf', 'application/postscript', 'text/calendar'];
+/**
+ * Formats that are text and yet tell their own kind; any other signature that a text happens to begin with means
+ * nothing.
+ */
+const WRITTEN_AS_TEXT: readonly string[] = [
+  'application/pdf',
+  'application/rtf',
+  'application/postscript',
+  'text/calendar',
+];
 
 /** True for pictures of dots, which browsers may show: nothing in them can act. */
 export const isRaster = (contentType: string): boolean => RASTER.includes(contentType);
@@ -133,19 +145,26 @@ const TAKEN =
   'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, TTF and OTF fonts, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
 
 const notAllowed = (what: string, contentType?: string): DomainError =>
-  new DomainError('ASSET_TYPE_NOT_ALLOWED', `${what} ${TAKEN}`, contentType === undefined ? {} : { relatedInfo: { contentType } });
+  new DomainError(
+    'ASSET_TYPE_NOT_ALLOWED',
+    `${what} ${TAKEN}`,
+    contentType === undefined ? {} : { relatedInfo: { contentType } },
+  );
 
 /**
- * Tells the type of a file from its bytes; the name only chooses among harmless texts. In: bytes, what their signature shows, and the name
- * they came under. Rejects with ASSET_TYPE_NOT_ALLOWED.
+ * Tells the type of a file from its bytes; the name only chooses among harmless texts. In: bytes, what their signature
+ * shows, and the name they came under. Rejects with ASSET_TYPE_NOT_ALLOWED.
  */
 export const kindOf = async (bytes: Buffer, signature: string | undefined, filename: string): Promise<AssetKind> => {
   const text = WRITTEN_AS_TEXT.includes(signature ?? '') ? undefined : textOf(bytes);
   if (text !== undefined) return kindOfText(text, filename);
-  if (signature === undefined) throw notAllowed('The file is of no known type, or damaged, or text in another encoding than UTF-8.');
-  if (!Object.hasOwn(extensions, signature)) throw notAllowed(`The file is of the type ${signature}, which is not taken.`, signature);
+  if (signature === undefined)
+    throw notAllowed('The file is of no known type, or damaged, or text in another encoding than UTF-8.');
+  if (!Object.hasOwn(extensions, signature))
+    throw notAllowed(`The file is of the type ${signature}, which is not taken.`, signature);
   const size = pictureSize(bytes, signature);
-  if (isRaster(signature) && size === undefined) throw notAllowed(`The file begins as ${signature} does, but is damaged.`, signature);
+  if (isRaster(signature) && size === undefined)
+    throw notAllowed(`The file begins as ${signature} does, but is damaged.`, signature);
   return { contentType: signature, size };
 };
 
@@ -164,8 +183,13 @@ const kindOfText = async (text: string, filename: string): Promise<AssetKind> =>
   if (start.startsWith('#!')) throw notAllowed('The file is a program.');
   if (start.startsWith('<')) {
     const svg = await readSvg(text);
-    if (svg === undefined) throw notAllowed('The file is HTML or XML, which could act in the name of whoever shows it.');
-    if ('fault' in svg) throw notAllowed(`The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.`, 'image/svg+xml');
+    if (svg === undefined)
+      throw notAllowed('The file is HTML or XML, which could act in the name of whoever shows it.');
+    if ('fault' in svg)
+      throw notAllowed(
+        `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.`,
+        'image/svg+xml',
+      );
     return { contentType: 'image/svg+xml', size: svg.size };
   }
   return { contentType: fits(filename, 'text/csv') ? 'text/csv' : 'text/plain', size: undefined };
@@ -176,9 +200,14 @@ const fits = (filename: string, contentType: string): boolean => {
   return dot > 0 && extensions[contentType]!.includes(filename.slice(dot + 1).toLowerCase());
 };
 
-/** Ends the name with an extension of its type, at most `charsMax` long, so that no program takes the file for another than it is. */
+/**
+ * Ends the name with an extension of its type, at most `charsMax` long, so that no program takes the file for another
+ * than it is.
+ */
 export const nameFor = (filename: string, contentType: string, charsMax: number): string => {
-  const extension = fits(filename, contentType) ? filename.slice(filename.lastIndexOf('.')) : `.${extensions[contentType]![0]!}`;
+  const extension = fits(filename, contentType)
+    ? filename.slice(filename.lastIndexOf('.'))
+    : `.${extensions[contentType]![0]!}`;
   const stem = fits(filename, contentType) ? filename.slice(0, -extension.length) : filename;
   return `${shortened(stem, charsMax - extension.length)}${extension}`;
 };
@@ -196,8 +225,8 @@ export type AssetUsage = Readonly<{ count: number; sizeBytes: number; position?:
 const written = new Intl.NumberFormat('en-US');
 
 /**
- * Throws ASSET_TOO_LARGE or STORAGE_LIMIT_EXCEEDED. `usage` may be behind by what is uploaded at the same moment: the bound
- * of a gallery may be passed by as much, never by more.
+ * Throws ASSET_TOO_LARGE or STORAGE_LIMIT_EXCEEDED. `usage` may be behind by what is uploaded at the same moment: the
+ * bound of a gallery may be passed by as much, never by more.
  */
 export const checkAssetSizes = (
   sizeBytes: number,

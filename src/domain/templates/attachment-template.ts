@@ -22,12 +22,15 @@ export const attachmentTemplateRules: TemplateRules<'attachment'> = {
       'TEMPLATE_NOT_FOUND',
       'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.',
     ),
-  unpublished: 'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.',
+  unpublished:
+    'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.',
 };
 
 export const attachmentTemplateDecider = makeTemplateDecider(attachmentTemplateRules);
 
-/** The content that a document is made from. Drafts are checked before they are saved, so their parts have these types. */
+/**
+ * The content that a document is made from. Drafts are checked before they are saved, so their parts have these types.
+ */
 export const contentOfAttachment = ({
   variables,
   schema,
@@ -45,8 +48,8 @@ export const contentOfAttachment = ({
 });
 
 /**
- * A short id of an attachment template: `atpl_` and ten characters that people can read to each other. In: ten random bytes, of which five
- * bits each are used.
+ * A short id of an attachment template: `atpl_` and ten characters that people can read to each other. In: ten random
+ * bytes, of which five bits each are used.
  */
 export const shortIdOf = (bytes: Uint8Array): string => {
   if (bytes.length !== SHORT_ID_SIZE_BYTES) throw new RangeError(`a short id is made of ${SHORT_ID_SIZE_BYTES} bytes`);
@@ -63,7 +66,10 @@ export const SHORT_ID_SIZE_BYTES = CHARS;
 
 const SHORT_ID = /^atpl_[0-9a-hjkmnp-tv-z]{10}$/;
 
-/** In: a short id as somebody wrote it. Out: the short id, or undefined. Capital letters and the look-alikes i, l and o are read as Crockford says. */
+/**
+ * In: a short id as somebody wrote it. Out: the short id, or undefined. Capital letters and the look-alikes i, l and o
+ * are read as Crockford says.
+ */
 export const parseShortId = (text: string): string | undefined => {
   if (text.length !== PREFIX.length + CHARS) return undefined;
   const lower = text.toLowerCase();
@@ -72,9 +78,10 @@ export const parseShortId = (text: string): string | undefined => {
 };
 
 /**
- * Finds where a template shows a picture, for the message that says why it cannot be shown. In: an address as the expanded document has it.
- * Out: the path of the first image that names it, such as `schema.pages[0].sections[1].components[2].props.src`; where none does literally,
- * of the only image whose address holds a variable; undefined where several might be meant.
+ * Finds where a template shows a picture, for the message that says why it cannot be shown. In: an address as the
+ * expanded document has it. Out: the path of the first image that names it, such as
+ * `schema.pages[0].sections[1].components[2].props.src`; where none does literally, of the only image whose address
+ * holds a variable; undefined where several might be meant.
  */
 export const imageFieldOf = ({ schema }: AttachmentTemplateContent, address: string): string | undefined => {
   const filled: string[] = [];
@@ -85,14 +92,19 @@ export const imageFieldOf = ({ schema }: AttachmentTemplateContent, address: str
   return filled.length === 1 ? filled[0] : undefined;
 };
 
-const imagesOf = function* ({ pages }: AttachmentTemplateContent['schema']): Generator<readonly [field: string, src: string]> {
+const imagesOf = function* ({
+  pages,
+}: AttachmentTemplateContent['schema']): Generator<readonly [field: string, src: string]> {
   for (const [page, { sections }] of pages.entries()) {
     for (const [section, { components }] of sections.entries())
       yield* imagesIn(components, `schema.pages[${page}].sections[${section}].components`);
   }
 };
 
-const imagesIn = function* (components: readonly DocumentComponent[], path: string): Generator<readonly [field: string, src: string]> {
+const imagesIn = function* (
+  components: readonly DocumentComponent[],
+  path: string,
+): Generator<readonly [field: string, src: string]> {
   for (const [index, { type, props, children, elseChildren }] of components.entries()) {
     const field = `${path}[${index}]`;
     const src = props?.['src'];

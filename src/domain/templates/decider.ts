@@ -1,16 +1,29 @@
-/** Rules for every kind of template: how its events fold to a state, the decisions about it, its versions, and who owns a slug. */
+/**
+ * Rules for every kind of template: how its events fold to a state, the decisions about it, its versions, and who owns
+ * a slug.
+ */
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { AttachmentTemplateId, StreamName, TeamId, TemplateId } from '../core/ids.js';
 import type { Tracking } from '../recipients/tracking.js';
 import type { OutputFormat } from '../rendering/content.js';
-import type { AttachmentDraft, EmailDraft, TemplateDraft, TemplateEvent, TemplateKind, TemplateSlugEvent } from './events.js';
+import type {
+  AttachmentDraft,
+  EmailDraft,
+  TemplateDraft,
+  TemplateEvent,
+  TemplateKind,
+  TemplateSlugEvent,
+} from './events.js';
 
 export type TemplateIdOf<K extends TemplateKind> = { email: TemplateId; attachment: AttachmentTemplateId }[K];
 
 export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: AttachmentDraft }[K];
 
-/** Summary of a draft that is kept when it is published, so that lists of versions and send calls need not load its content. */
+/**
+ * Summary of a draft that is kept when it is published, so that lists of versions and send calls need not load its
+ * content.
+ */
 export type ShownOf<K extends TemplateKind> = {
   email: Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
   attachment: Pick<AttachmentDraft, 'name'>;
@@ -28,7 +41,12 @@ type ListedOf<K extends TemplateKind> = {
 /** Fields of a record beyond that. `tracking`: null if the setting of the team applies. */
 type RecordedOf<K extends TemplateKind> = { email: { tracking: Tracking | null }; attachment: object }[K];
 
-export type PublishedVersion<K extends TemplateKind> = Readonly<{ version: number; revision: number; publishedAt: string }> & ShownOf<K>;
+export type PublishedVersion<K extends TemplateKind> = Readonly<{
+  version: number;
+  revision: number;
+  publishedAt: string;
+}> &
+  ShownOf<K>;
 
 export type TemplateOf<K extends TemplateKind> = Readonly<{
   slug: string;
@@ -45,14 +63,24 @@ export type TemplateOf<K extends TemplateKind> = Readonly<{
 
 type Created = Readonly<{ slug: string; shortId?: string; at: string }>;
 
-/** Without a template: not created, created and no draft saved yet (both come in one append), or, where `created` stands, removed. */
+/**
+ * Without a template: not created, created and no draft saved yet (both come in one append), or, where `created`
+ * stands, removed.
+ */
 export type TemplateStateOf<K extends TemplateKind> = Readonly<{
   created: Created | undefined;
   template: TemplateOf<K> | undefined;
 }>;
 
 export type TemplateCommandOf<K extends TemplateKind> =
-  | Readonly<{ type: 'CreateTemplate'; at: string; slug: string; shortId?: string; draft: DraftOf<K>; publish: boolean }>
+  | Readonly<{
+      type: 'CreateTemplate';
+      at: string;
+      slug: string;
+      shortId?: string;
+      draft: DraftOf<K>;
+      publish: boolean;
+    }>
   | Readonly<{ type: 'SaveDraft'; at: string; draft: DraftOf<K> }>
   | Readonly<{ type: 'ChangeSlug'; at: string; slug: string }>
   | Readonly<{ type: 'PublishTemplate'; at: string }>
@@ -65,8 +93,8 @@ export type TemplateCommandOf<K extends TemplateKind> =
 export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; deletedSince: string }>;
 
 /**
- * One kind of template: its streams, its place in a plan, what it keeps of a draft, and its words. `unpublished` says what to do where
- * nothing is published.
+ * One kind of template: its streams, its place in a plan, what it keeps of a draft, and its words. `unpublished` says
+ * what to do where nothing is published.
  */
 export type TemplateRules<K extends TemplateKind> = Readonly<{
   kind: K;
@@ -117,7 +145,12 @@ const decide = <K extends TemplateKind>(
     case 'PublishTemplate':
       return template.published.at(-1)?.revision === template.revision
         ? []
-        : [{ type: 'TemplatePublished', data: { at, version: template.published.length + 1, revision: template.revision } }];
+        : [
+            {
+              type: 'TemplatePublished',
+              data: { at, version: template.published.length + 1, revision: template.revision },
+            },
+          ];
     case 'DeleteTemplate':
       return [{ type: 'TemplateDeleted', data: { at } }];
   }
@@ -153,7 +186,11 @@ const remove = (
     ? []
     : [{ type: 'TemplateRemoved', data: { at } }];
 
-const evolve = <K extends TemplateKind>(rules: TemplateRules<K>, state: TemplateStateOf<K>, event: TemplateEvent): TemplateStateOf<K> => {
+const evolve = <K extends TemplateKind>(
+  rules: TemplateRules<K>,
+  state: TemplateStateOf<K>,
+  event: TemplateEvent,
+): TemplateStateOf<K> => {
   const { created, template } = state;
   switch (event.type) {
     case 'TemplateCreated':
@@ -164,20 +201,33 @@ const evolve = <K extends TemplateKind>(rules: TemplateRules<K>, state: Template
       if (template === undefined) return state;
       const { at: publishedAt, version, revision } = event.data;
       const published = { version, revision, ...rules.shown(template.draft), publishedAt } as PublishedVersion<K>;
-      return { created, template: { ...template, updatedAt: publishedAt, published: [...template.published, published] } };
+      return {
+        created,
+        template: { ...template, updatedAt: publishedAt, published: [...template.published, published] },
+      };
     }
     case 'TemplateSlugChanged':
-      return template === undefined ? state : { created, template: { ...template, slug: event.data.slug, updatedAt: event.data.at } };
+      return template === undefined
+        ? state
+        : { created, template: { ...template, slug: event.data.slug, updatedAt: event.data.at } };
     case 'TemplateDeleted':
-      return template === undefined ? state : { created, template: { ...template, deletedAt: event.data.at, updatedAt: event.data.at } };
+      return template === undefined
+        ? state
+        : { created, template: { ...template, deletedAt: event.data.at, updatedAt: event.data.at } };
     case 'TemplateRestored':
-      return template === undefined ? state : { created, template: { ...template, deletedAt: null, updatedAt: event.data.at } };
+      return template === undefined
+        ? state
+        : { created, template: { ...template, deletedAt: null, updatedAt: event.data.at } };
     case 'TemplateRemoved':
       return { created, template: undefined };
   }
 };
 
-const createdOf = ({ slug, shortId, at }: Created): Created => ({ slug, at, ...(shortId === undefined ? {} : { shortId }) });
+const createdOf = ({ slug, shortId, at }: Created): Created => ({
+  slug,
+  at,
+  ...(shortId === undefined ? {} : { shortId }),
+});
 
 const drafted = <K extends TemplateKind>(
   { kind, isDraft }: TemplateRules<K>,
@@ -213,11 +263,15 @@ export const evolveSlug = (owner: SlugState, event: TemplateSlugEvent): SlugStat
 type Versions<K extends TemplateKind> = Pick<TemplateOf<K>, 'draft' | 'revision' | 'published'>;
 
 /** `version`: null for a draft. */
-export type FoundVersion<K extends TemplateKind> = Readonly<{ revision: number; version: number | null; shown: ShownOf<K> }>;
+export type FoundVersion<K extends TemplateKind> = Readonly<{
+  revision: number;
+  version: number | null;
+  shown: ShownOf<K>;
+}>;
 
 /**
- * Finds the revision that a call means by `version`, and what is shown of it: a draft that is not published changes nothing of it. Throws
- * TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND.
+ * Finds the revision that a call means by `version`, and what is shown of it: a draft that is not published changes
+ * nothing of it. Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND.
  */
 export const findVersion = <K extends TemplateKind>(
   { shown, unpublished }: Pick<TemplateRules<K>, 'shown' | 'unpublished'>,

@@ -22,7 +22,8 @@ export const templateRules: TemplateRules<'email'> = {
   named: ({ name, subject }) => ({ name, subject }),
   listed: ({ subject, from, unsubscribeList = null }) => ({ subject, from, unsubscribeList }),
   recorded: ({ tracking = null }) => ({ tracking }),
-  notFound: () => new DomainError('TEMPLATE_NOT_FOUND', 'There is no template with this id or slug. GET /api/templates lists yours.'),
+  notFound: () =>
+    new DomainError('TEMPLATE_NOT_FOUND', 'There is no template with this id or slug. GET /api/templates lists yours.'),
   unpublished: 'This template has no published version yet: publish it, or send `version: "draft"`.',
 };
 

@@ -1,4 +1,6 @@
-/** Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery. */
+/**
+ * Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
 import { oneOf } from '../core/schema.js';
@@ -42,7 +44,10 @@ const StoredFont = Type.Object({
   boldItalic: Type.Optional(text),
 });
 
-/** One revision of the draft of an attachment template. A document has no sender and no subject; `schema` holds its formats. */
+/**
+ * One revision of the draft of an attachment template. A document has no sender and no subject; `schema` holds its
+ * formats.
+ */
 const AttachmentDraftSchema = Type.Object({
   ...common,
   schema: Type.Object({
@@ -59,13 +64,22 @@ export type TemplateDraft = EmailDraft | AttachmentDraft;
 export const templateEvents = {
   /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
   TemplateCreated: {
-    data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }),
+    data: Type.Object({
+      at: text,
+      slug: text,
+      kind: Type.Optional(oneOf(templateKinds)),
+      shortId: Type.Optional(text),
+    }),
     audit: { category: 'settings', action: 'template.created' },
     activity: 'template.created',
   },
   /** `revision` counts from 1 and names this content for ever. */
   TemplateDraftSaved: {
-    data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }),
+    data: Type.Object({
+      at: text,
+      revision: Type.Integer(),
+      draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]),
+    }),
   },
   TemplatePublished: event({
     data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }),
@@ -125,8 +139,16 @@ export const assetEvents = {
     activity: 'asset.uploaded',
   },
   /** The asset is hidden, and for some days it can be restored. */
-  AssetTrashed: { data: Type.Object({ at: text }), audit: { category: 'settings', action: 'asset.deleted' }, activity: 'asset.deleted' },
-  AssetRestored: { data: Type.Object({ at: text }), audit: { category: 'settings', action: 'asset.restored' }, activity: 'asset.restored' },
+  AssetTrashed: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'settings', action: 'asset.deleted' },
+    activity: 'asset.deleted',
+  },
+  AssetRestored: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'settings', action: 'asset.restored' },
+    activity: 'asset.restored',
+  },
   /** Gone for good: its key and its bytes are destroyed right after. */
   AssetDeleted: {
     data: Type.Object({ at: text }),

@@ -1,6 +1,6 @@
 /**
- * Accepts SVG that only draws: whole, without scripts, without anything that would load another document. What shows it later need not
- * trust it.
+ * Accepts SVG that only draws: whole, without scripts, without anything that would load another document. What shows it
+ * later need not trust it.
  */
 import type { PictureSize } from '../rendering/pictures.js';
 import { nextTurn } from '../../shared/concurrency.js';
@@ -20,7 +20,10 @@ const CLOSE = new RegExp(`</(${NAME})\\s*>`, 'y');
 const ATTRIBUTE = new RegExp(`\\s+(${NAME})\\s*=\\s*(?:"([^"<]*)"|'([^'<]*)')`, 'y');
 const TAG_END = /\s*(\/?)>/y;
 
-/** Elements that are refused, by local name, for a prefix may stand for any namespace. Animations can change a link into a script. */
+/**
+ * Elements that are refused, by local name, for a prefix may stand for any namespace. Animations can change a link into
+ * a script.
+ */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   'script',
   'foreignobject',
@@ -45,7 +48,8 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
 ]);
 const OTHER_VOCABULARIES = /w3\.org\/(?:1999\/xhtml|1998\/Math)/i;
 const EMBEDDED = /^data:image\/(?:png|jpe?g|gif|webp)[;,]/i;
-const EMBEDDED_IN_STYLE = /^(?:#|data:(?:image\/(?:png|jpe?g|gif|webp)|font\/[a-z0-9-]+|application\/(?:x-)?font-[a-z0-9-]+)[;,])/i;
+const EMBEDDED_IN_STYLE =
+  /^(?:#|data:(?:image\/(?:png|jpe?g|gif|webp)|font\/[a-z0-9-]+|application\/(?:x-)?font-[a-z0-9-]+)[;,])/i;
 const LOADING_STYLE = /@import|image-set\s*\(|\bsrc\s*\(|\bimage\s*\(/i;
 const URL_IN_STYLE = /\burl\(\s*["']?\s*/gi;
 
@@ -54,15 +58,23 @@ class Fault extends Error {}
 /** The pieces that were read. */
 type Work = { pieces: number };
 
-/** Counts a piece. Out: whether others are due a turn of the event loop. Throws Fault if the drawing has too many pieces. */
+/**
+ * Counts a piece. Out: whether others are due a turn of the event loop. Throws Fault if the drawing has too many
+ * pieces.
+ */
 const spend = (work: Work): boolean => {
   work.pieces += 1;
   if (work.pieces > SVG_PIECES_MAX)
-    throw new Fault(`has more than ${SVG_PIECES_MAX} tags, comments, attributes, character references and addresses in styles`);
+    throw new Fault(
+      `has more than ${SVG_PIECES_MAX} tags, comments, attributes, character references and addresses in styles`,
+    );
   return work.pieces % PIECES_AT_ONCE === 0;
 };
 
-/** In: text. Out: undefined where its root element is not `svg`. The event loop serves others between the pieces of a large drawing. */
+/**
+ * In: text. Out: undefined where its root element is not `svg`. The event loop serves others between the pieces of a
+ * large drawing.
+ */
 export const readSvg = async (text: string): Promise<SvgFinding | undefined> => {
   const work: Work = { pieces: 0 };
   try {
@@ -198,14 +210,16 @@ const checkAttribute = (name: string, value: string, work: Work): void => {
   const local = localName(name);
   const shown = name.slice(0, 40);
   if (local.startsWith('on')) throw new Fault(`holds the script attribute ${shown}`);
-  if (OTHER_VOCABULARIES.test(value) && name.toLowerCase().startsWith('xmlns')) throw new Fault('holds elements of HTML or MathML');
+  if (OTHER_VOCABULARIES.test(value) && name.toLowerCase().startsWith('xmlns'))
+    throw new Fault('holds elements of HTML or MathML');
   if (name.toLowerCase() === 'xml:base') throw new Fault('changes the base of its links');
   const link = value.trim();
   if ((local === 'href' || local === 'src') && link !== '' && !link.startsWith('#') && !EMBEDDED.test(link)) {
     throw new Fault(`refers to something outside itself (${shown})`);
   }
   // Attributes with a prefix are notes of drawing programs, which nobody reads as style.
-  if (!name.includes(':')) checkStyle(value, work, !/^(?:style|fill|stroke|filter|mask|marker.*|clip-path|cursor)$/.test(local));
+  if (!name.includes(':'))
+    checkStyle(value, work, !/^(?:style|fill|stroke|filter|mask|marker.*|clip-path|cursor)$/.test(local));
 };
 
 /** `isPlain`: text that is style only where it holds a function; a backslash may stand in it. */
@@ -224,15 +238,22 @@ const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', qu
 /** Replaces character references; there are no others, for none can be declared. */
 const decoded = (text: string, work: Work): string =>
   text.includes('&')
-    ? text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,4}));|&/g, (_whole, decimal?: string, hex?: string, name?: string) => {
-        spend(work);
-        const character = name !== undefined ? NAMED[name] : codePoint(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal));
-        if (character === undefined) throw new Fault('holds a broken character reference');
-        return character;
-      })
+    ? text.replace(
+        /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,4}));|&/g,
+        (_whole, decimal?: string, hex?: string, name?: string) => {
+          spend(work);
+          const character =
+            name !== undefined
+              ? NAMED[name]
+              : codePoint(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal));
+          if (character === undefined) throw new Fault('holds a broken character reference');
+          return character;
+        },
+      )
     : text;
 
-const codePoint = (code: number): string | undefined => (code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined);
+const codePoint = (code: number): string | undefined =>
+  code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 
 const LENGTH = /^\s*(\d{1,6}(?:\.\d{1,9})?)(?:px)?\s*$/;
 

@@ -1,4 +1,7 @@
-/** The body of a webhook event, made only from the stream of the event up to its revision, so that it is the same on every attempt. */
+/**
+ * The body of a webhook event, made only from the stream of the event up to its revision, so that it is the same on
+ * every attempt.
+ */
 import type { BatchEvent } from '../bulk/events.js';
 import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
@@ -16,8 +19,8 @@ type Data = Readonly<Record<string, unknown>>;
 const LEFT_OUT = ['metadata', 'recipients', 'bounceMessage'] as const;
 
 /**
- * In: the routed entry, and the events of its stream from the first up to its revision. Out: the JSON text; undefined if its content is
- * destroyed.
+ * In: the routed entry, and the events of its stream from the first up to its revision. Out: the JSON text; undefined
+ * if its content is destroyed.
  */
 export const bodyOf = (
   entry: Pick<RoutedEntry, 'kind' | 'recipient' | 'stream' | 'at'>,
@@ -29,8 +32,8 @@ export const bodyOf = (
 };
 
 /**
- * The ids of the keys that open what such a body says of people. In: as for the body, whose content must not be destroyed, and the keys of the
- * stream. What a body of a bulk send says is not personal.
+ * The ids of the keys that open what such a body says of people. In: as for the body, whose content must not be
+ * destroyed, and the keys of the stream. What a body of a bulk send says is not personal.
  */
 export const bodyKeys = (
   { stream, recipient }: Pick<RoutedEntry, 'recipient' | 'stream'>,
@@ -102,7 +105,8 @@ const emailData = (
 ): Data | undefined => {
   const [first] = events;
   const last = events.at(-1);
-  if (first === undefined || last === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
+  if (first === undefined || last === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled'))
+    return undefined;
   if (first.sealed === undefined) return undefined;
   const { recipients, metadata } = first.sealed;
   if (recipient !== undefined && recipients[recipient] === null) return undefined;
@@ -159,7 +163,10 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
   }
 };
 
-const reportDetails = ({ data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>, recipient: number | undefined): Data => {
+const reportDetails = (
+  { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>,
+  recipient: number | undefined,
+): Data => {
   const at = data.bounces.findIndex((bounce) => bounce.recipient === recipient);
   const bounce = data.bounces[at];
   if (bounce === undefined) return {};

@@ -1,4 +1,6 @@
-/** A webhook subscription: its state, the decisions about it, its endpoint and signing keys, and which events it missed. */
+/**
+ * A webhook subscription: its state, the decisions about it, its endpoint and signing keys, and which events it missed.
+ */
 import { DomainError } from '../core/errors.js';
 import type { Decider } from '../core/decider.js';
 import type { WebhookEvent } from './events.js';
@@ -9,7 +11,12 @@ import { signingKeysOf, type SigningKeys } from './delivery.js';
 type EarlierSecret = Readonly<{ secret: string; until: string }>;
 
 /** `earlierSecrets`: the newest first. */
-type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecrets?: readonly EarlierSecret[] }>;
+type Sealed = Readonly<{
+  url: string;
+  description?: string;
+  secret: string;
+  earlierSecrets?: readonly EarlierSecret[];
+}>;
 
 export type Webhook = Readonly<{
   createdAt: string;
@@ -36,12 +43,23 @@ export type WebhookState = Webhook | undefined;
 
 export type WebhookCommand =
   | Readonly<{ type: 'CreateWebhook'; created: Extract<WebhookEvent, { type: 'WebhookCreated' }> }>
-  | Readonly<{ type: 'ChangeWebhook'; at: string; events?: readonly string[]; enabled?: boolean; url?: string; description?: string }>
+  | Readonly<{
+      type: 'ChangeWebhook';
+      at: string;
+      events?: readonly string[];
+      enabled?: boolean;
+      url?: string;
+      description?: string;
+    }>
   | (Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }> &
       Readonly<{ idempotencyKey?: string | undefined; fingerprint?: string | undefined }>)
   | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
   /** `doneId`: the earlier request, if it is known to be done. */
-  | Readonly<{ type: 'AskBackfill'; ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data']; doneId: string | undefined }>
+  | Readonly<{
+      type: 'AskBackfill';
+      ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data'];
+      doneId: string | undefined;
+    }>
   | Readonly<{ type: 'TrashWebhook'; at: string }>
   /** A subscription that was deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreWebhook'; at: string; deletedSince: string }>
@@ -84,7 +102,9 @@ type Span = Readonly<{ from: number; at: string; kinds: readonly string[] }>;
 export type Missed = Readonly<{
   from: number;
   upTo: number;
-  /** Whether the event of that kind, time and position did not go to the subscription, and no earlier request brings it. */
+  /**
+   * Whether the event of that kind, time and position did not go to the subscription, and no earlier request brings it.
+   */
   isMissed: (kind: string, at: string, position: number) => boolean;
 }>;
 
@@ -97,10 +117,16 @@ export const webhookLimitReached = (maximum: number): DomainError =>
   new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${maximum} webhook subscriptions; delete one first.`);
 
 export const webhookNotFound = (): DomainError =>
-  new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');
+  new DomainError(
+    'WEBHOOK_NOT_FOUND',
+    'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.',
+  );
 
 export const replayUnderWay = (): DomainError =>
-  new DomainError('WEBHOOK_REPLAY_UNDER_WAY', 'A replay of this subscription is under way; ask again when it has ended.');
+  new DomainError(
+    'WEBHOOK_REPLAY_UNDER_WAY',
+    'A replay of this subscription is under way; ask again when it has ended.',
+  );
 
 const decide = (command: WebhookCommand, webhook: WebhookState): readonly WebhookEvent[] => {
   if (command.type === 'CreateWebhook') return webhook === undefined ? [command.created] : [];
@@ -152,7 +178,9 @@ const decideDeleted = (
     case 'DeleteWebhook':
       return restorable === undefined ? [] : [{ type: 'WebhookDeleted', data: { at: command.at } }];
     case 'RemoveWebhook':
-      return restorable === undefined || !isOlder(command.deletedSince) ? [] : [{ type: 'WebhookDeleted', data: { at: command.at } }];
+      return restorable === undefined || !isOlder(command.deletedSince)
+        ? []
+        : [{ type: 'WebhookDeleted', data: { at: command.at } }];
   }
 };
 
@@ -192,7 +220,12 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
       const sealed = webhook.sealed &&
         event.sealed && { ...webhook.sealed, ...rotated(webhook.sealed, event.sealed.secret, { at, overlapUntil }) };
       const { rotation: _, ...others } = next;
-      return { ...others, overlapUntil, ...(idempotencyKey === undefined ? {} : { rotation: { idempotencyKey, fingerprint } }), sealed };
+      return {
+        ...others,
+        overlapUntil,
+        ...(idempotencyKey === undefined ? {} : { rotation: { idempotencyKey, fingerprint } }),
+        sealed,
+      };
     }
     case 'WebhookDisabled':
       return { ...next, enabled: false, disabledReason: event.data.reason };
@@ -209,7 +242,13 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
         enabledAgainAt: event.data.at,
       };
     case 'WebhookDeleted':
-      return { ...living, updatedAt: event.data.at, enabled: false, deletedAt: webhook.deletedAt ?? event.data.at, sealed: undefined };
+      return {
+        ...living,
+        updatedAt: event.data.at,
+        enabled: false,
+        deletedAt: webhook.deletedAt ?? event.data.at,
+        sealed: undefined,
+      };
   }
 };
 
@@ -223,8 +262,8 @@ export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState>
 const EARLIER_SECRETS_MAX = 10;
 
 /**
- * Each secret signs until its own overlap is over, and no longer than that of a later rotation: whoever missed an answer goes on with the
- * secret it has, and a rotation without an overlap ends all.
+ * Each secret signs until its own overlap is over, and no longer than that of a later rotation: whoever missed an
+ * answer goes on with the secret it has, and a rotation without an overlap ends all.
  */
 const rotated = (
   { secret, earlierSecrets = [] }: Sealed,
@@ -232,7 +271,10 @@ const rotated = (
   { at, overlapUntil }: Readonly<{ at: string; overlapUntil: string }>,
 ): Pick<Sealed, 'secret' | 'earlierSecrets'> => ({
   secret: next,
-  earlierSecrets: [{ secret, until: overlapUntil }, ...earlierSecrets.map((one) => ({ ...one, until: least(one.until, overlapUntil) }))]
+  earlierSecrets: [
+    { secret, until: overlapUntil },
+    ...earlierSecrets.map((one) => ({ ...one, until: least(one.until, overlapUntil) })),
+  ]
     .filter(({ until }) => until > at)
     .slice(0, EARLIER_SECRETS_MAX),
 });
@@ -312,7 +354,9 @@ const spansOf = (facts: readonly SettingsFact[]): readonly Span[] => {
 };
 
 const asksOf = (facts: readonly SettingsFact[]): readonly Readonly<{ asked: BackfillAsked; position: number }>[] =>
-  facts.flatMap(({ event, position }) => (event.type === 'WebhookBackfillAsked' ? [{ asked: event.data, position }] : []));
+  facts.flatMap(({ event, position }) =>
+    event.type === 'WebhookBackfillAsked' ? [{ asked: event.data, position }] : [],
+  );
 
 const isWithin = ({ since, until, events }: Window, kind: string, at: string): boolean =>
   at >= since && (until === undefined || at < until) && events.includes(kind);

@@ -1,4 +1,7 @@
-/** A delivery of an event to an endpoint: its ids, its signed headers, when it is tried again, what is stored of the answer, and how it is listed. */
+/**
+ * A delivery of an event to an endpoint: its ids, its signed headers, when it is tried again, what is stored of the
+ * answer, and how it is listed.
+ */
 import { hash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { WebhookId } from '../core/ids.js';
 import { DAY_MS, HOUR_MS } from '../core/time.js';
@@ -8,7 +11,10 @@ import type { TimelineEntry, TimelineRecipient, Placed } from '../email/timeline
 
 const KEY_CHARS = 22;
 
-/** The last part of the id of an event, the same on every attempt. `recipient`: the place of the recipient if the event is about one. */
+/**
+ * The last part of the id of an event, the same on every attempt. `recipient`: the place of the recipient if the event
+ * is about one.
+ */
 export const eventKey = (webhook: WebhookId, sourceEventId: string, recipient: number | undefined): string =>
   hash('sha256', `webhook event\n${webhook}\n${sourceEventId}\n${recipient ?? ''}`, 'base64url').slice(0, KEY_CHARS);
 
@@ -21,7 +27,10 @@ export const deliveryId = (number: number, key: string): string => idOf('del', n
 const ID = /^(evt|del)_([0-9a-z]{1,11})_([A-Za-z0-9_-]{22})$/;
 
 /** undefined if the text is not an id of that kind. */
-export const readWebhookEventId = (text: string, prefix: 'evt' | 'del'): Readonly<{ number: number; key: string }> | undefined => {
+export const readWebhookEventId = (
+  text: string,
+  prefix: 'evt' | 'del',
+): Readonly<{ number: number; key: string }> | undefined => {
   const [, kind, number, key] = ID.exec(text) ?? [];
   if (kind !== prefix || number === undefined || key === undefined) return undefined;
   const parsed = Number.parseInt(number, 36);
@@ -36,8 +45,9 @@ const QUOTED = /"[^"]*"(?=@)/g;
 const WORD = /[^\s"'<>()[\],;:]+/g;
 
 /**
- * The beginning of an answer, as it is stored. An endpoint may echo what it was sent, and an address must not outlive its email that way:
- * each word with an @ is replaced, and so is the last word of a text that was cut, which may be the beginning of an address.
+ * The beginning of an answer, as it is stored. An endpoint may echo what it was sent, and an address must not outlive
+ * its email that way: each word with an @ is replaced, and so is the last word of a text that was cut, which may be the
+ * beginning of an address.
  */
 export const keptAnswer = (text: string, bytesMax: number): string => {
   const isCut = Buffer.byteLength(text) >= bytesMax;
@@ -55,8 +65,8 @@ type Answered = Readonly<{ eventId: string; attempt: number }>;
 const boundTo = ({ eventId, attempt }: Answered): string => `sealpost webhook answer\n${eventId}\n${attempt}`;
 
 /**
- * An endpoint may repeat any text that it was sent, so that its answer is sealed under each of the keys that open that text. Out: null if the
- * answer is empty, or one of the keys is destroyed.
+ * An endpoint may repeat any text that it was sent, so that its answer is sealed under each of the keys that open that
+ * text. Out: null if the answer is empty, or one of the keys is destroyed.
  */
 export const sealAnswer = (
   found: ReadonlyMap<string, SealingKey>,
@@ -74,7 +84,11 @@ export const sealAnswer = (
 };
 
 /** undefined if one of its keys is destroyed, or it is damaged. */
-const openAnswer = (found: ReadonlyMap<string, SealingKey>, answered: Answered, { keys, sealed }: SealedAnswer): string | undefined => {
+const openAnswer = (
+  found: ReadonlyMap<string, SealingKey>,
+  answered: Answered,
+  { keys, sealed }: SealedAnswer,
+): string | undefined => {
   let plain: Uint8Array = Buffer.from(sealed, 'base64');
   for (const id of keys.toReversed()) {
     const key = found.get(id);
@@ -103,13 +117,17 @@ export const failingAfter = ({ failingSince, failures }: Failing, failedAt: read
   const first = failedAt[0];
   if (first === undefined) return { failingSince, ...(failures && { failures }) };
   const counted = failedAt.reduce(
-    ({ count, last }, at) => (Date.parse(at) - Date.parse(last) >= FAILURES_APART_MS ? { count: count + 1, last: at } : { count, last }),
+    ({ count, last }, at) =>
+      Date.parse(at) - Date.parse(last) >= FAILURES_APART_MS ? { count: count + 1, last: at } : { count, last },
     failures ?? { count: 1, last: first },
   );
   return { failingSince: failingSince ?? first, failures: counted };
 };
 
-/** `enabledAgainAt`: failures before it count, time does not. `unwatchedMs`: for how long since that moment the service did not run. */
+/**
+ * `enabledAgainAt`: failures before it count, time does not. `unwatchedMs`: for how long since that moment the service
+ * did not run.
+ */
 export const isDead = (
   { failingSince, failures }: Failing,
   {
@@ -127,8 +145,9 @@ export const isDead = (
 type FailedAttempt = Answered & Readonly<{ nowMs: number; retryAfterMs: number }>;
 
 /**
- * When the next attempt follows; undefined if none does. `delaysMs`: the pauses before the second, third, … attempt. The jitter, less than a
- * tenth of the pause, is derived from the id of the event; `retryAfterMs` can only make the pause longer.
+ * When the next attempt follows; undefined if none does. `delaysMs`: the pauses before the second, third, … attempt.
+ * The jitter, less than a tenth of the pause, is derived from the id of the event; `retryAfterMs` can only make the
+ * pause longer.
  */
 export const nextAttemptMs = (
   { attempt, eventId, nowMs, retryAfterMs }: FailedAttempt,
@@ -175,15 +194,24 @@ type ToSign = Readonly<{
 }>;
 
 /**
- * The headers of a delivery: those of the contract, and those of Standard Webhooks. The contract's signature is keyed by the text of the
- * secret, the Standard one by the bytes it encodes. While two secrets sign, the Standard header carries both signatures, and the contract's is
- * by the older secret.
+ * The headers of a delivery: those of the contract, and those of Standard Webhooks. The contract's signature is keyed
+ * by the text of the secret, the Standard one by the bytes it encodes. While two secrets sign, the Standard header
+ * carries both signatures, and the contract's is by the older secret.
  */
-export const deliveryHeaders = ({ keys, id, previousId, kind, body, nowMs }: ToSign): Readonly<Record<string, string>> => {
+export const deliveryHeaders = ({
+  keys,
+  id,
+  previousId,
+  kind,
+  body,
+  nowMs,
+}: ToSign): Readonly<Record<string, string>> => {
   const timestamp = String(Math.floor(nowMs / 1_000));
   const oldest = keys.at(-1)!;
   const contract = createHmac('sha256', oldest.contract).update(`${timestamp}.${body}`).digest('hex');
-  const standard = keys.map((key) => `v1,${createHmac('sha256', key.standard).update(`${id}.${timestamp}.${body}`).digest('base64')}`);
+  const standard = keys.map(
+    (key) => `v1,${createHmac('sha256', key.standard).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
+  );
   return {
     'content-type': 'application/json',
     'user-agent': 'sealpost',
@@ -233,7 +261,10 @@ export const deliveryListing = (outcome: WebhookOutcome): DeliveryListing => ({
 export type AnsweredListing = Readonly<{ item: DeliveryListing; answer: SealedAnswer | null | undefined }>;
 
 /** Opens the answers of attempts, with the keys that still exist. */
-export const withAnswers = async (keys: Pick<Keys, 'getMany'>, listed: readonly AnsweredListing[]): Promise<DeliveryListing[]> => {
+export const withAnswers = async (
+  keys: Pick<Keys, 'getMany'>,
+  listed: readonly AnsweredListing[],
+): Promise<DeliveryListing[]> => {
   const ids = new Set(listed.flatMap(({ answer }) => answer?.keys ?? []));
   const found = ids.size === 0 ? new Map<string, SealingKey>() : await keys.getMany([...ids]);
   return listed.map(({ item, answer }) => {
@@ -243,12 +274,25 @@ export const withAnswers = async (keys: Pick<Keys, 'getMany'>, listed: readonly 
 };
 
 /** An event of the log that subscriptions may get, with the recipient if it is about one. */
-export type WebhookCause = Readonly<{ eventId: string; requestId: string; at: string; recipients: readonly TimelineRecipient[] }>;
+export type WebhookCause = Readonly<{
+  eventId: string;
+  requestId: string;
+  at: string;
+  recipients: readonly TimelineRecipient[];
+}>;
 
 /** One attempt, and the place of its outcome in the log. */
-export type TrailAttempt = Readonly<{ webhook: string; position: number; index: number; item: DeliveryListing; cause: WebhookCause }>;
+export type TrailAttempt = Readonly<{
+  webhook: string;
+  position: number;
+  index: number;
+  item: DeliveryListing;
+  cause: WebhookCause;
+}>;
 
-/** The attempts to deliver the events of one email. `isComplete`: false if there are more than one query looks through. */
+/**
+ * The attempts to deliver the events of one email. `isComplete`: false if there are more than one query looks through.
+ */
 export type WebhookTrail = Readonly<{ attempts: readonly TrailAttempt[]; isComplete: boolean }>;
 
 export const placedAttempt = ({ webhook, position, index, item, cause }: TrailAttempt): Placed => {

@@ -1,4 +1,7 @@
-/** The events of webhooks: the settings of a subscription, the events that go to it, the outcome of each attempt, and how far the log is routed. */
+/**
+ * The events of webhooks: the settings of a subscription, the events that go to it, the outcome of each attempt, and
+ * how far the log is routed.
+ */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text } from '../core/stored.js';
@@ -26,7 +29,12 @@ export const webhookEvents = {
   },
   /** The earlier secret signs too until `overlapUntil`, and those before it no longer. */
   WebhookSecretRotated: {
-    data: Type.Object({ at: text, overlapUntil: text, idempotencyKey: Type.Optional(text), fingerprint: Type.Optional(text) }),
+    data: Type.Object({
+      at: text,
+      overlapUntil: text,
+      idempotencyKey: Type.Optional(text),
+      fingerprint: Type.Optional(text),
+    }),
     sealed: Type.Object({ secret: text }),
     audit: { category: 'settings', action: 'webhook.secret_rotated' },
     activity: 'webhook.secret-rotated',
@@ -37,7 +45,9 @@ export const webhookEvents = {
     activity: 'webhook.disabled',
   }),
   /** Events of those kinds that occurred from `since` to `until` and did not go to the subscription go to it now. */
-  WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },
+  WebhookBackfillAsked: {
+    data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }),
+  },
   /** Events are not sent to it; for some days it can be restored. */
   WebhookTrashed: {
     data: Type.Object({ at: text }),
@@ -78,8 +88,9 @@ export type RoutedEntry = Static<typeof RoutedEntry>;
 
 export const webhookRouteEvents = {
   /**
-   * `before`: how many events went to the subscription before these; `previous`: the id of the last of them. `backfill` is in every event after
-   * the first that has it. `isMissed`: the entries are missed events; `live` is then the last entry that was routed as it occurred.
+   * `before`: how many events went to the subscription before these; `previous`: the id of the last of them. `backfill`
+   * is in every event after the first that has it. `isMissed`: the entries are missed events; `live` is then the last
+   * entry that was routed as it occurred.
    */
   WebhookRouted: {
     data: Type.Object({
@@ -94,7 +105,10 @@ export const webhookRouteEvents = {
   },
 } as const satisfies EventDefinitions;
 
-/** Events with numbers from `next` to below `end` are sent again if they are of those kinds and occurred from `since` to `until`. */
+/**
+ * Events with numbers from `next` to below `end` are sent again if they are of those kinds and occurred from `since` to
+ * `until`.
+ */
 const Replay = Type.Object({
   id: text,
   events: optional(Type.Array(text)),
@@ -111,7 +125,10 @@ const Progress = Type.Object({
   reached: count,
   /** Since when each attempt has failed; null after one that succeeded. */
   failingSince: nullable(text),
-  /** The failures since then of which each came some hours after the one counted before it, and when the last of them was. */
+  /**
+   * The failures since then of which each came some hours after the one counted before it, and when the last of them
+   * was.
+   */
   failures: optional(Type.Object({ count, last: text })),
   replay: optional(Replay),
 });
@@ -137,14 +154,20 @@ const Outcome = Type.Object({
 });
 export type WebhookOutcome = Static<typeof Outcome>;
 
-/** Answer of an endpoint, in base64: encrypted with each of these keys in turn, so that destroying any of them destroys it. */
+/**
+ * Answer of an endpoint, in base64: encrypted with each of these keys in turn, so that destroying any of them destroys
+ * it.
+ */
 const Answer = Type.Object({ keys: Type.Array(text), sealed: text });
 export type SealedAnswer = Static<typeof Answer>;
 
 const outcomeFact = { at: text, since: text, progress: Progress };
 
 export const webhookOutcomeEvents = {
-  /** `since`, in each: when the first fact of this part was appended. `answers`: the beginning of each answer, in the order of `outcomes`; null where nothing of it is kept. */
+  /**
+   * `since`, in each: when the first fact of this part was appended. `answers`: the beginning of each answer, in the
+   * order of `outcomes`; null where nothing of it is kept.
+   */
   WebhookAttempted: {
     data: Type.Object({ ...outcomeFact, outcomes: Type.Array(Outcome) }),
     sealed: Type.Object({ answers: Type.Array(nullable(Answer)) }),
@@ -156,8 +179,14 @@ export const webhookOutcomeEvents = {
   WebhookOutcomesClosed: { data: Type.Object(outcomeFact) },
   /** The subscription is deleted and no event follows. The key of this part is destroyed right after. */
   WebhookOutcomesEnded: { data: Type.Object(outcomeFact), erases: true },
-  /** The part is shown no more and its key is destroyed right after. `failed`: the numbers of the deliveries that failed in it. */
-  WebhookOutcomesRemoved: { data: Type.Object({ ...outcomeFact, isEnded: Type.Boolean(), failed: Type.Array(count) }), erases: true },
+  /**
+   * The part is shown no more and its key is destroyed right after. `failed`: the numbers of the deliveries that failed
+   * in it.
+   */
+  WebhookOutcomesRemoved: {
+    data: Type.Object({ ...outcomeFact, isEnded: Type.Boolean(), failed: Type.Array(count) }),
+    erases: true,
+  },
 } as const satisfies EventDefinitions;
 
 export const webhookRouterEvents = {

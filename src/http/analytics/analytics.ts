@@ -77,7 +77,11 @@ const rangeRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { interval = 'day' } = request.query;
-      const asked = { range: seriesRangeOf(request.query, deps.clock.now()), interval, metrics: metricsOf(request.query) };
+      const asked = {
+        range: seriesRangeOf(request.query, deps.clock.now()),
+        interval,
+        metrics: metricsOf(request.query),
+      };
       const filter = summaryFilterOf(request.query);
       return deps.queries.analyticsTimeSeries(await teamOf(deps, request), asked, filter);
     },
@@ -133,7 +137,8 @@ const dashboardRoute = (app: App, deps: Deps): void => {
       config,
       schema: {
         summary: 'The start page of a dashboard',
-        description: 'Today, the last 7 and the last 30 days (today is one of them), what waits, and what failed lately.',
+        description:
+          'Today, the last 7 and the last 30 days (today is one of them), what waits, and what failed lately.',
         operationId: 'getDashboardSummary',
         tags,
         response: { 200: DashboardSummarySchema },
@@ -154,7 +159,9 @@ const teamOf = async ({ queries }: Deps, request: Parameters<typeof callerOf>[0]
 const rangeOf = ({ startDate, endDate }: RangeQuery, now: number, max: number = limits.analyticsDaysMax): DayRange => {
   const last = endDate === undefined ? dayOf(isoTime(now)) : dayOf(momentOf('endDate', endDate, 'end'));
   const first =
-    startDate === undefined ? dayOfNumber(dayNumber(last) - DAYS_DEFAULT + 1) : dayOf(momentOf('startDate', startDate, 'start'));
+    startDate === undefined
+      ? dayOfNumber(dayNumber(last) - DAYS_DEFAULT + 1)
+      : dayOf(momentOf('startDate', startDate, 'start'));
   const days = dayNumber(last) - dayNumber(first) + 1;
   if (days < 1) throw invalid('query', 'startDate', `must not lie after the last day of the range, which is ${last}`);
   if (days > max) throw invalid('query', 'startDate', `makes a range of ${days} days; ${max} are the most here`);
@@ -168,8 +175,15 @@ const seriesRangeOf = (query: TimeSeriesQuery, now: number): DayRange =>
 /** Throws VALIDATION_ERROR if both are given: emails are counted by each of them alone. */
 const summaryFilterOf = ({ templateId, tag }: Pick<OverviewQuery, 'templateId' | 'tag'>): SummaryFilter => {
   if (templateId !== undefined && tag !== undefined)
-    throw invalid('query', 'tag', 'cannot stand beside `templateId`: emails are counted by template and by tag, not by both at once');
-  return { ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }), ...(tag === undefined ? {} : { tag }) };
+    throw invalid(
+      'query',
+      'tag',
+      'cannot stand beside `templateId`: emails are counted by template and by tag, not by both at once',
+    );
+  return {
+    ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }),
+    ...(tag === undefined ? {} : { tag }),
+  };
 };
 
 /** The metrics that the query names; all without it. Throws VALIDATION_ERROR if one is unknown. */
@@ -180,7 +194,8 @@ const metricsOf = ({ metrics }: Pick<TimeSeriesQuery, 'metrics'>): readonly Emai
   return emailMilestones.filter((name) => named.has(name));
 };
 
-const unknownMetric = () => invalid('query', 'metrics', `must be one or more of ${emailMilestones.join(', ')}, with commas between them`);
+const unknownMetric = () =>
+  invalid('query', 'metrics', `must be one or more of ${emailMilestones.join(', ')}, with commas between them`);
 
 const rowsAskedOf = (query: RowsQuery, now: number): RowsAsked => {
   const { sort = 'accepted', page = 1, limit = limits.pageSizeDefault } = query;

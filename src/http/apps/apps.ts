@@ -88,7 +88,13 @@ const appRoutes = (app: App, { commands }: Deps): void => {
     `${PATH}/:id`,
     {
       config: { access, command: 'getOAuthApp', unknownId },
-      schema: { summary: 'Read an app', operationId: 'getOAuthApp', tags, params, response: { 200: OAuthAppRecordSchema } },
+      schema: {
+        summary: 'Read an app',
+        operationId: 'getOAuthApp',
+        tags,
+        params,
+        response: { 200: OAuthAppRecordSchema },
+      },
     },
     (request) => commands.getOAuthApp(callerOf(request), appIdOf(request.params.id)),
   );
@@ -169,7 +175,12 @@ export const oauthGrantRoutes = (app: App, { commands, queries }: Deps): void =>
   app.delete(
     '/api/users/me/grants/:id',
     {
-      config: { access: 'profile:write', withoutTeam: true, command: 'revokeGrant', unknownId: 'OAUTH_GRANT_NOT_FOUND' },
+      config: {
+        access: 'profile:write',
+        withoutTeam: true,
+        command: 'revokeGrant',
+        unknownId: 'OAUTH_GRANT_NOT_FOUND',
+      },
       schema: {
         summary: 'End what you granted to an app',
         description: 'Its tokens stop working at once.',

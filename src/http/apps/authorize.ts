@@ -1,10 +1,18 @@
 /**
- * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. The page beside it shows what
- * the person granted, and ends it. The pages set no cookie, so that no other page can act in the person's name; the session of the sign-in
- * ends with the decision.
+ * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. The page
+ * beside it shows what the person granted, and ends it. The pages set no cookie, so that no other page can act in the
+ * person's name; the session of the sign-in ends with the decision.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { personPage, sendPersonPage, fieldsOf, readForms, readerLanguage, sentenceOf, type PageLanguage } from '../server/forms.js';
+import {
+  personPage,
+  sendPersonPage,
+  fieldsOf,
+  readForms,
+  readerLanguage,
+  sentenceOf,
+  type PageLanguage,
+} from '../server/forms.js';
 import { words } from './words.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
@@ -52,7 +60,15 @@ const TEAMS_MAX = 100;
 
 const DENIED = { error: 'access_denied', message: 'The person said no' } as const;
 
-const paramNames = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge', 'code_challenge_method'] as const;
+const paramNames = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+] as const;
 
 /** Registers GET and POST of /oauth/authorize and /account/apps. */
 export const authorizeRoutes = (app: App, deps: Deps): void => {
@@ -78,8 +94,11 @@ const readConsentRequest = async (
 ): Promise<ConsentRequest | undefined> => {
   const language = readerLanguage(request);
   const fields = fieldsOf(form);
-  if (fields === undefined) return void sendRefusal(reply, 400, language, 'A parameter of this link is given more than once.');
-  const hidden = Object.fromEntries(paramNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]] as const])));
+  if (fields === undefined)
+    return void sendRefusal(reply, 400, language, 'A parameter of this link is given more than once.');
+  const hidden = Object.fromEntries(
+    paramNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]] as const])),
+  );
   const params: AuthorizationParams = hidden;
   const app = await deps.oauth.openOAuthApp(params.client_id ?? '');
   const authorization = readAuthorization(app, params);
@@ -90,10 +109,13 @@ const readConsentRequest = async (
 /** The POST of a form: the sign-in, or the decision after it. */
 const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const fields = fieldsOf(request.body);
-  if (fields === undefined) return sendRefusal(reply, 400, readerLanguage(request), 'A field of this form is given more than once.');
+  if (fields === undefined)
+    return sendRefusal(reply, 400, readerLanguage(request), 'A field of this form is given more than once.');
   const asked = await readConsentRequest(deps, request, reply, request.body as string);
   if (asked === undefined) return reply;
-  return fields['decision'] === undefined ? signIn(deps, request, reply, asked, fields) : decide(deps, request, reply, asked, fields);
+  return fields['decision'] === undefined
+    ? signIn(deps, request, reply, asked, fields)
+    : decide(deps, request, reply, asked, fields);
 };
 
 /** Fault of a sign-in; `status`: of the page that shows the form again. */
@@ -103,7 +125,11 @@ const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Pr
   const { email = '', password = '', code = '' } = fields;
   try {
     await countLogin(deps, request, email);
-    return await deps.commands.login({ email, password, ...(code === '' ? {} : { code }) }, calledFrom(request), deps.queries.teamsOfUser);
+    return await deps.commands.login(
+      { email, password, ...(code === '' ? {} : { code }) },
+      calledFrom(request),
+      deps.queries.teamsOfUser,
+    );
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
     auditDenial(deps.audit, request, { code: fault.code, status: 401 }, fault);
@@ -112,7 +138,10 @@ const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Pr
   }
 };
 
-/** Shows the page of consent, or the sign-in again with what is wrong with it. The app is told of a faulty request here, and never before. */
+/**
+ * Shows the page of consent, or the sign-in again with what is wrong with it. The app is told of a faulty request here,
+ * and never before.
+ */
 const signIn = async (
   deps: Deps,
   request: FastifyRequest,
@@ -238,7 +267,11 @@ const answerApps = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
   const { data } = await deps.queries.listGrants(person.userId, { page: 1, limit: GRANTS_MAX });
   const teams = new Map((await teamsOf(deps, person.userId)).map(({ id, name }) => [id, name]));
   const left = data.filter(({ id }) => id !== ended);
-  return sendPersonPage(reply, 200, fillApps({ ...appsPage(language, accessToken, left, teams), action: reply.server.ownPath(APPS_PATH) }));
+  return sendPersonPage(
+    reply,
+    200,
+    fillApps({ ...appsPage(language, accessToken, left, teams), action: reply.server.ownPath(APPS_PATH) }),
+  );
 };
 
 /** It was ended meanwhile. */
@@ -375,7 +408,9 @@ const fillApps = personPage<AppsPage & Readonly<{ action: string }>>(
 );
 
 /** `detail`: for who makes the app, in the language `spoken`. */
-const fillRefusal = personPage<Readonly<{ language: PageLanguage; spoken: PageLanguage; detail: string; text: string }>>(
+const fillRefusal = personPage<
+  Readonly<{ language: PageLanguage; spoken: PageLanguage; detail: string; text: string }>
+>(
   `<h1><%= it.title %></h1>
 <p lang="<%= it.spoken %>"<% if (it.spoken !== 'ar') { %> dir="ltr"<% } %>><%= it.detail %></p>
 <p class="soft"><%= it.text %></p>
@@ -386,7 +421,14 @@ type Again = Readonly<{ email?: string; needsCode?: boolean; fault?: DomainError
 
 const signInPage = (language: PageLanguage, { email = '', needsCode = false, fault }: Again) => {
   const said = words[language];
-  return { title: said.signIn, language, said, email, needsCode, fault: fault === undefined ? '' : faultIn(language, fault) };
+  return {
+    title: said.signIn,
+    language,
+    said,
+    email,
+    needsCode,
+    fault: fault === undefined ? '' : faultIn(language, fault),
+  };
 };
 
 /** A sign-in that is over is told as such, whatever ended it. */
@@ -437,7 +479,15 @@ const sendConsent = (reply: FastifyReply, language: PageLanguage, page: ConsentP
   return sendPersonPage(
     reply,
     200,
-    fillConsent({ ...page, title, language, said, sentence: sentenceOf, action: ownPath(PATH), appsPath: ownPath(APPS_PATH) }),
+    fillConsent({
+      ...page,
+      title,
+      language,
+      said,
+      sentence: sentenceOf,
+      action: ownPath(PATH),
+      appsPath: ownPath(APPS_PATH),
+    }),
     target,
   );
 };

@@ -1,4 +1,7 @@
-/** The OAuth endpoints that apps call (RFC 6749, 7009, 7662 and 8414). They answer in the form of these RFCs, not with the errors of the API. */
+/**
+ * The OAuth endpoints that apps call (RFC 6749, 7009, 7662 and 8414). They answer in the form of these RFCs, not with
+ * the errors of the API.
+ */
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/apps/apps.js';
@@ -22,7 +25,11 @@ type TokenRequest = Readonly<{
   authorization: string | undefined;
 }>;
 
-export type TokenAnswer = Readonly<{ status: number; body: Readonly<Record<string, unknown>>; headers: Readonly<Record<string, string>> }>;
+export type TokenAnswer = Readonly<{
+  status: number;
+  body: Readonly<Record<string, unknown>>;
+  headers: Readonly<Record<string, string>>;
+}>;
 
 type TokenQuery = Readonly<{ app: KnownApp; token: string }>;
 
@@ -52,7 +59,9 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 const CHALLENGE = 'Basic realm="sealpost"';
 
-/** In place of the secret: the library asks for one, and the app was authenticated before the library sees the request. */
+/**
+ * In place of the secret: the library asks for one, and the app was authenticated before the library sees the request.
+ */
 const AUTHENTICATED = 'authenticated';
 
 const TWICE = 'A parameter is given more than once, or there are too many (RFC 6749, section 3.2)';
@@ -110,8 +119,8 @@ const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyRep
 };
 
 /**
- * Authenticates the app that calls one of these endpoints, by the Authorization header or by the form (RFC 6749, section 2.3).
- * Out: the app, or the error that it gets.
+ * Authenticates the app that calls one of these endpoints, by the Authorization header or by the form (RFC 6749,
+ * section 2.3). Out: the app, or the error that it gets.
  */
 const authenticateApp = async (
   { oauth }: Pick<HttpDeps, 'oauth'>,
@@ -129,7 +138,10 @@ const credentialsInForm = (form: TokenRequest['form']): Credentials | Refused =>
     return { error: 'invalid_client', description: 'Apps authenticate by a secret here, not by an assertion' };
   const { client_id: id, client_secret: secret } = form;
   if (id === undefined)
-    return { error: 'invalid_client', description: 'The app says who it is by a Basic header, or by `client_id` in the form' };
+    return {
+      error: 'invalid_client',
+      description: 'The app says who it is by a Basic header, or by `client_id` in the form',
+    };
   return { id, secret: secret === '' ? undefined : secret };
 };
 
@@ -150,7 +162,10 @@ const credentialsInHeader = (header: string, form: TokenRequest['form']): Creden
       description: 'The app authenticates in two ways: send the Authorization header, or the secret in the form',
     };
   if (form['client_id'] !== undefined && form['client_id'] !== id)
-    return { error: 'invalid_request', description: 'The `client_id` of the form is not that of the Authorization header' };
+    return {
+      error: 'invalid_request',
+      description: 'The `client_id` of the form is not that of the Authorization header',
+    };
   return { id, secret: secret === '' ? undefined : secret };
 };
 
@@ -163,7 +178,11 @@ const decoded = (text: string): string | undefined => {
 };
 
 /** The app and the token that it asks about; undefined if the request was refused here. */
-const readTokenQuery = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<TokenQuery | undefined> => {
+const readTokenQuery = async (
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<TokenQuery | undefined> => {
   const form = fieldsOf(request.body);
   if (form === undefined) return void refuse(reply, 400, 'invalid_request', TWICE);
   const app = await authenticateApp(deps, { form, authorization: request.headers.authorization });
@@ -202,10 +221,14 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
 };
 
 /**
- * The token endpoint (RFC 6749, section 3.2). Out: the answer or the refusal (sections 5.1 and 5.2); rejects on a fault of the service.
- * The library checks the grant of the app that was authenticated here; the model reads and issues codes and tokens.
+ * The token endpoint (RFC 6749, section 3.2). Out: the answer or the refusal (sections 5.1 and 5.2); rejects on a fault
+ * of the service. The library checks the grant of the app that was authenticated here; the model reads and issues codes
+ * and tokens.
  */
-export const exchange = async (deps: Pick<HttpDeps, 'oauth'>, { requestId, form, authorization }: TokenRequest): Promise<TokenAnswer> => {
+export const exchange = async (
+  deps: Pick<HttpDeps, 'oauth'>,
+  { requestId, form, authorization }: TokenRequest,
+): Promise<TokenAnswer> => {
   const app = await authenticateApp(deps, { form, authorization });
   if ('error' in app) {
     const isByHeader = app.error === 'invalid_client' && authorization !== undefined;
@@ -225,7 +248,12 @@ export const exchange = async (deps: Pick<HttpDeps, 'oauth'>, { requestId, form,
   const response = new Response();
   try {
     await server.token(
-      new Request({ method: 'POST', headers, query: {}, body: { ...form, client_id: app.id, client_secret: AUTHENTICATED } }),
+      new Request({
+        method: 'POST',
+        headers,
+        query: {},
+        body: { ...form, client_id: app.id, client_secret: AUTHENTICATED },
+      }),
       response,
     );
   } catch (fault) {
@@ -265,7 +293,12 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
       if (found === undefined) return undefined;
       const { hash: refreshes, ...grant } = found;
       const { clientId, scopes } = grant.grant;
-      return { refreshToken: text, scope: [...scopes], client: { id: clientId, grants: [] }, user: { grant, refreshes } };
+      return {
+        refreshToken: text,
+        scope: [...scopes],
+        client: { id: clientId, grants: [] },
+        user: { grant, refreshes },
+      };
     },
     // `issueTokens` replaces the token in the append that issues the next.
     revokeToken: async () => true,
@@ -282,10 +315,21 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
       const { grant: known, refreshes } = holderOf(user);
       const grant = known ?? (await oauth.giveOwnGrant(appOfClient(client), scopes, request));
       const isRefreshable = known !== undefined;
-      const issued = await oauth.issueTokens(grant, { scopes, isRefreshable, ...(refreshes === undefined ? {} : { refreshes }) }, request);
+      const issued = await oauth.issueTokens(
+        grant,
+        { scopes, isRefreshable, ...(refreshes === undefined ? {} : { refreshes }) },
+        request,
+      );
       if (issued === undefined) throw new InvalidGrantError('Invalid grant: it has ended');
       const { accessToken, refreshToken } = issued;
-      return { ...token, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope: scopes as Scope[], client, user };
+      return {
+        ...token,
+        accessToken,
+        ...(refreshToken === undefined ? {} : { refreshToken }),
+        scope: scopes as Scope[],
+        client,
+        user,
+      };
     },
     // The library asks for these two and never calls them here.
     saveAuthorizationCode: () => Promise.reject(new Error('codes are given on the page of consent')),

@@ -88,14 +88,16 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     asks: '{app} bittet um Zugriff auf Ihr Konto.',
     nextPage: 'Sie entscheiden auf der nächsten Seite.',
     isWrong: 'Die Anfrage ist fehlerhaft:',
-    nothingGranted: 'Es wird nichts erlaubt. Schließen Sie diese Seite, oder melden Sie sich an, um zu {host} zurückzukehren.',
+    nothingGranted:
+      'Es wird nichts erlaubt. Schließen Sie diese Seite, oder melden Sie sich an, um zu {host} zurückzukehren.',
     email: 'E-Mail-Adresse',
     password: 'Passwort',
     code: 'Code des zweiten Faktors',
     isOver: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich noch einmal an.',
     faults: {
       INVALID_CREDENTIALS: 'Die Adresse oder das Passwort ist falsch.',
-      CODE_REQUIRED: 'Geben Sie den Code Ihres zweiten Faktors ein: sechs Ziffern der App oder einen Wiederherstellungscode.',
+      CODE_REQUIRED:
+        'Geben Sie den Code Ihres zweiten Faktors ein: sechs Ziffern der App oder einen Wiederherstellungscode.',
       INVALID_CODE: 'Der Code ist falsch oder wurde schon verwendet.',
       ADDRESS_NOT_VERIFIED: 'Die Adresse ist noch nicht bestätigt. Öffnen Sie den Link in der E-Mail.',
       LOGIN_PAUSED: 'Zu viele Versuche. Versuchen Sie es später noch einmal.',
@@ -146,7 +148,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     isOver: 'Votre connexion a expiré. Connectez-vous de nouveau.',
     faults: {
       INVALID_CREDENTIALS: 'L’adresse ou le mot de passe est incorrect.',
-      CODE_REQUIRED: 'Saisissez le code de votre second facteur : les six chiffres de l’application ou un code de récupération.',
+      CODE_REQUIRED:
+        'Saisissez le code de votre second facteur : les six chiffres de l’application ou un code de récupération.',
       INVALID_CODE: 'Le code est incorrect ou a déjà été utilisé.',
       ADDRESS_NOT_VERIFIED: 'L’adresse n’est pas encore confirmée. Ouvrez le lien dans l’e-mail.',
       LOGIN_PAUSED: 'Trop de tentatives. Réessayez plus tard.',
@@ -197,7 +200,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     isOver: 'A sua sessão terminou. Inicie sessão de novo.',
     faults: {
       INVALID_CREDENTIALS: 'O endereço ou a palavra-passe está errado.',
-      CODE_REQUIRED: 'Introduza o código do segundo fator: os seis algarismos da aplicação ou um código de recuperação.',
+      CODE_REQUIRED:
+        'Introduza o código do segundo fator: os seis algarismos da aplicação ou um código de recuperação.',
       INVALID_CODE: 'O código está errado ou já foi usado.',
       ADDRESS_NOT_VERIFIED: 'O endereço ainda não está confirmado. Abra a ligação no e-mail.',
       LOGIN_PAUSED: 'Demasiadas tentativas. Tente mais tarde.',
@@ -225,7 +229,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     goesOn: 'Segue para {host}. O que permite pode terminar a qualquer momento:',
     yourApps: 'as suas aplicações',
     doesNotWork: 'Esta ligação não funciona',
-    nowhere: 'Não é encaminhado, e nada foi permitido. Volte à aplicação e comece de novo; se isto se repetir, avise quem a faz.',
+    nowhere:
+      'Não é encaminhado, e nada foi permitido. Volte à aplicação e comece de novo; se isto se repetir, avise quem a faz.',
     noTeam: 'Não pertence a nenhuma equipa, e uma aplicação age numa equipa.',
     apps: 'As suas aplicações',
     seeApps: 'Inicie sessão para ver que aplicações agem por si, e para o terminar.',

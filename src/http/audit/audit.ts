@@ -13,7 +13,17 @@ import { momentOf, pagingOf } from '../server/query.js';
 const tags = ['Audit log'];
 const access = 'audit:read';
 
-const filterOf = ({ category, action, actorType, actor, targetType, target, result, from, to }: AuditQuery): AuditFilter => ({
+const filterOf = ({
+  category,
+  action,
+  actorType,
+  actor,
+  targetType,
+  target,
+  result,
+  from,
+  to,
+}: AuditQuery): AuditFilter => ({
   ...(category === undefined ? {} : { category }),
   ...(action === undefined ? {} : { action }),
   ...(actorType === undefined ? {} : { actorType }),
@@ -121,9 +131,13 @@ const exportRoute = (app: App, { exportAudit, commands }: Deps): void => {
         ...(to === undefined ? {} : { to: momentOf('to', to, 'end') }),
       };
       if (running >= EXPORTS_MAX)
-        throw new DomainError('RATE_LIMIT_EXCEEDED', `${EXPORTS_MAX} exports are under way. Try again in ${RETRY_AFTER_S} seconds.`, {
-          retryAfterS: RETRY_AFTER_S,
-        });
+        throw new DomainError(
+          'RATE_LIMIT_EXCEEDED',
+          `${EXPORTS_MAX} exports are under way. Try again in ${RETRY_AFTER_S} seconds.`,
+          {
+            retryAfterS: RETRY_AFTER_S,
+          },
+        );
       running += 1;
       try {
         const lines = await exportAudit({ teamId: caller.teamId, format }, period, (exported) =>

@@ -28,7 +28,12 @@ const DAYS_MAX = 733;
 const percentOf = (used: number, limit: number | null): number =>
   limit === null || limit === 0 ? 0 : Math.floor((used * 1_000) / limit) / 10;
 
-const usageOf = ({ used, limit, remaining }: Quota) => ({ used, limit, remaining, percentUsed: percentOf(used, limit) });
+const usageOf = ({ used, limit, remaining }: Quota) => ({
+  used,
+  limit,
+  remaining,
+  percentUsed: percentOf(used, limit),
+});
 
 /** The figures of the month are the sum of its days, as in the answers by day and by month. */
 const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
@@ -54,12 +59,21 @@ const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
   };
 };
 
-const quotaOf = (used: number, { limit }: Quota): Quota => ({ used, limit, remaining: limit === null ? null : Math.max(0, limit - used) });
+const quotaOf = (used: number, { limit }: Quota): Quota => ({
+  used,
+  limit,
+  remaining: limit === null ? null : Math.max(0, limit - used),
+});
 
 const overageCents = (emails: number, microsPerEmail: number | null): number | null =>
   emails === 0 ? 0 : microsPerEmail === null ? null : Math.ceil((emails * microsPerEmail) / 10_000);
 
-const usedBetween = async (deps: Deps, { teamId }: Caller, first: string, last: string): Promise<readonly UsedOfDay[]> => {
+const usedBetween = async (
+  deps: Deps,
+  { teamId }: Caller,
+  first: string,
+  last: string,
+): Promise<readonly UsedOfDay[]> => {
   await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
   return deps.queries.usedByDay(teamId, first, last);
 };
@@ -145,7 +159,8 @@ const rangeRoutes = (app: App, deps: Deps): void => {
       preValidation: coerceQuery(UsageQuerySchema),
       schema: {
         summary: 'Read the usage by day',
-        description: 'Every day from the first to the last, in UTC. An email counts on the day on which it was accepted.',
+        description:
+          'Every day from the first to the last, in UTC. An email counts on the day on which it was accepted.',
         operationId: 'getUsageByDay',
         tags,
         querystring: UsageQuerySchema,

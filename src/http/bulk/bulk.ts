@@ -1,4 +1,6 @@
-/** Routes of bulk sends: send (as JSON, or as a form with a file of recipients), dry run, list, status, results, cancel. */
+/**
+ * Routes of bulk sends: send (as JSON, or as a form with a file of recipients), dry run, list, status, results, cancel.
+ */
 import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import { createHash } from 'node:crypto';
@@ -97,7 +99,12 @@ const sendRoute = (app: App, deps: Deps): void => {
         reply.code(200);
         return withFileWarnings(await deps.commands.dryRunBulk(caller, request.body), request.recipientFile);
       }
-      const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request), request.recipientFile?.lines);
+      const answer = await deps.commands.sendBulk(
+        caller,
+        request.body,
+        idempotencyOf(request),
+        request.recipientFile?.lines,
+      );
       reply.code(201);
       return withFileWarnings(answered(reply, answer), request.recipientFile);
     },
@@ -170,7 +177,8 @@ const cancelRoute = (app: App, deps: Deps): void => {
       onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
       schema: {
         summary: 'Cancel a bulk send',
-        description: 'Emails that have not left when the answer comes are not sent, except those in their SMTP dialogue.',
+        description:
+          'Emails that have not left when the answer comes are not sent, except those in their SMTP dialogue.',
         operationId: 'cancelBatch',
         tags: ['Bulk'],
         params,
@@ -178,14 +186,18 @@ const cancelRoute = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) =>
-      answered(reply, await deps.commands.cancelBatch(callerOf(request), batchIdOf(request.params.batchId), idempotencyOf(request))),
+      answered(
+        reply,
+        await deps.commands.cancelBatch(callerOf(request), batchIdOf(request.params.batchId), idempotencyOf(request)),
+      ),
   );
 };
 
 const mediaTypes: Readonly<Record<ResultFormat, string>> = { jsonl: 'application/x-ndjson', csv: 'text/csv' };
 
 const formatOf = ({ format }: BatchResultsQuery, accept = ''): ResultFormat =>
-  format ?? (/\btext\/csv\b/i.test(accept) && !/\bapplication\/(?:x-ndjson|jsonl|json)\b/i.test(accept) ? 'csv' : 'jsonl');
+  format ??
+  (/\btext\/csv\b/i.test(accept) && !/\bapplication\/(?:x-ndjson|jsonl|json)\b/i.test(accept) ? 'csv' : 'jsonl');
 
 /** Streams the results: the next emails are read when the caller has taken the lines before. */
 const bulkResultsRoute = (app: App, deps: Deps): void => {
@@ -223,7 +235,8 @@ const bulkResultsRoute = (app: App, deps: Deps): void => {
   );
 };
 
-const isForm = (request: FastifyRequest): boolean => /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
+const isForm = (request: FastifyRequest): boolean =>
+  /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
 
 /** A hook before the body is read: a form takes an upload slot. */
 const formSlots = (deps: Deps) => {
@@ -236,16 +249,24 @@ const formSlots = (deps: Deps) => {
 type Form = { request?: Buffer; columns?: Buffer; file?: Buffer };
 
 const wrong = (message: string): DomainError => invalid('upload', '', message);
-const SHAPE = 'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
+const SHAPE =
+  'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
 
-const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>): Promise<Form> => {
+const readForm = async (
+  request: FastifyRequest,
+  { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>,
+): Promise<Form> => {
   const form: Form = {};
   const limits = { fileSize: bodySizeBytesMax, files: 4, fields: 0, parts: 4, headerPairs: 20 };
   try {
     // Every part is read as bytes: programs give that of the JSON a type of its own, or a file name.
     for await (const part of request.parts({ limits, isPartAFile: () => true })) {
       const { fieldname: name } = part;
-      if (part.type !== 'file' || (name !== 'file' && name !== 'request' && name !== 'columns') || form[name] !== undefined)
+      if (
+        part.type !== 'file' ||
+        (name !== 'file' && name !== 'request' && name !== 'columns') ||
+        form[name] !== undefined
+      )
         throw wrong(SHAPE);
       const bytes = await part.toBuffer();
       const bytesMax = name === 'file' ? bodySizeBytesMax : FIELD_BYTES_MAX;
@@ -258,7 +279,10 @@ const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limi
     request.raw.unpipe();
     request.raw.resume();
     if (fault instanceof DomainError) throw fault;
-    throw new DomainError('MALFORMED_REQUEST', 'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).');
+    throw new DomainError(
+      'MALFORMED_REQUEST',
+      'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).',
+    );
   }
   return form;
 };
@@ -275,7 +299,9 @@ const fieldOf = (name: 'request' | 'columns', bytes: Buffer, limits: Limits): Js
   throw invalid('upload', name, 'must be a JSON object');
 };
 
-/** Turns a form (multipart/form-data, RFC 7578) into the JSON body of the call, and keeps the line of each recipient. */
+/**
+ * Turns a form (multipart/form-data, RFC 7578) into the JSON body of the call, and keeps the line of each recipient.
+ */
 const readRecipientsForm =
   ({ commands, limits }: Deps) =>
   async (request: FastifyRequest): Promise<void> => {
@@ -310,5 +336,7 @@ const templateNamed = ({ templateId, version }: JsonObject): Pick<SendBulkReques
 /** Adds the lines of the file to the faults of recipients. */
 const faultHandler = (fault: FastifyError, request: FastifyRequest): never => {
   const { recipientFile } = request;
-  throw recipientFile === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientFile.lines);
+  throw recipientFile === undefined || !(fault instanceof DomainError)
+    ? fault
+    : faultWithLines(fault, recipientFile.lines);
 };

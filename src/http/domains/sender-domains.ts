@@ -1,6 +1,11 @@
 /** Routes of a team's sender domains: list, add, read, verify, rotate keys, delete, restore. */
 import { DeletedSchema, DeleteQuerySchema, idParams } from '../../api/core/common.js';
-import { AddDomainRequestSchema, DomainListQuerySchema, DomainListSchema, DomainRecordSchema } from '../../api/domains.js';
+import {
+  AddDomainRequestSchema,
+  DomainListQuerySchema,
+  DomainListSchema,
+  DomainRecordSchema,
+} from '../../api/domains.js';
 import { addDomainExamples } from '../../api/examples.js';
 import { parseSenderDomainId, type SenderDomainId } from '../../domain/core/ids.js';
 import { domainNotFound } from '../../domain/domains/decider.js';
@@ -72,7 +77,13 @@ const domainRoute = (app: App, { commands }: Deps): void => {
     '/api/domains/:id',
     {
       config: { access, command: 'getDomain', unknownId },
-      schema: { summary: 'Read a sender domain', operationId: 'getDomain', tags, params, response: { 200: DomainRecordSchema } },
+      schema: {
+        summary: 'Read a sender domain',
+        operationId: 'getDomain',
+        tags,
+        params,
+        response: { 200: DomainRecordSchema },
+      },
     },
     (request) => commands.getDomain(callerOf(request), domainIdOf(request.params.id)),
   );
@@ -142,7 +153,8 @@ const changingRoutes = (app: App, { commands }: Deps): void => {
       config: { access, command: 'restoreDomain', unknownId },
       schema: {
         summary: 'Restore a deleted sender domain',
-        description: 'Within 30 days of its deletion, with the keys that it had. Its mails are signed again once its DNS records are seen.',
+        description:
+          'Within 30 days of its deletion, with the keys that it had. Its mails are signed again once its DNS records are seen.',
         operationId: 'restoreDomain',
         tags,
         params,

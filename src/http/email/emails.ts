@@ -62,12 +62,14 @@ const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): 
   const given = filterOf(body);
   const filtered = Object.keys(given).length > 0;
   const filter = isTest(caller) ? { ...given, test: true } : given;
-  if (body.ids !== undefined && filtered) throw invalid('request body', '', 'must have either `ids` or a filter, not both');
+  if (body.ids !== undefined && filtered)
+    throw invalid('request body', '', 'must have either `ids` or a filter, not both');
   if (body.ids !== undefined) {
     const ids = [...new Set(body.ids.map(emailIdOf))];
     return { ...(await deps.commands.deleteEmails(caller, ids)), remaining: false };
   }
-  if (!filtered) throw invalid('request body', '', 'must have `ids`, or at least one of `status`, `before` and `templateId`');
+  if (!filtered)
+    throw invalid('request body', '', 'must have `ids`, or at least one of `status`, `before` and `templateId`');
   await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
   const max = deps.limits.bulkDeleteIdsMax;
   const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);
@@ -85,10 +87,14 @@ const retryMany = async (deps: Deps, caller: Caller, body: RetryEmailsRequest): 
     ...(endDate === undefined ? {} : { endDate: momentOf('endDate', endDate, 'end') }),
   };
   const parsed = domain === undefined ? undefined : parseDomain(domain);
-  if (parsed?.ok === false) throw invalid('request body', 'domain', `must be a domain such as example.com: ${parsed.reason}`);
+  if (parsed?.ok === false)
+    throw invalid('request body', 'domain', `must be a domain such as example.com: ${parsed.reason}`);
   await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
   const { nextCursor, ...found } = await deps.queries.emailsToRetry(caller.teamId, filter, cursor);
-  return { ...(await deps.commands.retryEmails(caller, { status, ...found, ...(domain === undefined ? {} : { domain }) })), nextCursor };
+  return {
+    ...(await deps.commands.retryEmails(caller, { status, ...found, ...(domain === undefined ? {} : { domain }) })),
+    nextCursor,
+  };
 };
 
 const readRoutes = (app: App, deps: Deps): void => {
@@ -136,7 +142,11 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     (request) => {
       const { asOf } = request.query;
-      return deps.commands.getEmail(callerOf(request), emailIdOf(request.params.id), asOf === undefined ? undefined : asOfOf(asOf));
+      return deps.commands.getEmail(
+        callerOf(request),
+        emailIdOf(request.params.id),
+        asOf === undefined ? undefined : asOfOf(asOf),
+      );
     },
   );
 };
@@ -155,7 +165,13 @@ const writeRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/send',
     {
-      config: { access: 'emails:send', command: 'sendEmail', idempotent: true, examples: sendExamples, unknownId: 'ERR_TMPL_002' },
+      config: {
+        access: 'emails:send',
+        command: 'sendEmail',
+        idempotent: true,
+        examples: sendExamples,
+        unknownId: 'ERR_TMPL_002',
+      },
       onRequest,
       schema: {
         summary: 'Send an email',
@@ -170,7 +186,12 @@ const writeRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       if (request.isLargeBody) await nextTurn();
       const caller = callerOf(request);
-      const answer = await deps.commands.sendEmail(caller, request.body, idempotencyOf(request), storedBytesOf(deps, caller));
+      const answer = await deps.commands.sendEmail(
+        caller,
+        request.body,
+        idempotencyOf(request),
+        storedBytesOf(deps, caller),
+      );
       reply.code(201);
       return answered(reply, answer);
     },
@@ -190,7 +211,10 @@ const writeRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) =>
-      answered(reply, await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+      answered(
+        reply,
+        await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request)),
+      ),
   );
 };
 
@@ -198,7 +222,12 @@ const rescheduleAndCancelRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/emails/:id',
     {
-      config: { access: 'emails:send', command: 'rescheduleEmail', unknownId: 'EMAIL_NOT_FOUND', examples: rescheduleExamples },
+      config: {
+        access: 'emails:send',
+        command: 'rescheduleEmail',
+        unknownId: 'EMAIL_NOT_FOUND',
+        examples: rescheduleExamples,
+      },
       schema: {
         summary: 'Give a scheduled email another time',
         description: `In the future, at most ${deps.limits.scheduledAheadDaysMax} days ahead. What the template shows of dates follows; once the email is released it is answered 400 EMAIL_NOT_SCHEDULED.`,
@@ -228,7 +257,10 @@ const rescheduleAndCancelRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) =>
-      answered(reply, await deps.commands.cancelEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+      answered(
+        reply,
+        await deps.commands.cancelEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request)),
+      ),
   );
 };
 
@@ -263,7 +295,8 @@ const deleteRoutes = (app: App, deps: Deps): void => {
       },
       schema: {
         summary: 'Delete an email',
-        description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
+        description:
+          'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
         operationId: 'deleteEmail',
         tags: ['Emails'],
         params,
@@ -276,7 +309,12 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/bulk',
     {
-      config: { audited: { action: 'emails.deleted' }, access: 'emails:delete', command: 'deleteEmails', examples: bulkDeleteExamples },
+      config: {
+        audited: { action: 'emails.deleted' },
+        access: 'emails:delete',
+        command: 'deleteEmails',
+        examples: bulkDeleteExamples,
+      },
       schema: {
         summary: 'Delete many emails',
         description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,

@@ -76,7 +76,13 @@ const keyRoutes = (app: App, deps: Deps): void => {
     '/api/api-keys/:id',
     {
       config: { access, command: 'getApiKey', unknownId },
-      schema: { summary: 'Read an API key', operationId: 'getApiKey', tags, params, response: { 200: ApiKeyRecordSchema } },
+      schema: {
+        summary: 'Read an API key',
+        operationId: 'getApiKey',
+        tags,
+        params,
+        response: { 200: ApiKeyRecordSchema },
+      },
     },
     (request) => deps.commands.getApiKey(callerOf(request), apiKeyIdOf(request.params.id)),
   );
@@ -115,7 +121,11 @@ const keyRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      const { id } = await deps.commands.revokeApiKey(callerOf(request), apiKeyIdOf(request.params.id), request.query.withMade);
+      const { id } = await deps.commands.revokeApiKey(
+        callerOf(request),
+        apiKeyIdOf(request.params.id),
+        request.query.withMade,
+      );
       return { id, deleted: true as const };
     },
   );

@@ -106,7 +106,10 @@ iframe.phone { flex: 0 0 390px; max-width: 100%; margin: 18px 0; height: calc(10
 }
 `.trimStart();
 
-/** The script of the mailbox page. It writes texts, never markup; the HTML of a mail is only ever shown in a sandboxed frame. */
+/**
+ * The script of the mailbox page. It writes texts, never markup; the HTML of a mail is only ever shown in a sandboxed
+ * frame.
+ */
 export const mailboxScript = String.raw`'use strict';
 (() => {
   const POLL_MS = 1500;

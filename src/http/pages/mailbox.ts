@@ -1,4 +1,7 @@
-/** The routes of the built-in mailbox: its mails as JSON and files, and its page, for a browser that has opened its link or a caller with a key. */
+/**
+ * The routes of the built-in mailbox: its mails as JSON and files, and its page, for a browser that has opened its link
+ * or a caller with a key.
+ */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
 import {
@@ -74,9 +77,14 @@ const messageOf = async (mailbox: Mailbox, id: string): Promise<MailboxMessage> 
   return message;
 };
 
-const isHidden = async ({ isConfidentialMail }: Reading, request: FastifyRequest, { headers }: MailboxMessage): Promise<boolean> => {
+const isHidden = async (
+  { isConfidentialMail }: Reading,
+  request: FastifyRequest,
+  { headers }: MailboxMessage,
+): Promise<boolean> => {
   if (isByLink(request)) return false;
-  for (const { name, value } of headers) if (name.toLowerCase() === 'message-id' && (await isConfidentialMail(value))) return true;
+  for (const { name, value } of headers)
+    if (name.toLowerCase() === 'message-id' && (await isConfidentialMail(value))) return true;
   return false;
 };
 
@@ -116,7 +124,10 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
         receivedAt,
         sizeBytes,
       }));
-      return { data, meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: false, nextCursor: null } };
+      return {
+        data,
+        meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: false, nextCursor: null },
+      };
     },
   );
 
@@ -124,7 +135,12 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
     '/mailbox/messages',
     {
       config: { access: 'emails:delete', mailbox: true },
-      schema: { summary: 'Empty the mailbox', operationId: 'clearMailbox', tags, response: { 200: MailboxClearedSchema } },
+      schema: {
+        summary: 'Empty the mailbox',
+        operationId: 'clearMailbox',
+        tags,
+        response: { 200: MailboxClearedSchema },
+      },
     },
     async () => ({ deleted: await mailbox.clear() }),
   );
@@ -145,7 +161,9 @@ const messageRoutes = (app: App, reading: Reading): void => {
     },
     async (request) => {
       const message = await messageOf(reading.mails, request.params.id);
-      const shown = (await isHidden(reading, request, message)) ? { ...message, html: null, text: null, attachments: [] } : message;
+      const shown = (await isHidden(reading, request, message))
+        ? { ...message, html: null, text: null, attachments: [] }
+        : message;
       const { to, cc, envelope, headers, attachments, ...rest } = shown;
       return {
         ...rest,
@@ -179,7 +197,12 @@ const fileRoutes = (app: App, reading: Reading): void => {
     '/mailbox/messages/:id/attachments/:index',
     {
       config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' },
-      schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: MailboxAttachmentParamsSchema },
+      schema: {
+        summary: 'Download an attachment',
+        operationId: 'getMailboxAttachment',
+        tags,
+        params: MailboxAttachmentParamsSchema,
+      },
     },
     async (request, reply) => {
       const { id, index } = request.params;
@@ -188,7 +211,12 @@ const fileRoutes = (app: App, reading: Reading): void => {
       if (found === undefined) throw missing();
       const { contentType, filename } = found.attachment;
       reply.header('content-disposition', disposition('attachment', filename));
-      return sendFile(reply, MIME_TYPE.test(contentType) ? contentType : 'application/octet-stream', found.content, FILE_CSP);
+      return sendFile(
+        reply,
+        MIME_TYPE.test(contentType) ? contentType : 'application/octet-stream',
+        found.content,
+        FILE_CSP,
+      );
     },
   );
 };
@@ -220,7 +248,12 @@ const pageRoutes = (app: App, reading: Reading): void => {
     },
     async (request, reply) => {
       const message = await openMessage(reading, request, request.params.id);
-      return sendFile(reply, 'text/html; charset=utf-8', await mailHtml(reading.mails, message, request.query.scheme === 'dark'), MAIL_CSP);
+      return sendFile(
+        reply,
+        'text/html; charset=utf-8',
+        await mailHtml(reading.mails, message, request.query.scheme === 'dark'),
+        MAIL_CSP,
+      );
     },
   );
 };

@@ -1,6 +1,6 @@
 /**
- * The pages of the service in a browser: the page at `/`, the mailbox, what a browser gets before it has opened the link of the mailbox, and
- * what they share.
+ * The pages of the service in a browser: the page at `/`, the mailbox, what a browser gets before it has opened the
+ * link of the mailbox, and what they share.
  */
 import { createHash } from 'node:crypto';
 import { pageTemplate } from '../server/forms.js';
@@ -84,7 +84,10 @@ const fill = pageTemplate<{ curl: string; icon: string; own: (path: string) => s
 </html>
 `);
 
-/** In: the command line that sends a first mail, and what makes the addresses of the page. Out: the mailbox page; its style and script are served as files, so that its CSP needs no exception. */
+/**
+ * In: the command line that sends a first mail, and what makes the addresses of the page. Out: the mailbox page; its
+ * style and script are served as files, so that its CSP needs no exception.
+ */
 export const mailboxPage = (curl: string, own: (path: string) => string): string => fill({ curl, icon: ICON, own });
 
 /** Lets the page load nothing. */
@@ -93,7 +96,10 @@ export const CLOSED_CSP = contentPolicy({
   'img-src': 'data:',
 });
 
-/** The page in place of the mailbox. A browser that follows the link from another site keeps the cookie, but sends it only from the next click on. */
+/**
+ * The page in place of the mailbox. A browser that follows the link from another site keeps the cookie, but sends it
+ * only from the next click on.
+ */
 export const closedPage = (own: (path: string) => string): string => fillClosed({ icon: ICON, style, own });
 
 const fillClosed = pageTemplate<{ icon: string; style: string; own: (path: string) => string }>(`<!doctype html>
@@ -161,7 +167,8 @@ export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailb
   );
 };
 
-const page = (curl: string, cards: readonly Card[]): string => fillLanding({ curl, cards, icon: ICON, style: landingStyle });
+const page = (curl: string, cards: readonly Card[]): string =>
+  fillLanding({ curl, cards, icon: ICON, style: landingStyle });
 
 const cardsOf = (own: (path: string) => string, withMailbox: boolean): readonly Card[] => [
   { href: own('/docs'), title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },

@@ -1,4 +1,7 @@
-/** The routes by which users see and change their own account (profile, sessions, second factor, password, erasure), and read a colleague. */
+/**
+ * The routes by which users see and change their own account (profile, sessions, second factor, password, erasure), and
+ * read a colleague.
+ */
 import {
   DoneSchema,
   SessionRecordSchema,
@@ -34,10 +37,17 @@ const signInTags = ['Signing in'];
 
 const withoutTeam = true;
 
-/** Sessions show where a person calls from. No app may see that, so that reading them takes the permission to change as well. */
+/**
+ * Sessions show where a person calls from. No app may see that, so that reading them takes the permission to change as
+ * well.
+ */
 const sessionConfig = { access: 'profile:write', withoutTeam: true } as const;
 
-const passwordConfig = { access: 'profile:write', withoutTeam: true, codes: ['LOGIN_PAUSED', 'USER_NOT_FOUND'] } as const;
+const passwordConfig = {
+  access: 'profile:write',
+  withoutTeam: true,
+  codes: ['LOGIN_PAUSED', 'USER_NOT_FOUND'],
+} as const;
 
 /** How long to wait for the read models before the erasure: what they do not know yet is not ended by it. */
 const CAUGHT_UP_WITHIN_MS = 10_000;
@@ -48,7 +58,12 @@ export const userRoutes = (app: App, deps: Deps): void => {
     '/api/users/me',
     {
       config: { access: 'profile:read', withoutTeam, command: 'getOwnUser' },
-      schema: { summary: 'Read your own profile', operationId: 'getOwnUser', tags: userTags, response: { 200: UserRecordSchema } },
+      schema: {
+        summary: 'Read your own profile',
+        operationId: 'getOwnUser',
+        tags: userTags,
+        response: { 200: UserRecordSchema },
+      },
     },
     (request) => deps.commands.getOwnUser(callerOf(request)),
   );
@@ -209,7 +224,8 @@ const settingUpRoutes = (app: App, deps: Deps): void => {
       config: { ...passwordConfig, command: 'prepareSecondFactor', examples: ownAccountExamples.prepare },
       schema: {
         summary: 'Begin to set up a second factor',
-        description: 'Makes a secret for an authenticator app. Nothing is asked for until a code of it is confirmed, within an hour.',
+        description:
+          'Makes a secret for an authenticator app. Nothing is asked for until a code of it is confirmed, within an hour.',
         operationId: 'prepareSecondFactor',
         tags: signInTags,
         body: PrepareSecondFactorRequestSchema,

@@ -1,4 +1,6 @@
-/** The routes under /api/auth that register a user, sign in, refresh and sign out; and the public keys of access tokens. */
+/**
+ * The routes under /api/auth that register a user, sign in, refresh and sign out; and the public keys of access tokens.
+ */
 import {
   DoneSchema,
   GivenSessionSchema,
@@ -16,7 +18,14 @@ import { assertDefined, parseSessionId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
 import { bodyMayBeAbsent, calledFrom } from '../server/headers.js';
 import { countLogin } from '../server/rates.js';
-import { accessCookie, assertMeant, assertOwnPage, clearSessionCookies, refreshCookie, setSessionCookies } from '../server/cookies.js';
+import {
+  accessCookie,
+  assertMeant,
+  assertOwnPage,
+  clearSessionCookies,
+  refreshCookie,
+  setSessionCookies,
+} from '../server/cookies.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'limits' | 'queries' | 'settings'>;
 
@@ -151,21 +160,29 @@ const refreshRoute = (app: App, deps: Deps): void => {
     },
     (request, reply) => {
       const { refreshToken } = request.body;
-      return refreshToken === undefined ? refreshByCookie(deps, request, reply) : deps.commands.refresh(refreshToken, calledFrom(request));
+      return refreshToken === undefined
+        ? refreshByCookie(deps, request, reply)
+        : deps.commands.refresh(refreshToken, calledFrom(request));
     },
   );
 };
 
 /** If the session has ended, the cookies are cleared, and the next page asks to sign in. */
-const refreshByCookie = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<InCookies<GivenTokens>> => {
+const refreshByCookie = async (
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<InCookies<GivenTokens>> => {
   const token = refreshCookie(request);
-  if (token === undefined) throw new DomainError('UNAUTHORIZED', 'The call brings no refresh token, neither in its body nor as a cookie.');
+  if (token === undefined)
+    throw new DomainError('UNAUTHORIZED', 'The call brings no refresh token, neither in its body nor as a cookie.');
   try {
     const sessionId = await deps.commands.sessionOfRefreshToken(token);
     await assertMeant(request, sessionId, deps);
     return await inCookies(deps, reply, await deps.commands.refresh(token, calledFrom(request)));
   } catch (fault) {
-    if (fault instanceof DomainError && (fault.code === 'SESSION_ENDED' || fault.code === 'INVALID_TOKEN')) clearSessionCookies(reply);
+    if (fault instanceof DomainError && (fault.code === 'SESSION_ENDED' || fault.code === 'INVALID_TOKEN'))
+      clearSessionCookies(reply);
     throw fault;
   }
 };

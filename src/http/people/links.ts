@@ -23,8 +23,18 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
   followRoutes(app, deps);
   addressRoutes(app, deps);
   const asks = [
-    ['/api/auth/verify/resend', 'resendVerification', 'Ask for another link by which your address is verified', 'sendVerifyLink'],
-    ['/api/auth/password/forgot', 'forgotPassword', 'Ask for a link by which another password is chosen', 'sendResetLink'],
+    [
+      '/api/auth/verify/resend',
+      'resendVerification',
+      'Ask for another link by which your address is verified',
+      'sendVerifyLink',
+    ],
+    [
+      '/api/auth/password/forgot',
+      'forgotPassword',
+      'Ask for a link by which another password is chosen',
+      'sendResetLink',
+    ],
   ] as const;
   for (const [path, operationId, summary, command] of asks) {
     app.post(
@@ -48,7 +58,10 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
   }
 };
 
-/** Sends the link after the answer, which must not take longer if somebody has the address. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
+/**
+ * Sends the link after the answer, which must not take longer if somebody has the address. Rejects with LOGIN_PAUSED
+ * and ERR_EMAIL_001.
+ */
 export const askForLink = async (
   deps: Deps,
   request: Pick<FastifyRequest, 'id' | 'ip' | 'headers'>,
@@ -149,7 +162,12 @@ const followRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      await deps.commands.resetPassword(request.body.token, request.body.password, calledFrom(request), deps.queries.sessionsOfUser);
+      await deps.commands.resetPassword(
+        request.body.token,
+        request.body.password,
+        calledFrom(request),
+        deps.queries.sessionsOfUser,
+      );
       return { message: 'The password is changed, and every session has ended. Sign in by POST /api/auth/login.' };
     },
   );

@@ -1,6 +1,6 @@
 /**
- * The pages that the links in mails about accounts open. Opening one changes nothing, because programs open links too; sending its form does.
- * The form carries the token of the link, so that no cookie is needed.
+ * The pages that the links in mails about accounts open. Opening one changes nothing, because programs open links too;
+ * sending its form does. The form carries the token of the link, so that no cookie is needed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
@@ -101,7 +101,8 @@ export const accountPages = (app: App, deps: AccountDeps): void => {
     readForms(scope, ACCOUNT_FORM_BYTES_MAX);
     scope.get('/account', { config, schema }, (_request, reply) => sendAccountPage(reply, 200, accountPage));
     scope.post('/account', { config, schema }, (request, reply) => answerAsked(deps, request, reply));
-    for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)]) linkPage(scope, deps, page);
+    for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)])
+      linkPage(scope, deps, page);
   });
 };
 
@@ -159,8 +160,13 @@ const shown = async (
     if (!(fault instanceof DomainError)) throw fault;
     const { retryAfterS } = fault.details;
     if (retryAfterS !== undefined) reply.header('retry-after', retryAfterS);
-    if (again !== undefined && correctable.has(fault.code)) return shown(reply, async () => again(fault), undefined, statusOf[fault.code]);
-    return sendAccountPage(reply, statusOf[fault.code], { title: 'This does not work', texts: [inWords(fault)], leadsOn: true });
+    if (again !== undefined && correctable.has(fault.code))
+      return shown(reply, async () => again(fault), undefined, statusOf[fault.code]);
+    return sendAccountPage(reply, statusOf[fault.code], {
+      title: 'This does not work',
+      texts: [inWords(fault)],
+      leadsOn: true,
+    });
   }
 };
 
@@ -169,14 +175,27 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
   use: 'verify',
   asks: (token, again) => ({
     title: 'Verify your address',
-    texts: ['Somebody registered with this address. If it was you, give your password, or choose another one; after that you can sign in.'],
+    texts: [
+      'Somebody registered with this address. If it was you, give your password, or choose another one; after that you can sign in.',
+    ],
     fault: again === undefined ? '' : inWords(again.fault),
-    forms: [{ action: '/account/verify', hidden: { token }, fields: passwordFieldsNamed('Password'), button: 'Verify the address' }],
+    forms: [
+      {
+        action: '/account/verify',
+        hidden: { token },
+        fields: passwordFieldsNamed('Password'),
+        button: 'Verify the address',
+      },
+    ],
     note: 'If you did not register, close this page: nothing has happened.',
   }),
   does: async ({ token, fields, request }) => {
     await commands.verifyAddress(token, chosenPassword(fields), calledFrom(request));
-    return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE_NOTE };
+    return {
+      title: 'Your address is verified',
+      texts: ['You can sign in now, with your address and your password.'],
+      note: CLOSE_NOTE,
+    };
   },
 });
 
@@ -191,7 +210,11 @@ const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   }),
   does: async ({ token, fields, request }) => {
     await commands.resetPassword(token, chosenPassword(fields), calledFrom(request), queries.sessionsOfUser);
-    return { title: 'Your password is changed', texts: ['Every session has ended. Sign in with the new password.'], note: CLOSE_NOTE };
+    return {
+      title: 'Your password is changed',
+      texts: ['Every session has ended. Sign in with the new password.'],
+      note: CLOSE_NOTE,
+    };
   },
 });
 
@@ -200,7 +223,9 @@ const addressPage = (deps: AccountDeps): LinkPage => ({
   use: 'address',
   asks: (token, again) => ({
     title: 'Confirm your new address',
-    texts: ['Give the password of your account. From then on you sign in by this address, and no longer by the one before.'],
+    texts: [
+      'Give the password of your account. From then on you sign in by this address, and no longer by the one before.',
+    ],
     fault: again === undefined ? '' : inWords(again.fault),
     forms: [{ action: '/account/address', hidden: { token }, fields: [passwordField], button: 'Confirm the address' }],
     note: 'If you did not ask for this, close this page: nothing has happened.',
@@ -212,7 +237,10 @@ const addressPage = (deps: AccountDeps): LinkPage => ({
   },
 });
 
-/** The page of an invitation: a person without an account registers, one with an account signs in; either joins the team. */
+/**
+ * The page of an invitation: a person without an account registers, one with an account signs in; either joins the
+ * team.
+ */
 const invitationPage = (deps: AccountDeps): LinkPage => ({
   path: INVITATION_PATH,
   asks: async (token, again) => {
@@ -232,11 +260,17 @@ const invitationPage = (deps: AccountDeps): LinkPage => ({
   },
 });
 
-const pageOf = ({ team, inviter, role, account }: OpenedInvitation, form: Form, fault: DomainError | undefined): AccountPage => ({
+const pageOf = (
+  { team, inviter, role, account }: OpenedInvitation,
+  form: Form,
+  fault: DomainError | undefined,
+): AccountPage => ({
   title: `You are invited to ${team}`,
   texts: [
     `${inviter} invites you to join the team, with the role ${role}.`,
-    account === 'none' ? 'Choose a name and a password, and you are in.' : 'You have an account with this address: sign in to join.',
+    account === 'none'
+      ? 'Choose a name and a password, and you are in.'
+      : 'You have an account with this address: sign in to join.',
   ],
   fault: fault === undefined ? '' : inWords(fault),
   forms: [form],
@@ -255,22 +289,36 @@ const formOf = (token: string, { email, account }: OpenedInvitation, name: strin
 });
 
 /** Out: the team. */
-const register = async ({ commands }: AccountDeps, { token, fields, request }: Sent, { email, teamId }: OpenedInvitation) => {
+const register = async (
+  { commands }: AccountDeps,
+  { token, fields, request }: Sent,
+  { email, teamId }: OpenedInvitation,
+) => {
   const name = (fields['name'] ?? '').trim();
   const fault =
     nameFault(name) ??
-    ([...name].length > defaultLimits.userNameCharsMax ? `has more than ${defaultLimits.userNameCharsMax} characters` : undefined);
-  if (name === '' || fault !== undefined) throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
+    ([...name].length > defaultLimits.userNameCharsMax
+      ? `has more than ${defaultLimits.userNameCharsMax} characters`
+      : undefined);
+  if (name === '' || fault !== undefined)
+    throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
   await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
   return teamId;
 };
 
 /** Signs in, accepts the invitation, and ends the session again. Out: the team. */
-const accept = async ({ commands, queries }: AccountDeps, { token, fields, request }: Sent, { email }: OpenedInvitation) => {
+const accept = async (
+  { commands, queries }: AccountDeps,
+  { token, fields, request }: Sent,
+  { email }: OpenedInvitation,
+) => {
   const { password = '', code = '' } = fields;
   const credentials = { email, password, ...(code === '' ? {} : { code }) };
   const { accessToken } = await commands.login(credentials, calledFrom(request), queries.teamsOfUser);
-  const admitted = (await commands.authenticate(accessToken, { asked: undefined, isNeeded: false })) as UserAuthenticated;
+  const admitted = (await commands.authenticate(accessToken, {
+    asked: undefined,
+    isNeeded: false,
+  })) as UserAuthenticated;
   const caller = callerWith(admitted, request);
   try {
     return await commands.acceptInvitation(caller, token);
@@ -362,7 +410,12 @@ const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLengt
 
 /** A new password is typed twice, for with a mistyped one nobody could sign in. */
 const passwordFieldsNamed = (name: string): readonly Field[] => [
-  { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
+  {
+    label: `${name}, at least ${passwordCharsMin} characters`,
+    name: 'password',
+    autocomplete: 'new-password',
+    ...passwordBounds,
+  },
   { label: 'Repeated call', name: 'again', autocomplete: 'new-password', ...passwordBounds },
 ];
 

@@ -61,7 +61,13 @@ export const privacyRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/privacy/export',
     {
-      config: { audited: { action: 'recipient.exported' }, access, command: 'exportAddress', examples: addressExamples, media: JSON_LINES },
+      config: {
+        audited: { action: 'recipient.exported' },
+        access,
+        command: 'exportAddress',
+        examples: addressExamples,
+        media: JSON_LINES,
+      },
       schema: {
         summary: 'Export what is held about an address',
         description:

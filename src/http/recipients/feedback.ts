@@ -1,4 +1,7 @@
-/** Route of bounce and complaint reports that a mail host pipes in. Few are read at a time; others wait before their body is read. */
+/**
+ * Route of bounce and complaint reports that a mail host pipes in. Few are read at a time; others wait before their
+ * body is read.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { feedbackExamples } from '../../api/examples.js';
 import { FeedbackQuerySchema, FeedbackResponseSchema } from '../../api/recipients.js';
@@ -50,12 +53,19 @@ type Waiting = Readonly<{ team: string; begin: () => void }>;
 type Bounds = Pick<Limits, 'reportsAtOnceMax' | 'reportsWaitingMax' | 'teamReportsWaitingMax'>;
 
 type ReportQueue = Readonly<{
-  /** Resolves when it is the report's turn; `left` takes a report that waits out of the queue. undefined if the queue is full. */
+  /**
+   * Resolves when it is the report's turn; `left` takes a report that waits out of the queue. undefined if the queue is
+   * full.
+   */
   enter: (team: string) => Readonly<{ turn: Promise<void>; left: () => void }> | undefined;
 }>;
 
 /** First come, first served. Each process has its own. */
-export const openReportQueue = ({ reportsAtOnceMax, reportsWaitingMax, teamReportsWaitingMax }: Bounds): ReportQueue => {
+export const openReportQueue = ({
+  reportsAtOnceMax,
+  reportsWaitingMax,
+  teamReportsWaitingMax,
+}: Bounds): ReportQueue => {
   const waiting = new Set<Waiting>();
   let underWay = 0;
   const goOn = (): void => {

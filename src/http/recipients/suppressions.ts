@@ -102,7 +102,9 @@ const exportRoute = (app: App, deps: Deps): void => {
       const caller = callerOf(request);
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
       const total = await deps.queries.suppressionTotal(caller.teamId);
-      const lines = suppressionLines(deps.queries.suppressionPages(caller.teamId), (ids) => deps.commands.readSuppressions(caller, ids));
+      const lines = suppressionLines(deps.queries.suppressionPages(caller.teamId), (ids) =>
+        deps.commands.readSuppressions(caller, ids),
+      );
       return reply
         .header('content-type', 'text/csv; charset=utf-8')
         .header('content-disposition', disposition('attachment', 'suppressions.csv'))
@@ -119,7 +121,8 @@ const writeRoutes = (app: App, deps: Deps): void => {
       config: { access, command: 'addSuppression', examples: addSuppressionExamples },
       schema: {
         summary: 'Suppress an address',
-        description: 'From the answer on nothing is accepted for it that would be sent. One that is suppressed already stays as it is.',
+        description:
+          'From the answer on nothing is accepted for it that would be sent. One that is suppressed already stays as it is.',
         operationId: 'addSuppression',
         tags,
         body: AddSuppressionRequestSchema,
@@ -169,7 +172,10 @@ const importRoute = (app: App, deps: Deps): void => {
     async (request) => {
       if (!request.isMultipart()) throw invalid('upload', '', 'must be a form (multipart/form-data) with one `file`');
       const { bytes } = await readUpload(request, bodySizeBytesMax, tooLarge);
-      return deps.commands.importSuppressions(callerOf(request), { bytes, parseLine: (line) => parseJsonBody(line, deps.limits) });
+      return deps.commands.importSuppressions(callerOf(request), {
+        bytes,
+        parseLine: (line) => parseJsonBody(line, deps.limits),
+      });
     },
   );
 };

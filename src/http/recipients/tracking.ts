@@ -33,7 +33,11 @@ const isSeen = ({ method, headers }: FastifyRequest): boolean =>
 const isAhead = (header: string | readonly string[] | undefined): boolean =>
   header !== undefined && /prefetch|preview|prerender/i.test(String(header));
 
-const visitorOf = ({ headers, ip, id }: FastifyRequest) => ({ userAgent: headers['user-agent'], ipAddress: ip, requestId: id });
+const visitorOf = ({ headers, ip, id }: FastifyRequest) => ({
+  userAgent: headers['user-agent'],
+  ipAddress: ip,
+  requestId: id,
+});
 
 /** Registers /t/o/:token (the pixel), /t/c/:token (the links) and /api/tracking. */
 export const trackingRoutes = (app: App, deps: Deps): void => {
@@ -59,7 +63,12 @@ const readerRoutes = (app: App, deps: Deps): void => {
 };
 
 /** Writes the answer to the connection directly: Fastify's own handling of answers would double the time. */
-const answer = (reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>, latin1: string): void => {
+const answer = (
+  reply: FastifyReply,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  latin1: string,
+): void => {
   const all = { ...reply.getHeaders(), ...headers, 'content-length': latin1.length } as OutgoingHttpHeaders;
   reply.hijack();
   reply.raw.writeHead(status, all);
@@ -100,7 +109,8 @@ const settingRoutes = (app: App, { commands }: Deps): void => {
       config: { access, command: 'setTracking', examples: trackingExamples },
       schema: {
         summary: 'Say what is recorded of readers',
-        description: 'It holds for mails that are accepted from now on; those that were accepted before stay as they are.',
+        description:
+          'It holds for mails that are accepted from now on; those that were accepted before stay as they are.',
         operationId: 'setTracking',
         tags,
         body: TrackingSchema,

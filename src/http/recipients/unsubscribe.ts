@@ -125,11 +125,28 @@ const fill = personPage<Readonly<{ language: PageLanguage; html: string; button:
 const ONE_CLICK = ['List-Unsubscribe', 'One-Click'] as const;
 const AGAIN = ['Subscribe', 'Again'] as const;
 
-const button = ([name, value]: readonly [string, string], text: string, isMain: boolean): Button => ({ name, value, text, isMain });
+const button = ([name, value]: readonly [string, string], text: string, isMain: boolean): Button => ({
+  name,
+  value,
+  text,
+  isMain,
+});
 
-const asking: Page = { title: 'isAsked', text: 'willEnd', button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, true) };
-const unsubscribed: Page = { title: 'hasEnded', text: 'nothingComes', button: ({ again }) => button(AGAIN, again, false) };
-const subscribedAgain: Page = { title: 'isBack', text: 'mailsCome', button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, false) };
+const asking: Page = {
+  title: 'isAsked',
+  text: 'willEnd',
+  button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, true),
+};
+const unsubscribed: Page = {
+  title: 'hasEnded',
+  text: 'nothingComes',
+  button: ({ again }) => button(AGAIN, again, false),
+};
+const subscribedAgain: Page = {
+  title: 'isBack',
+  text: 'mailsCome',
+  button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, false),
+};
 const unknown: Page = { title: 'isInvalid', text: 'openAgain' };
 const unchanged: Page = { title: 'isUnchanged', text: 'formLacks' };
 
@@ -161,7 +178,9 @@ const answer = async (
 
 const FORM_BYTES_MAX = 4_096;
 
-/** Whether a form, urlencoded or multipart, has that field with that value; line ends may follow it, and be LF alone. */
+/**
+ * Whether a form, urlencoded or multipart, has that field with that value; line ends may follow it, and be LF alone.
+ */
 const has = (body: string, [name, value]: readonly [string, string]): boolean => {
   if (new URLSearchParams(body.trim()).get(name)?.trim() === value) return true;
   const part = new RegExp(`name="?${name}"?[^\\r\\n]*\\r?\\n(?:[^\\r\\n]+\\r?\\n)*\\r?\\n${value}\\r?\\n--`, 'i');
@@ -169,7 +188,8 @@ const has = (body: string, [name, value]: readonly [string, string]): boolean =>
 };
 
 /**
- * RFC 8058 asks for a form with the field; some mail programs post nothing. An empty post to the link is taken as a request to unsubscribe.
+ * RFC 8058 asks for a form with the field; some mail programs post nothing. An empty post to the link is taken as a
+ * request to unsubscribe.
  */
 const asksToEnd = (body: string): boolean => body.trim() === '' || has(body, ONE_CLICK);
 
@@ -183,7 +203,9 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
   app.register(async (scope: App) => {
     // Ignore the declared type of the body: some mail programs send none, or plain text.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) => done(null, body));
+    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) =>
+      done(null, body),
+    );
 
     const show = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
       answer(request, reply, commands.readSubscription(tokenOf(request.params)), ({ isSubscribed }) =>
@@ -192,7 +214,8 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
     const act = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
       const { params, id } = request;
       const body = typeof request.body === 'string' ? request.body : '';
-      if (has(body, AGAIN)) return answer(request, reply, commands.subscribeAgain(tokenOf(params), id), () => subscribedAgain);
+      if (has(body, AGAIN))
+        return answer(request, reply, commands.subscribeAgain(tokenOf(params), id), () => subscribedAgain);
       if (asksToEnd(body)) return answer(request, reply, commands.unsubscribe(tokenOf(params), id), () => unsubscribed);
       return send(reply, 400, unchanged, readerLanguage(request));
     };

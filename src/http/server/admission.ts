@@ -1,4 +1,7 @@
-/** Decides, before a body is read, whether a request is let in: transport, credential, rate, permission; the cheapest checks first. */
+/**
+ * Decides, before a body is read, whether a request is let in: transport, credential, rate, permission; the cheapest
+ * checks first.
+ */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Authenticated, Caller, ForTeam } from '../../commands/core/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
@@ -23,8 +26,8 @@ const NO_LINK =
   'The mailbox opens by the link that `sealpost serve` printed (`sealpost mailbox` prints it again), or by an API key in the header `Authorization: Bearer <API_KEY>`.';
 
 /**
- * The hook that runs first on every request. A request that is refused before its caller is known counts against its remote
- * address; if that window is full, the answer is 429 and no longer tells what was wrong.
+ * The hook that runs first on every request. A request that is refused before its caller is known counts against its
+ * remote address; if that window is full, the answer is 429 and no longer tells what was wrong.
  */
 export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, 'fault'> }>) => {
   const tls = deps.settings.tls !== undefined;
@@ -49,13 +52,16 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
     try {
       const ofBrowser = accessCookie(request);
       admitted = await deps.commands.authenticate(ofBrowser ?? tokenOf(request), teamOf(request, deps));
-      if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request)) await assertMeant(request, admitted.sessionId, deps);
+      if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request))
+        await assertMeant(request, admitted.sessionId, deps);
       checkNetwork(request, admitted);
     } catch (error) {
       if (error instanceof DomainError) return failed(request, reply, error);
-      // A fault of ours does not prove the credential wrong, so it does not count against the address. No part of the request has run: at
-      // most the use of the credential was recorded.
-      throw error instanceof AppendUnknown ? new StoreAway('the use of a credential could not be recorded', { cause: error }) : error;
+      // A fault of ours does not prove the credential wrong, so it does not count against the address. No part of the
+      // request has run: at most the use of the credential was recorded.
+      throw error instanceof AppendUnknown
+        ? new StoreAway('the use of a credential could not be recorded', { cause: error })
+        : error;
     }
     request.caller = callerWith(admitted, request);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
@@ -80,19 +86,31 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
   const { headers } = request;
   const url = request.raw.url ?? '';
   if (url.length > deps.limits.urlSizeBytesMax) {
-    return new DomainError('URL_TOO_LONG', `The URL is ${url.length} bytes long; at most ${deps.limits.urlSizeBytesMax} are read.`);
+    return new DomainError(
+      'URL_TOO_LONG',
+      `The URL is ${url.length} bytes long; at most ${deps.limits.urlSizeBytesMax} are read.`,
+    );
   }
   if (headers.host === undefined && request.raw.httpVersion === '1.1') {
-    return new DomainError('MALFORMED_REQUEST', 'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).');
+    return new DomainError(
+      'MALFORMED_REQUEST',
+      'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).',
+    );
   }
   if (isRepeated(request, 'host')) {
-    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Host header; send one (RFC 9112, section 3.2).');
+    return new DomainError(
+      'MALFORMED_REQUEST',
+      'The request has more than one Host header; send one (RFC 9112, section 3.2).',
+    );
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
   }
   if (isRepeated(request, 'authorization')) {
-    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Authorization header; send one, with one key.');
+    return new DomainError(
+      'MALFORMED_REQUEST',
+      'The request has more than one Authorization header; send one, with one key.',
+    );
   }
   if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
@@ -116,7 +134,10 @@ const tokenOf = (request: FastifyRequest): string => {
   }
   const token = BEARER.exec(header)?.[1];
   if (token === undefined) {
-    throw new DomainError('UNAUTHORIZED', 'The Authorization header must read `Bearer <API_KEY>`, with one key and no other scheme.');
+    throw new DomainError(
+      'UNAUTHORIZED',
+      'The Authorization header must read `Bearer <API_KEY>`, with one key and no other scheme.',
+    );
   }
   return token;
 };
@@ -127,10 +148,15 @@ const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): Fo
   const { teamId } = request.params as Readonly<{ teamId?: string }>;
   const header = request.headers['x-team-id'];
   const asked = teamId ?? (typeof header === 'string' ? header : undefined);
-  return withoutTeam === true ? { asked: undefined, isNeeded: false } : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
+  return withoutTeam === true
+    ? { asked: undefined, isNeeded: false }
+    : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
 };
 
-/** Throws if the key may not be used from the caller's network. The request counts as failed for the address, so a thief uses up none of the key's limit. */
+/**
+ * Throws if the key may not be used from the caller's network. The request counts as failed for the address, so a thief
+ * uses up none of the key's limit.
+ */
 const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void => {
   if (admitted.kind !== 'apiKey' || admitted.networks === null || isFrom(admitted.networks, request.ip ?? '')) return;
   request.refused = { teamId: admitted.teamId, actor: `apiKey:${admitted.keyId}` };
@@ -141,11 +167,19 @@ const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void =>
 };
 
 /** In: a good credential. Throws if it lacks the permission, or if the body is compressed. */
-const checkPermission = (request: FastifyRequest, access: AccessPermission, rate: RatePolicy, caller: Authenticated): void => {
+const checkPermission = (
+  request: FastifyRequest,
+  access: AccessPermission,
+  rate: RatePolicy,
+  caller: Authenticated,
+): void => {
   if (!isAllowed(caller.permissions, access)) throw lacking(access, rate, caller);
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
+    throw new DomainError(
+      'UNSUPPORTED_CONTENT_TYPE',
+      'Compressed bodies are not read; send the JSON without Content-Encoding.',
+    );
   }
 };
 
@@ -154,15 +188,27 @@ const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: A
   const relatedInfo = { requiredPermission };
   switch (kind) {
     case 'apiKey':
-      return new DomainError('FORBIDDEN', `This API key lacks the permission \`${requiredPermission}\`, which ${endpoint} needs.`, {
-        relatedInfo,
-      });
+      return new DomainError(
+        'FORBIDDEN',
+        `This API key lacks the permission \`${requiredPermission}\`, which ${endpoint} needs.`,
+        {
+          relatedInfo,
+        },
+      );
     case 'user':
-      return new DomainError('FORBIDDEN', `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`, {
-        relatedInfo,
-      });
+      return new DomainError(
+        'FORBIDDEN',
+        `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`,
+        {
+          relatedInfo,
+        },
+      );
     case 'app':
-      return new DomainError('FORBIDDEN', `This app was not granted the scope \`${access}\`, which ${endpoint} needs.`, { relatedInfo });
+      return new DomainError(
+        'FORBIDDEN',
+        `This app was not granted the scope \`${access}\`, which ${endpoint} needs.`,
+        { relatedInfo },
+      );
   }
 };
 
@@ -204,18 +250,31 @@ const needsSlot = (policy: RatePolicy, caller: Authenticated): boolean => policy
 const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticated): Promise<void> => {
   const { concurrentRequests, slotTtlMs } = generalRateLimit;
   const slot = await deps.limiter.acquire(slotsOf(caller), concurrentRequests, slotTtlMs);
-  if (slot === undefined) throw tooMany(`${subjectOf(caller)} may have ${concurrentRequests} requests under way at once`, 1);
+  if (slot === undefined)
+    throw tooMany(`${subjectOf(caller)} may have ${concurrentRequests} requests under way at once`, 1);
   // `close` also comes where the caller goes away.
   if (reply.raw.destroyed) slot.release();
   else reply.raw.once('close', slot.release);
 };
 
-/** Counts a request that failed before its caller was known against its remote address. Throws RATE_LIMIT_EXCEEDED if that window is full. */
+/**
+ * Counts a request that failed before its caller was known against its remote address. Throws RATE_LIMIT_EXCEEDED if
+ * that window is full.
+ */
 export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest, reply: FastifyReply): Promise<void> =>
-  count(deps, reply, windowsOfAddress(request.ip ?? '', 'failed'), () => 'Too many requests from this address failed within a minute');
+  count(
+    deps,
+    reply,
+    windowsOfAddress(request.ip ?? '', 'failed'),
+    () => 'Too many requests from this address failed within a minute',
+  );
 
-const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
-  enforce(await deps.limiter.hit(windows), reply, inWords);
+const count = async (
+  deps: Pick<Deps, 'limiter'>,
+  reply: FastifyReply,
+  windows: readonly Window[],
+  inWords: () => string,
+): Promise<void> => enforce(await deps.limiter.hit(windows), reply, inWords);
 
 /** Writes the three headers of a request that was counted. Throws RATE_LIMIT_EXCEEDED if a window is full. */
 const enforce = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {

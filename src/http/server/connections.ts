@@ -1,6 +1,6 @@
 /**
- * Bounds what clients hold of the server: connections, those of each network, requests that wait on a connection, and answers that nobody
- * reads. At the stop it ends the connections over which no whole request has come.
+ * Bounds what clients hold of the server: connections, those of each network, requests that wait on a connection, and
+ * answers that nobody reads. At the stop it ends the connections over which no whole request has come.
  */
 import type { ServerResponse, IncomingMessage, RequestListener, Server } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
@@ -31,9 +31,15 @@ type UnsentDeps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
 type Response = Pick<ServerResponse, 'once' | 'destroy'>;
 
 export type UnsentAnswers = Readonly<{
-  /** Fault of a further request of the address: its network has as many unread answers as it may; undefined if it may go on. */
+  /**
+   * Fault of a further request of the address: its network has as many unread answers as it may; undefined if it may go
+   * on.
+   */
   fault: (address: string) => DomainError | undefined;
-  /** Counts the answer until its `close`. If all networks have too much together, ends the oldest answers of the network with most. */
+  /**
+   * Counts the answer until its `close`. If all networks have too much together, ends the oldest answers of the network
+   * with most.
+   */
   add: (response: Response, address: string, bytes: number) => void;
 }>;
 
@@ -75,7 +81,8 @@ export const openUnsentAnswers = ({ limits, clock, logger }: UnsentDeps): Unsent
   };
   return {
     fault: (address) => {
-      if (total < networkUnsentBytesMax || (networks.get(addressBucket(address))?.bytes ?? 0) < networkUnsentBytesMax) return undefined;
+      if (total < networkUnsentBytesMax || (networks.get(addressBucket(address))?.bytes ?? 0) < networkUnsentBytesMax)
+        return undefined;
       return new DomainError(
         'RATE_LIMIT_EXCEEDED',
         `Your network has ${networkUnsentBytesMax} bytes of answers that it has not read. Read them, and try again in ${RETRY_AFTER_S} seconds.`,
@@ -96,22 +103,37 @@ export const openUnsentAnswers = ({ limits, clock, logger }: UnsentDeps): Unsent
   };
 };
 
-/** The hook that counts an answer before its bytes are handed to the connection. A stream makes no more than its client reads. */
+/**
+ * The hook that counts an answer before its bytes are handed to the connection. A stream makes no more than its client
+ * reads.
+ */
 export const countUnsent =
   (answers: UnsentAnswers) =>
   (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: HookHandlerDoneFunction): void => {
-    if (typeof payload === 'string' || Buffer.isBuffer(payload)) answers.add(reply.raw, request.ip ?? '', payload.length);
+    if (typeof payload === 'string' || Buffer.isBuffer(payload))
+      answers.add(reply.raw, request.ip ?? '', payload.length);
     done();
   };
 
-type ConnectionsDeps = Readonly<{ limits: Limits; clock: Clock; logger: Logger; settings: Pick<HttpSettings, 'trustProxy'> }>;
+type ConnectionsDeps = Readonly<{
+  limits: Limits;
+  clock: Clock;
+  logger: Logger;
+  settings: Pick<HttpSettings, 'trustProxy'>;
+}>;
 
 export type Connections = Readonly<{
   /** To be called once, before the server listens. */
   bound: (server: Server) => void;
-  /** Hands the requests of one connection to the listener one after the other: the next one when the answer before it was sent. */
+  /**
+   * Hands the requests of one connection to the listener one after the other: the next one when the answer before it
+   * was sent.
+   */
   inTurn: (listener: RequestListener) => RequestListener;
-  /** For the stop: again and again, waits a moment for half-sent requests and ends the connections that answer none, until none is left. */
+  /**
+   * For the stop: again and again, waits a moment for half-sent requests and ends the connections that answer none,
+   * until none is left.
+   */
   endHalfSent: (server: Server) => void;
 }>;
 
@@ -130,7 +152,9 @@ type Connection = {
 /** A request that is on its way when the stop begins arrives within this time, or never. */
 const HALF_SENT_GRACE_MS = 1_000;
 
-/** Above `connectionsMax` a newcomer may take the place of an idle connection, so some more are accepted than may stay. */
+/**
+ * Above `connectionsMax` a newcomer may take the place of an idle connection, so some more are accepted than may stay.
+ */
 const ACCEPTED_FACTOR = 2;
 
 /** Equal for a TCP connection and the TLS connection within it. */
@@ -177,9 +201,11 @@ export const openConnections = (deps: ConnectionsDeps): Connections => {
       server.on('drop', places.dropped);
       server.on('connection', accept);
       server.timeout = limits.answerSilenceMs;
-      // Node counts progress of a write that is under way as activity. A client may wait longer for an answer that is being made.
+      // Node counts progress of a write that is under way as activity. A client may wait longer for an answer that is
+      // being made.
       server.on('timeout', (socket: Socket) => {
-        if (connectionOf(socket)?.answering !== undefined && socket.writableLength === 0) socket.setTimeout(limits.answerSilenceMs);
+        if (connectionOf(socket)?.answering !== undefined && socket.writableLength === 0)
+          socket.setTimeout(limits.answerSilenceMs);
         else socket.destroy();
       });
     },
@@ -201,7 +227,8 @@ export const openConnections = (deps: ConnectionsDeps): Connections => {
       };
       return (request, response) => {
         const { socket } = request;
-        // The parser emits all requests of a piece that it has read, also those behind one for which the connection was ended.
+        // The parser emits all requests of a piece that it has read, also those behind one for which the connection was
+        // ended.
         if (socket.destroyed) return;
         const connection = connectionOf(socket);
         if (connection === undefined) listener(request, response);
@@ -228,7 +255,10 @@ export const openConnections = (deps: ConnectionsDeps): Connections => {
 };
 
 /** A proxy brings the connections of many, and bounds them itself. */
-const networkOf = ({ settings: { trustProxy } }: ConnectionsDeps, { remoteAddress = '' }: Socket): string | undefined => {
+const networkOf = (
+  { settings: { trustProxy } }: ConnectionsDeps,
+  { remoteAddress = '' }: Socket,
+): string | undefined => {
   const isTrusted = typeof trustProxy === 'boolean' ? trustProxy : isFrom(trustProxy, remoteAddress);
   return isTrusted ? undefined : addressBucket(remoteAddress);
 };
@@ -242,14 +272,16 @@ type Places = Readonly<{
 }>;
 
 /**
- * No network holds more than its share of the connections. When all are taken, a newcomer takes the place of the oldest idle connection of
- * the network that holds most, if that holds more than the newcomer's network.
+ * No network holds more than its share of the connections. When all are taken, a newcomer takes the place of the oldest
+ * idle connection of the network that holds most, if that holds more than the newcomer's network.
  */
 const openPlaces = ({ limits, clock, logger }: ConnectionsDeps): Places => {
   const { connectionsMax, networkConnectionsMax } = limits;
   const networks = new Map<string, Set<Connection>>();
   let taken = 0;
-  const full = seldom(clock, () => logger.warn({ connectionsMax }, 'connections are refused: as many are open as may be'));
+  const full = seldom(clock, () =>
+    logger.warn({ connectionsMax }, 'connections are refused: as many are open as may be'),
+  );
   const sharedOut = seldom(clock, () =>
     logger.warn({ networkConnectionsMax }, 'connections are refused: one network has as many open as it may'),
   );

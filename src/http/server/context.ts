@@ -1,5 +1,11 @@
 /** Context of the server, and the types of our routes and requests for Fastify. */
-import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Caller } from '../../commands/core/caller.js';
 import type { AuditRecorder } from '../../commands/audit/record.js';
@@ -94,14 +100,20 @@ export type HttpDeps = Readonly<{
   calls?: CallTraces;
   /** Records in the audit log what is read and who is refused. */
   audit: Pick<AuditRecorder, 'read' | 'denied'>;
-  /** Reads the audit log of a team from the log itself, piece by piece; `done` is awaited before the last piece. Rejects with AUDIT_EXPORT_TOO_LARGE. */
+  /**
+   * Reads the audit log of a team from the log itself, piece by piece; `done` is awaited before the last piece. Rejects
+   * with AUDIT_EXPORT_TOO_LARGE.
+   */
   exportAudit: (
     team: Readonly<{ teamId: TeamId; format: AuditFormat }>,
     period: AuditPeriod,
     done: (exported: Exported) => Promise<void>,
   ) => Promise<AsyncIterable<string>>;
   /** Opens the tokens of tracking pixels and links, and records the opens and clicks. */
-  tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (request: ReaderRequest) => void }>;
+  tracking: Readonly<{
+    tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>;
+    note: (request: ReaderRequest) => void;
+  }>;
 }>;
 
 /** Callers who may use a route: everybody, or callers with that permission. */

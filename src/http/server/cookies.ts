@@ -1,4 +1,7 @@
-/** The cookies of a browser: the session of a user, the link that opens the mailbox, and whether a page of our own sends the request. */
+/**
+ * The cookies of a browser: the session of a user, the link that opens the mailbox, and whether a page of our own sends
+ * the request.
+ */
 import type { FastifyRequest, FastifyReply, HookHandlerDoneFunction } from 'fastify';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../domain/core/errors.js';
@@ -26,14 +29,20 @@ export const MAILBOX_PATH = '/mailbox';
 
 const MAILBOX_COOKIE_AGE_S = 30 * 24 * 60 * 60;
 
-/** The prefix `__Host-` makes browsers refuse the cookie unless it is `Secure`, names no domain and is set for `/`: no other host, and no sub-domain, can set it. */
+/**
+ * The prefix `__Host-` makes browsers refuse the cookie unless it is `Secure`, names no domain and is set for `/`: no
+ * other host, and no sub-domain, can set it.
+ */
 export const ACCESS_COOKIE = '__Host-sealpost_access';
 const REFRESH = '__Host-sealpost_refresh';
 /** The cookie that the script of the page reads, to send it in the header. */
 const CSRF = '__Host-sealpost_csrf';
 const CSRF_HEADER = 'x-csrf-token';
 
-/** The access token of a browser: the only credential that is taken from a cookie. undefined if the call has an Authorization header, which comes first. */
+/**
+ * The access token of a browser: the only credential that is taken from a cookie. undefined if the call has an
+ * Authorization header, which comes first.
+ */
 export const accessCookie = ({ headers }: CookieRequest): string | undefined => {
   if (headers.authorization !== undefined) return undefined;
   const token = cookieOf(headers.cookie, ACCESS_COOKIE);
@@ -57,7 +66,11 @@ export const setSessionCookies = (
 };
 
 export const clearSessionCookies = (reply: FastifyReply): void =>
-  void reply.header('set-cookie', [sessionCookie(ACCESS_COOKIE, '', 0), sessionCookie(REFRESH, '', 0), sessionCookie(CSRF, '', 0, false)]);
+  void reply.header('set-cookie', [
+    sessionCookie(ACCESS_COOKIE, '', 0),
+    sessionCookie(REFRESH, '', 0),
+    sessionCookie(CSRF, '', 0, false),
+  ]);
 
 const sessionCookie = (name: string, value: string, ageS: number, isHidden = true): string =>
   `${name}=${value}; Path=/; Max-Age=${ageS}; Secure; SameSite=Lax${isHidden ? '; HttpOnly' : ''}`;
@@ -68,7 +81,10 @@ export const assertOwnPage = (request: CookieRequest, { settings }: Pick<HttpDep
     throw rejected('A page of another origin may not sign anybody in here, nor act in the session of a browser.');
 };
 
-/** The cookie alone allows reading. Rejects a write with CSRF_REJECTED unless it comes from a page of our own, with the token of that session. */
+/**
+ * The cookie alone allows reading. Rejects a write with CSRF_REJECTED unless it comes from a page of our own, with the
+ * token of that session.
+ */
 export const assertMeant = async (request: CookieRequest, sessionId: SessionId, deps: Deps): Promise<void> => {
   assertOwnPage(request, deps);
   const given = request.headers[CSRF_HEADER];

@@ -14,7 +14,13 @@ import { isoTime } from '../../domain/core/time.js';
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 
 /** Failed answer, and the cause if the fault is ours. */
-export type Failure = Readonly<{ code: ErrorCode; status: ErrorStatus; message: string; details: ErrorDetails; cause?: unknown }>;
+export type Failure = Readonly<{
+  code: ErrorCode;
+  status: ErrorStatus;
+  message: string;
+  details: ErrorDetails;
+  cause?: unknown;
+}>;
 
 export type ErrorContext = Readonly<{ nowMs: number; path: string; requestId: string }>;
 
@@ -171,7 +177,10 @@ const fromFastify: Readonly<Record<string, Failure>> = {
     'UNSUPPORTED_CONTENT_TYPE',
     'The request body must be JSON, with the header Content-Type: application/json.',
   ),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('MALFORMED_REQUEST', 'The body is not as long as its Content-Length says.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure(
+    'MALFORMED_REQUEST',
+    'The body is not as long as its Content-Length says.',
+  ),
   FST_ERR_BAD_URL: failure(
     'MALFORMED_REQUEST',
     'The path of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8.',
@@ -202,16 +211,25 @@ export const outcomeUnknown = (cause: unknown): Failure => ({
   cause,
 });
 
-/** In: whatever was thrown while a request was handled. Out: what to answer; the internals of unknown faults stay in `cause`. */
+/**
+ * In: whatever was thrown while a request was handled. Out: what to answer; the internals of unknown faults stay in
+ * `cause`.
+ */
 export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => {
   if (error instanceof DomainError)
     return { code: error.code, status: statusOf[error.code], message: error.message, details: error.details };
   if (error instanceof WrongExpectedRevision) {
-    return failure('CONFLICT', 'Another request changed the same thing meanwhile and nothing was done; send the request again.');
+    return failure(
+      'CONFLICT',
+      'Another request changed the same thing meanwhile and nothing was done; send the request again.',
+    );
   }
   if (error instanceof EventUnreadable)
     return {
-      ...failure('EVENT_UNREADABLE', 'The stored data of this resource is damaged. Nothing was changed; the operator must repair it.'),
+      ...failure(
+        'EVENT_UNREADABLE',
+        'The stored data of this resource is damaged. Nothing was changed; the operator must repair it.',
+      ),
       cause: error,
     };
   if (error instanceof EventUnknown) {
@@ -223,7 +241,10 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
   if (error instanceof AppendUnknown) return outcomeUnknown(error);
   const code = codeOf(error);
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return failure('BODY_TOO_LARGE', `The request body is larger than ${bodySizeBytesMax} bytes, the most that one request may carry.`);
+    return failure(
+      'BODY_TOO_LARGE',
+      `The request body is larger than ${bodySizeBytesMax} bytes, the most that one request may carry.`,
+    );
   }
   const known = code === undefined ? undefined : fromFastify[code];
   if (known !== undefined) return known;

@@ -1,4 +1,7 @@
-/** Answers every failure with the error body of the API: failures of a handler, of the framework, and of the bare connection. */
+/**
+ * Answers every failure with the error body of the API: failures of a handler, of the framework, and of the bare
+ * connection.
+ */
 import { STATUS_CODES, type IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -43,26 +46,37 @@ const failureOfRequest = (deps: Deps, error: unknown, request: FastifyRequest): 
   return found.code === 'STORE_AWAY' && mayHaveWritten(deps, request) ? outcomeUnknown(error) : found;
 };
 
-/** Whether a command that appends more than once may have begun. Writes of others in the team meanwhile count as its own. */
+/**
+ * Whether a command that appends more than once may have begun. Writes of others in the team meanwhile count as its
+ * own.
+ */
 const mayHaveWritten = ({ positions }: Deps, { caller, writtenBefore, routeOptions }: FastifyRequest): boolean => {
   const { command } = routeOptions.config;
-  if (caller === null || writtenBefore === undefined || (command !== undefined && appendingOnce.has(command))) return false;
+  if (caller === null || writtenBefore === undefined || (command !== undefined && appendingOnce.has(command)))
+    return false;
   return positions.written(caller.teamId) > writtenBefore;
 };
 
 const logFault = ({ logger }: Deps, { cause, code, status }: Failure, request: FastifyRequest): void => {
-  const fields = { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(cause) };
+  const fields = {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url,
+    error: asError(cause),
+  };
   if (code === 'OUTCOME_UNKNOWN') logger.error(fields, 'whether a request was recorded is not known');
   else if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
   else logger.warn(fields, 'a request was refused, for a server or a disk does not answer');
 };
 
 /** The log writes an error without its message, which may quote what a caller sent. */
-const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new TypeError(`a ${typeof thrown} was thrown`));
+const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new TypeError(`a ${typeof thrown} was thrown`);
 
 /**
- * If an error is answered before the body was read, Node reads and drops the rest of the body, so that the caller gets the answer instead of a
- * reset. That is done only for a body of known and bounded length; otherwise the connection ends.
+ * If an error is answered before the body was read, Node reads and drops the rest of the body, so that the caller gets
+ * the answer instead of a reset. That is done only for a body of known and bounded length; otherwise the connection
+ * ends.
  */
 const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySizeBytesMax: number): void => {
   const { 'content-length': length, 'transfer-encoding': transfer }: IncomingHttpHeaders = request.raw.headers;
@@ -73,7 +87,8 @@ const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySize
 
 /** Fastify ends the connection after every fault of a body; a caller that made one mistake need not connect again. */
 const keepOpen = (request: FastifyRequest, reply: FastifyReply): void => {
-  if (reply.hasHeader('connection') && request.raw.headers.connection?.toLowerCase() !== 'close') reply.header('connection', 'keep-alive');
+  if (reply.hasHeader('connection') && request.raw.headers.connection?.toLowerCase() !== 'close')
+    reply.header('connection', 'keep-alive');
 };
 
 /** Handles what the router refuses before any hook has run. */
@@ -90,7 +105,10 @@ export const routerErrorHandler = (deps: Deps) => {
 
 /** Answers what Node's parser cannot read: bytes that are no HTTP, headers beyond the bound, a request that stalls. */
 export const clientErrorHandler = (deps: Deps, requestIdOf: RequestIds) => {
-  const answer = async (error: ClientError, socket: Duplex & { readonly remoteAddress?: string | undefined }): Promise<void> => {
+  const answer = async (
+    error: ClientError,
+    socket: Duplex & { readonly remoteAddress?: string | undefined },
+  ): Promise<void> => {
     const { target, id } = readable(error, deps.limits.urlSizeBytesMax);
     const requestId = requestIdOf(id);
     const found = clientFailure(error, target, deps);
@@ -144,12 +162,15 @@ const clientFailure = (error: ClientError, target: string, deps: Deps): Failure 
       `The header section of the request is larger than ${headerSizeBytesMax} bytes, the most that is read.`,
     );
   }
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return made('MALFORMED_REQUEST', 'The request did not arrive whole in time.');
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return made('MALFORMED_REQUEST', 'The request did not arrive whole in time.');
   return made('MALFORMED_REQUEST', 'The bytes sent are not a well-formed HTTP/1.1 request.');
 };
 
 /** True if an answer is on its way over this connection: nothing may be written into it. */
 const isAnswering = (socket: Duplex): boolean => {
-  const { _httpMessage: message } = socket as Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+  const { _httpMessage: message } = socket as Duplex & {
+    readonly _httpMessage?: { readonly headersSent: boolean } | null;
+  };
   return message?.headersSent === true;
 };

@@ -1,4 +1,6 @@
-/** Shared parts of the pages with forms: reading a form, the look, and a content policy under which they load nothing. */
+/**
+ * Shared parts of the pages with forms: reading a form, the look, and a content policy under which they load nothing.
+ */
 import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -42,7 +44,10 @@ export type PageLanguage = (typeof pageLanguages)[number];
 
 const ACCEPTED_MAX = 30;
 
-/** The language that the reader understands best, by Accept-Language (RFC 9110, section 12.5.4); where it names none of ours, that of `known`. */
+/**
+ * The language that the reader understands best, by Accept-Language (RFC 9110, section 12.5.4); where it names none of
+ * ours, that of `known`.
+ */
 export const readerLanguage = ({ headers }: Pick<FastifyRequest, 'headers'>, known?: string): PageLanguage => {
   const accepted = (headers['accept-language'] ?? '')
     .split(',', ACCEPTED_MAX)
@@ -58,14 +63,23 @@ export const readerLanguage = ({ headers }: Pick<FastifyRequest, 'headers'>, kno
   return 'en';
 };
 
-/** In: a sentence with names in braces, and what they stand for. Out: HTML, each of these strong and set apart from the direction of the sentence. */
+/**
+ * In: a sentence with names in braces, and what they stand for. Out: HTML, each of these strong and set apart from the
+ * direction of the sentence.
+ */
 export const sentenceOf = (sentence: string, values: Readonly<Record<string, string>>): string =>
   sentence
     .split(/\{(\w+)\}/)
     .map((part, at) => (at % 2 === 0 ? escaped(part) : `<strong>${escaped(values[part] ?? '')}</strong>`))
     .join('');
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 
@@ -74,7 +88,9 @@ export const personPage = <Values extends object>(
   inside: string,
   after = ' · sealpost',
 ): ((values: Values & Readonly<{ title: string; language?: PageLanguage }>) => string) => {
-  const fill = pageTemplate<Values & Readonly<{ title: string; language: PageLanguage; style: string }>>(shell(inside, after));
+  const fill = pageTemplate<Values & Readonly<{ title: string; language: PageLanguage; style: string }>>(
+    shell(inside, after),
+  );
   return (values) => fill({ ...values, language: values.language ?? 'en', style });
 };
 
@@ -113,8 +129,8 @@ ${inside}</main>
 `;
 
 /**
- * In: the source of a page as an Eta template, which calls its values `it`: `<%= … %>` writes a value escaped, `<%~ … %>` as it is.
- * Out: a function that fills it. The source is compiled once, in this call.
+ * In: the source of a page as an Eta template, which calls its values `it`: `<%= … %>` writes a value escaped, `<%~ …
+ * %>` as it is. Out: a function that fills it. The source is compiled once, in this call.
  */
 export const pageTemplate = <Values extends object>(source: string): ((values: Values) => string) => {
   const compiled = eta.compile(source);
@@ -124,8 +140,10 @@ export const pageTemplate = <Values extends object>(source: string): ((values: V
 /** Lets the routes of a scope read forms of at most `bytesMax`, and no other bodies. */
 export const readForms = (scope: App, bytesMax = FORM_BYTES_MAX): void => {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: bytesMax }, (_request, body, done) =>
-    done(null, body),
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: bytesMax },
+    (_request, body, done) => done(null, body),
   );
 };
 

@@ -1,6 +1,6 @@
 /**
- * Reads and writes header fields that several routes share: Idempotency-Key, ETag and If-Match, Content-Disposition, Content-Security-Policy,
- * what a preview tells its author, and where a call comes from.
+ * Reads and writes header fields that several routes share: Idempotency-Key, ETag and If-Match, Content-Disposition,
+ * Content-Security-Policy, what a preview tells its author, and where a call comes from.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type FieldError, DomainError } from '../../domain/core/errors.js';
@@ -9,7 +9,10 @@ import type { Answer, Idempotency } from '../../commands/core/idempotency.js';
 import type { ExpectedRevisions } from '../../commands/templates/answers.js';
 import { inPlainAscii } from '../../shared/text.js';
 
-/** Makes every path that a page, a redirect or a cookie names: a proxy may serve the service below the path of the public URL. */
+/**
+ * Makes every path that a page, a redirect or a cookie names: a proxy may serve the service below the path of the
+ * public URL.
+ */
 export const ownPathOf = (publicUrl: string): ((path: string) => string) => {
   const prefix = (URL.parse(publicUrl)?.pathname ?? '').replace(/\/+$/, '');
   return (path) => `${prefix}${path}`;
@@ -23,7 +26,8 @@ const HEADER_CHARS_MAX = 2_000;
 const LONE_SURROGATES = /\p{Cs}/gu;
 
 /** Sets `X-Empty-Paths`: the paths, percent-encoded and separated by commas; absent where there are none. */
-export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): FastifyReply => told(reply, 'x-empty-paths', paths);
+export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): FastifyReply =>
+  told(reply, 'x-empty-paths', paths);
 
 /** Sets `X-Replaced-Characters` in the same way. */
 export const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply =>
@@ -47,7 +51,11 @@ const told = (reply: FastifyReply, name: string, items: readonly string[]): Fast
   return value === '' ? reply : reply.header(name, value);
 };
 
-type RequestOrigin = Readonly<{ id: string; ip: string; headers: Readonly<Record<string, string | string[] | undefined>> }>;
+type RequestOrigin = Readonly<{
+  id: string;
+  ip: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}>;
 
 /** The part of the User-Agent header that the list of sessions shows. */
 const USER_AGENT_CHARS_MAX = 256;
@@ -58,17 +66,25 @@ const IDEMPOTENCY_HEADER = 'idempotency-key';
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(,|$)/y;
 
 type ContentDirectives = Readonly<
-  Partial<Record<'script-src' | 'style-src' | 'img-src' | 'font-src' | 'media-src' | 'connect-src' | 'frame-src', string>>
+  Partial<
+    Record<'script-src' | 'style-src' | 'img-src' | 'font-src' | 'media-src' | 'connect-src' | 'frame-src', string>
+  >
 >;
 
-/** `formAction` and `framedBy`: 'none' unless given. `sandbox`: what a sandboxed page may do; absent: the page is not sandboxed. */
+/**
+ * `formAction` and `framedBy`: 'none' unless given. `sandbox`: what a sandboxed page may do; absent: the page is not
+ * sandboxed.
+ */
 type ContentBounds = Readonly<{ formAction?: string; framedBy?: "'self'"; sandbox?: string }>;
 
 /**
- * The Content-Security-Policy of a page or file: what is not named in `allowed` is not loaded. All policies are made here, because neither
- * frame-ancestors nor form-action falls back on default-src.
+ * The Content-Security-Policy of a page or file: what is not named in `allowed` is not loaded. All policies are made
+ * here, because neither frame-ancestors nor form-action falls back on default-src.
  */
-export const contentPolicy = (allowed: ContentDirectives = {}, { formAction = "'none'", framedBy, sandbox }: ContentBounds = {}): string =>
+export const contentPolicy = (
+  allowed: ContentDirectives = {},
+  { formAction = "'none'", framedBy, sandbox }: ContentBounds = {},
+): string =>
   [
     "default-src 'none'",
     ...Object.entries(allowed).map(([name, sources]) => `${name} ${sources}`),
@@ -87,7 +103,9 @@ export const checkIdempotencyKey = (charsMax: number) => {
     if (!repeated && (header === undefined || (typeof header === 'string' && fit.test(header)))) return done();
     const message = repeated ? 'must be sent once' : `must have 1 to ${charsMax} printable ASCII characters`;
     done(
-      new DomainError('VALIDATION_ERROR', `The header Idempotency-Key ${message}.`, { errors: [{ field: 'Idempotency-Key', message }] }),
+      new DomainError('VALIDATION_ERROR', `The header Idempotency-Key ${message}.`, {
+        errors: [{ field: 'Idempotency-Key', message }],
+      }),
     );
   };
 };
@@ -113,8 +131,9 @@ export const tagged = <Answer extends Readonly<{ revision: number }>>(reply: Fas
 };
 
 /**
- * The revisions that `If-Match` names: the change is made for these only. undefined if the header is absent or `*`, which every revision
- * fits. The comparison is the strong one, so a weak tag names none (RFC 9110, section 13.1.1). Throws VALIDATION_ERROR.
+ * The revisions that `If-Match` names: the change is made for these only. undefined if the header is absent or `*`,
+ * which every revision fits. The comparison is the strong one, so a weak tag names none (RFC 9110, section 13.1.1).
+ * Throws VALIDATION_ERROR.
  */
 export const expectedRevisions = (request: Pick<FastifyRequest, 'headers'>): ExpectedRevisions => {
   const header = request.headers['if-match'];
@@ -136,12 +155,15 @@ export const expectedRevisions = (request: Pick<FastifyRequest, 'headers'>): Exp
 
 const malformed = (): DomainError => {
   const message = 'must be * or a list of entity tags as `ETag` gave them, e.g. "7"';
-  return new DomainError('VALIDATION_ERROR', `The header If-Match ${message}.`, { errors: [{ field: 'If-Match', message }] });
+  return new DomainError('VALIDATION_ERROR', `The header If-Match ${message}.`, {
+    errors: [{ field: 'If-Match', message }],
+  });
 };
 
 /**
- * `Content-Disposition` (RFC 6266). A name of plain ASCII stands as `filename` alone. Any other stands as `filename*` first, so that readers
- * that take the first parameter have the whole name, and as `filename` without its accents for those that know no other.
+ * `Content-Disposition` (RFC 6266). A name of plain ASCII stands as `filename` alone. Any other stands as `filename*`
+ * first, so that readers that take the first parameter have the whole name, and as `filename` without its accents for
+ * those that know no other.
  */
 export const disposition = (type: 'attachment' | 'inline', filename: string): string => {
   const plain = inPlainAscii(filename).replaceAll('%', '_');
@@ -160,7 +182,10 @@ export const calledFrom = ({ id, ip, headers }: RequestOrigin): CalledFrom => ({
   userAgent: String(headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
 });
 
-/** In: the name of a header in lower case. Out: true if the request has it more than once; Node then keeps the first of some and joins others. */
+/**
+ * In: the name of a header in lower case. Out: true if the request has it more than once; Node then keeps the first of
+ * some and joins others.
+ */
 export const isRepeated = (request: FastifyRequest, name: string): boolean => {
   const { rawHeaders } = request.raw;
   let count = 0;

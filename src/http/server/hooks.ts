@@ -1,6 +1,6 @@
 /**
- * Hooks around the handler of every request: its id, its trace, its entries in the audit log and the access log, and reading one's own
- * writes.
+ * Hooks around the handler of every request: its id, its trace, its entries in the audit log and the access log, and
+ * reading one's own writes.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';
@@ -32,9 +32,9 @@ const ID_CHARS_MAX = 100;
 const TALKATIVE = new Set(['trace', 'debug', 'info']);
 
 /**
- * In: how many characters a caller's id may have. Out: a function from the X-Request-Id header, if any, to the id.
- * A fresh id has 32 hex digits, so that it can be the id of a trace as it is: 96 random bits of this server and a count, for a call to
- * the system's generator per request would cost as much as the rest of the admission.
+ * In: how many characters a caller's id may have. Out: a function from the X-Request-Id header, if any, to the id. A
+ * fresh id has 32 hex digits, so that it can be the id of a trace as it is: 96 random bits of this server and a count,
+ * for a call to the system's generator per request would cost as much as the rest of the admission.
  */
 export const requestIds = (ids: Ids, charsMax: number): RequestIds => {
   let prefix = ids.bytes(12).toString('hex');
@@ -68,12 +68,20 @@ export const traceCalls = (app: App, calls: CallTraces): void => {
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
-    request.trace?.end({ method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, seconds: reply.elapsedTime / 1_000 });
+    request.trace?.end({
+      method,
+      route: routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1_000,
+    });
     done();
   });
 };
 
-/** Adds a hook to every route that declares `audited`: each successful answer becomes an entry of the audit log. Other routes have no hook. */
+/**
+ * Adds a hook to every route that declares `audited`: each successful answer becomes an entry of the audit log. Other
+ * routes have no hook.
+ */
 export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void => {
   app.addHook('onRoute', (route) => {
     const { audited } = route.config ?? {};
@@ -118,15 +126,16 @@ const targetOf = (request: FastifyRequest, kind: string | undefined): string | n
 };
 
 /**
- * Runs before the handler. A request that carries the position of an earlier write waits, for a moment, until this process shows everything
- * up to there: so callers read their own writes through several processes.
+ * Runs before the handler. A request that carries the position of an earlier write waits, for a moment, until this
+ * process shows everything up to there: so callers read their own writes through several processes.
  */
 export const awaitPosition =
   ({ positions }: Pick<HttpDeps, 'positions'>) =>
   (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const { caller } = request;
     if (caller === null) return done();
-    if (isWrite(request.method, request.routeOptions.config.access)) request.writtenBefore = positions.written(caller.teamId);
+    if (isWrite(request.method, request.routeOptions.config.access))
+      request.writtenBefore = positions.written(caller.teamId);
     let position: number | undefined;
     try {
       position = positionOf(request);
@@ -138,12 +147,17 @@ export const awaitPosition =
   };
 
 /**
- * Runs before the answer is sent, and tells the position of what was written. A call that wrote nothing repeats an earlier write of any
- * process, so it tells the head of the log.
+ * Runs before the answer is sent, and tells the position of what was written. A call that wrote nothing repeats an
+ * earlier write of any process, so it tells the head of the log.
  */
 export const tellPosition =
   ({ positions }: Pick<HttpDeps, 'positions'>) =>
-  (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: (fault?: Error | null, payload?: unknown) => void): void => {
+  (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (fault?: Error | null, payload?: unknown) => void,
+  ): void => {
     const { caller, writtenBefore } = request;
     if (caller === null || writtenBefore === undefined || reply.statusCode >= 400) return done(null, payload);
     const written = positions.written(caller.teamId);
@@ -169,7 +183,9 @@ const positionOf = (request: FastifyRequest): number | undefined => {
   const header = request.headers[POSITION_HEADER];
   if (header === undefined) return undefined;
   const position =
-    typeof header === 'string' && !isRepeated(request, POSITION_HEADER) && POSITION.test(header) ? Number(header) : Number.NaN;
+    typeof header === 'string' && !isRepeated(request, POSITION_HEADER) && POSITION.test(header)
+      ? Number(header)
+      : Number.NaN;
   if (Number.isSafeInteger(position)) return position;
   const message = 'must be a number that this service has given in the same header';
   throw new DomainError('VALIDATION_ERROR', `The header X-Sealpost-Position ${message}.`, {
@@ -178,9 +194,13 @@ const positionOf = (request: FastifyRequest): number | undefined => {
 };
 
 /** True where one line per request is wanted at that level of the log. */
-export const logsRequests = (logLevel: string | undefined): boolean => logLevel === undefined || TALKATIVE.has(logLevel);
+export const logsRequests = (logLevel: string | undefined): boolean =>
+  logLevel === undefined || TALKATIVE.has(logLevel);
 
-/** The hook that writes one log line per answered request. The route is its pattern, so that no id and no query gets into the log. */
+/**
+ * The hook that writes one log line per answered request. The route is its pattern, so that no id and no query gets
+ * into the log.
+ */
 export const accessLog =
   (logger: Logger) =>
   (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {

@@ -1,4 +1,7 @@
-/** Makes the HTML part of a mail fit to be shown in a frame: inline images put in place, links that leave the frame, dark or light. */
+/**
+ * Makes the HTML part of a mail fit to be shown in a frame: inline images put in place, links that leave the frame,
+ * dark or light.
+ */
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
 import { contentPolicy } from './headers.js';
 
@@ -26,7 +29,9 @@ export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: 
   const head = `<base target="_blank">${scheme}`;
   const shown = withScheme(html, dark);
   const at = /<head[^>]*>/i.exec(shown);
-  return at === null ? `${head}${shown}` : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
+  return at === null
+    ? `${head}${shown}`
+    : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
 };
 
 /** In: a message. Out: data URIs by Content-ID for the images that its HTML may refer to (RFC 2392). */

@@ -16,11 +16,12 @@ import type { Paging } from '../../projections/core/paging.js';
 const BROKEN_PERCENT =
   'The query of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8 (a percent sign itself is written %25).';
 
-const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
+const OBJECT =
+  'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
 
 /**
- * The hook of every endpoint that needs a key. Refuses malformed percent-encoding. A schema of the query refuses unknown parameters; without
- * one this hook refuses every parameter, so that none looks as if it did something.
+ * The hook of every endpoint that needs a key. Refuses malformed percent-encoding. A schema of the query refuses
+ * unknown parameters; without one this hook refuses every parameter, so that none looks as if it did something.
  */
 export const checkQuery = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
   const { config, schema } = request.routeOptions;
@@ -30,7 +31,9 @@ export const checkQuery = (request: FastifyRequest, _reply: FastifyReply, done: 
   const query = url.slice(start + 1);
   if (query.includes('%') && !isDecodable(query)) return done(new DomainError('MALFORMED_REQUEST', BROKEN_PERCENT));
   const [name] = schema?.querystring === undefined ? Object.keys(request.query as object) : [];
-  done(name === undefined ? undefined : invalid('query', name, 'is not known; this endpoint takes no query parameters'));
+  done(
+    name === undefined ? undefined : invalid('query', name, 'is not known; this endpoint takes no query parameters'),
+  );
 };
 
 const isDecodable = (query: string): boolean => {
@@ -58,7 +61,10 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
   throw invalid('query', field, message);
 };
 
-/** In: a time as for `momentOf`, where a date alone stands for its last moment, or the id of an event. Throws VALIDATION_ERROR naming the field. */
+/**
+ * In: a time as for `momentOf`, where a date alone stands for its last moment, or the id of an event. Throws
+ * VALIDATION_ERROR naming the field.
+ */
 export const asOfOf = (text: string): AsOf => {
   const asOf = parseAsOf(text);
   if (asOf !== undefined) return asOf;
@@ -83,9 +89,13 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
 });
 
 /** Whether living or deleted records are listed. Throws VALIDATION_ERROR if deleted ones are searched. */
-export const deletableFilterOf = ({ search, deleted }: Readonly<{ search?: string; deleted?: boolean }>): DeletableFilter => {
+export const deletableFilterOf = ({
+  search,
+  deleted,
+}: Readonly<{ search?: string; deleted?: boolean }>): DeletableFilter => {
   if (deleted !== true) return searchOf({ search });
-  if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
+  if (search !== undefined)
+    throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
   return { deleted };
 };
 
@@ -107,7 +117,10 @@ const addressOf = (field: string, text: string): string => {
   throw invalid('query', field, `must be an email address: ${parsed.reason}${plusHint(text)}`);
 };
 
-/** The variables of a preview: a JSON object in the query, with the checks of a body. Empty if the query has none. Throws VALIDATION_ERROR. */
+/**
+ * The variables of a preview: a JSON object in the query, with the checks of a body. Empty if the query has none.
+ * Throws VALIDATION_ERROR.
+ */
 export const queryVariables = (text: string | undefined, limits: Limits): JsonObject => {
   if (text === undefined) return {};
   let value: unknown;
@@ -115,7 +128,9 @@ export const queryVariables = (text: string | undefined, limits: Limits): JsonOb
     value = parseJsonBody(Buffer.from(text), limits);
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
-    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
+    throw invalidVariables(
+      `${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`,
+    );
   }
   if (isJsonObject(value as Json)) return value as JsonObject;
   throw invalidVariables(OBJECT);

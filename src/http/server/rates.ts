@@ -16,7 +16,11 @@ const MINUTE_MS = 60_000;
 
 const table: Readonly<Record<string, number>> = rateLimits;
 
-const subjects: Readonly<Record<Authenticated['kind'], string>> = { apiKey: 'An API key', user: 'A user', app: 'An app' };
+const subjects: Readonly<Record<Authenticated['kind'], string>> = {
+  apiKey: 'An API key',
+  user: 'A user',
+  app: 'An app',
+};
 
 /** In: method and route pattern. HEAD counts as GET. */
 export const policyOf = (method: string, pattern: string): RatePolicy => {
@@ -31,7 +35,10 @@ export const windowsOf = (policy: RatePolicy, caller: Authenticated): readonly W
   if (caller.rateLimit !== null) return [{ bucket: `key:${who}`, limit: caller.rateLimit, windowMs: MINUTE_MS }];
   const endpoint: Window = { bucket: `key:${who}:${policy.endpoint}`, limit: policy.perMinute, windowMs: MINUTE_MS };
   if (!policy.general) return [endpoint];
-  return [endpoint, { bucket: `burst:${who}`, limit: generalRateLimit.burst, windowMs: generalRateLimit.burstWindowMs }];
+  return [
+    endpoint,
+    { bucket: `burst:${who}`, limit: generalRateLimit.burst, windowMs: generalRateLimit.burstWindowMs },
+  ];
 };
 
 /** The limit in words, for the message of a refusal. */
@@ -50,8 +57,8 @@ export const subjectOf = ({ kind }: Authenticated): string => subjects[kind];
 export const slotsOf = (caller: Authenticated): string => `concurrent:${countedAs(caller)}`;
 
 /**
- * Name under which requests are counted together: a key, a person in one team, a grant of a person to an app, or an app that calls for
- * itself. Such an app gets a new grant with each token, so its grants are counted together.
+ * Name under which requests are counted together: a key, a person in one team, a grant of a person to an app, or an app
+ * that calls for itself. Such an app gets a new grant with each token, so its grants are counted together.
  */
 const countedAs = (caller: Authenticated): string => {
   switch (caller.kind) {
@@ -70,7 +77,10 @@ const addressLimits = {
   failed: addressRateLimits.failedPerMinute,
 } as const;
 
-/** The windows of a request without a good credential. The rate headers describe the first. A large answer is a public one, too. */
+/**
+ * The windows of a request without a good credential. The rate headers describe the first. A large answer is a public
+ * one, too.
+ */
 export const windowsOfAddress = (address: string, kind: keyof typeof addressLimits): readonly Window[] => {
   const network = addressBucket(address);
   const windowOf = (name: keyof typeof addressLimits): Window => ({
@@ -81,27 +91,33 @@ export const windowsOfAddress = (address: string, kind: keyof typeof addressLimi
   return kind === 'large' ? [windowOf('large'), windowOf('public')] : [windowOf(kind)];
 };
 
-/** Counts an attempt to sign in, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
+/**
+ * Counts an attempt to sign in, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and
+ * ERR_EMAIL_001.
+ */
 export const countLogin = async (deps: Deps, request: RemoteRequest, email: string): Promise<void> =>
   countAttempt(deps, request, await deps.commands.loginBucketOf(email));
 
 /**
- * Counts an attempt of a signed-in person to prove again who they are, in the windows of the sign-in: a stolen session allows no more
- * guesses of passwords and codes. Rejects with LOGIN_PAUSED.
+ * Counts an attempt of a signed-in person to prove again who they are, in the windows of the sign-in: a stolen session
+ * allows no more guesses of passwords and codes. Rejects with LOGIN_PAUSED.
  */
-export const countOwnAttempt = async (deps: Deps, request: RemoteRequest & Readonly<{ caller: Caller | null }>): Promise<void> =>
-  countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
+export const countOwnAttempt = async (
+  deps: Deps,
+  request: RemoteRequest & Readonly<{ caller: Caller | null }>,
+): Promise<void> => countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
 
 /**
- * Counts an attempt to follow the link of an address change, which takes the password of the account. Rejects with LINK_INVALID and
- * LOGIN_PAUSED.
+ * Counts an attempt to follow the link of an address change, which takes the password of the account. Rejects with
+ * LINK_INVALID and LOGIN_PAUSED.
  */
 export const countLinkAttempt = async (deps: Deps, request: RemoteRequest, token: string): Promise<void> =>
   countAttempt(deps, request, await deps.commands.addressLinkBucket(token));
 
 /**
- * Counts in windows of three kinds, each full window followed by a longer one: the account as one network tries it, so that an attacker does
- * not lock out the owner, who comes from another network; everything from the network; and with far wider limits the account from anywhere.
+ * Counts in windows of three kinds, each full window followed by a longer one: the account as one network tries it, so
+ * that an attacker does not lock out the owner, who comes from another network; everything from the network; and with
+ * far wider limits the account from anywhere.
  */
 const countAttempt = async ({ limiter }: Deps, request: RemoteRequest, account: string): Promise<void> => {
   const network = addressBucket(request.ip ?? '');

@@ -13,7 +13,10 @@ export const registerUploads = async (scope: App): Promise<void> => {
   await scope.register(multipart, { throwFileSizeLimit: false });
 };
 
-/** A hook before the body is read: takes a slot of the team and one of all until the answer is out. Throws RATE_LIMIT_EXCEEDED. */
+/**
+ * A hook before the body is read: takes a slot of the team and one of all until the answer is out. Throws
+ * RATE_LIMIT_EXCEEDED.
+ */
 export const uploadSlots =
   ({ limiter, limits }: Pick<HttpDeps, 'limiter' | 'limits'>) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -28,17 +31,22 @@ export const uploadSlots =
     if (shared === undefined || reply.raw.destroyed) release();
     // `close` also comes where the caller goes away.
     else reply.raw.once('close', release);
-    if (shared === undefined) throw busy(`As many uploads are under way as the service takes at once, ${uploadsAtOnceMax}`);
+    if (shared === undefined)
+      throw busy(`As many uploads are under way as the service takes at once, ${uploadsAtOnceMax}`);
   };
 
 const busy = (message: string): DomainError =>
   new DomainError('RATE_LIMIT_EXCEEDED', `${message}. Try again in 1 second.`, { retryAfterS: 1 });
 
 /**
- * The file in the field `file`. Throws VALIDATION_ERROR where there is another field or no file, MALFORMED_REQUEST where the
- * body is no multipart, and what `tooLarge` makes where the file has more than `sizeBytesMax`.
+ * The file in the field `file`. Throws VALIDATION_ERROR where there is another field or no file, MALFORMED_REQUEST
+ * where the body is no multipart, and what `tooLarge` makes where the file has more than `sizeBytesMax`.
  */
-export const readUpload = async (request: FastifyRequest, sizeBytesMax: number, tooLarge: () => DomainError): Promise<Upload> => {
+export const readUpload = async (
+  request: FastifyRequest,
+  sizeBytesMax: number,
+  tooLarge: () => DomainError,
+): Promise<Upload> => {
   let upload: Upload | undefined;
   try {
     for await (const part of request.parts({
@@ -55,7 +63,10 @@ export const readUpload = async (request: FastifyRequest, sizeBytesMax: number, 
     request.raw.unpipe();
     request.raw.resume();
     if (fault instanceof DomainError) throw fault;
-    throw new DomainError('MALFORMED_REQUEST', 'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).');
+    throw new DomainError(
+      'MALFORMED_REQUEST',
+      'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).',
+    );
   }
   if (upload === undefined) throw wrong('the form must have the field `file` with one file');
   return upload;

@@ -1,4 +1,7 @@
-/** Sets up how Ajv checks requests, and turns its findings into sentences with the path of the field and what would be right. */
+/**
+ * Sets up how Ajv checks requests, and turns its findings into sentences with the path of the field and what would be
+ * right.
+ */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
@@ -7,7 +10,11 @@ import { parseTime } from '../../domain/core/time.js';
 import { NAME, nameFault, TEXT, editDistance } from '../../shared/text.js';
 import { childPath } from './json/scan.js';
 
-type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json; readonly data?: unknown };
+type Finding = FastifySchemaValidationError & {
+  readonly parentSchema?: Json;
+  readonly schema?: Json;
+  readonly data?: unknown;
+};
 
 type Formats = Readonly<{
   addFormat: (name: string, format: Readonly<{ validate: (text: string) => boolean }>) => unknown;
@@ -24,8 +31,9 @@ const GUESSED_CHARS_MAX = 40;
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 
 /**
- * In: the code of a check that Ajv has made. Out: code that ends at `FINDINGS_MAX` findings. Findings of a branch of a union count even if another
- * branch fits: in requests, at most one branch of a union is an object and one an array, and plain values have few findings.
+ * In: the code of a check that Ajv has made. Out: code that ends at `FINDINGS_MAX` findings. Findings of a branch of a
+ * union count even if another branch fits: in requests, at most one branch of a union is an object and one an array,
+ * and plain values have few findings.
  */
 const endingEarly = (code: string): string => {
   const name = /\bfunction (validate\d+)\(/.exec(code)?.[1];
@@ -35,8 +43,9 @@ const endingEarly = (code: string): string => {
 };
 
 /**
- * All faults of a body are reported at once, up to `FINDINGS_MAX`, and the number of values that are looked at is bounded before:
- * the body parser refuses more than `jsonMembersMax`. `verbose` puts the schema beside each finding, for the message.
+ * All faults of a body are reported at once, up to `FINDINGS_MAX`, and the number of values that are looked at is
+ * bounded before: the body parser refuses more than `jsonMembersMax`. `verbose` puts the schema beside each finding,
+ * for the message.
  */
 export const ajvOptions = {
   allErrors: true,
@@ -63,7 +72,12 @@ const formatNames: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z',
 };
 
-const places: Readonly<Record<string, string>> = { body: 'request body', querystring: 'query', params: 'path', headers: 'headers' };
+const places: Readonly<Record<string, string>> = {
+  body: 'request body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+};
 
 /** Sentences that say how to correct a value, by the keyword of JSON Schema that was broken. */
 const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
@@ -75,7 +89,8 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
     return `must be one of ${Array.isArray(allowed) ? allowed.map(String).join(', ') : 'the known values'}`;
   },
   const: (finding) => `must be ${JSON.stringify(finding.params['allowedValue'])}`,
-  format: (finding) => `must be ${formatNames[textParam(finding, 'format')] ?? `of the format ${textParam(finding, 'format')}`}`,
+  format: (finding) =>
+    `must be ${formatNames[textParam(finding, 'format')] ?? `of the format ${textParam(finding, 'format')}`}`,
   pattern: (finding) => {
     const pattern = textParam(finding, 'pattern');
     if (pattern === NAME) return nameFault(String(finding.data)) ?? 'is no name';
@@ -91,7 +106,8 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   minProperties: (finding) => `must have at least ${plural(textParam(finding, 'limit'), 'field')}`,
   minimum: (finding) => `must be at least ${textParam(finding, 'limit')}`,
   maximum: (finding) => `must be at most ${textParam(finding, 'limit')}`,
-  uniqueItems: (finding) => `must not hold the same element twice (elements ${textParam(finding, 'j')} and ${textParam(finding, 'i')})`,
+  uniqueItems: (finding) =>
+    `must not hold the same element twice (elements ${textParam(finding, 'j')} and ${textParam(finding, 'i')})`,
   anyOf: (finding) => `must be ${alternatives(finding.schema)}`,
 };
 
@@ -140,11 +156,12 @@ const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
 
 /** An object in a query that is written without the name of its member. */
 const isWithoutKey = ({ keyword, schemaPath, params }: Finding, part: string): boolean =>
-  part === 'querystring' && ((keyword === 'type' && params['type'] === 'object') || schemaPath.endsWith('/propertyNames/minLength'));
+  part === 'querystring' &&
+  ((keyword === 'type' && params['type'] === 'object') || schemaPath.endsWith('/propertyNames/minLength'));
 
 /**
- * Ajv reports every branch of a union. If a branch had the right type and failed inside, its faults are shown; if none had, one sentence names
- * the types.
+ * Ajv reports every branch of a union. If a branch had the right type and failed inside, its faults are shown; if none
+ * had, one sentence names the types.
  */
 const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
   const unions = findings.filter((finding) => finding.keyword === 'anyOf');
@@ -153,9 +170,13 @@ const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
   for (const union of unions) {
     const branches = findings.filter(
       (finding) =>
-        finding !== union && finding.schemaPath.startsWith(`${union.schemaPath}/`) && finding.instancePath.startsWith(union.instancePath),
+        finding !== union &&
+        finding.schemaPath.startsWith(`${union.schemaPath}/`) &&
+        finding.instancePath.startsWith(union.instancePath),
     );
-    const inside = branches.filter((finding) => finding.keyword !== 'type' || finding.instancePath !== union.instancePath);
+    const inside = branches.filter(
+      (finding) => finding.keyword !== 'type' || finding.instancePath !== union.instancePath,
+    );
     for (const branch of branches) if (inside.length === 0 || !inside.includes(branch)) dropped.add(branch);
     if (inside.length > 0) dropped.add(union);
   }
@@ -182,8 +203,12 @@ const unknownField = (name: string, parentSchema: Json | undefined): string => {
   const known = isJsonObject(properties) ? Object.keys(properties) : [];
   if (known.length === 0) return 'is not a known field';
   const near =
-    name.length > GUESSED_CHARS_MAX ? undefined : known.find((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
-  return near === undefined ? `is not a known field; known are ${known.join(', ')}` : `is not a known field; did you mean \`${near}\`?`;
+    name.length > GUESSED_CHARS_MAX
+      ? undefined
+      : known.find((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
+  return near === undefined
+    ? `is not a known field; known are ${known.join(', ')}`
+    : `is not a known field; did you mean \`${near}\`?`;
 };
 
 const alternatives = (schema: Json | undefined): string => {
@@ -203,8 +228,8 @@ export const ownFormats = (ajv: Formats): void => {
 };
 
 /**
- * A hook that turns the texts of a query into the numbers, booleans and objects that its schema asks for. Only plain decimal
- * digits become numbers; everything else stays a text, and the check says what would be right.
+ * A hook that turns the texts of a query into the numbers, booleans and objects that its schema asks for. Only plain
+ * decimal digits become numbers; everything else stays a text, and the check says what would be right.
  */
 export const coerceQuery = (schema: TSchema) => {
   const typed: readonly (readonly [string, unknown])[] = Object.entries(

@@ -51,7 +51,8 @@ const collectionRoutes = (app: App, { commands }: Deps): void => {
       config: { access, command: 'inviteMember', unknownId: 'TEAM_NOT_FOUND', examples: inviteExamples },
       schema: {
         summary: 'Invite somebody into a team',
-        description: 'By mail, for 7 days, with at most your own role. An open invitation to the same address is replaced.',
+        description:
+          'By mail, for 7 days, with at most your own role. An open invitation to the same address is replaced.',
         operationId: 'inviteMember',
         tags,
         params: teamParams,
@@ -108,7 +109,12 @@ const acceptRoute = (app: App, { commands, queries }: Deps): void => {
   app.post(
     '/api/invitations/accept',
     {
-      config: { access: 'profile:write', withoutTeam: true, command: 'acceptInvitation', examples: acceptInvitationExamples },
+      config: {
+        access: 'profile:write',
+        withoutTeam: true,
+        command: 'acceptInvitation',
+        examples: acceptInvitationExamples,
+      },
       schema: {
         summary: 'Accept an invitation',
         description: 'As the user whose verified address it was sent to.',

@@ -95,7 +95,13 @@ const teamRoute = (app: App, { commands, queries }: Deps): void => {
     '/api/teams/:teamId',
     {
       config: { access: 'team:read', command: 'getTeam', unknownId, etag: true },
-      schema: { summary: 'Read a team', operationId: 'getTeam', tags, params: teamParams, response: { 200: TeamRecordSchema } },
+      schema: {
+        summary: 'Read a team',
+        operationId: 'getTeam',
+        tags,
+        params: teamParams,
+        response: { 200: TeamRecordSchema },
+      },
     },
     async (request, reply) => tagged(reply, await commands.getTeam(callerOf(request))),
   );
@@ -107,7 +113,8 @@ const teamRoute = (app: App, { commands, queries }: Deps): void => {
       preValidation: coerceQuery(PagingQuerySchema),
       schema: {
         summary: 'List what was changed in a team',
-        description: 'The newest first: members, invitations, keys, templates, assets, sender domains, webhooks, apps and settings.',
+        description:
+          'The newest first: members, invitations, keys, templates, assets, sender domains, webhooks, apps and settings.',
         operationId: 'listTeamActivity',
         tags,
         params: teamParams,
@@ -126,7 +133,14 @@ const teamRoute = (app: App, { commands, queries }: Deps): void => {
   app.patch(
     '/api/teams/:teamId',
     {
-      config: { access: 'team:manage', command: 'updateTeam', unknownId, etag: true, conditional: true, examples: updateTeamExamples },
+      config: {
+        access: 'team:manage',
+        command: 'updateTeam',
+        unknownId,
+        etag: true,
+        conditional: true,
+        examples: updateTeamExamples,
+      },
       schema: {
         summary: 'Change a team',
         operationId: 'updateTeam',
@@ -136,7 +150,8 @@ const teamRoute = (app: App, { commands, queries }: Deps): void => {
         response: { 200: TeamRecordSchema },
       },
     },
-    async (request, reply) => tagged(reply, await commands.updateTeam(callerOf(request), request.body, expectedRevisions(request))),
+    async (request, reply) =>
+      tagged(reply, await commands.updateTeam(callerOf(request), request.body, expectedRevisions(request))),
   );
 };
 
@@ -147,7 +162,8 @@ const endRoutes = (app: App, { commands, queries }: Deps): void => {
       config: { access: 'team:delete', command: 'deleteTeam', unknownId },
       schema: {
         summary: 'Delete a team',
-        description: 'Requests for the team are refused, and its queued mails are cancelled. It can be restored for 30 days.',
+        description:
+          'Requests for the team are refused, and its queued mails are cancelled. It can be restored for 30 days.',
         operationId: 'deleteTeam',
         tags,
         params: teamParams,
@@ -212,7 +228,12 @@ const memberRoutes = (app: App, { commands, queries }: Deps): void => {
   app.patch(
     '/api/teams/:teamId/members/:userId',
     {
-      config: { access: 'members:manage', command: 'changeMember', unknownId: 'MEMBER_NOT_FOUND', examples: changeMemberExamples },
+      config: {
+        access: 'members:manage',
+        command: 'changeMember',
+        unknownId: 'MEMBER_NOT_FOUND',
+        examples: changeMemberExamples,
+      },
       schema: {
         summary: 'Give a member another role',
         description:

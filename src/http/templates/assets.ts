@@ -31,7 +31,8 @@ const assetIdOf = (text: string): AssetId => {
 
 /** `body`: undefined where there is none, which the schema of a media type does not see. */
 const decoded = (body: CreateAssetRequest | undefined): Upload => {
-  if (body === undefined) throw invalid('request body', '', 'must be a form (multipart/form-data) with the field `file`, or JSON');
+  if (body === undefined)
+    throw invalid('request body', '', 'must be a form (multipart/form-data) with the field `file`, or JSON');
   const { filename, content } = body;
   const bytes = decodeBase64(content);
   if (bytes !== undefined) return { filename, bytes };
@@ -113,7 +114,10 @@ const readRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) => {
-      const { bytes, contentType, filename } = await deps.commands.assetContent(callerOf(request), assetIdOf(request.params.id));
+      const { bytes, contentType, filename } = await deps.commands.assetContent(
+        callerOf(request),
+        assetIdOf(request.params.id),
+      );
       return reply
         .header('content-type', contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType)
         .header('content-security-policy', FILE_CSP)

@@ -1,4 +1,6 @@
-/** Routes that show templates: previews of mails and of documents, links to them, and the page that such a link opens. */
+/**
+ * Routes that show templates: previews of mails and of documents, links to them, and the page that such a link opens.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
 import { documentPreviewExamples, previewExamples } from '../../api/examples.js';
@@ -58,7 +60,10 @@ const mailPreviewRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const { variables, ...options } = request.query;
       const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
-      return sendMailPage(reply, await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply)));
+      return sendMailPage(
+        reply,
+        await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply)),
+      );
     },
   );
 
@@ -75,7 +80,8 @@ const mailPreviewRoutes = (app: App, deps: Deps): void => {
         response: { 200: PreviewResponseSchema },
       },
     },
-    (request, reply) => deps.commands.previewTemplate(callerOf(request), request.params.id, request.body, untilClosed(reply)),
+    (request, reply) =>
+      deps.commands.previewTemplate(callerOf(request), request.params.id, request.body, untilClosed(reply)),
   );
 };
 
@@ -134,7 +140,10 @@ const answerDocument = async (
   wanted: DocumentPreviewRequest,
 ): Promise<FastifyReply> => {
   const { id } = request.params as Readonly<{ id: string }>;
-  return sendDocument(reply, await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply)));
+  return sendDocument(
+    reply,
+    await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply)),
+  );
 };
 
 const sendDocument = (reply: FastifyReply, made: DocumentPreview): FastifyReply => {
@@ -202,7 +211,11 @@ const linkOf = (
 ): Readonly<{ url: string; expiresAt: string }> => {
   const path = `${PREVIEW_PATH}${token}`;
   if (path.length > limits.urlSizeBytesMax)
-    throw invalid('request body', 'variables', `make a link of ${path.length} bytes; ${limits.urlSizeBytesMax} are the most`);
+    throw invalid(
+      'request body',
+      'variables',
+      `make a link of ${path.length} bytes; ${limits.urlSizeBytesMax} are the most`,
+    );
   return { url: `${settings.publicUrl}${path}`, expiresAt };
 };
 
@@ -231,7 +244,10 @@ const previewPage = (app: App, { commands }: Deps): void => {
     reply.header('x-robots-tag', 'noindex, nofollow');
     try {
       if (link.kind === 'email')
-        return sendMailPage(reply, await commands.previewTemplate(caller, link.id, link.request as PreviewRequest, signal));
+        return sendMailPage(
+          reply,
+          await commands.previewTemplate(caller, link.id, link.request as PreviewRequest, signal),
+        );
       const wanted = { variables: {}, ...link.request } as DocumentPreviewRequest;
       return sendDocument(reply, await commands.previewAttachmentTemplate(caller, link.id, wanted, signal));
     } catch (fault) {

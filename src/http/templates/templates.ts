@@ -1,6 +1,6 @@
 /**
- * Routes of templates of emails and of attachments: making, changing and publishing them, their versions, and deleted ones taken back. `:id`
- * is an id, a short id of an attachment template, or a slug throughout.
+ * Routes of templates of emails and of attachments: making, changing and publishing them, their versions, and deleted
+ * ones taken back. `:id` is an id, a short id of an attachment template, or a slug throughout.
  */
 import { DeletedSchema, idParams, pageOf, versionParams } from '../../api/core/common.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
@@ -170,7 +170,11 @@ const readRoutes = (app: App, { commands, queries }: Deps, kind: Kind): void => 
   );
 };
 
-const creationRoutes = (app: App, { commands }: Deps, { path, tags, one, commands: names, schemas, examples, texts }: Kind): void => {
+const creationRoutes = (
+  app: App,
+  { commands }: Deps,
+  { path, tags, one, commands: names, schemas, examples, texts }: Kind,
+): void => {
   app.post(
     path,
     {
@@ -231,7 +235,10 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
     },
     async (request, reply) => {
       const { id } = request.params;
-      return tagged(reply, await commands[names.update](callerOf(request), id, request.body as never, expectedRevisions(request)));
+      return tagged(
+        reply,
+        await commands[names.update](callerOf(request), id, request.body as never, expectedRevisions(request)),
+      );
     },
   );
 
@@ -302,14 +309,19 @@ const versionRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   );
 };
 
-const restoreRoutes = (app: App, { commands }: Deps, { path, tags, noun, id, reference, commands: names, schemas }: Kind): void => {
+const restoreRoutes = (
+  app: App,
+  { commands }: Deps,
+  { path, tags, noun, id, reference, commands: names, schemas }: Kind,
+): void => {
   app.post(
     `${path}/:id/versions/:version/restore`,
     {
       config: { ...write, command: names.restoreVersion, etag: true, conditional: true },
       schema: {
         summary: 'Make a published version the draft again',
-        description: 'Makes the content of that version the draft; what is published stays as it is until the next publish.',
+        description:
+          'Makes the content of that version the draft; what is published stays as it is until the next publish.',
         operationId: names.restoreVersion,
         tags,
         params: versionParams(`${reference} of the ${noun}`),
@@ -318,7 +330,10 @@ const restoreRoutes = (app: App, { commands }: Deps, { path, tags, noun, id, ref
     },
     async (request, reply) => {
       const { id, version } = request.params;
-      return tagged(reply, await commands[names.restoreVersion](callerOf(request), id, version, expectedRevisions(request)));
+      return tagged(
+        reply,
+        await commands[names.restoreVersion](callerOf(request), id, version, expectedRevisions(request)),
+      );
     },
   );
 
@@ -338,7 +353,8 @@ const restoreRoutes = (app: App, { commands }: Deps, { path, tags, noun, id, ref
         response: { 200: schemas.record },
       },
     },
-    async (request, reply) => tagged(reply, await commands[names.restore](callerOf(request), request.params.id, request.body)),
+    async (request, reply) =>
+      tagged(reply, await commands[names.restore](callerOf(request), request.params.id, request.body)),
   );
 };
 

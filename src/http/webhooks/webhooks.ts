@@ -1,4 +1,7 @@
-/** The routes under /api/v1/webhook-subscriptions: subscriptions, their deliveries, and their events for receivers that pull. */
+/**
+ * The routes under /api/v1/webhook-subscriptions: subscriptions, their deliveries, and their events for receivers that
+ * pull.
+ */
 import type { HookHandlerDoneFunction } from 'fastify';
 import { Type } from '@sinclair/typebox';
 import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/core/common.js';
@@ -23,7 +26,12 @@ import { parseWebhookId, type TeamId, type WebhookId } from '../../domain/core/i
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { coerceQuery } from '../server/validation.js';
 import { WebhookListQuerySchema } from '../../api/core/queries.js';
-import { createWebhookExamples, replayWebhookExamples, rotateSecretExamples, updateWebhookExamples } from '../../api/examples.js';
+import {
+  createWebhookExamples,
+  replayWebhookExamples,
+  rotateSecretExamples,
+  updateWebhookExamples,
+} from '../../api/examples.js';
 import { readWebhookEventId } from '../../domain/webhooks/delivery.js';
 import { answered, bodyMayBeAbsent, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { pagingOf } from '../server/query.js';
@@ -82,11 +90,13 @@ const deletionRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const caller = callerOf(request);
       const deleted = await deps.commands.deleteWebhook(caller, webhookIdOf(request.params.id), request.query);
-      // A team that creates and deletes without end keeps no more deleted ones than it may have: the oldest are removed early.
+      // A team that creates and deletes without end keeps no more deleted ones than it may have: the oldest are removed
+      // early.
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
       const { webhooksMax } = deps.limits;
       const restorable = await deps.queries.restorableWebhooks(caller.teamId, webhooksMax + RESTORABLE_BEYOND_MAX);
-      for (const id of restorable.slice(0, -webhooksMax)) await deps.commands.deleteWebhook(caller, id, { permanently: true });
+      for (const id of restorable.slice(0, -webhooksMax))
+        await deps.commands.deleteWebhook(caller, id, { permanently: true });
       return deleted;
     },
   );
@@ -131,7 +141,11 @@ const collectionRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const { teamId } = callerOf(request);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listWebhooks(teamId, pagingOf(request.query), request.query.deleted === true ? { deleted: true } : {});
+      return deps.queries.listWebhooks(
+        teamId,
+        pagingOf(request.query),
+        request.query.deleted === true ? { deleted: true } : {},
+      );
     },
   );
 
@@ -163,7 +177,13 @@ const readRoutes = (app: App, deps: Deps): void => {
     `${PATH}/:id`,
     {
       config: { access: readable, command: 'getWebhook', unknownId },
-      schema: { summary: 'Read a webhook subscription', operationId: 'getWebhook', tags, params, response: { 200: WebhookRecordSchema } },
+      schema: {
+        summary: 'Read a webhook subscription',
+        operationId: 'getWebhook',
+        tags,
+        params,
+        response: { 200: WebhookRecordSchema },
+      },
     },
     (request) => deps.commands.getWebhook(callerOf(request), webhookIdOf(request.params.id)),
   );
@@ -206,7 +226,12 @@ const changeRoutes = (app: App, deps: Deps): void => {
     async (request, reply) =>
       answered(
         reply,
-        await deps.commands.rotateWebhookSecret(callerOf(request), webhookIdOf(request.params.id), request.body, idempotencyOf(request)),
+        await deps.commands.rotateWebhookSecret(
+          callerOf(request),
+          webhookIdOf(request.params.id),
+          request.body,
+          idempotencyOf(request),
+        ),
       ),
   );
 

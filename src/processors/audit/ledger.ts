@@ -1,6 +1,6 @@
 /**
- * Workers that guard the log: they seal it in the ledger (the root of a Merkle tree over the total order), note its end in the other stores, and
- * forget audit entries and origins whose time is over.
+ * Workers that guard the log: they seal it in the ledger (the root of a Merkle tree over the total order), note its end
+ * in the other stores, and forget audit entries and origins whose time is over.
  */
 import { noteLog, type LogToNote } from '../../commands/core/log-notes.js';
 import type { NotedStores } from '../../domain/ports/log-note.js';
@@ -98,7 +98,10 @@ export const sealOnce = async (deps: SealDeps, signal: AbortSignal, fence?: numb
 
 const TELL_TIMEOUT_MS = 10_000;
 
-/** Out: tells the newest seal at each place that does not know it yet. It covers all before it, so one that a place missed need not be told there again. */
+/**
+ * Out: tells the newest seal at each place that does not know it yet. It covers all before it, so one that a place
+ * missed need not be told there again.
+ */
 export const openTelling = ({ store, sealing, webhooks, logger, mail }: TellDeps) => {
   const post = async (seal: SignedSeal, signal: AbortSignal): Promise<void> => {
     if (sealing.webhook === undefined) return;
@@ -148,16 +151,27 @@ export const mailSeal = async (deps: EmailNeeds, to: string, seal: SignedSeal): 
   const { at, position, root } = seal;
   const id = emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(['log-sealed', to, dayOf(seal)])));
   const variables = { at: `${at.slice(0, 16).replace('T', ' ')} UTC`, position, root };
-  const cause = causeOfWork(deps, 'seal-ledger', { teamId: '', correlationId: 'seal-ledger', causationId: 'seal-ledger' });
+  const cause = causeOfWork(deps, 'seal-ledger', {
+    teamId: '',
+    correlationId: 'seal-ledger',
+    causationId: 'seal-ledger',
+  });
   await sendAccountMail(deps, { kind: 'log-sealed', to: { email: to }, variables, id }, cause);
 };
 
 const faultOf = (fault: unknown): string =>
-  fault instanceof OutboundFault ? fault.fault : fault instanceof Error && 'code' in fault ? String(fault.code) : 'refused';
+  fault instanceof OutboundFault
+    ? fault.fault
+    : fault instanceof Error && 'code' in fault
+      ? String(fault.code)
+      : 'refused';
 
 const NOTE_EVERY_MS = 60_000;
 
-/** Notes the end of the log in the other stores every minute, so that the next start recognises an older copy of any of them. */
+/**
+ * Notes the end of the log in the other stores every minute, so that the next start recognises an older copy of any of
+ * them.
+ */
 export const noteLogWorker = (deps: LeaseDeps & Readonly<{ store: LogToNote; noted: NotedStores }>): Worker => ({
   name: 'note-log',
   run: (stop) =>
@@ -172,7 +186,9 @@ export const noteLogWorker = (deps: LeaseDeps & Readonly<{ store: LogToNote; not
 type ForgetAuditDeps = LeaseDeps &
   Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'mayDestroy'> &
   Readonly<{
-    /** Expired data, as far as the read models have caught up: the streams of origins, and the entries up to a moment. */
+    /**
+     * Expired data, as far as the read models have caught up: the streams of origins, and the entries up to a moment.
+     */
     overdue: (
       now: string,
       entriesUpTo: string,
@@ -198,7 +214,12 @@ const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: 
     const nowMs = deps.clock.now();
     const upTo = isoTime(nowMs - deps.limits.auditDays * DAY_MS - CLOCKS_APART_MS);
     const { origins, entries } = await deps.overdue(isoTime(nowMs), upTo, AT_ONCE);
-    const cause = causeOfWork(deps, 'forget-audit', { teamId: '', correlationId: 'forget-audit', causationId: 'forget-audit' }, fence);
+    const cause = causeOfWork(
+      deps,
+      'forget-audit',
+      { teamId: '', correlationId: 'forget-audit', causationId: 'forget-audit' },
+      fence,
+    );
     // The command appends to these streams without a lease.
     const { fence: _fence, ...unfenced } = cause;
     for (const stream of origins) await forgetOrigins(deps.eventLog, stream, unfenced);
@@ -208,7 +229,15 @@ const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: 
 };
 
 const forgetEntries = async ({ eventLog }: ForgetAuditDeps, ids: readonly string[], cause: Cause): Promise<void> => {
-  const { version } = await loadState(eventLog, AUDIT_RETENTION_STREAM, { evolve: (state: null) => state, initialState: null });
+  const { version } = await loadState(eventLog, AUDIT_RETENTION_STREAM, {
+    evolve: (state: null) => state,
+    initialState: null,
+  });
   // Not by `handle`: the event notes what was forgotten, and nothing about it is decided.
-  await eventLog.append(AUDIT_RETENTION_STREAM, version, [{ type: 'AuditEntriesForgotten', data: { at: cause.at, ids: [...ids] } }], cause);
+  await eventLog.append(
+    AUDIT_RETENTION_STREAM,
+    version,
+    [{ type: 'AuditEntriesForgotten', data: { at: cause.at, ids: [...ids] } }],
+    cause,
+  );
 };

@@ -1,4 +1,7 @@
-/** Background work on billing: checks reservations of credits, disables unused accounts, returns the credits of emails that were not sent. */
+/**
+ * Background work on billing: checks reservations of credits, disables unused accounts, returns the credits of emails
+ * that were not sent.
+ */
 import { type CreditsAccounts, freedAt, whatIsFreed } from '../../commands/billing/credits.js';
 import type { Decider } from '../../domain/core/decider.js';
 import type { CreditsEvent } from '../../domain/billing/events.js';
@@ -6,7 +9,12 @@ import { assertDefined, parseTeamId, splitStream, teamStream, type StreamName } 
 import { type Processor, type Context, type Outcome, type ProcessorDeps, causeOfWork } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { BillingNeeds } from '../../commands/billing/credits.js';
-import { activityDecider, type Activity, type ActivityCommand, type ActivityState } from '../../domain/billing/inactivity.js';
+import {
+  activityDecider,
+  type Activity,
+  type ActivityCommand,
+  type ActivityState,
+} from '../../domain/billing/inactivity.js';
 import { isoTime } from '../../domain/core/time.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
@@ -16,7 +24,11 @@ import type { EventLog } from '../../event-log/event-log.js';
 import { underLease, type LeaseDeps } from '../core/lease.js';
 
 /** No state is folded: `credits.settle` reads what it needs. */
-const decider: Decider<never, CreditsEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
+const decider: Decider<never, CreditsEvent, true | undefined> = {
+  decide: () => [],
+  evolve: () => true,
+  initialState: undefined,
+};
 
 /** Some time after a reservation of credits, checks whether the email or batch was created. */
 export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }>): Processor =>
@@ -36,7 +48,10 @@ export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }
 
 type EndInactiveDeps = Pick<BillingNeeds, 'clock' | 'team' | 'credits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
-/** Disables the account of a metered team after a year without use, then removes its credits. Disabled first: after a crash the rest is still due. */
+/**
+ * Disables the account of a metered team after a year without use, then removes its credits. Disabled first: after a
+ * crash the rest is still due.
+ */
 export const endInactive = (deps: EndInactiveDeps): Processor =>
   makeProcessor<'activity', ActivityState, ActivityCommand>({
     name: 'end-inactive',
@@ -72,12 +87,14 @@ type ReturnCreditsDeps = LeaseDeps &
     readModels: Pick<ReadModels, 'find'>;
     credits: CreditsAccounts;
     /** The last cancelled email whose credits were returned, from the read models. */
-    returnedUpTo: (readModels: Pick<ReadModels, 'find'>) => Promise<Readonly<{ lastFact: string | null; first: number }> | undefined>;
+    returnedUpTo: (
+      readModels: Pick<ReadModels, 'find'>,
+    ) => Promise<Readonly<{ lastFact: string | null; first: number }> | undefined>;
   }>;
 
 /**
- * Returns the credits of emails that were sent to nobody: cancelled, or all recipients suppressed. It follows the log in order, one email
- * after the other, so the last returned email tells on every engine how far it has come.
+ * Returns the credits of emails that were sent to nobody: cancelled, or all recipients suppressed. It follows the log
+ * in order, one email after the other, so the last returned email tells on every engine how far it has come.
  */
 export const returnCreditsWorker = (deps: ReturnCreditsDeps): Worker => ({
   name: NAME,
@@ -92,7 +109,10 @@ export const returnCreditsWorker = (deps: ReturnCreditsDeps): Worker => ({
     }),
 });
 
-/** The position to start after. Emails that were returned already are skipped by `returnCancelled`. undefined: no team is metered. */
+/**
+ * The position to start after. Emails that were returned already are skipped by `returnCancelled`. undefined: no team
+ * is metered.
+ */
 const beginning = async ({ eventLog, readModels, returnedUpTo }: ReturnCreditsDeps): Promise<number | undefined> => {
   const known = await returnedUpTo(readModels);
   if (known === undefined) return undefined;
@@ -102,7 +122,12 @@ const beginning = async ({ eventLog, readModels, returnedUpTo }: ReturnCreditsDe
 /** Out: the position up to which the log was read. */
 const returnAfter = async (deps: ReturnCreditsDeps, after: number, signal: AbortSignal): Promise<number> => {
   let reached = after;
-  const options = { kinds: ['email'], types: ['EmailCancelled' as const, 'RecipientsSuppressed' as const], decrypt: [], signal };
+  const options = {
+    kinds: ['email'],
+    types: ['EmailCancelled' as const, 'RecipientsSuppressed' as const],
+    decrypt: [],
+    signal,
+  };
   for await (const { events, position } of deps.eventLog.readAll(after, options)) {
     for (const cancelled of events) {
       if (signal.aborted) return reached;
@@ -121,7 +146,12 @@ const returnOne = async (deps: ReturnCreditsDeps, recorded: Recorded): Promise<v
   const from = { teamId: metadata.teamId, correlationId: metadata.correlationId, causationId: metadata.eventId };
   const cause = causeOfWork(deps, NAME, from);
   const cancellation = { part: splitStream(stream).id, fact: stream as StreamName, position };
-  await deps.credits.returnCancelled(assertDefined(parseTeamId(metadata.teamId), 'team id'), charged, cancellation, cause);
+  await deps.credits.returnCancelled(
+    assertDefined(parseTeamId(metadata.teamId), 'team id'),
+    charged,
+    cancellation,
+    cause,
+  );
 };
 
 /** An email whose events cannot be read is logged and skipped, so that the others go on. */
@@ -131,7 +161,10 @@ const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, { stream, posi
     return freed?.position === position ? freed.charged : undefined;
   } catch (fault) {
     if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;
-    logger.error({ stream, err: fault }, 'the credits of an email that nobody was sent are not returned, for its events cannot be read');
+    logger.error(
+      { stream, err: fault },
+      'the credits of an email that nobody was sent are not returned, for its events cannot be read',
+    );
     return undefined;
   }
 };

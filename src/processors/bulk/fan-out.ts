@@ -1,4 +1,7 @@
-/** Processors of bulk sends: make the emails part by part, stop a cancelled one, complete an ended one, remove an old record. */
+/**
+ * Processors of bulk sends: make the emails part by part, stop a cancelled one, complete an ended one, remove an old
+ * record.
+ */
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { batchDecider, type BatchCommand, type BatchState } from '../../domain/bulk/decider.js';
 import { DAY_MS } from '../../domain/core/time.js';
@@ -14,10 +17,15 @@ import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } f
 type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
 /** `storedBytes`: the bytes of attachments that a team stores. */
-export type FanOutDeps = EmailNeeds & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
+export type FanOutDeps = EmailNeeds &
+  Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
 
 /** No state is folded: `work` loads the batch. */
-const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
+const decider: Decider<never, BatchEvent, true | undefined> = {
+  decide: () => [],
+  evolve: () => true,
+  initialState: undefined,
+};
 
 /** Each may hold ten megabytes or more of content in memory. */
 const IN_FLIGHT_MAX = 4;
@@ -67,7 +75,10 @@ const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>):
 const REMOVAL_DEADLINE_MS = 60_000;
 
 /** Removes the record of a bulk send when those of its emails are gone. The decider checks whether it is due. */
-export const removeBatchInTime = ({ limits, mayDestroy }: Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const removeBatchInTime = ({
+  limits,
+  mayDestroy,
+}: Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   makeProcessor<'batch', BatchState, BatchCommand>({
     name: 'remove-batch',
     kind: 'batch',
@@ -75,5 +86,13 @@ export const removeBatchInTime = ({ limits, mayDestroy }: Pick<EmailNeeds, 'limi
     timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
     deadlineMs: REMOVAL_DEADLINE_MS,
     act: async ({ cause }) =>
-      mayDestroy() ? { command: { type: 'RemoveBatch', at: cause.at, keptMs: (limits.retentionDays + limits.archiveDays) * DAY_MS } } : {},
+      mayDestroy()
+        ? {
+            command: {
+              type: 'RemoveBatch',
+              at: cause.at,
+              keptMs: (limits.retentionDays + limits.archiveDays) * DAY_MS,
+            },
+          }
+        : {},
   });

@@ -1,5 +1,6 @@
 /**
- * A processor declares its kind of stream, the events that start its work, its decider, and its act in the world. All other code is shared.
+ * A processor declares its kind of stream, the events that start its work, its decider, and its act in the world. All
+ * other code is shared.
  */
 import type { StreamKind, DomainEvent, EventOfKind, EventType } from '../../domain/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -46,13 +47,15 @@ export type StartedBy<Kind extends StreamKind> = {
 /**
  * A kind of timer that leads to this work, and when it is read.
  * - `due`: when its time has come.
- * - `started`: an event has started the work already; the timer finds the work again if the bus had no room for it or lost it.
+ * - `started`: an event has started the work already; the timer finds the work again if the bus had no room for it or
+ *   lost it.
  * - `held`: as soon as the gate of the processor is open, and at its time also while the gate is closed.
- * - `under-way`: at every start and then at intervals, whatever its time, because the worker that began the attempt may be gone.
+ * - `under-way`: at every start and then at intervals, whatever its time, because the worker that began the attempt
+ *   may be gone.
  *
- * `inTurns`: teams take turns, and so do the senders of a team; the kind of stream keeps a backlog for each team, and its timers have
- * `senderDueAt`. `destroys`: the work destroys what is old, so it waits while the clock cannot be trusted. `seldom`: nobody waits for the work,
- * so due timers are looked for less often.
+ * `inTurns`: teams take turns, and so do the senders of a team; the kind of stream keeps a backlog for each team, and
+ * its timers have `senderDueAt`. `destroys`: the work destroys what is old, so it waits while the clock cannot be
+ * trusted. `seldom`: nobody waits for the work, so due timers are looked for less often.
  */
 export type TimerUse = Readonly<{
   kind: string;
@@ -72,11 +75,16 @@ export type NewAttempt = Readonly<{
   workerGone: boolean;
 }>;
 
-/** For work whose beginning is recorded before it is done: an attempt without an outcome shows what a crash has cut off. */
+/**
+ * For work whose beginning is recorded before it is done: an attempt without an outcome shows what a crash has cut off.
+ */
 type Attempts<State, Command> = Readonly<{
   /** The worker of the attempt under way, undefined if there is none. */
   underWay: (state: State) => string | undefined;
-  /** Throws if a fault of the service prevents the attempt: then nothing is recorded, and the work comes again after a pause. */
+  /**
+   * Throws if a fault of the service prevents the attempt: then nothing is recorded, and the work comes again after a
+   * pause.
+   */
   assertPossible?: (stream: StreamName, state: State) => void;
   /** The command that records that an attempt begins. */
   begin: (attempt: NewAttempt, state: State) => Command;
@@ -85,8 +93,9 @@ type Attempts<State, Command> = Readonly<{
   /** The command in place of an attempt while the gate is closed. */
   hold?: (attempt: NewAttempt, state: State) => Command;
   /**
-   * Prepares what the attempt needs, begins it, does the one thing in the world, and ends it. An expected failure is an outcome. A rejection is
-   * a fault of the service: the pointer comes again after a growing pause, and an attempt that has begun continues.
+   * Prepares what the attempt needs, begins it, does the one thing in the world, and ends it. An expected failure is an
+   * outcome. A rejection is a fault of the service: the pointer comes again after a growing pause, and an attempt that
+   * has begun continues.
    */
   make: (context: AttemptContext<State, Command>) => Promise<Made<Command>>;
 }>;
@@ -101,7 +110,10 @@ export type AttemptContext<State, Command> = Readonly<{
   deliveries: number;
   /** Aborts when no attempt may begin any more. */
   signal: AbortSignal;
-  /** Records that the attempt begins, before anything is done in the world; called once. Out: undefined if it must not be made any more. */
+  /**
+   * Records that the attempt begins, before anything is done in the world; called once. Out: undefined if it must not
+   * be made any more.
+   */
   begin: () => Promise<BegunAttempt<State> | undefined>;
   /** Records an intermediate result of an attempt that continues. */
   note: (command: Command) => Promise<void>;
@@ -113,8 +125,8 @@ export type AttemptContext<State, Command> = Readonly<{
 export type BegunAttempt<State> = Readonly<{ state: State; signal: AbortSignal }>;
 
 /**
- * `done`: the attempt has ended, or was not needed any more. `hold`: it has not begun, and the command is recorded in its place. `put-back`:
- * it has not begun, and is to be made at that moment.
+ * `done`: the attempt has ended, or was not needed any more. `hold`: it has not begun, and the command is recorded in
+ * its place. `put-back`: it has not begun, and is to be made at that moment.
  */
 export type Made<Command> =
   | Readonly<{ kind: 'done'; line?: LogLine }>
@@ -174,8 +186,8 @@ export type ActingDeclaration<Kind extends StreamKind, State, Command> = Common<
   Readonly<{
     attempts?: undefined;
     /**
-     * Does the one thing in the world. An expected failure is an outcome. A rejection is a fault of the service: the pointer comes again after
-     * a growing pause.
+     * Does the one thing in the world. An expected failure is an outcome. A rejection is a fault of the service: the
+     * pointer comes again after a growing pause.
      */
     act: (context: Context<NonNullable<State>>) => Promise<Outcome<Command>>;
   }>;

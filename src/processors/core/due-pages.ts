@@ -1,6 +1,16 @@
-/** Reads timers page by page and publishes them when the bus has room. When many are due, teams take turns, and within a team its senders. */
+/**
+ * Reads timers page by page and publishes them when the bus has room. When many are due, teams take turns, and within a
+ * team its senders.
+ */
 import type { Query, Condition, Document } from '../../domain/ports/read-models.js';
-import { behindSender, senderDueAt, senderIn, backlogsOf, timersOf, type TimerDocument } from '../../domain/ports/timers.js';
+import {
+  behindSender,
+  senderDueAt,
+  senderIn,
+  backlogsOf,
+  timersOf,
+  type TimerDocument,
+} from '../../domain/ports/timers.js';
 import { type Gate, type TimerUse, pointerOf, type ProcessorDeps } from './declaration.js';
 import type { StreamKind } from '../../domain/events.js';
 import type { Priority } from '../../domain/ports/bus.js';
@@ -9,7 +19,13 @@ import type { Priority } from '../../domain/ports/bus.js';
 export type DueCursor = Readonly<{ value: string; seq: number }>;
 
 /** A queue of timers: those of one processor, kind and priority. */
-export type DueQueue = Readonly<{ processor: string; kind: StreamKind; timer: TimerUse; priority: Priority; gate: Gate | undefined }>;
+export type DueQueue = Readonly<{
+  processor: string;
+  kind: StreamKind;
+  timer: TimerUse;
+  priority: Priority;
+  gate: Gate | undefined;
+}>;
 
 const PAGE = 500;
 /** Page of one team and sender while several have due timers. */
@@ -46,7 +62,12 @@ type PageOf = Readonly<{ upTo: string | undefined; from: DueCursor | undefined; 
 type Page = Readonly<{ cursor: DueCursor | undefined; isLast: boolean }>;
 
 /** Publishes one page of timers of all teams. The cursor stops before the first timer that the bus refuses. */
-const publishPage = async (deps: ProcessorDeps, queue: DueQueue, { upTo, from, limit }: PageOf, signal: AbortSignal): Promise<Page> => {
+const publishPage = async (
+  deps: ProcessorDeps,
+  queue: DueQueue,
+  { upTo, from, limit }: PageOf,
+  signal: AbortSignal,
+): Promise<Page> => {
   if (!(await hasTurn(deps, queue, undefined, signal))) return { cursor: from, isLast: false };
   const found = await find(deps, queue, {
     where: upTo === undefined ? {} : { dueAt: { lte: upTo } },
@@ -64,7 +85,10 @@ const publishPage = async (deps: ProcessorDeps, queue: DueQueue, { upTo, from, l
   };
 };
 
-/** Waits for room on the bus (for the team, if one is given) and for a turn of the event loop. Out: false if the reading is to end. */
+/**
+ * Waits for room on the bus (for the team, if one is given) and for a turn of the event loop. Out: false if the reading
+ * is to end.
+ */
 const hasTurn = async (
   deps: ProcessorDeps,
   { processor, timer, priority }: DueQueue,
@@ -81,7 +105,11 @@ const find = async (
   { kind, timer, priority }: DueQueue,
   query: Query,
 ): Promise<readonly TimerDocument[]> => {
-  const where: Readonly<Record<string, Condition>> = { kind: { eq: timer.kind }, priority: { eq: priority }, ...query.where };
+  const where: Readonly<Record<string, Condition>> = {
+    kind: { eq: timer.kind },
+    priority: { eq: priority },
+    ...query.where,
+  };
   return (await readModels.find(timersOf(kind), { ...query, where })) as readonly TimerDocument[];
 };
 
@@ -99,8 +127,8 @@ const publish = async (
 };
 
 /**
- * Gives each team with open work one page at a time, and in a team each sender, so that nobody waits for all timers of another. Out: the
- * latest cursor.
+ * Gives each team with open work one page at a time, and in a team each sender, so that nobody waits for all timers of
+ * another. Out: the latest cursor.
  */
 const publishInTurns = async (
   deps: ProcessorDeps,
@@ -228,8 +256,8 @@ type SenderTurn = Readonly<{
 }>;
 
 /**
- * The senders of one team, which take turns: a page of a sender that has more due timers alternates with the first timers of senders that were
- * not looked at yet. The work of a turn is bounded, however many senders there are.
+ * The senders of one team, which take turns: a page of a sender that has more due timers alternates with the first
+ * timers of senders that were not looked at yet. The work of a turn is bounded, however many senders there are.
  */
 type Senders = Readonly<{
   /** The next turn of at most `max` timers; undefined when all due timers are read, until `lookAgain`. */
@@ -257,11 +285,19 @@ type State = {
 const LOOK_LIMIT_MIN = 2;
 
 const openSenders = (from: DueCursor | undefined): Senders => {
-  const state: State = { lookFrom: '', lookLimit: LOOK_LIMIT_MIN, wasLook: false, more: new Set(), cursors: new Map(), from };
+  const state: State = {
+    lookFrom: '',
+    lookLimit: LOOK_LIMIT_MIN,
+    wasLook: false,
+    more: new Set(),
+    cursors: new Map(),
+    from,
+  };
   return {
     next: (upTo, max) => {
       const [sender] = state.more;
-      if (state.lookFrom !== undefined && (sender === undefined || !state.wasLook)) return look(state, state.lookFrom, { upTo, max });
+      if (state.lookFrom !== undefined && (sender === undefined || !state.wasLook))
+        return look(state, state.lookFrom, { upTo, max });
       return sender === undefined ? undefined : pageOf(state, sender, { upTo, max });
     },
     lookAgain: () => {
@@ -301,7 +337,8 @@ const look = (state: State, behind: string, { upTo, max }: Bounds): SenderTurn =
     const start = startOf(state, senderOf(timer));
     return start === undefined || isBehind(cursorOf(timer), start);
   };
-  const dueOf = (found: readonly TimerDocument[]): readonly TimerDocument[] => found.filter((timer) => isDue(timer) && isNew(timer));
+  const dueOf = (found: readonly TimerDocument[]): readonly TimerDocument[] =>
+    found.filter((timer) => isDue(timer) && isNew(timer));
   return {
     query: { where: { senderDueAt: { gte: behind } }, sort: { field: 'senderDueAt', direction: 'asc' }, limit },
     dueOf,
@@ -344,7 +381,10 @@ const pageOf = (state: State, sender: string, { upTo, max: limit }: Bounds): Sen
   };
 };
 
-/** Moves the cursor of each sender to the last timer before the first refused one; a sender with a refused timer has more. */
+/**
+ * Moves the cursor of each sender to the last timer before the first refused one; a sender with a refused timer has
+ * more.
+ */
 const advance = (state: State, read: readonly TimerDocument[], refused: ReadonlySet<string>): void => {
   const stopped = new Set<string>();
   for (const timer of read) {

@@ -1,6 +1,7 @@
 /**
- * Brings work to the bus when its time has come and the bus has room: reads the timers of every processor, each kind and priority by itself, in
- * the order of their times. A timer is a hint from a read model that may lag; the work looks at the stream and is safe to repeat.
+ * Brings work to the bus when its time has come and the bus has room: reads the timers of every processor, each kind
+ * and priority by itself, in the order of their times. A timer is a hint from a read model that may lag; the work looks
+ * at the stream and is safe to repeat.
  */
 import type { StreamKind } from '../../domain/events.js';
 import type { Condition } from '../../domain/ports/read-models.js';
@@ -14,7 +15,9 @@ import type { UnpublishedWork } from './relay.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { Worker } from '../../domain/ports/worker.js';
 
-/** How often reading starts again from the first timer, to find work that led to nothing and timers that were set late. */
+/**
+ * How often reading starts again from the first timer, to find work that led to nothing and timers that were set late.
+ */
 const BEGIN_AGAIN_EVERY_MS = 5_000;
 
 /** The bus may have lost work that an event started and that is open for this long. */
@@ -25,9 +28,14 @@ const UNPUBLISHED_EVERY_MS = 50;
 /** How often each queue is looked at, by the monotonic clock. */
 const LOOK_EVERY_MS = 500;
 
-export const dueWorkWorker = (deps: ProcessorDeps, processors: readonly Processor[], unpublished: UnpublishedWork): Worker => ({
+export const dueWorkWorker = (
+  deps: ProcessorDeps,
+  processors: readonly Processor[],
+  unpublished: UnpublishedWork,
+): Worker => ({
   name: 'due-work',
-  run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => readAll(deps, processors, unpublished, held.signal)),
+  run: (signal) =>
+    underLease(deps, DISPATCH_LEASE, signal, (held) => readAll(deps, processors, unpublished, held.signal)),
 });
 
 const queuesOf = (processors: readonly Processor[]): readonly DueQueue[] =>
@@ -108,7 +116,9 @@ const listenForNews = (unpublished: UnpublishedWork, gates: readonly Gate[], sig
 type Reading = Readonly<{
   /** Whether it is time to read; called while no read is under way. */
   isTime: () => boolean;
-  /** Whether something has happened since the last read began, so that the queue is read without waiting for its time. */
+  /**
+   * Whether something has happened since the last read began, so that the queue is read without waiting for its time.
+   */
   hasNews: () => boolean;
   /** Publishes the timers to the end of the queue, as the bus has room. */
   read: (signal: AbortSignal) => Promise<void>;
@@ -131,7 +141,9 @@ const openDue: Open = (deps, queue) => {
   /** The last look found something, so the next one follows at once. */
   let isMoving = false;
   return {
-    isTime: () => (queue.timer.destroys !== true || deps.mayDestroy()) && (queue.timer.seldom !== true || isMoving || again.isOver()),
+    isTime: () =>
+      (queue.timer.destroys !== true || deps.mayDestroy()) &&
+      (queue.timer.seldom !== true || isMoving || again.isOver()),
     hasNews: () => false,
     read: async (signal) => {
       const isAgain = again.isOver();
@@ -144,7 +156,10 @@ const openDue: Open = (deps, queue) => {
   };
 };
 
-/** Reads on when the relay reports unpublished work, and at intervals the timers of work that has waited suspiciously long. */
+/**
+ * Reads on when the relay reports unpublished work, and at intervals the timers of work that has waited suspiciously
+ * long.
+ */
 const openStarted: Open = (deps, queue) => {
   const { unpublished } = deps;
   const { processor, priority, kind } = queue;
@@ -162,7 +177,8 @@ const openStarted: Open = (deps, queue) => {
       }
       if (!again.isOver()) return;
       const upTo = (): string => isoTime(deps.clock.now() - LOST_AFTER_MS);
-      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, signal);
+      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined }))
+        await publishDue(deps, queue, { upTo, from: undefined }, signal);
       again.begin();
     },
   };
@@ -181,15 +197,16 @@ const openHeld: Open = (deps, queue) => {
       const isOpen = gate === undefined || gate.isOpen();
       const both = seen === undefined ? signal : AbortSignal.any([signal, seen]);
       const upTo = (): string | undefined => (isOpen ? undefined : isoTime(deps.clock.now()));
-      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, both);
+      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined }))
+        await publishDue(deps, queue, { upTo, from: undefined }, both);
       again.begin();
     },
   };
 };
 
 /**
- * Reads all timers, due or not, several times in the life of a lease: work whose attempt is under way elsewhere is delivered again at the moment
- * at which the lease of its worker ends.
+ * Reads all timers, due or not, several times in the life of a lease: work whose attempt is under way elsewhere is
+ * delivered again at the moment at which the lease of its worker ends.
  */
 const openUnderWay: Open = (deps, queue) => {
   const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
@@ -216,8 +233,14 @@ const openBy: Readonly<Record<TimerUse['read'], Open>> = {
 
 const openReading = (deps: ReadingDeps, queue: DueQueue): Reading => openBy[queue.timer.read](deps, queue);
 
-/** A pause between reads, over at first. It counts from the end of a read, so that a long read does not start again at once. */
-const openPause = ({ clock }: Pick<ProcessorDeps, 'clock'>, ms: number): Readonly<{ isOver: () => boolean; begin: () => void }> => {
+/**
+ * A pause between reads, over at first. It counts from the end of a read, so that a long read does not start again at
+ * once.
+ */
+const openPause = (
+  { clock }: Pick<ProcessorDeps, 'clock'>,
+  ms: number,
+): Readonly<{ isOver: () => boolean; begin: () => void }> => {
   let untilMs = Number.NEGATIVE_INFINITY;
   return {
     isOver: () => clock.monotonic() >= untilMs,
@@ -235,15 +258,21 @@ type DueProbe = Readonly<{
 }>;
 
 /**
- * Asks whether a queue has timers. One read answers for all queues that are asked about at the same time, because mostly none has any.
- * Out: false if the queue has no timer in the range; true if it, or another queue of the same read, may have one.
+ * Asks whether a queue has timers. One read answers for all queues that are asked about at the same time, because
+ * mostly none has any. Out: false if the queue has no timer in the range; true if it, or another queue of the same
+ * read, may have one.
  */
 const openDueProbe = ({ readModels }: Pick<ProcessorDeps, 'readModels'>): ((asked: DueProbe) => Promise<boolean>) => {
   const ofKind = new Map<StreamKind, (asked: readonly DueProbe[]) => Promise<boolean>>();
   const first = (kind: StreamKind) =>
     gathered(async (asked: ReadonlySet<DueProbe>) => {
       const anyOf = [...asked].map(conditionsOf);
-      const found = await readModels.find(timersOf(kind), { where: {}, anyOf, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+      const found = await readModels.find(timersOf(kind), {
+        where: {},
+        anyOf,
+        sort: { field: 'dueAt', direction: 'asc' },
+        limit: 1,
+      });
       return found.length > 0;
     });
   return (asked) => {

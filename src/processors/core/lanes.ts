@@ -1,6 +1,7 @@
 /**
- * Runs work in lanes, one for each key with work: work on one stream runs one after the other, work on different streams side by side. A lane
- * ends with its last work. RxJS has no back-pressure, so the source bounds what is in flight.
+ * Runs work in lanes, one for each key with work: work on one stream runs one after the other, work on different
+ * streams side by side. A lane ends with its last work. RxJS has no back-pressure, so the source bounds what is in
+ * flight.
  */
 import { catchError, EMPTY, from, lastValueFrom, mergeMap } from 'rxjs';
 
@@ -13,7 +14,10 @@ export type LaneOptions<Item> = Readonly<{
 }>;
 
 /** Runs until the source ends or fails and every lane is drained, then rejects if the source failed. */
-export const runLanes = async <Item>(source: AsyncIterable<Item>, { keyOf, handle, onFault }: LaneOptions<Item>): Promise<void> => {
+export const runLanes = async <Item>(
+  source: AsyncIterable<Item>,
+  { keyOf, handle, onFault }: LaneOptions<Item>,
+): Promise<void> => {
   const handled = async (item: Item): Promise<void> => {
     try {
       await handle(item);

@@ -14,13 +14,16 @@ export type LeaseDeps = Readonly<{
 }>;
 
 /**
- * The lease of a killed or frozen process is free after this time. Its work is taken over within 15 seconds: another process asks at the moment
- * at which the lease ends, and has three seconds to begin.
+ * The lease of a killed or frozen process is free after this time. Its work is taken over within 15 seconds: another
+ * process asks at the moment at which the lease ends, and has three seconds to begin.
  */
 export const LEASE_TTL_MS = 12_000;
 /** Three renewals may fail before a lease is lost. */
 const RENEW_EVERY_MS = LEASE_TTL_MS / 4;
-/** The holder of this lease brings work to the bus. The relay and the reader of timers share what the bus had no room for, so both run in this process. */
+/**
+ * The holder of this lease brings work to the bus. The relay and the reader of timers share what the bus had no room
+ * for, so both run in this process.
+ */
 export const DISPATCH_LEASE = 'dispatch';
 /** How often a lease that another process holds is asked for: it may be released before it ends. */
 const ASK_EVERY_MS = 2_000;
@@ -36,12 +39,17 @@ export type Held = Readonly<{
 }>;
 
 /**
- * Waits for the lease of that name, then runs `work` under it. The signals of `work` abort as soon as this process cannot be sure that it still
- * holds the lease; `work` runs again when the process has the lease again. Resolves when the signal has aborted, or when `work` has ended by
- * itself; the caller then decides when to start it again. Rejects as `work` does, after the lease is released.
+ * Waits for the lease of that name, then runs `work` under it. The signals of `work` abort as soon as this process
+ * cannot be sure that it still holds the lease; `work` runs again when the process has the lease again. Resolves when
+ * the signal has aborted, or when `work` has ended by itself; the caller then decides when to start it again. Rejects
+ * as `work` does, after the lease is released.
  */
-export const underLease = (deps: LeaseDeps, name: string, signal: AbortSignal, work: (held: Held) => Promise<void>): Promise<void> =>
-  underAnyLease(deps, [name], signal, work);
+export const underLease = (
+  deps: LeaseDeps,
+  name: string,
+  signal: AbortSignal,
+  work: (held: Held) => Promise<void>,
+): Promise<void> => underAnyLease(deps, [name], signal, work);
 
 /** As `underLease`, under the first of the names that is free. */
 export const underAnyLease = async (
@@ -73,7 +81,10 @@ const untilFreeMs = async ({ leases, clock }: LeaseDeps, names: readonly string[
   return Math.min(ASK_EVERY_MS, Math.max(ASK_AGAIN_MS, Math.min(...leftMs)));
 };
 
-/** Out: why the work has ended. `surelyUntilMs`: the lease surely holds until then, because the store counts from a moment after the call was made. */
+/**
+ * Out: why the work has ended. `surelyUntilMs`: the lease surely holds until then, because the store counts from a
+ * moment after the call was made.
+ */
 const runUnder = async (
   deps: LeaseDeps,
   lease: Lease,
@@ -103,7 +114,12 @@ const runUnder = async (
 };
 
 /** Renews the lease until the signal aborts. Out: false as soon as the lease is or may be lost. */
-const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number, signal: AbortSignal): Promise<boolean> => {
+const keepRenewed = async (
+  deps: LeaseDeps,
+  lease: Lease,
+  surelyUntilMs: number,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const { clock, leases } = deps;
   let untilMs = surelyUntilMs;
   for (;;) {
@@ -133,7 +149,12 @@ export const workerLease = (processor: string, worker: string): string => `worke
 export const projectionLease = (projection: string): string => `project-${projection}`;
 
 /** A worker that does its work at once, and again after each pause, in one process only. */
-export const recurringWorker = (deps: LeaseDeps, name: string, everyMs: number, work: (held: Held) => Promise<void>): Worker => ({
+export const recurringWorker = (
+  deps: LeaseDeps,
+  name: string,
+  everyMs: number,
+  work: (held: Held) => Promise<void>,
+): Worker => ({
   name,
   run: (stop) =>
     underLease(deps, name, stop, async (held) => {

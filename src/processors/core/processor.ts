@@ -1,12 +1,20 @@
 /**
- * Runs every processor: take a pointer, load the stream, record that an attempt begins, act, record the outcome, acknowledge. Every step is
- * safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
+ * Runs every processor: take a pointer, load the stream, record that an attempt begins, act, record the outcome,
+ * acknowledge. Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made
+ * again.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../domain/ports/clock.js';
 import { handle } from '../../commands/core/handle.js';
 import type { DomainEvent, StreamKind, EventOfKind, EventType } from '../../domain/events.js';
-import { AppendUnknown, StoreAway, WrongExpectedRevision, EventUnreadable, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
+import {
+  AppendUnknown,
+  StoreAway,
+  WrongExpectedRevision,
+  EventUnreadable,
+  FileDamaged,
+  KeyMissing,
+} from '../../domain/core/errors.js';
 import type { StreamName } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import { type Cause, type StreamVersion, type Written, versionOf } from '../../event-log/event-log.js';
@@ -35,8 +43,17 @@ type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
   deadlines: Deadlines;
 }>;
 
-/** A stream as it was loaded. Events of the work are appended after its version. `lost` is called if another writer was faster. */
-type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause; lost?: () => void }>;
+/**
+ * A stream as it was loaded. Events of the work are appended after its version. `lost` is called if another writer was
+ * faster.
+ */
+type Loaded<State> = Readonly<{
+  stream: StreamName;
+  state: NonNullable<State>;
+  version: StreamVersion;
+  cause: Cause;
+  lost?: () => void;
+}>;
 
 /** Result for the pointer: it is acknowledged, or delivered again at that moment. */
 type Done = (Readonly<{ kind: 'done' }> | Readonly<{ kind: 'put-back'; atMs: number }>) & Readonly<{ line?: LogLine }>;
@@ -52,7 +69,9 @@ const TRIES_MAX = 8;
 
 const lasting = [EventUnreadable, KeyMissing, FileDamaged, TypeError, RangeError, ReferenceError, SyntaxError];
 
-export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
+export const makeProcessor = <Kind extends StreamKind, State, Command>(
+  declaration: Declaration<Kind, State, Command>,
+): Processor => {
   const { name, kind, timers, gate } = declaration;
   const startedBy = (declaration.startedBy ?? {}) as Readonly<Record<string, (event: never) => Priority>>;
   return {
@@ -64,7 +83,8 @@ export const makeProcessor = <Kind extends StreamKind, State, Command>(declarati
     startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
     worker: (deps) => ({
       name,
-      run: (signal) => underLease(deps, workerLease(name, deps.worker), signal, (held) => runWorker({ deps, declaration, held })),
+      run: (signal) =>
+        underLease(deps, workerLease(name, deps.worker), signal, (held) => runWorker({ deps, declaration, held })),
     }),
   };
 };
@@ -93,7 +113,10 @@ const runWorker = async <Kind extends StreamKind, State, Command>(
   }
 };
 
-const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerContext<Kind, State, Command>, work: Work): Promise<void> => {
+const doWork = async <Kind extends StreamKind, State, Command>(
+  context: WorkerContext<Kind, State, Command>,
+  work: Work,
+): Promise<void> => {
   const { deps, declaration, held } = context;
   const stream = work.pointer.stream as StreamName;
   if (held.signal.aborted) return work.retryAt(deps.clock.now());
@@ -104,7 +127,8 @@ const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerCo
   const loaded = remembered ?? (await load(context, stream));
   const worked = loaded === undefined ? NOTHING : await workOn(context, loaded, work.deliveries);
   // Delivered again, the work reads the stream.
-  const done: Done = isOutdated && worked.kind === 'done' ? { ...worked, kind: 'put-back', atMs: deps.clock.now() } : worked;
+  const done: Done =
+    isOutdated && worked.kind === 'done' ? { ...worked, kind: 'put-back', atMs: deps.clock.now() } : worked;
   deps.stuckWork.clear(declaration.name, stream);
   if (done.kind === 'put-back') await work.retryAt(done.atMs);
   else await work.ack();
@@ -126,8 +150,8 @@ const workOn = async <Kind extends StreamKind, State, Command>(
 };
 
 /**
- * The stream as this process remembers it, for an attempt that its own last event starts. `lost` is called if the stream has gone on: then
- * nothing was done. Out: undefined if the stream must be read.
+ * The stream as this process remembers it, for an attempt that its own last event starts. `lost` is called if the
+ * stream has gone on: then nothing was done. Out: undefined if the stream must be read.
  */
 const remember = <Kind extends StreamKind, State, Command>(
   context: WorkerContext<Kind, State, Command>,
@@ -159,7 +183,10 @@ const folded = <Kind extends StreamKind, State, Command>(
 ): Loaded<State> | undefined => {
   const [first, last] = [recorded[0], recorded.at(-1)];
   if (first === undefined || last === undefined) return undefined;
-  const state = recorded.reduce((before, { event }) => decider.evolve(before, event as EventOfKind<Kind>), decider.initialState);
+  const state = recorded.reduce(
+    (before, { event }) => decider.evolve(before, event as EventOfKind<Kind>),
+    decider.initialState,
+  );
   if (state === undefined || state === null) return undefined;
   const { teamId, correlationId } = first.metadata;
   const from = { teamId, correlationId, causationId: last.metadata.eventId };
@@ -169,8 +196,9 @@ const folded = <Kind extends StreamKind, State, Command>(
 };
 
 /**
- * Work met a fault: nothing was recorded, or only that an attempt began, so the stream says how to continue. Work with a lasting fault is
- * parked for an operator if the bus can keep it; all other work is delivered again after a growing pause.
+ * Work met a fault: nothing was recorded, or only that an attempt began, so the stream says how to continue. Work with
+ * a lasting fault is parked for an operator if the bus can keep it; all other work is delivered again after a growing
+ * pause.
  */
 const tryAgain = async <Kind extends StreamKind, State, Command>(
   { deps, declaration }: WorkerContext<Kind, State, Command>,
@@ -195,14 +223,20 @@ const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new
 const pauseAfterFault = (deliveries: number): number =>
   Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
 
-/** True for faults that no retry mends: stored data is damaged or missing, or the program is wrong. Refusals of a server or disk may pass. */
+/**
+ * True for faults that no retry mends: stored data is damaged or missing, or the program is wrong. Refusals of a server
+ * or disk may pass.
+ */
 const isLasting = (fault: unknown): boolean =>
   lasting.some((kind) => fault instanceof kind) && !(fault instanceof Error && 'syscall' in fault);
 
 type Context<Kind extends StreamKind, State, Command> = WorkerContext<Kind, State, Command> &
   Readonly<{ declaration: AttemptingDeclaration<Kind, State, Command> }>;
 
-/** Makes an attempt if there is anything to attempt. It is prepared first and then recorded to begin, so that a crash before wastes no attempt. */
+/**
+ * Makes an attempt if there is anything to attempt. It is prepared first and then recorded to begin, so that a crash
+ * before wastes no attempt.
+ */
 const makeAttempt = async <Kind extends StreamKind, State, Command>(
   context: Context<Kind, State, Command>,
   loaded: Loaded<State>,
@@ -239,7 +273,12 @@ const beginning = <Kind extends StreamKind, State, Command>(
   workerGone: boolean,
 ) => {
   const nowMs = deps.clock.now();
-  const attempt: NewAttempt = { at: isoTime(nowMs), worker: deps.worker, deadlineAt: isoTime(nowMs + deadlineMs), workerGone };
+  const attempt: NewAttempt = {
+    at: isoTime(nowMs),
+    worker: deps.worker,
+    deadlineAt: isoTime(nowMs + deadlineMs),
+    workerGone,
+  };
   const events = decider.decide(attempts.begin(attempt, state), state);
   const after = events.reduce(decider.evolve, state as State);
   const begins = events.length > 0 && after !== undefined && after !== null && attempts.underWay(after) === deps.worker;
@@ -278,7 +317,8 @@ const making = async <Kind extends StreamKind, State, Command>(
   let begun: Loaded<State> | undefined;
   let time: ReturnType<typeof deadlines.begin> | undefined;
   const begin = async (): Promise<BegunAttempt<NonNullable<State>> | undefined> => {
-    // The timeout starts before the time is taken that is recorded as its beginning, so it ends before the recorded deadline.
+    // The timeout starts before the time is taken that is recorded as its beginning, so it ends before the recorded
+    // deadline.
     time = deadlines.begin();
     begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone);
     return begun && { state: begun.state, signal: time.signal };
@@ -337,7 +377,10 @@ const recordBeginning = async <Kind extends StreamKind, State, Command>(
   return version && { ...loaded, state: after as NonNullable<State>, version, cause };
 };
 
-/** Out: undefined if another writer changed the stream meanwhile. If there is work left, the event of that writer makes its own pointer. */
+/**
+ * Out: undefined if another writer changed the stream meanwhile. If there is work left, the event of that writer makes
+ * its own pointer.
+ */
 const appendOrLose = async (
   deps: Pick<ProcessorDeps, 'eventLog'>,
   { stream, version, cause, lost }: Omit<Loaded<unknown>, 'state'>,
@@ -353,9 +396,10 @@ const appendOrLose = async (
 };
 
 /**
- * Appends the outcome. Out: a function that answers the stream as it is afterwards. A fault is met by trying until the append succeeds or the
- * program stops, because work without a recorded outcome would be done twice. While a server is away it tries on even after the lease is lost,
- * until calls are cut off: the outcome stays true, and nobody else can record anything meanwhile.
+ * Appends the outcome. Out: a function that answers the stream as it is afterwards. A fault is met by trying until the
+ * append succeeds or the program stops, because work without a recorded outcome would be done twice. While a server is
+ * away it tries on even after the lease is lost, until calls are cut off: the outcome stays true, and nobody else can
+ * record anything meanwhile.
  */
 const record = async <Kind extends StreamKind, State, Command>(
   { deps, declaration, held }: WorkerContext<Kind, State, Command>,
@@ -370,13 +414,17 @@ const record = async <Kind extends StreamKind, State, Command>(
   for (;;) {
     try {
       const version = await appendOrLose(deps, { ...loaded, cause }, events);
-      if (version !== undefined) return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
+      if (version !== undefined)
+        return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
       const handled = await handle(deps.eventLog, stream, decider, command, cause);
       return () => ({ ...loaded, version: handled.version, state: handled.state! });
     } catch (fault) {
       const signal = isAway(fault) ? deps.cutOff : held.signal;
       if (signal.aborted) throw fault;
-      deps.logger.error({ processor: name, stream, err: asError(fault) }, 'the outcome of an attempt could not be recorded, trying again');
+      deps.logger.error(
+        { processor: name, stream, err: asError(fault) },
+        'the outcome of an attempt could not be recorded, trying again',
+      );
       await deps.clock.sleep(RETRY_AFTER_FAULT_MS, signal);
     }
   }
@@ -385,11 +433,15 @@ const record = async <Kind extends StreamKind, State, Command>(
 const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault instanceof AppendUnknown;
 
 /**
- * Timeouts for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one signal, which aborts when the
- * time of its first call is over: a signal and a timer for each call would cost more than the rest of its bookkeeping.
+ * Timeouts for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one
+ * signal, which aborts when the time of its first call is over: a signal and a timer for each call would cost more than
+ * the rest of its bookkeeping.
  */
 type Deadlines = Readonly<{
-  /** Begins a call. Its signal aborts when the time of the call is over (up to a hundredth of it early), or with the parent. `over` ends the call. */
+  /**
+   * Begins a call. Its signal aborts when the time of the call is over (up to a hundredth of it early), or with the
+   * parent. `over` ends the call.
+   */
   begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
   /** Runs `work` as one call; resolves or rejects as `work` does. */
   within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
@@ -414,13 +466,16 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
   };
   parent.addEventListener('abort', abortAll, { once: true });
 
-  /** Sleeps until the oldest bucket is due, aborts what is over, and continues with the bucket that is the oldest then. */
+  /**
+   * Sleeps until the oldest bucket is due, aborts what is over, and continues with the bucket that is the oldest then.
+   */
   const watch = async (): Promise<void> => {
     watching = true;
     for (let [oldest] = buckets; oldest !== undefined && !closed.signal.aborted; [oldest] = buckets) {
       await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
       const dueFromMs = clock.monotonic() - timeoutMs;
-      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs)) buckets.shift()!.controller.abort();
+      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs))
+        buckets.shift()!.controller.abort();
     }
     watching = false;
   };
@@ -428,7 +483,8 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
   const bucketOfNow = (): Bucket => {
     const nowMs = clock.monotonic();
     const last = buckets.at(-1);
-    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART)
+      return last;
     const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
     // As many listen as there are calls.
     setMaxListeners(0, bucket.controller.signal);

@@ -1,6 +1,6 @@
 /**
- * The relay turns events that start work into pointers on the bus. It follows the log from the moment of its start; timers find what was there
- * before, and what the bus had no room for.
+ * The relay turns events that start work into pointers on the bus. It follows the log from the moment of its start;
+ * timers find what was there before, and what the bus had no room for.
  */
 import { type Priority, priorities, type Pointer } from '../../domain/ports/bus.js';
 import type { Recorded } from '../../domain/events.js';
@@ -9,11 +9,16 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { type Processor, pointerOf, type ProcessorDeps } from './declaration.js';
 import { DISPATCH_LEASE, underLease } from './lease.js';
 
-export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], unpublished: UnpublishedWork): Worker => {
+export const relayWorker = (
+  deps: ProcessorDeps,
+  processors: readonly Processor[],
+  unpublished: UnpublishedWork,
+): Worker => {
   const started = processors.filter(({ startingTypes }) => startingTypes.length > 0);
   return {
     name: 'relay',
-    run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, unpublished, held.signal)),
+    run: (signal) =>
+      underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, unpublished, held.signal)),
   };
 };
 
@@ -31,7 +36,8 @@ const follow = async (
     for (const processor of processors) {
       const pointers = pointersOf(processor, events);
       if (pointers.length === 0) continue;
-      for (const { priority } of await deps.bus.publish(processor.name, pointers)) unpublished.note(processor.name, priority);
+      for (const { priority } of await deps.bus.publish(processor.name, pointers))
+        unpublished.note(processor.name, priority);
     }
   }
 };

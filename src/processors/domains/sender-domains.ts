@@ -11,7 +11,13 @@ import {
   type StreamName,
 } from '../../domain/core/ids.js';
 import type { SigningKey } from '../../domain/ports/mailer.js';
-import { domainKeysDecider, dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../../domain/domains/decider.js';
+import {
+  domainKeysDecider,
+  dueDomains,
+  isAnswered,
+  senderDomainDecider,
+  type LookedUp,
+} from '../../domain/domains/decider.js';
 import { verifiedDomainOf, type SenderDomain } from '../../domain/domains/state.js';
 import { boundedCache } from '../../shared/cache.js';
 import { claimProved, lookUpDomain } from '../../commands/domains/sender-domains.js';
@@ -26,7 +32,10 @@ export type DomainKeys = (teamId: string, senderDomain: string) => Promise<reado
 const OPENED_MAX = 500;
 
 /** Caches decrypted keys. The keys that sign are chosen by the team's state for each mail. */
-export const openDomainKeys = ({ eventLog, senderDomains }: Pick<DomainNeeds, 'eventLog' | 'senderDomains'>): DomainKeys => {
+export const openDomainKeys = ({
+  eventLog,
+  senderDomains,
+}: Pick<DomainNeeds, 'eventLog' | 'senderDomains'>): DomainKeys => {
   const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
   return async (teamId, senderDomain) => {
     const stream = senderDomainsStream(assertDefined(parseTeamId(teamId), 'team id'));
@@ -46,7 +55,11 @@ const openKeys = async (
   stream: StreamName,
   { id, domain, signing }: SenderDomain,
 ): Promise<readonly SigningKey[]> => {
-  const own = await loadState(eventLog, domainKeysStream(assertDefined(parseSenderDomainId(id), 'sender domain id')), domainKeysDecider);
+  const own = await loadState(
+    eventLog,
+    domainKeysStream(assertDefined(parseSenderDomainId(id), 'sender domain id')),
+    domainKeysDecider,
+  );
   const privateKeys = new Map(own.state.privateKeys.map(({ selector, privateKey }) => [selector, privateKey]));
   // The keys of a domain that an older version added stand in the stream of the team.
   if (signing.some(({ selector }) => !privateKeys.has(selector))) await addTeamKeys(eventLog, stream, id, privateKeys);
@@ -70,7 +83,8 @@ const addTeamKeys = async (
   }
 };
 
-type CheckDeps = Parameters<typeof claimProved>[0] & Pick<DomainNeeds, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
+type CheckDeps = Parameters<typeof claimProved>[0] &
+  Pick<DomainNeeds, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 
 /** Look-ups have shorter deadlines of their own. */
 const DEADLINE_MS = 120_000;
@@ -99,6 +113,10 @@ const lineOf = (checks: readonly LookedUp[]): Readonly<{ line?: LogLine }> => {
   if (unanswered === 0) return {};
   const fields = { domains: checks.length, unanswered };
   return {
-    line: { level: 'warn', fields, message: 'DNS servers did not answer for records of sender domains; looked up again in an hour' },
+    line: {
+      level: 'warn',
+      fields,
+      message: 'DNS servers did not answer for records of sender domains; looked up again in an hour',
+    },
   };
 };

@@ -1,4 +1,7 @@
-/** Conditions checked before an attempt: the team is not deleted, recipients are not suppressed, and the host takes sessions. */
+/**
+ * Conditions checked before an attempt: the team is not deleted, recipients are not suppressed, and the host takes
+ * sessions.
+ */
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { deletedAtOf } from '../../commands/core/caller.js';
 import type { EmailCommand } from '../../domain/email/decider.js';
@@ -28,8 +31,8 @@ export type HostBreaker = Gate &
     /** A session was open, whatever the result of the message. */
     answered: () => void;
     /**
-     * An attempt that began at that moment (monotonic clock) could open no session. Out: false if another attempt has had a session since:
-     * the host may only limit concurrent sessions.
+     * An attempt that began at that moment (monotonic clock) could open no session. Out: false if another attempt has
+     * had a session since: the host may only limit concurrent sessions.
      */
     away: (begunMs: number) => boolean;
   }>;
@@ -40,7 +43,9 @@ type Deps = Pick<EmailNeeds, 'eventLog' | 'keys' | 'team' | 'clock'> & Readonly<
 
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;
 
-/** The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others. */
+/**
+ * The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others.
+ */
 export const withdrawalOf = async (
   deps: Pick<EmailNeeds, 'team' | 'clock'>,
   teamId: string,
@@ -72,7 +77,9 @@ export const suppressionOf = async (deps: Deps, teamId: string, email: Email): P
   };
 };
 
-/** A circuit breaker: while the host takes no session, no mail is attempted, and a probe asks again with growing pauses. */
+/**
+ * A circuit breaker: while the host takes no session, no mail is attempted, and a probe asks again with growing pauses.
+ */
 export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptions): HostBreaker => {
   let awaySinceMs: number | undefined;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -90,7 +97,10 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   const answered = (): void => {
     answeredAtMs = clock.monotonic();
     if (awaySinceMs === undefined) return;
-    logger.info({ host, awayMs: Math.round(answeredAtMs - awaySinceMs) }, 'the host takes sessions again; held mail is sent');
+    logger.info(
+      { host, awayMs: Math.round(answeredAtMs - awaySinceMs) },
+      'the host takes sessions again; held mail is sent',
+    );
     awaySinceMs = undefined;
     signalChange();
   };

@@ -9,7 +9,14 @@ import {
   type EmailState,
 } from '../../domain/email/state.js';
 import { pendingParts, SIMULATOR_DOMAIN, simulatedOutcome } from '../../domain/email/simulator.js';
-import type { DeliveryOutcome, Lent, Mailer, OutgoingMessage, RecipientOutcome, SendMessage } from '../../domain/ports/mailer.js';
+import type {
+  DeliveryOutcome,
+  Lent,
+  Mailer,
+  OutgoingMessage,
+  RecipientOutcome,
+  SendMessage,
+} from '../../domain/ports/mailer.js';
 import { nextAttemptAfter, type EmailCommand, type RetrySchedule, emailDecider } from '../../domain/email/decider.js';
 import { ATTACHMENT_DAMAGED } from '../../domain/email/status.js';
 import { type FileDamaged, KeyMissing } from '../../domain/core/errors.js';
@@ -34,14 +41,22 @@ export type DeliveryDeps = EmailNeeds &
     schedule: RetrySchedule;
     /** For how long since that moment the service did not run. */
     unwatchedMs: (sinceMs: number) => number;
-    /** Awaited before a message is composed, so that composing (a millisecond or more each) does not block the event loop. */
+    /**
+     * Awaited before a message is composed, so that composing (a millisecond or more each) does not block the event
+     * loop.
+     */
     turnFor: (priority: Priority) => Promise<void>;
     /** Called with the time that composing a message took. */
     composed?: (seconds: number) => void;
   }>;
 
 type Delivering = DeliveryDeps &
-  Readonly<{ breaker: HostBreaker; waiting: (email: Email) => WaitForHost; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
+  Readonly<{
+    breaker: HostBreaker;
+    waiting: (email: Email) => WaitForHost;
+    domainKeys: DomainKeys;
+    trackingTokens: TrackingTokens;
+  }>;
 
 type Context = AttemptContext<Email, EmailCommand>;
 
@@ -57,7 +72,8 @@ type Composed = Message | Impossible | Damaged;
 type Compose = (part: Part) => Composed;
 
 /**
- * An attempt that has begun. `atMs`: when, by the monotonic clock. `ended`: the outcomes of the first parts, in their order.
+ * An attempt that has begun. `atMs`: when, by the monotonic clock. `ended`: the outcomes of the first parts, in their
+ * order.
  */
 type Attempt = Readonly<{
   attempt: number;
@@ -129,43 +145,72 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
   const { priority } = email.accepted;
   const askedMs = clock.monotonic();
   const parts = partsOf(email);
-  const lent = await senderOf(mailer, email, parts[0]!).lend({ priority, signal }, async (send): Promise<Made<EmailCommand> | Attempt> => {
-    await deps.turnFor(priority);
-    const instead = (await withdrawalOf(deps, teamId, email)) ?? (await suppressionOf(deps, teamId, email));
-    if (instead !== undefined) return { kind: 'hold', command: instead };
-    const [begun, { compose, first }] = await bothDone(context.begin(), firstMessage(deps, context, parts[0]!));
-    if (begun === undefined) return { kind: 'done' };
-    const { attempt } = assertDefined(openAttempt(begun.state), 'attempt');
-    const made = { attempt, email: begun.state, parts, compose, atMs: clock.monotonic(), signal: begun.signal, ended: [] };
-    return sendPart(deps, context, made, first, send);
-  });
+  const lent = await senderOf(mailer, email, parts[0]!).lend(
+    { priority, signal },
+    async (send): Promise<Made<EmailCommand> | Attempt> => {
+      await deps.turnFor(priority);
+      const instead = (await withdrawalOf(deps, teamId, email)) ?? (await suppressionOf(deps, teamId, email));
+      if (instead !== undefined) return { kind: 'hold', command: instead };
+      const [begun, { compose, first }] = await bothDone(context.begin(), firstMessage(deps, context, parts[0]!));
+      if (begun === undefined) return { kind: 'done' };
+      const { attempt } = assertDefined(openAttempt(begun.state), 'attempt');
+      const made = {
+        attempt,
+        email: begun.state,
+        parts,
+        compose,
+        atMs: clock.monotonic(),
+        signal: begun.signal,
+        ended: [],
+      };
+      return sendPart(deps, context, made, first, send);
+    },
+  );
   if (lent.kind === 'given-up') return { kind: 'put-back', atMs: clock.now() };
   if (lent.kind === 'host-away') return waitForHost(deps, context, askedMs, lent.fault);
   return 'kind' in lent.result ? lent.result : sendOtherParts(deps, context, lent.result);
 };
 
 /** No session could be opened, so the attempt has not begun. */
-const waitForHost = (deps: Delivering, context: Context, askedMs: number, fault: RecipientOutcome): Made<EmailCommand> => {
+const waitForHost = (
+  deps: Delivering,
+  context: Context,
+  askedMs: number,
+  fault: RecipientOutcome,
+): Made<EmailCommand> => {
   const { clock, breaker, mailer, waiting } = deps;
   const line = {
     level: 'info' as const,
     fields: { rule: fault.rule, reply: withoutAddresses(fault.text) },
     message: 'no session could be opened',
   };
-  if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(context.deliveries), line };
-  const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, ...waiting(context.state), fault };
+  if (!breaker.away(askedMs))
+    return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(context.deliveries), line };
+  const command = {
+    type: 'HoldEmail' as const,
+    at: isoTime(clock.now()),
+    host: mailer.host,
+    ...waiting(context.state),
+    fault,
+  };
   return { kind: 'hold', command, line };
 };
 
 const REPLY_CHARS_LOGGED = 200;
 
 /** The words of the host for the log, which holds no address. */
-const withoutAddresses = (reply: string): string => reply.slice(0, REPLY_CHARS_LOGGED).replaceAll(/[^\s<>"']*@[^\s<>"']*/g, '…');
+const withoutAddresses = (reply: string): string =>
+  reply.slice(0, REPLY_CHARS_LOGGED).replaceAll(/[^\s<>"']*@[^\s<>"']*/g, '…');
 
 /** The host refused this session but serves others of ours: retry soon. */
-const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
+const pauseBeforeNext = (deliveries: number): number =>
+  Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
 
-const firstMessage = async (deps: Delivering, context: Context, part: Part): Promise<Readonly<{ compose: Compose; first: Composed }>> => {
+const firstMessage = async (
+  deps: Delivering,
+  context: Context,
+  part: Part,
+): Promise<Readonly<{ compose: Compose; first: Composed }>> => {
   const { state: email } = context;
   const prepared = await prepareMessage(deps, context, email);
   const compose: Compose = ({ recipients }) =>
@@ -174,7 +219,10 @@ const firstMessage = async (deps: Delivering, context: Context, part: Part): Pro
 };
 
 /** If one rejects, the other is still awaited, so that nothing is left running. */
-const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Second>): Promise<readonly [First, Second]> => {
+const bothDone = async <First, Second>(
+  first: Promise<First>,
+  second: Promise<Second>,
+): Promise<readonly [First, Second]> => {
   try {
     return await Promise.all([first, second]);
   } catch (fault) {
@@ -183,7 +231,10 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
   }
 };
 
-/** Sends the next part and records its outcome before the connection serves another mail. Out: the attempt while it has more parts. */
+/**
+ * Sends the next part and records its outcome before the connection serves another mail. Out: the attempt while it has
+ * more parts.
+ */
 const sendPart = async (
   deps: Delivering,
   context: Context,
@@ -208,8 +259,8 @@ const sendPart = async (
 };
 
 /**
- * Sends the other parts one after the other, each after the outcome of the one before is recorded; a part waits for a connection as long as
- * the attempt may last. If the host becomes unavailable, the rest waits for the next attempt.
+ * Sends the other parts one after the other, each after the outcome of the one before is recorded; a part waits for a
+ * connection as long as the attempt may last. If the host becomes unavailable, the rest waits for the next attempt.
  */
 const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt): Promise<Made<EmailCommand>> => {
   const { email, parts, compose, ended, signal } = attempt;
@@ -266,7 +317,9 @@ const partsOf = (email: Email): readonly Part[] => {
   const { real, simulated } = pendingParts(email);
   const split = (recipients: readonly number[], isSimulated: boolean): readonly Part[] => {
     if (recipients.length === 0) return [];
-    return leavesAsCopies(email) ? recipients.map((one) => ({ recipients: [one], isSimulated })) : [{ recipients, isSimulated }];
+    return leavesAsCopies(email)
+      ? recipients.map((one) => ({ recipients: [one], isSimulated }))
+      : [{ recipients, isSimulated }];
   };
   const parts = [...split(real, false), ...split(simulated, true)];
   // An empty part ends the attempt if every recipient has an answer or is suppressed.
@@ -280,11 +333,15 @@ const needsNoHost = (email: Email): boolean => {
 };
 
 /** The host that the record of an attempt names. */
-const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string => (needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host);
+const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string =>
+  needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host;
 
 type Sender = Pick<Mailer, 'lend'>;
 
-/** The mailer, or the simulator, for which a message is composed as for a host and then discarded. `email`: its state before the part is sent. */
+/**
+ * The mailer, or the simulator, for which a message is composed as for a host and then discarded. `email`: its state
+ * before the part is sent.
+ */
 const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender => {
   const simulated = async (): Promise<DeliveryOutcome> => ({
     host: SIMULATOR_DOMAIN,
@@ -299,11 +356,19 @@ const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Par
     : mailer;
 };
 
-type OutcomeDeps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
+type OutcomeDeps = Readonly<{
+  clock: Pick<Clock, 'now'>;
+  mailer: Pick<Mailer, 'host' | 'final'>;
+  schedule: RetrySchedule;
+}>;
 
 type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
 
-const outcomeOfUnsendable = (deps: OutcomeDeps, begun: Pick<Attempt, 'attempt' | 'email'>, prepared: Impossible | Damaged): Unsendable => {
+const outcomeOfUnsendable = (
+  deps: OutcomeDeps,
+  begun: Pick<Attempt, 'attempt' | 'email'>,
+  prepared: Impossible | Damaged,
+): Unsendable => {
   const { attempt, email } = begun;
   if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
   return {
@@ -342,7 +407,10 @@ const copyCommand = (
   { host, durationMs, recipients }: DeliveryOutcome,
   part: Pick<Part, 'recipients'>,
 ): EmailCommand | undefined => {
-  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
+  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({
+    ...result,
+    recipient: part.recipients[index]!,
+  }));
   if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
   return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
 };
@@ -374,5 +442,8 @@ const damagedOutcome = (deps: OutcomeDeps, attempt: number, email: Email, damage
   const command: EmailCommand = isLast
     ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
     : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
-  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
+  return {
+    command,
+    line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' },
+  };
 };

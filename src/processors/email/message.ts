@@ -13,7 +13,12 @@ import {
   type TeamId,
   parseTemplateId,
 } from '../../domain/core/ids.js';
-import { type EmailInput, assetOfContentId, type CompiledEmail, type InlineImage } from '../../domain/ports/renderer.js';
+import {
+  type EmailInput,
+  assetOfContentId,
+  type CompiledEmail,
+  type InlineImage,
+} from '../../domain/ports/renderer.js';
 import type { RenderEnvironment, Company } from '../../domain/rendering/scope/constants.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
@@ -99,7 +104,11 @@ export const prepareMessage = async (
     message: (recipient) => {
       try {
         const parts = recipient === undefined ? undefined : copyPartsOf(deps, { stream, teamId }, email, recipient);
-        return { from: content.from.email, raw: composed(deps, { email, content, render, attachments, parts }), signWith };
+        return {
+          from: content.from.email,
+          raw: composed(deps, { email, content, render, attachments, parts }),
+          signWith,
+        };
       } catch (fault) {
         return impossible(fault);
       }
@@ -118,8 +127,10 @@ type Composing = Readonly<{
 const composed = (deps: MessageDeps, { email, content, render, attachments, parts }: Composing): Buffer => {
   const { accepted } = email;
   const leapMs = outwardNow(deps.clock) - deps.clock.now();
-  const date = email.scheduledAt ?? (Math.abs(leapMs) < CLOCKS_APART_MS ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
-  // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack variables.
+  const date =
+    email.scheduledAt ?? (Math.abs(leapMs) < CLOCKS_APART_MS ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
+  // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack
+  // variables.
   const { html, text, inline } = render({
     variables: content.variables as JsonObject,
     ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
@@ -127,7 +138,8 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     ...(attachments.length === 0 ? {} : { pictures: sizesOf(attachments) }),
     ...parts?.rendering,
   });
-  const addresses = (role: 'to' | 'cc') => addressedIn(email, role).map(({ email: address, name }) => ({ address, name }));
+  const addresses = (role: 'to' | 'cc') =>
+    addressedIn(email, role).map(({ email: address, name }) => ({ address, name }));
   const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
   const headers = Object.entries(content.headers).map(([name, value]) => ({ name, value }));
   const raw = composeMessage({
@@ -142,7 +154,12 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     html: parts === undefined ? html : parts.html(html),
     text,
     attachments: [
-      ...attachments.map(({ filename, contentType, contentId, bytes }) => ({ filename, contentType, contentId, content: bytes })),
+      ...attachments.map(({ filename, contentType, contentId, bytes }) => ({
+        filename,
+        contentType,
+        contentId,
+        content: bytes,
+      })),
       ...inline.flatMap(drawn),
     ],
     priority: accepted.priority,
@@ -159,7 +176,8 @@ const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, P
   const sizes = new Map<string, PictureSize>();
   for (const { contentId, contentType, bytes } of attachments) {
     const size = contentId === undefined ? undefined : shownSize(bytes, contentType);
-    if (contentId !== undefined && size !== undefined) sizes.set(assetOfContentId(contentId) ?? `cid:${contentId}`, size);
+    if (contentId !== undefined && size !== undefined)
+      sizes.set(assetOfContentId(contentId) ?? `cid:${contentId}`, size);
   }
   return sizes;
 };
@@ -175,7 +193,10 @@ const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamag
     throw fault;
   });
 
-/** Images that the rendering drew or decoded. Those of the gallery and of the call are among the attachments since acceptance. */
+/**
+ * Images that the rendering drew or decoded. Those of the gallery and of the call are among the attachments since
+ * acceptance.
+ */
 const drawn = (image: InlineImage): readonly MessageAttachment[] => {
   if (!('bytes' in image)) return [];
   const { contentType, contentId, bytes } = image;
@@ -188,7 +209,10 @@ const drawn = (image: InlineImage): readonly MessageAttachment[] => {
 const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
   const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
   const own = { emailId, recipient };
-  return { ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own), ...tracked(deps, email, own) };
+  return {
+    ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own),
+    ...tracked(deps, email, own),
+  };
 };
 
 type Own = Readonly<{ emailId: EmailId; recipient: number }>;
@@ -221,7 +245,10 @@ const tracked = (
   };
 };
 
-/** The SMTP envelope. If a return path is set up, its sender address contains the email id, so that reports can be assigned. */
+/**
+ * The SMTP envelope. If a return path is set up, its sender address contains the email id, so that reports can be
+ * assigned.
+ */
 export const envelopeOf = (
   { feedback }: Pick<EmailNeeds, 'feedback'>,
   stream: StreamName,

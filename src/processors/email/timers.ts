@@ -1,4 +1,7 @@
-/** Processors started by an email's timer: release a scheduled email, archive an old or deleted one, remove the record of an archived one. */
+/**
+ * Processors started by an email's timer: release a scheduled email, archive an old or deleted one, remove the record
+ * of an archived one.
+ */
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { archiveEmail, removeEmailRecord } from '../../commands/email/emails.js';
 import type { EraseDeps } from '../../commands/core/erase.js';
@@ -13,8 +16,9 @@ import { makeProcessor } from '../core/processor.js';
 /** Only our own stores are called. */
 const DEADLINE_MS = 60_000;
 
-const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
-  makeProcessor({ kind: 'email', decider: emailDecider, deadlineMs: DEADLINE_MS, ...declaration });
+const timed = (
+  declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>,
+): Processor => makeProcessor({ kind: 'email', decider: emailDecider, deadlineMs: DEADLINE_MS, ...declaration });
 
 export const releaseEmail = (deps: Pick<EmailNeeds, 'clock'>): Processor =>
   timed({
@@ -24,7 +28,9 @@ export const releaseEmail = (deps: Pick<EmailNeeds, 'clock'>): Processor =>
   });
 
 /** `archiveEmail` checks itself whether it is due. */
-export const archiveEmailInTime = (deps: EraseDeps & Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const archiveEmailInTime = (
+  deps: EraseDeps & Pick<EmailNeeds, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>,
+): Processor =>
   timed({
     name: 'archive-email',
     timers: [{ kind: 'archive', read: 'due', destroys: true }],
@@ -36,12 +42,15 @@ export const archiveEmailInTime = (deps: EraseDeps & Pick<EmailNeeds, 'limits'> 
   });
 
 /** `removeEmailRecord` checks itself whether it is due. */
-export const removeEmailInTime = (deps: Pick<EmailNeeds, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+export const removeEmailInTime = (
+  deps: Pick<EmailNeeds, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>,
+): Processor =>
   timed({
     name: 'remove-email',
     timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
     act: async ({ stream, cause }) => {
-      if (deps.mayDestroy()) await removeEmailRecord(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      if (deps.mayDestroy())
+        await removeEmailRecord(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
       return {};
     },
   });

@@ -22,17 +22,30 @@ export type EndSessionsDeps = LeaseDeps &
 export const endSessionsWorker = (deps: EndSessionsDeps): Worker =>
   recurringWorker(deps, NAME, LOOK_EVERY_MS, (held) => endUnused(deps, held));
 
-/** A session that cannot be read is logged and skipped. The stream decides: a session that was refreshed meanwhile goes on. */
+/**
+ * A session that cannot be read is logged and skipped. The stream decides: a session that was refreshed meanwhile goes
+ * on.
+ */
 const endUnused = async (deps: EndSessionsDeps, held: Held): Promise<void> => {
   const { clock, logger } = deps;
   for (const id of await deps.unused(isoTime(clock.now() - CLOCKS_APART_MS), SESSIONS_PER_LOOK)) {
     if (held.signal.aborted || !deps.mayDestroy()) return;
     const at = isoTime(clock.now());
-    const cause = { teamId: NO_TEAM, actor: `processor:${NAME}`, correlationId: id, causationId: id, at, fence: held.fence };
+    const cause = {
+      teamId: NO_TEAM,
+      actor: `processor:${NAME}`,
+      correlationId: id,
+      causationId: id,
+      at,
+      fence: held.fence,
+    };
     try {
       await endSession(deps, id, 'expired', cause);
     } catch (fault) {
-      logger.error({ session: id, err: fault instanceof Error ? fault : undefined }, 'a session that nobody uses is not ended');
+      logger.error(
+        { session: id, err: fault instanceof Error ? fault : undefined },
+        'a session that nobody uses is not ended',
+      );
     }
   }
 };

@@ -1,4 +1,7 @@
-/** Destroys personal data: the processor that erases an address, and the worker that destroys keys which should be gone already. */
+/**
+ * Destroys personal data: the processor that erases an address, and the worker that destroys keys which should be gone
+ * already.
+ */
 import { eraseAll, type EraseAllDeps } from '../../commands/core/erase.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -15,8 +18,13 @@ const ERASE_EVERY_MS = 60_000;
 
 type EraseWorkerDeps = LeaseDeps & EraseAllDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'mark' | 'setMark'> }>;
 
-/** It goes on behind the mark that is kept with the keys, so that an older copy of them is erased again from its own mark on. */
-/** Erases at start and every minute the streams that the log says are deleted or archived and whose key still exists. */
+/**
+ * It goes on behind the mark that is kept with the keys, so that an older copy of them is erased again from its own
+ * mark on.
+ */
+/**
+ * Erases at start and every minute the streams that the log says are deleted or archived and whose key still exists.
+ */
 export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
   name: 'erase',
   run: (stop) =>
@@ -33,7 +41,8 @@ export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
           await deps.keys.setMark(next);
         };
         const erased = await eraseAll(deps, after, { signal, reached });
-        if (erased > 0) deps.logger.warn({ erased }, 'keys of deleted or archived streams were still there and are destroyed now');
+        if (erased > 0)
+          deps.logger.warn({ erased }, 'keys of deleted or archived streams were still there and are destroyed now');
         await deps.clock.sleep(ERASE_EVERY_MS, signal);
       }
     }),

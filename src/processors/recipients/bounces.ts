@@ -1,4 +1,7 @@
-/** Suppresses the addresses of recipients who complained, whose host named them unknown, or whose host refused two mails without a reason. */
+/**
+ * Suppresses the addresses of recipients who complained, whose host named them unknown, or whose host refused two mails
+ * without a reason.
+ */
 import type { RecipientNeeds } from '../../commands/recipients/needs.js';
 import { noteRefusal, suppressAddress } from '../../commands/recipients/suppressions.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
@@ -11,7 +14,10 @@ import { makeProcessor } from '../core/processor.js';
 
 export type NoteBouncesDeps = Pick<RecipientNeeds, 'eventLog' | 'keys' | 'team'>;
 
-/** A bounce of an email with one recipient, and a report, start it at once; the bounce of one of several recipients is found by the timer. */
+/**
+ * A bounce of an email with one recipient, and a report, start it at once; the bounce of one of several recipients is
+ * found by the timer.
+ */
 export const noteBounces = (deps: NoteBouncesDeps): Processor =>
   makeProcessor<'email', EmailState, EmailCommand>({
     name: 'note-bounces',
@@ -27,8 +33,13 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
     act: (context) => note(deps, context),
   });
 
-/** `learnedAt` is when the bounce was reported: an address that was removed from the list later is not suppressed again. */
-const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Context<Email>): Promise<Outcome<EmailCommand>> => {
+/**
+ * `learnedAt` is when the bounce was reported: an address that was removed from the list later is not suppressed again.
+ */
+const note = async (
+  deps: NoteBouncesDeps,
+  { stream, state: email, cause }: Context<Email>,
+): Promise<Outcome<EmailCommand>> => {
   const recipients = bouncesToNote(email);
   if (recipients.length === 0) return {};
   const { fence: _fence, ...of } = cause;

@@ -1,6 +1,6 @@
 /**
- * Removes what has outlived its time: deleted templates, assets, webhook subscriptions and sender domains that can be restored no longer, expired
- * files, and old mails of the built-in mailbox.
+ * Removes what has outlived its time: deleted templates, assets, webhook subscriptions and sender domains that can be
+ * restored no longer, expired files, and old mails of the built-in mailbox.
  */
 import type { CommandNeeds } from '../../commands/needs.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
@@ -22,7 +22,13 @@ import { destroyDomainKeys } from '../../commands/domains/sender-domains.js';
 import { type EraseDeps, removableBefore } from '../../commands/core/erase.js';
 import { removeWebhook } from '../../commands/webhooks/subscriptions.js';
 import { assetDecider, type AssetCommand, type AssetState } from '../../domain/templates/asset.js';
-import { assertDefined, parseAssetId, parseSenderDomainId, parseWebhookId, splitStream } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  parseAssetId,
+  parseSenderDomainId,
+  parseWebhookId,
+  splitStream,
+} from '../../domain/core/ids.js';
 import { domainsToRemove, senderDomainDecider, type SenderDomainCommand } from '../../domain/domains/decider.js';
 import type { SenderDomainsState } from '../../domain/domains/state.js';
 import { webhookDecider, type WebhookCommand, type WebhookState } from '../../domain/webhooks/decider.js';
@@ -48,7 +54,12 @@ export const removeTemplate = (deps: RemovalDeps): Processor =>
   makeProcessor({ ...common(deps), name: 'remove-template', kind: 'template', decider: templateDecider });
 
 export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
-  makeProcessor({ ...common(deps), name: 'remove-attachment-template', kind: 'attachmentTemplate', decider: attachmentTemplateDecider });
+  makeProcessor({
+    ...common(deps),
+    name: 'remove-attachment-template',
+    kind: 'attachmentTemplate',
+    decider: attachmentTemplateDecider,
+  });
 
 const common = (deps: RemovalDeps) => ({ timers, deadlineMs: DEADLINE_MS, act: removal(deps) });
 
@@ -67,13 +78,20 @@ export const sweepWorker = (deps: SweepDeps): Worker =>
 const openKinds = ['deliver', 'scheduled', 'deferred', 'held'] as const satisfies readonly EmailTimerKind[];
 
 /** The moment at which the email was due that has waited longest; undefined where none waits. */
-const oldestDueAt = async ({ readModels, timersCaughtUp, eventLog }: SweepDeps, signal: AbortSignal): Promise<string | undefined> => {
+const oldestDueAt = async (
+  { readModels, timersCaughtUp, eventLog }: SweepDeps,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   await timersCaughtUp('email', await eventLog.head(), signal);
   let oldest: string | undefined;
   for (const kind of openKinds)
     for (const priority of priorities) {
       const where = { kind: { eq: kind }, priority: { eq: priority } };
-      const found = await readModels.find(timersOf('email'), { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+      const found = await readModels.find(timersOf('email'), {
+        where,
+        sort: { field: 'dueAt', direction: 'asc' },
+        limit: 1,
+      });
       const [first] = found as readonly TimerDocument[];
       if (first !== undefined && (oldest === undefined || first.dueAt < oldest)) oldest = first.dueAt;
     }
@@ -104,7 +122,8 @@ export const removeDeletedAsset = (deps: RemoveDeletedDeps): Processor =>
     timers,
     deadlineMs: DEADLINE_MS,
     act: async ({ stream, cause }) => {
-      if (deps.mayDestroy()) await removeAsset(deps, assertDefined(parseAssetId(splitStream(stream).id), 'asset id'), cause);
+      if (deps.mayDestroy())
+        await removeAsset(deps, assertDefined(parseAssetId(splitStream(stream).id), 'asset id'), cause);
       return {};
     },
   });
@@ -118,7 +137,8 @@ export const removeDeletedWebhook = (deps: RemoveDeletedDeps): Processor =>
     deadlineMs: DEADLINE_MS,
     act: async ({ stream, cause: { fence: _fence, ...cause } }) => {
       // Those who send append to its outcomes under another lease, so none is named.
-      if (deps.mayDestroy()) await removeWebhook(deps, assertDefined(parseWebhookId(splitStream(stream).id), 'webhook id'), cause);
+      if (deps.mayDestroy())
+        await removeWebhook(deps, assertDefined(parseWebhookId(splitStream(stream).id), 'webhook id'), cause);
       return {};
     },
   });
@@ -134,7 +154,8 @@ export const removeDeletedDomains = (deps: RemoveDeletedDeps): Processor =>
     act: async ({ state, cause }) => {
       const ids = deps.mayDestroy() ? domainsToRemove(state, removableBefore(deps)).map(({ id }) => id) : [];
       if (ids.length === 0) return {};
-      for (const id of ids) await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
+      for (const id of ids)
+        await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
       return { command: { type: 'DeleteDomains', at: cause.at, ids } };
     },
   });

@@ -49,17 +49,26 @@ const removeAll = async (deps: LookAfterTeamsDeps, held: Held): Promise<void> =>
     await each(deps, held, teamId, async () => {
       const end = await removeTeam(deps, teamId, causeNow(deps, teamId), held.signal);
       if (end === 'removed') deps.logger.info({ team: teamId }, 'a deleted team is removed');
-      else if (end === 'unfinished') deps.logger.warn({ team: teamId }, 'not all of a deleted team could be removed, trying again');
+      else if (end === 'unfinished')
+        deps.logger.warn({ team: teamId }, 'not all of a deleted team could be removed, trying again');
     });
 };
 
 /** A fault with one team is logged and does not stop the others; the next look tries it again. */
-const each = async (deps: LookAfterTeamsDeps, { signal }: Held, teamId: TeamId, work: () => Promise<void>): Promise<void> => {
+const each = async (
+  deps: LookAfterTeamsDeps,
+  { signal }: Held,
+  teamId: TeamId,
+  work: () => Promise<void>,
+): Promise<void> => {
   if (signal.aborted || !deps.mayDestroy()) return;
   try {
     await work();
   } catch (fault) {
     if (signal.aborted) return;
-    deps.logger.error({ team: teamId, err: fault instanceof Error ? fault : undefined }, 'a team could not be looked after, trying again');
+    deps.logger.error(
+      { team: teamId, err: fault instanceof Error ? fault : undefined },
+      'a team could not be looked after, trying again',
+    );
   }
 };

@@ -1,4 +1,7 @@
-/** Reads the missed events of a subscription from the log in bounded slices; each is read once the one before has been sent for the first time. */
+/**
+ * Reads the missed events of a subscription from the log in bounded slices; each is read once the one before has been
+ * sent for the first time.
+ */
 import { outcomesOf } from '../../commands/webhooks/records.js';
 import type { RouteEnd } from '../../commands/webhooks/route.js';
 import { noticesOf, notifyingTypes, type Recorded } from '../../domain/events.js';
@@ -8,13 +11,19 @@ import { missedBy, type Missed } from '../../domain/webhooks/decider.js';
 import { eventKey } from '../../domain/webhooks/delivery.js';
 import type { EventLog } from '../../event-log/event-log.js';
 
-/** Bounds of a slice: entries, except that those of one event of the log stay together, and events that are looked at. */
+/**
+ * Bounds of a slice: entries, except that those of one event of the log stay together, and events that are looked at.
+ */
 const ENTRIES_MAX = 250;
 const LOOKED_AT_MAX = 20_000;
 const BATCH_SIZE = 1_000;
 
 /** Missed entries to be appended, and how far the log was read for them. */
-export type Slice = Readonly<{ entries: readonly RoutedEntry[]; backfill: BackfillReached; cause: Recorded['metadata'] }>;
+export type Slice = Readonly<{
+  entries: readonly RoutedEntry[];
+  backfill: BackfillReached;
+  cause: Recorded['metadata'];
+}>;
 
 export type Backfill = Readonly<{
   id: string;
@@ -33,7 +42,12 @@ export const isBackfillOpen = (asked: string | undefined, { backfill }: RouteEnd
   asked !== undefined && !(backfill?.id === asked && backfill.isDone);
 
 /** Goes on behind the last appended slice. undefined without a request. */
-export const openBackfill = async (deps: Deps, webhook: WebhookId, team: string, end: RouteEnd): Promise<Backfill | undefined> => {
+export const openBackfill = async (
+  deps: Deps,
+  webhook: WebhookId,
+  team: string,
+  end: RouteEnd,
+): Promise<Backfill | undefined> => {
   const { eventLog } = deps;
   const facts = (await eventLog.load(webhookStream(webhook))) as readonly Recorded<WebhookEvent>[];
   const ask = facts.findLast(({ event }) => event.type === 'WebhookBackfillAsked');
@@ -65,7 +79,10 @@ export const openBackfill = async (deps: Deps, webhook: WebhookId, team: string,
   };
 };
 
-const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, after, signal }: Reading): Promise<Read> => {
+const readSlice = async (
+  { eventLog, kinds }: Deps,
+  { webhook, team, missed, after, signal }: Reading,
+): Promise<Read> => {
   const read: Read = { entries: [], reached: undefined, position: after, isLast: false };
   let lookedAt = 0;
   const options = { kinds, types: notifyingTypes, decrypt: [], batchSize: BATCH_SIZE, signal };
@@ -89,7 +106,11 @@ const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, aft
   return { ...read, isLast: !signal.aborted };
 };
 
-const missedIn = (webhook: WebhookId, { isMissed }: Missed, { event, stream, revision, position, metadata }: Recorded): RoutedEntry[] => {
+const missedIn = (
+  webhook: WebhookId,
+  { isMissed }: Missed,
+  { event, stream, revision, position, metadata }: Recorded,
+): RoutedEntry[] => {
   const { eventId, occurredAt: at } = metadata;
   return noticesOf(event)
     .filter(({ kind }) => isMissed(kind, at, position))
@@ -103,7 +124,9 @@ const missedIn = (webhook: WebhookId, { isMissed }: Missed, { event, stream, rev
     }));
 };
 
-/** The position of an event; 0 for none. Facts name stream and revision, because positions differ between event stores. */
+/**
+ * The position of an event; 0 for none. Facts name stream and revision, because positions differ between event stores.
+ */
 export const positionOf = async (
   eventLog: Pick<EventLog, 'inspect'>,
   place: Readonly<{ stream: string; revision: number }> | undefined,

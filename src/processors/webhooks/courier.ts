@@ -1,6 +1,6 @@
 /**
- * Sends the events of one subscription (new ones in order, failed ones when they are due, those of a replay) with bounded connections and
- * events a second, and has the results recorded.
+ * Sends the events of one subscription (new ones in order, failed ones when they are due, those of a replay) with
+ * bounded connections and events a second, and has the results recorded.
  */
 import { routeReader } from '../../commands/webhooks/route.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
@@ -147,7 +147,8 @@ export const openCourier = (given: CourierDeps & Shared, id: WebhookId, teamId: 
       run.waker.wake();
     },
     run: async (signal, cutOffOfAll, fence) => {
-      // Adding a listener to a signal walks all its listeners. A signal shared by all couriers would have one for each post.
+      // Adding a listener to a signal walks all its listeners. A signal shared by all couriers would have one for each
+      // post.
       const cutOff = AbortSignal.any([cutOffOfAll]);
       const recorder = openRecorder(deps, id, teamId, fence);
       await recorder.load();
@@ -212,8 +213,8 @@ const send = async (deps: CourierOf, run: Run, pace: Pace, signal: AbortSignal, 
 };
 
 /**
- * Out: a function that starts what may be started now, and wakes the loop to look for more or to wait for the pace. `isPaced`: the loop waits
- * for the pace already.
+ * Out: a function that starts what may be started now, and wakes the loop to look for more or to wait for the pace.
+ * `isPaced`: the loop waits for the pace already.
  */
 const openStarting =
   (deps: CourierOf, run: Run, pace: Pace, cutOff: AbortSignal): ((isPaced: boolean) => void) =>
@@ -245,7 +246,9 @@ const waitMs = (deps: CourierOf, run: Run, pace: Pace): number => {
 const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_MAX : AT_ONCE_MAX);
 
 const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
-  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : REPLAY_LOOK_MS;
+  recorder.progress().replay === undefined
+    ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now()))
+    : REPLAY_LOOK_MS;
 
 const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   if (run.isChanged) {
@@ -303,7 +306,10 @@ const start = (deps: CourierOf, run: Run, job: Job, cutOff: AbortSignal): void =
     });
 };
 
-/** Out: undefined without a result, because the subscription is deleted or the program stops; 'kept' if the team is deleted. */
+/**
+ * Out: undefined without a result, because the subscription is deleted or the program stops; 'kept' if the team is
+ * deleted.
+ */
 const tryOnce = async (
   deps: CourierOf,
   endpoint: Endpoint | undefined,
@@ -314,8 +320,20 @@ const tryOnce = async (
   if (await isTeamDeleted(deps, deps.teamId)) return 'kept';
   const body = await deps.bodyOf(sent);
   if (body === undefined)
-    return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null, keys: [] };
-  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body: body.text };
+    return {
+      result: 'failed',
+      attemptedAt: isoTime(deps.clock.now()),
+      responseMs: 0,
+      error: ERASED,
+      answer: null,
+      keys: [],
+    };
+  const post = {
+    id: webhookEventId(sent.number, sent.key),
+    previousId: sent.previous,
+    kind: sent.kind,
+    body: body.text,
+  };
   if ((await deps.slots.acquire(deps.teamId, cutOff)) !== 'acquired') return undefined;
   try {
     const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
@@ -365,7 +383,8 @@ const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder): Queue
         if (state.first.length > 0) state.isRouted = true;
       }
       await refillReplay(deps, id, recorder, state);
-      if (state.due.length === 0 && deps.clock.now() >= state.lookAtMs) await refillDue(deps, id, recorder, state, underWay, signal);
+      if (state.due.length === 0 && deps.clock.now() >= state.lookAtMs)
+        await refillDue(deps, id, recorder, state, underWay, signal);
     },
     next: (underWay) => {
       const isBelow = (source: Source, atOnceMax: number): boolean =>
@@ -401,7 +420,8 @@ const refillReplay = async (deps: CourierDeps, id: WebhookId, recorder: Recorder
   // `isReplaying` makes `send` look again at once: reset it before each return.
   state.isReplaying = false;
   if (asked === undefined || recorder.isReplayOver()) return;
-  if (state.reading?.id !== asked.id) state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
+  if (state.reading?.id !== asked.id)
+    state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
   const more = await state.reading.read();
   for (const sent of more) {
     if (sent.number < asked.end && isWanted(asked, sent)) state.replay.push(sent);
@@ -426,10 +446,13 @@ const refillDue = async (
   state.lookAtMs = Number.POSITIVE_INFINITY;
   const found = await read(id, state.knownUpTo, DUE_PER_LOOK, signal);
   const now = isoTime(lookedMs);
-  state.due = found.filter(({ dueAt, sent }) => dueAt <= now && !underWay.has(sent.number) && !recorder.awaits(sent.number));
+  state.due = found.filter(
+    ({ dueAt, sent }) => dueAt <= now && !underWay.has(sent.number) && !recorder.awaits(sent.number),
+  );
   const later = found.find(({ dueAt }) => dueAt > now);
   if (state.due.length > 0) state.lookAtMs = 0;
-  else if (found.length > 0) state.lookAtMs = Math.min(state.lookAtMs, Math.max(Date.parse(later?.dueAt ?? now), lookedMs + LOOK_AGAIN_MS));
+  else if (found.length > 0)
+    state.lookAtMs = Math.min(state.lookAtMs, Math.max(Date.parse(later?.dueAt ?? now), lookedMs + LOOK_AGAIN_MS));
 };
 
 export const openPace = (clock: Pick<Clock, 'monotonic'>): Pace => {

@@ -1,6 +1,6 @@
 /**
- * The two workers of deliveries. One sends events to each subscription by a courier of its own, so that a slow or dead endpoint delays no other;
- * the other removes records of deliveries that are too old, or whose subscription is deleted.
+ * The two workers of deliveries. One sends events to each subscription by a courier of its own, so that a slow or dead
+ * endpoint delays no other; the other removes records of deliveries that are too old, or whose subscription is deleted.
  */
 import { setMaxListeners } from 'node:events';
 import { removeAllOutcomes, removeOutcomes } from '../../commands/webhooks/records.js';
@@ -108,7 +108,8 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   for (const { id, team } of await deps.keptUpTo(head, signal)) start(id, team);
   const only = Object.keys(news) as EventType[];
   try {
-    for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);
+    for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal }))
+      events.forEach(tell);
   } finally {
     // The couriers get no further wake-ups: they end, and the next run reads the events that they have not heard of.
     unsubscribed.abort();
@@ -157,16 +158,23 @@ const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<v
     try {
       await removeOne(deps, removable, held);
     } catch (fault) {
-      logger.error({ webhook: removable.webhook, err: fault instanceof Error ? fault : undefined }, 'records of webhooks are not removed');
+      logger.error(
+        { webhook: removable.webhook, err: fault instanceof Error ? fault : undefined },
+        'records of webhooks are not removed',
+      );
     }
   }
 };
 
 /**
- * A deleted subscription does not depend on the clock, so that its records go without `mayDestroy`. The cause names no fence, because couriers
- * append under another lease.
+ * A deleted subscription does not depend on the clock, so that its records go without `mayDestroy`. The cause names no
+ * fence, because couriers append under another lease.
  */
-const removeOne = async (deps: RemoveWebhookRecordsDeps, { webhook, part, team, isEnded }: Removable, held: Held): Promise<void> => {
+const removeOne = async (
+  deps: RemoveWebhookRecordsDeps,
+  { webhook, part, team, isEnded }: Removable,
+  held: Held,
+): Promise<void> => {
   const at = isoTime(deps.clock.now());
   const cause = { teamId: team, actor: `processor:${REMOVE_NAME}`, correlationId: webhook, causationId: webhook, at };
   if (isEnded) await removeAllOutcomes(deps, webhook, part, cause, held.signal);

@@ -1,4 +1,7 @@
-/** Records the results of a courier's attempts: they are gathered, and appended in batches together with the progress of the sending. */
+/**
+ * Records the results of a courier's attempts: they are gathered, and appended in batches together with the progress of
+ * the sending.
+ */
 import type { WebhookNeeds } from '../../commands/webhooks/needs.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { DisabledWebhook } from '../../commands/webhooks/subscriptions.js';
@@ -12,7 +15,14 @@ import { handle, loadState } from '../../commands/core/handle.js';
 import { appendAfter, outcomesOf, type Outcomes } from '../../commands/webhooks/records.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { isoTime } from '../../domain/core/time.js';
-import { webhookEventId, failingAfter, isDead, nextAttemptMs, retryAfterMs, sealAnswer } from '../../domain/webhooks/delivery.js';
+import {
+  webhookEventId,
+  failingAfter,
+  isDead,
+  nextAttemptMs,
+  retryAfterMs,
+  sealAnswer,
+} from '../../domain/webhooks/delivery.js';
 import { webhookDecider } from '../../domain/webhooks/decider.js';
 
 /** Slots for posts in parallel, shared fairly by all teams. */
@@ -101,7 +111,11 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     refresh: async () => {
       const { progress, isEnded } = await outcomesOf(deps.eventLog, id, state.outcomes.part);
       const { outcomes: known } = state;
-      state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
+      state.outcomes = {
+        ...known,
+        progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) },
+        isEnded,
+      };
     },
     ended: (ended) => void state.ended.push(ended),
     awaits: (number) => state.ended.some(({ job }) => job.sent.number === number),
@@ -110,7 +124,8 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     flush: async (alsoEmpty) => {
       const done: WebhookOutcome[] = [];
       let position = 0;
-      // Attempts that end during this flush wait for the next one: otherwise a busy subscription would append many small facts.
+      // Attempts that end during this flush wait for the next one: otherwise a busy subscription would append many
+      // small facts.
       const count = state.ended.length;
       while (!state.outcomes.isEnded && (done.length < count || (alsoEmpty && isReplayOver()))) {
         const batch = state.ended.slice(0, Math.min(OUTCOMES_PER_FACT, count - done.length));
@@ -126,11 +141,19 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
   };
 };
 
-const outcomeOf = ({ clock, webhookDelaysMs }: CourierDeps, { job: { sent, attempt, source }, tried }: EndedAttempt): WebhookOutcome => {
+const outcomeOf = (
+  { clock, webhookDelaysMs }: CourierDeps,
+  { job: { sent, attempt, source }, tried }: EndedAttempt,
+): WebhookOutcome => {
   const { result, attemptedAt, statusCode, responseMs, error, retryAfter } = tried;
   const isFinal = result === 'success' || error === ERASED || statusCode === 410;
   const nowMs = clock.now();
-  const failed = { attempt, eventId: webhookEventId(sent.number, sent.key), nowMs, retryAfterMs: retryAfterMs(retryAfter, nowMs) };
+  const failed = {
+    attempt,
+    eventId: webhookEventId(sent.number, sent.key),
+    nowMs,
+    retryAfterMs: retryAfterMs(retryAfter, nowMs),
+  };
   const nextMs = isFinal ? undefined : nextAttemptMs(failed, webhookDelaysMs);
   return {
     ...sent,
@@ -145,7 +168,10 @@ const outcomeOf = ({ clock, webhookDelaysMs }: CourierDeps, { job: { sent, attem
   };
 };
 
-const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: readonly WebhookOutcome[]): WebhookProgress => {
+const progressAfter = (
+  { outcomes: { progress }, looked }: State,
+  outcomes: readonly WebhookOutcome[],
+): WebhookProgress => {
   const told = outcomes.filter(({ error }) => error !== ERASED);
   const hasSuccess = told.some(({ result }) => result === 'success');
   const failing = hasSuccess
@@ -157,7 +183,11 @@ const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: read
   const { replay } = progress;
   const next = replay && looked.replay.upTo(replay.next);
   const isOpen = replay !== undefined && next !== undefined && next < replay.end;
-  return { reached: looked.first.upTo(progress.reached), ...failing, ...(isOpen ? { replay: { ...replay, next } } : {}) };
+  return {
+    reached: looked.first.upTo(progress.reached),
+    ...failing,
+    ...(isOpen ? { replay: { ...replay, next } } : {}),
+  };
 };
 
 /** Answers whose email was destroyed meanwhile are recorded as null. */
@@ -192,14 +222,21 @@ const append = async (
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
       const { reached, failingSince, failures } = state.outcomes.progress;
       const found = await outcomesOf(deps.eventLog, id, state.outcomes.part);
-      state.outcomes = { ...found, progress: { ...found.progress, reached, failingSince, ...(failures && { failures }) } };
+      state.outcomes = {
+        ...found,
+        progress: { ...found.progress, reached, failingSince, ...(failures && { failures }) },
+      };
       if (found.isEnded) return undefined;
     }
   }
 };
 
 /** Disables a subscription whose endpoint is gone for good, or has failed for days. */
-const disableIfDead = async ({ deps, id, cause }: Context, { outcomes }: State, appended: readonly WebhookOutcome[]): Promise<void> => {
+const disableIfDead = async (
+  { deps, id, cause }: Context,
+  { outcomes }: State,
+  appended: readonly WebhookOutcome[],
+): Promise<void> => {
   const isGone = appended.some(({ statusCode }) => statusCode === 410);
   if (!isGone && !(await isFailing(deps, id, outcomes.progress))) return;
   const { fence: _fence, ...by } = cause();
@@ -210,7 +247,11 @@ const disableIfDead = async ({ deps, id, cause }: Context, { outcomes }: State, 
 };
 
 /** The settings are read only if the subscription may be dead. */
-const isFailing = async ({ eventLog, clock, unwatchedMs }: CourierDeps, id: WebhookId, progress: WebhookProgress): Promise<boolean> => {
+const isFailing = async (
+  { eventLog, clock, unwatchedMs }: CourierDeps,
+  id: WebhookId,
+  progress: WebhookProgress,
+): Promise<boolean> => {
   const time = { nowMs: clock.now(), unwatchedMs };
   if (!isDead(progress, time)) return false;
   const { state } = await loadState(eventLog, webhookStream(id), webhookDecider);
@@ -218,7 +259,11 @@ const isFailing = async ({ eventLog, clock, unwatchedMs }: CourierDeps, id: Webh
 };
 
 /** If the mail cannot be sent, because somebody broke its template, the subscription is disabled all the same. */
-const tryToTellOwners = async ({ tellOwners, logger }: CourierDeps, disabled: DisabledWebhook, cause: Cause): Promise<void> => {
+const tryToTellOwners = async (
+  { tellOwners, logger }: CourierDeps,
+  disabled: DisabledWebhook,
+  cause: Cause,
+): Promise<void> => {
   try {
     await tellOwners(disabled, cause);
   } catch (fault) {

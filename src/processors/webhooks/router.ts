@@ -1,11 +1,17 @@
 /**
- * Routes webhooks: follows the log and appends to the route of each subscription the events that go to it, by its settings at that position.
- * One process does it at a time. After a restart it goes on behind the last routed event of each subscription, and behind the last mark, up to
- * which every subscription has its events.
+ * Routes webhooks: follows the log and appends to the route of each subscription the events that go to it, by its
+ * settings at that position. One process does it at a time. After a restart it goes on behind the last routed event of
+ * each subscription, and behind the last mark, up to which every subscription has its events.
  */
 import { FACTS_PER_PART, type RouteEnd, routeEnd } from '../../commands/webhooks/route.js';
 import { noticesOf, notifyingTypes, type Recorded, type EventType } from '../../domain/events.js';
-import { webhookRouteStream, type WebhookId, splitStream, webhookStream, WEBHOOK_ROUTER_STREAM } from '../../domain/core/ids.js';
+import {
+  webhookRouteStream,
+  type WebhookId,
+  splitStream,
+  webhookStream,
+  WEBHOOK_ROUTER_STREAM,
+} from '../../domain/core/ids.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/core/time.js';
 import { webhookEventId, eventKey } from '../../domain/webhooks/delivery.js';
@@ -27,7 +33,9 @@ type RouterDeps = Readonly<{ eventLog: EventLog; clock: Clock; logger: Logger }>
 type RouteWebhooksDeps = LeaseDeps &
   Readonly<{
     eventLog: EventLog;
-    /** Every subscription that is not gone for good, the oldest first, from a read model that has reached that position. */
+    /**
+     * Every subscription that is not gone for good, the oldest first, from a read model that has reached that position.
+     */
     keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Kept[]>;
   }>;
 
@@ -141,7 +149,11 @@ const routeWebhooks = async (deps: RouteWebhooksDeps, held: Held, givingWay: Giv
 };
 
 /** Waits until a subscription is created or restored; without subscriptions nothing else is read. */
-const firstSubscription = async ({ eventLog }: RouteWebhooksDeps, after: number, signal: AbortSignal): Promise<void> => {
+const firstSubscription = async (
+  { eventLog }: RouteWebhooksDeps,
+  after: number,
+  signal: AbortSignal,
+): Promise<void> => {
   for await (const { events } of eventLog.subscribeAll(after, {
     kinds: ['webhook'],
     only: ['WebhookCreated', 'WebhookRestored'],
@@ -152,8 +164,8 @@ const firstSubscription = async ({ eventLog }: RouteWebhooksDeps, after: number,
 };
 
 /**
- * Reads the log and appends in parallel, until there are no subscriptions any more; entries wait for others for GATHER_MS at most. Up to
- * `head`, where there were subscriptions, it reads in any case.
+ * Reads the log and appends in parallel, until there are no subscriptions any more; entries wait for others for
+ * GATHER_MS at most. Up to `head`, where there were subscriptions, it reads in any case.
  */
 const follow = async (
   deps: RouteWebhooksDeps,
@@ -217,7 +229,10 @@ const lastMark = async (eventLog: EventLog): Promise<Mark> => {
   const last = await eventLog.last(WEBHOOK_ROUTER_STREAM);
   const [recorded] = last === undefined ? [] : await eventLog.load(WEBHOOK_ROUTER_STREAM, last.revision);
   if (recorded === undefined) return { version: startOf(WEBHOOK_ROUTER_STREAM), position: 0 };
-  return { version: versionOf(recorded), position: await positionOf(eventLog, (recorded.event as WebhookRouterEvent).data) };
+  return {
+    version: versionOf(recorded),
+    position: await positionOf(eventLog, (recorded.event as WebhookRouterEvent).data),
+  };
 };
 
 const appendMark = async (
@@ -230,7 +245,12 @@ const appendMark = async (
   const { teamId, correlationId, eventId: causationId } = metadata;
   const cause = { teamId, actor: `processor:${NAME}`, correlationId, causationId, at, fence };
   // Not by `handle`: the event notes how far routing came, under a lease, and nothing about it is decided.
-  return eventLog.append(WEBHOOK_ROUTER_STREAM, version, [{ type: 'WebhookRoutesReached', data: { at, stream, revision } }], cause);
+  return eventLog.append(
+    WEBHOOK_ROUTER_STREAM,
+    version,
+    [{ type: 'WebhookRoutesReached', data: { at, stream, revision } }],
+    cause,
+  );
 };
 
 export const openRouter = (deps: RouterDeps): Router => {
@@ -282,13 +302,15 @@ export const openRouter = (deps: RouterDeps): Router => {
       if (ofTeam !== undefined) pending += addNotices(ofTeam, recorded);
     },
     lookBack: async (signal) => {
-      for (const route of [...routes.values()].filter(wantsMissed)) if (!signal.aborted) await lookBackFor(deps, route, signal);
+      for (const route of [...routes.values()].filter(wantsMissed))
+        if (!signal.aborted) await lookBackFor(deps, route, signal);
     },
     pending: () => pending,
     subscriptions: () => leftOut.size + livingIn(routes.values()),
     flush: async (fence) => {
       const due = dueNow(routes.values());
-      for (let at = 0; at < due.length; at += AT_ONCE) await allEnded(due.slice(at, at + AT_ONCE).map((one) => flushOne(one, fence)));
+      for (let at = 0; at < due.length; at += AT_ONCE)
+        await allEnded(due.slice(at, at + AT_ONCE).map((one) => flushOne(one, fence)));
     },
   };
 };
@@ -317,17 +339,29 @@ const appendSlice = async (deps: Deps, route: Route, fence: number): Promise<voi
   route.slice = undefined;
 };
 
-/** How many entries go into one fact. All entries of one event of the log share a fact, so that a restart between two facts loses none. */
+/**
+ * How many entries go into one fact. All entries of one event of the log share a fact, so that a restart between two
+ * facts loses none.
+ */
 const wholeEvents = (pending: readonly RoutedEntry[]): number => {
   let count = Math.min(ENTRIES_PER_FACT, pending.length);
   const last = pending[count - 1];
-  while (count < pending.length && pending[count]!.stream === last?.stream && pending[count]!.revision === last.revision) count += 1;
+  while (
+    count < pending.length &&
+    pending[count]!.stream === last?.stream &&
+    pending[count]!.revision === last.revision
+  )
+    count += 1;
   return count;
 };
 
 const appendFact = async (deps: Deps, route: Route, entries: RoutedEntry[], fence: number): Promise<void> => {
   const { backfill } = route.end;
-  await appendRouted(deps, route, { data: { entries, ...(backfill === undefined ? {} : { backfill }) }, cause: route.cause, fence });
+  await appendRouted(deps, route, {
+    data: { entries, ...(backfill === undefined ? {} : { backfill }) },
+    cause: route.cause,
+    fence,
+  });
 };
 
 const appendRouted = async ({ eventLog, clock }: Deps, route: Route, { data, cause, fence }: Fact): Promise<void> => {
@@ -371,7 +405,10 @@ const endAfter = (
 
 const livingIn = (routes: Iterable<Route>): number => [...routes].filter((route) => !isDeleted(route)).length;
 
-/** The counts are taken once: entries that come during the flush wait for the next, so that a busy subscription does not hold up the others. */
+/**
+ * The counts are taken once: entries that come during the flush wait for the next, so that a busy subscription does not
+ * hold up the others.
+ */
 const dueNow = (routes: Iterable<Route>): readonly DueRoute[] =>
   [...routes]
     .map((route) => ({ route, count: route.pending.length }))
@@ -390,18 +427,27 @@ const wantsMissed = (route: Route): boolean =>
 const lookBackFor = async ({ eventLog, logger }: RouterDeps, route: Route, signal: AbortSignal): Promise<void> => {
   const { id, team, settings, end } = route;
   try {
-    if (route.backfill?.id !== settings?.backfill) route.backfill = await openBackfill({ eventLog, kinds: NOTIFYING_KINDS }, id, team, end);
+    if (route.backfill?.id !== settings?.backfill)
+      route.backfill = await openBackfill({ eventLog, kinds: NOTIFYING_KINDS }, id, team, end);
     route.slice = await route.backfill?.next(route.end, signal);
   } catch (fault) {
     if (!(fault instanceof EventUnreadable)) throw fault;
-    logger.error({ webhook: id, err: fault }, 'what this webhook subscription missed does not go to it, for it cannot be read');
+    logger.error(
+      { webhook: id, err: fault },
+      'what this webhook subscription missed does not go to it, for it cannot be read',
+    );
     // Reads nothing until the next run.
     route.backfill = { id: settings?.backfill ?? '', next: async () => undefined };
   }
 };
 
 /** Out: the fault if its settings or the end of its route cannot be read. */
-const openRoute = async (eventLog: EventLog, id: WebhookId, team: string, position: number): Promise<Route | EventUnreadable> => {
+const openRoute = async (
+  eventLog: EventLog,
+  id: WebhookId,
+  team: string,
+  position: number,
+): Promise<Route | EventUnreadable> => {
   try {
     const end = await routeEnd(eventLog, id);
     const settings = await settingsAt(eventLog, id, position);
@@ -451,7 +497,14 @@ const addEntries = (
   for (const { kind, recipient } of notices) {
     if (!kinds.includes(kind)) continue;
     const key = eventKey(route.id, metadata.eventId, recipient);
-    route.pending.push({ stream, revision, at: metadata.occurredAt, kind, ...(recipient === undefined ? {} : { recipient }), key });
+    route.pending.push({
+      stream,
+      revision,
+      at: metadata.occurredAt,
+      kind,
+      ...(recipient === undefined ? {} : { recipient }),
+      key,
+    });
     route.cause = metadata;
     count += 1;
   }

@@ -1,8 +1,13 @@
 /**
- * The queries behind the analytics and the start page: counts, rates and times of days in UTC, from the daily summaries, in bounded
- * reads.
+ * The queries behind the analytics and the start page: counts, rates and times of days in UTC, from the daily
+ * summaries, in bounded reads.
  */
-import { type EmailMilestone, emailMilestones, besideMilestones, type DurationSums } from '../../domain/email/milestones.js';
+import {
+  type EmailMilestone,
+  emailMilestones,
+  besideMilestones,
+  type DurationSums,
+} from '../../domain/email/milestones.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { Page } from '../core/paging.js';
@@ -126,14 +131,24 @@ export const makeAnalyticsQueries = (deps: AnalyticsDeps): AnalyticsQueries => (
   analyticsOverview: (teamId, range, filter) => overview(deps, teamId, range, filter),
   analyticsTimeSeries: async (teamId, { range, interval, metrics }, filter) => {
     const days = await readDays(deps, teamId, range, filter);
-    return { range, interval, data: pointsOf(range, interval, metrics, days), isLowerBound: days.some(({ isLowerBound }) => isLowerBound) };
+    return {
+      range,
+      interval,
+      data: pointsOf(range, interval, metrics, days),
+      isLowerBound: days.some(({ isLowerBound }) => isLowerBound),
+    };
   },
   analyticsTemplates: (teamId, asked) => listTemplates(deps, teamId, asked),
   analyticsTags: (teamId, asked) => listTags(deps, teamId, asked),
   dashboardSummary: (teamId) => dashboard(deps, teamId),
 });
 
-const overview = async (deps: AnalyticsDeps, teamId: TeamId, range: DayRange, filter: SummaryFilter): Promise<Overview> => {
+const overview = async (
+  deps: AnalyticsDeps,
+  teamId: TeamId,
+  range: DayRange,
+  filter: SummaryFilter,
+): Promise<Overview> => {
   const before = rangeBefore(range);
   const [now, then] = [await readDays(deps, teamId, range, filter), await readDays(deps, teamId, before, filter)];
   const [period, previous] = [periodOf(range, addUp(now)), periodOf(before, addUp(then))];
@@ -161,9 +176,15 @@ const readDays = async (
   const found: Day[] = [];
   const name = tag === undefined ? templateId : tagTerm(tag);
   if (name === undefined)
-    for await (const day of summariesOf(readModels, SUMMARIES, teamId, range)) found.push(dayOfTeam(day as DaySummaryDocument));
+    for await (const day of summariesOf(readModels, SUMMARIES, teamId, range))
+      found.push(dayOfTeam(day as DaySummaryDocument));
   else
-    for await (const day of summariesOf(readModels, tag === undefined ? TEMPLATE_SUMMARIES : TAG_SUMMARIES, teamId, range))
+    for await (const day of summariesOf(
+      readModels,
+      tag === undefined ? TEMPLATE_SUMMARIES : TAG_SUMMARIES,
+      teamId,
+      range,
+    ))
       found.push(dayOfName(day as DayRowsDocument, name));
   return found;
 };
@@ -187,7 +208,8 @@ const pointsOf = (
   for (let number = dayNumber(startDate), end = number + days; number < end; number += 1) {
     const day = dayOfNumber(number);
     const begin = beginOf(number, interval);
-    if (begin !== begun) points.push({ startDate: day, endDate: day, ...Object.fromEntries(metrics.map((name) => [name, 0])) });
+    if (begin !== begun)
+      points.push({ startDate: day, endDate: day, ...Object.fromEntries(metrics.map((name) => [name, 0])) });
     begun = begin;
     const point = points.at(-1)!;
     point.endDate = day;
@@ -254,7 +276,14 @@ const listRows = async (
     range,
     data,
     other: other === undefined ? null : totalsOf(other),
-    meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: other !== undefined, nextCursor: null },
+    meta: {
+      page,
+      limit,
+      total,
+      totalPages: Math.ceil(total / limit),
+      totalIsLowerBound: other !== undefined,
+      nextCursor: null,
+    },
   };
 };
 
@@ -280,7 +309,11 @@ const queueOf = (backlog: BacklogDocument | undefined): DashboardSummary['queue'
   return { ready, deferred: waiting - ready - held, held, scheduled: open - waiting };
 };
 
-const recentFailures = async ({ readModels }: AnalyticsDeps, teamId: TeamId, { startDate }: DayRange): Promise<RecentFailure[]> => {
+const recentFailures = async (
+  { readModels }: AnalyticsDeps,
+  teamId: TeamId,
+  { startDate }: DayRange,
+): Promise<RecentFailure[]> => {
   const found = await readModels.find(EMAILS, {
     where: { team: { eq: teamId }, createdAt: { gte: isoTime(Date.parse(startDate)) } },
     anyOf: [{ status: { eq: 'failed' } }, { status: { eq: 'bounced' } }],
@@ -288,7 +321,8 @@ const recentFailures = async ({ readModels }: AnalyticsDeps, teamId: TeamId, { s
     limit: RECENT_FAILURES,
   });
   return (found as readonly EmailDocument[]).map((document) => {
-    const { id, status, templateId, emailTemplateName, recipientCount, failedRecipients, createdAt } = emailListItem(document);
+    const { id, status, templateId, emailTemplateName, recipientCount, failedRecipients, createdAt } =
+      emailListItem(document);
     const { updatedAt } = document.summary;
     return { id, status, templateId, emailTemplateName, recipientCount, failedRecipients, createdAt, updatedAt };
   });
@@ -306,10 +340,18 @@ const totalsOf = (sums: Sums): Totals => {
 };
 
 /**
- * `sent`, `bounced` and `failed` are shares of the emails that came to an end, each counted once; `delivered` and `complained` of those that
- * were sent; `opened` and `clicked` of those that were sent with tracking.
+ * `sent`, `bounced` and `failed` are shares of the emails that came to an end, each counted once; `delivered` and
+ * `complained` of those that were sent; `opened` and `clicked` of those that were sent with tracking.
  */
-const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0, ...sums }: Sums): Rates => {
+const ratesOf = ({
+  sent = 0,
+  delivered = 0,
+  bounced = 0,
+  complained = 0,
+  failed = 0,
+  returned = 0,
+  ...sums
+}: Sums): Rates => {
   const { opened = 0, clicked = 0, sentWithOpens = 0, sentWithClicks = 0 } = sums;
   const ended = sent + bounced + failed - returned;
   return {
@@ -324,7 +366,8 @@ const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed 
 };
 
 /** To two digits; null if the whole is 0. */
-const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
+const percent = (part: number, whole: number): number | null =>
+  whole === 0 ? null : Math.round((part / whole) * 10_000) / 100;
 
 /** The average times; null for one template or tag, which have no sums of durations. */
 const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({

@@ -21,7 +21,8 @@ const appStep: Handler<OAuthClientEvent> = ({ event, stream, position, metadata 
   if (app === undefined) return [];
   const { secret: _secret, ...shown } = app;
   const common = { id, seq: before?.seq ?? position, position, app: shown };
-  const after: OAuthAppDocument = shown.deletedAt === null ? { ...common, team: before?.team ?? metadata.teamId } : common;
+  const after: OAuthAppDocument =
+    shown.deletedAt === null ? { ...common, team: before?.team ?? metadata.teamId } : common;
   return [{ collection: OAUTH_APPS, id, next: () => after }];
 };
 
@@ -44,7 +45,14 @@ export const listedOAuthApp = ({ id, app }: OAuthAppDocument): OAuthAppListing =
 
 /** `user`: absent once the grant has ended, so that no list has it. `lastUsedAt`: when tokens were last issued. */
 export type OAuthGrantDocument = Document &
-  Readonly<{ user?: string; team: string; clientId: string; scopes: readonly Scope[]; givenAt: string; lastUsedAt: string | null }>;
+  Readonly<{
+    user?: string;
+    team: string;
+    clientId: string;
+    scopes: readonly Scope[];
+    givenAt: string;
+    lastUsedAt: string | null;
+  }>;
 
 const grantGiven: Handler<OAuthGrantEvent> = ({ event, stream, position, metadata }) => {
   if (event.type !== 'OAuthGrantGiven' || event.data.userId === null) return [];

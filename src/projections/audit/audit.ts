@@ -1,4 +1,7 @@
-/** The audit log as a read model: one document for each entry, the memberships of each team, and the months with stored origins; and its lists. */
+/**
+ * The audit log as a read model: one document for each entry, the memberships of each team, and the months with stored
+ * origins; and its lists.
+ */
 import {
   type AuditActorType,
   type AuditEntry,
@@ -92,8 +95,23 @@ const documentOf = (entry: AuditEntry, position: number): AuditDocument => {
 
 /** As it was made of its event. */
 const auditEntryIn = (document: AuditDocument): AuditEntry => {
-  const { id, scope, at, category, action, actorType, actorId, targetType, targetId, result, code, count, detail, requestId, origin } =
-    document;
+  const {
+    id,
+    scope,
+    at,
+    category,
+    action,
+    actorType,
+    actorId,
+    targetType,
+    targetId,
+    result,
+    code,
+    count,
+    detail,
+    requestId,
+    origin,
+  } = document;
   return {
     id,
     scope,
@@ -113,7 +131,9 @@ const auditEntryIn = (document: AuditDocument): AuditEntry => {
 
 const rowSteps = (recorded: Recorded): readonly Step[] => {
   const entry = auditEntryOf(recorded);
-  return entry === undefined ? [] : [{ collection: AUDIT, id: entry.id, document: documentOf(entry, recorded.position) }];
+  return entry === undefined
+    ? []
+    : [{ collection: AUDIT, id: entry.id, document: documentOf(entry, recorded.position) }];
 };
 
 const membershipStep = (
@@ -162,10 +182,18 @@ const originSteps = (recorded: Recorded, days: number): readonly Step[] => {
 };
 
 const forgottenSteps = ({ event }: Recorded): readonly Step[] =>
-  event.type === 'AuditEntriesForgotten' ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined })) : [];
+  event.type === 'AuditEntriesForgotten'
+    ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined }))
+    : [];
 
 /** Those that are listed, and those that change what is listed. */
-const types: readonly EventType[] = [...auditedTypes, 'TeamErased', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
+const types: readonly EventType[] = [
+  ...auditedTypes,
+  'TeamErased',
+  'CallOriginSeen',
+  'CallOriginsForgotten',
+  'AuditEntriesForgotten',
+];
 
 /** `days`: how long it is kept. */
 export const auditProjection = (days: number): Projection => {
@@ -200,14 +228,20 @@ export const auditProjection = (days: number): Projection => {
     kinds: kindsWith(types),
     decrypts: [],
     related: (recorded): readonly Reference[] => [
-      ...(peopleSteps(recorded).length === 0 ? [] : [{ collection: AUDIT_PEOPLE, id: splitStream(recorded.stream).id }]),
+      ...(peopleSteps(recorded).length === 0
+        ? []
+        : [{ collection: AUDIT_PEOPLE, id: splitStream(recorded.stream).id }]),
       ...erasedOrigins(recorded, days).map((id) => ({ collection: AUDIT_ORIGINS, id })),
     ],
     on: Object.fromEntries(types.map((type) => [type, handle])),
   };
 };
 
-type Deps = Readonly<{ readModels: ReadModels; clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'listTotalMax' | 'auditDays'> }>;
+type Deps = Readonly<{
+  readModels: ReadModels;
+  clock: Pick<Clock, 'now'>;
+  limits: Pick<Limits, 'listTotalMax' | 'auditDays'>;
+}>;
 
 /** Time of the oldest entry that is shown, even if older ones are still stored. */
 const keptSince = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.auditDays * DAY_MS);
@@ -223,7 +257,10 @@ const alternativesOf = (teamId: TeamId, spells: readonly AuditMembership[], sinc
   { scope: { eq: teamId } },
   ...spells
     .filter(({ until }) => until === undefined || until > since)
-    .map(({ user, from, until }) => ({ scope: { eq: user }, at: { gte: from, ...(until === undefined ? {} : { lt: until }) } })),
+    .map(({ user, from, until }) => ({
+      scope: { eq: user },
+      at: { gte: from, ...(until === undefined ? {} : { lt: until }) },
+    })),
 ];
 
 const whereOf = (filter: AuditFilter, since: string): Query['where'] => {
@@ -251,7 +288,9 @@ export const makeAuditQueries = (deps: Deps): AuditQueries => ({
     const found = (await deps.readModels.get(AUDIT, id)) as AuditDocument | undefined;
     if (found === undefined || found.at < keptSince(deps)) return undefined;
     if (found.scope === teamId) return auditEntryIn(found);
-    return (await membershipsOf(deps, teamId)).some((spell) => isWithinMembership(spell, found)) ? auditEntryIn(found) : undefined;
+    return (await membershipsOf(deps, teamId)).some((spell) => isWithinMembership(spell, found))
+      ? auditEntryIn(found)
+      : undefined;
   },
 });
 

@@ -1,4 +1,7 @@
-/** Read models of metered teams: timers of open reservations and of unused accounts, and the last cancelled email whose credits were returned. */
+/**
+ * Read models of metered teams: timers of open reservations and of unused accounts, and the last cancelled email whose
+ * credits were returned.
+ */
 import type { ActivityEvent, CreditsEvent } from '../../domain/billing/events.js';
 import { evolveActivity, lookAt, type Activity } from '../../domain/billing/inactivity.js';
 import { splitStream } from '../../domain/core/ids.js';
@@ -50,14 +53,23 @@ export const activityProjection = declareProjection({
 const CREDITS = 'credits';
 const CREDITS_TIMERS = timersOf('credits');
 
-/** `returned`: the position of the last CreditsReturned for a cancelled email, `lastFact`: that email's stream; 0 and null before the first. */
+/**
+ * `returned`: the position of the last CreditsReturned for a cancelled email, `lastFact`: that email's stream; 0 and
+ * null before the first.
+ */
 type CreditsDocument = Document & Readonly<{ returned: number; lastFact: string | null }>;
 
 const accountStep = ({ stream, position, event }: Recorded<CreditsEvent>): Step => {
   const { id } = splitStream(stream);
   const fact = event.type === 'CreditsReturned' ? event.data.fact : undefined;
   const next = (document: Document | undefined): CreditsDocument => {
-    const before = (document as CreditsDocument | undefined) ?? { id, seq: position, position, returned: 0, lastFact: null };
+    const before = (document as CreditsDocument | undefined) ?? {
+      id,
+      seq: position,
+      position,
+      returned: 0,
+      lastFact: null,
+    };
     return fact === undefined ? before : { ...before, returned: position, lastFact: fact };
   };
   return { collection: CREDITS, id, next };
@@ -95,11 +107,15 @@ const timerOf = ({ stream, position, metadata }: Recorded<CreditsEvent>, dueAt: 
 
 export const creditsProjection = declareProjection({
   name: 'credits',
-  collections: [timersSpec(CREDITS_TIMERS), { name: CREDITS, version: 1, fields: ['returned'], indexes: [['returned']] }],
+  collections: [
+    timersSpec(CREDITS_TIMERS),
+    { name: CREDITS, version: 1, fields: ['returned'], indexes: [['returned']] },
+  ],
   main: CREDITS,
   kinds: ['credits'],
   decrypts: [],
-  related: ({ event, stream }) => (event.type === 'CreditsReserved' ? [{ collection: CREDITS_TIMERS, id: splitStream(stream).id }] : []),
+  related: ({ event, stream }) =>
+    event.type === 'CreditsReserved' ? [{ collection: CREDITS_TIMERS, id: splitStream(stream).id }] : [],
   on: {
     CreditsGranted: noted,
     CreditsBought: noted,
@@ -115,8 +131,8 @@ export const creditsProjection = declareProjection({
 });
 
 /**
- * The last cancelled email of all teams whose credits were returned (`lastFact`, null: none yet), and the position of the first event of
- * credits; undefined: no team is metered. It may lag.
+ * The last cancelled email of all teams whose credits were returned (`lastFact`, null: none yet), and the position of
+ * the first event of credits; undefined: no team is metered. It may lag.
  */
 export const returnedUpTo = async (
   readModels: Pick<ReadModels, 'find'>,

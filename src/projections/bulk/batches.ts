@@ -1,6 +1,13 @@
 /** Read model of bulk sends, with their emails counted by status, and their timers. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
-import { batchCounts, madeOf, statusCount, type BatchFigures, batchListing, type BatchListing } from '../../domain/bulk/listing.js';
+import {
+  batchCounts,
+  madeOf,
+  statusCount,
+  type BatchFigures,
+  batchListing,
+  type BatchListing,
+} from '../../domain/bulk/listing.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
 import { dayOf, isoTime } from '../../domain/core/time.js';
@@ -51,11 +58,14 @@ export type BatchDocument = Document &
 /** Rest of the document after the record is removed. */
 type GoneDocument = Document & Readonly<{ gone: 1 }>;
 
-type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
+type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & {
+  counts: Partial<Record<EmailStatus, number>>;
+};
 
 /** undefined: there is none, or its record is removed. */
-const shown = <Shown extends BatchDocument | BatchDraft = BatchDocument>(document: Document | undefined): Shown | undefined =>
-  document === undefined || 'gone' in document ? undefined : (document as Shown);
+const shown = <Shown extends BatchDocument | BatchDraft = BatchDocument>(
+  document: Document | undefined,
+): Shown | undefined => (document === undefined || 'gone' in document ? undefined : (document as Shown));
 
 type BatchProgress = Exclude<BatchEvent, BatchAccepted | { type: 'BatchRemoved' }>;
 
@@ -88,7 +98,10 @@ export const readBatchEnds =
     return { sent, failed, cancelled, processing: queued + processing };
   };
 
-/** Changes a batch and sets its timer from the changed state. The timer is written first, because its collection is declared first. */
+/**
+ * Changes a batch and sets its timer from the changed state. The timer is written first, because its collection is
+ * declared first.
+ */
 const batchSteps = (id: string, change: (batch: BatchDraft) => void): readonly Step[] => {
   let after: BatchDraft | undefined;
   return [
@@ -117,12 +130,17 @@ export const emailOfBatchSteps = (id: string, from: EmailStatus, to: EmailStatus
         batch.updatedAt = at;
       });
 
-/** Counts of a batch for an email before its first event: on the day of the call, and in the backlog (`open`, under `wait`). */
+/**
+ * Counts of a batch for an email before its first event: on the day of the call, and in the backlog (`open`, under
+ * `wait`).
+ */
 export type Expected = { emails: number; documents: number; open: number; wait: 'ready' | 'scheduled' };
 
 type MadeEmail = Readonly<{ status: EmailStatus; createdAt: string; documents?: number }>;
 
-/** A new email of the batch. Writes to `expected` what the batch counts less from here on; the email counts it itself. */
+/**
+ * A new email of the batch. Writes to `expected` what the batch counts less from here on; the email counts it itself.
+ */
 export const emailMadeSteps = (
   id: string,
   { status, createdAt, documents = 0 }: MadeEmail,
@@ -139,7 +157,8 @@ export const emailMadeSteps = (
     expected.open = before - unmade;
     expected.wait = waitOf(batch);
     setWaiting(batch);
-    // Emails that an earlier program made of a scheduled batch count on the day of their release. The batch stops counting them later.
+    // Emails that an earlier program made of a scheduled batch count on the day of their release. The batch stops
+    // counting them later.
     if (dayOf(batch.createdAt) !== calledOn) return;
     const { counted } = batch;
     expected.emails = Math.max(0, counted.emails - unmade);
@@ -176,7 +195,16 @@ const timerOf = (batch: BatchDraft): TimerDocument | undefined => {
 const removalStep = ({ id, stream, priority, team }: BatchDocument, position: number, dueAt: string): Step => ({
   collection: BATCH_TIMERS,
   id: removalId(id),
-  document: { id: removalId(id), seq: position, position, kind: 'removal', key: stream, dueAt, priority, team } satisfies TimerDocument,
+  document: {
+    id: removalId(id),
+    seq: position,
+    position,
+    kind: 'removal',
+    key: stream,
+    dueAt,
+    priority,
+    team,
+  } satisfies TimerDocument,
 });
 
 const removalId = (id: string): string => `${id}:removal`;
@@ -185,9 +213,14 @@ const removalId = (id: string): string => `${id}:removal`;
 const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> | undefined => {
   const isOpen = statusCount(batch, 'queued', 'scheduled', 'processing') > 0;
   if (batch.cancelledAt !== null)
-    return batch.stoppedAt === null || isOpen ? { kind: 'cancelling', dueAt: batch.stoppedAt ?? batch.cancelledAt } : undefined;
-  if (batch.fannedOutAt !== null) return batch.completedAt !== null || isOpen ? undefined : { kind: 'completing', dueAt: batch.updatedAt };
-  return batch.status === 'scheduled' ? { kind: 'scheduled', dueAt: batch.scheduledAt! } : { kind: 'fan-out', dueAt: batch.movedAt };
+    return batch.stoppedAt === null || isOpen
+      ? { kind: 'cancelling', dueAt: batch.stoppedAt ?? batch.cancelledAt }
+      : undefined;
+  if (batch.fannedOutAt !== null)
+    return batch.completedAt !== null || isOpen ? undefined : { kind: 'completing', dueAt: batch.updatedAt };
+  return batch.status === 'scheduled'
+    ? { kind: 'scheduled', dueAt: batch.scheduledAt! }
+    : { kind: 'fan-out', dueAt: batch.movedAt };
 };
 
 const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { teamId } }) => {
@@ -241,16 +274,27 @@ const documentSteps = (batch: BatchDraft): readonly Step[] => [
 
 type DayOf = Pick<BatchDocument, 'team' | 'createdAt' | 'templateId' | 'tags' | 'test'>;
 
-/** `emails`, `documents`, `accepted`: changes of the day of the call; `cancelled`: emails that count as cancelled on the day of `at`. */
+/**
+ * `emails`, `documents`, `accepted`: changes of the day of the call; `cancelled`: emails that count as cancelled on the
+ * day of `at`.
+ */
 type DayChange = Readonly<{ emails: number; documents: number; accepted: number; cancelled: number; at: string }>;
 
 /** Changes the counts and summaries of days. A batch of a test key changes none. */
-const daySteps = (batch: DayOf, position: number, { emails, documents, accepted, cancelled, at }: DayChange): readonly Step[] => {
+const daySteps = (
+  batch: DayOf,
+  position: number,
+  { emails, documents, accepted, cancelled, at }: DayChange,
+): readonly Step[] => {
   if (batch.test) return [];
   const { team, createdAt, templateId, tags } = batch;
   const day = dayOf(createdAt);
   const summaries = (on: string, seq: number, milestone: CountedMilestone, times: number) =>
-    summarySteps({ team, at: on, position, seq, templateId, tags }, { milestones: [milestone], durations: {} }, { times: () => times });
+    summarySteps(
+      { team, at: on, position, seq, templateId, tags },
+      { milestones: [milestone], durations: {} },
+      { times: () => times },
+    );
   return [
     {
       collection: EMAIL_COUNTS,
@@ -264,7 +308,11 @@ const daySteps = (batch: DayOf, position: number, { emails, documents, accepted,
   ];
 };
 
-const backlogStep = ({ team }: Pick<BatchDocument, 'team'>, position: number, changes: readonly UnmadeChange[]): Step => ({
+const backlogStep = (
+  { team }: Pick<BatchDocument, 'team'>,
+  position: number,
+  changes: readonly UnmadeChange[],
+): Step => ({
   collection: EMAIL_BACKLOGS,
   id: team,
   next: (document) => changeUnmade(document, changes, { team, seq: position, position }),
@@ -315,7 +363,10 @@ const removed: Handler<Extract<BatchEvent, { type: 'BatchRemoved' }>> = ({ strea
   ];
 };
 
-/** The other documents that an event of a batch may change: the backlog of its team, and the counts and summaries of days. */
+/**
+ * The other documents that an event of a batch may change: the backlog of its team, and the counts and summaries of
+ * days.
+ */
 export const relatedToBatch = (
   { event, metadata: { teamId: team } }: Recorded<BatchEvent>,
   document: Document | undefined,

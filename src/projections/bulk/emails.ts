@@ -1,6 +1,6 @@
 /**
- * The projection of emails and bulk sends. Each event of an email updates its document and timers, the backlog of its team, the counts and
- * summaries of days, and the bulk send that the email belongs to.
+ * The projection of emails and bulk sends. Each event of an email updates its document and timers, the backlog of its
+ * team, the counts and summaries of days, and the bulk send that the email belongs to.
  */
 import { dayOf } from '../../domain/core/time.js';
 import type { BatchEvent } from '../../domain/bulk/events.js';
@@ -8,7 +8,12 @@ import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/emai
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
-import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSpec, attachmentUsageSteps } from '../email/attachment-usage.js';
+import {
+  ATTACHMENT_USAGE,
+  attachmentUsageMoved,
+  attachmentUsageSpec,
+  attachmentUsageSteps,
+} from '../email/attachment-usage.js';
 import {
   type Expected,
   batchesSpec,
@@ -46,14 +51,31 @@ import {
   type Handlers,
 } from '../core/projection.js';
 import { summariesSpecs, summaryReferences, summarySteps } from '../email/summaries.js';
-import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
+import {
+  type Draft,
+  type EmailProgress,
+  advanceSummary,
+  beginSummary,
+  endsForFree,
+  type EmailSummary,
+} from '../../domain/email/status.js';
 import { ACCEPTED, countsFrom, endingsAfter, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
 import { backlogsSpec, changeBacklog, changeUnmade, type BacklogDocument, type Wait } from '../email/backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
-import { BOUNCED_TIMER, emailTimer, emailTimerKind, waitOf, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
+import {
+  BOUNCED_TIMER,
+  emailTimer,
+  emailTimerKind,
+  waitOf,
+  type EmailTimerKind,
+  type Periods,
+} from '../../domain/email/timers.js';
 import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
 
-/** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
+/**
+ * A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents
+ * are equal JSON.
+ */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
 
 const emailHandlers = (periods: Periods): Handlers<'email'> => {
@@ -63,7 +85,12 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
     if (document === undefined) return [];
     const email = document as EmailDraft;
     if (email.gone === 1) return [{ collection: EMAILS, id: email.id, next: () => email }];
-    const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
+    const [cell, timer, dueAt, status] = [
+      cellOf(email),
+      emailTimerKind(email.summary),
+      email.summary.deletedAt,
+      email.status,
+    ];
     const wait = waitOf(email.summary);
     const reached = advance(email, event);
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived' || event.type === 'EmailRemoved';
@@ -73,7 +100,8 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
     const steps = countSteps(email, cell, endsForFree(email.summary, event, email.endedBefore !== undefined) ? -1 : 0);
     for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
-    if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
+    if (email.batch !== undefined)
+      for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
     // The time of archiving changes only if the email is deleted; every other timer is set at each event.
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
@@ -86,7 +114,10 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
     return steps;
   };
   const rescheduled: Handler<EmailRescheduled> = (recorded, document) => {
-    return [...(document === undefined ? [] : reschedule(document as EmailDraft, recorded)), ...progress(recorded, document)];
+    return [
+      ...(document === undefined ? [] : reschedule(document as EmailDraft, recorded)),
+      ...progress(recorded, document),
+    ];
   };
   return {
     EmailQueued: begin,
@@ -171,7 +202,10 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
 type EmailRescheduled = Extract<EmailEvent, { type: 'EmailRescheduled' }>;
 
 /** Sets the subject for the new time, and how long its files are kept. */
-const reschedule = (email: EmailDraft, { event: { data, sealed }, position }: Recorded<EmailRescheduled>): readonly Step[] => {
+const reschedule = (
+  email: EmailDraft,
+  { event: { data, sealed }, position }: Recorded<EmailRescheduled>,
+): readonly Step[] => {
   const { subject, text, attachmentBytes: bytes } = email;
   if (sealed !== undefined && subject !== undefined && text !== undefined) {
     email.subject = sealed.subject;
@@ -251,8 +285,8 @@ const usageSteps = (
 ): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
 /**
- * `used`: the change of the number of emails of the day from which it counts; 0 for test keys and mails of the service. `expected`: what its
- * bulk send had counted for it before.
+ * `used`: the change of the number of emails of the day from which it counts; 0 for test keys and mails of the service.
+ * `expected`: what its bulk send had counted for it before.
  */
 const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1, expected?: Expected): Step[] => {
   const to = cellOf(email);
@@ -278,7 +312,8 @@ const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -
 };
 
 /** The day from which an email counts as accepted and used. */
-const calledOn = ({ createdAt, calledAt = createdAt }: Pick<EmailDocument, 'createdAt' | 'calledAt'>): string => dayOf(calledAt);
+const calledOn = ({ createdAt, calledAt = createdAt }: Pick<EmailDocument, 'createdAt' | 'calledAt'>): string =>
+  dayOf(calledAt);
 
 const backlogSteps = (
   { owner: team, seq, priority, summary: { updatedAt: at } }: EmailDraft,
@@ -290,7 +325,9 @@ const backlogSteps = (
   const of = { team, seq, position: seq };
   const next = (document: Document | undefined): BacklogDocument => {
     const after = changeBacklog(document, { ...of, priority, from, to, at });
-    return expected === undefined ? after : changeUnmade(after, [{ priority, wait: expected.wait, by: -expected.open }], of);
+    return expected === undefined
+      ? after
+      : changeUnmade(after, [{ priority, wait: expected.wait, by: -expected.open }], of);
   };
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
@@ -303,10 +340,14 @@ const setRecipientStatuses = (email: EmailDraft): void => {
 };
 
 /**
- * The other documents that an event of an email may change: the backlog of its team, the counts of its day, its batch, and the summaries
- * of the day of the event. For a new email they follow from its first event.
+ * The other documents that an event of an email may change: the backlog of its team, the counts of its day, its batch,
+ * and the summaries of the day of the event. For a new email they follow from its first event.
  */
-const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
+const relatedToEmail = (
+  recorded: Recorded,
+  document: Document | undefined,
+  first: Recorded | undefined,
+): readonly Reference[] => {
   const { event, stream, revision } = recorded;
   if (stream.startsWith('batch-')) return relatedToBatch(recorded as Recorded<BatchEvent>, document, first);
   if (document !== undefined) {
@@ -321,10 +362,13 @@ const relatedToEmail = (recorded: Recorded, document: Document | undefined, firs
   const { teamId } = first.metadata;
   const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
   const days = calledAt === undefined ? { createdAt } : { createdAt, calledAt };
-  return revision === 0 ? [...besideEmail(teamId, days, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
+  return revision === 0
+    ? [...besideEmail(teamId, days, attachmentBytes !== undefined, batch?.id), ...summaries]
+    : summaries;
 };
 
-const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
+const isAccepted = (event: DomainEvent): event is EmailAccepted =>
+  event.type === 'EmailQueued' || event.type === 'EmailScheduled';
 
 const besideEmail = (
   team: string,
@@ -342,14 +386,20 @@ const besideEmail = (
   return beside;
 };
 
-/** The second timer of an email, set by a hard bounce or a complaint until the address is on the suppression list or is destroyed. */
+/**
+ * The second timer of an email, set by a hard bounce or a complaint until the address is on the suppression list or is
+ * destroyed.
+ */
 const bounceSteps = (
   { id, stream, owner: team, summary }: EmailDocument,
   { event, position }: Recorded<EmailProgress>,
 ): readonly Step[] => {
   const key = { collection: EMAIL_TIMERS, id: `${id}:bounced` };
   const due = (dueAt: string): readonly Step[] => [
-    { ...key, document: { id: key.id, seq: position, position, kind: BOUNCED_TIMER, key: stream, dueAt, priority: 'low', team } },
+    {
+      ...key,
+      document: { id: key.id, seq: position, position, kind: BOUNCED_TIMER, key: stream, dueAt, priority: 'low', team },
+    },
   ];
   switch (event.type) {
     case 'EmailSent':

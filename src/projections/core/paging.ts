@@ -53,7 +53,9 @@ export const readPage = async <Found extends Document, Item>(
   // One more than the page holds tells whether others follow.
   const part = { where: query.where, ...(query.anyOf && { anyOf: query.anyOf }), ...place, limit: limit + 1 };
   const { rows, total, isLowerBound } =
-    search === undefined ? await listed(readModels, query, part) : await searched(readModels, query, { ...part, ...search });
+    search === undefined
+      ? await listed(readModels, query, part)
+      : await searched(readModels, query, { ...part, ...search });
   const found = rows as readonly Found[];
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -80,17 +82,27 @@ type Search = Readonly<{ search?: string; terms: readonly string[] }>;
 type Part = Omit<Query, 'search' | 'terms' | 'sort'>;
 type Rows = Total & Readonly<{ rows: readonly Document[] }>;
 
-const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Rows> => {
+const listed = async (
+  readModels: ReadModels,
+  { collection, sortField = 'seq', total }: ListQuery,
+  part: Part,
+): Promise<Rows> => {
   const rows = await readModels.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
-const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<Rows> => {
+const searched = async (
+  readModels: ReadModels,
+  { collection, searchTotalMax }: ListQuery,
+  part: Part & Search,
+): Promise<Rows> => {
   const { documents: rows, count, isLowerBound } = await readModels.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };
 
-/** The total without counting: known if the rows are the last of the list and the number of rows before them is known. */
+/**
+ * The total without counting: known if the rows are the last of the list and the number of rows before them is known.
+ */
 const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | undefined =>
   skip !== undefined && rows.length < limit && (rows.length > 0 || skip === 0)
     ? { total: skip + rows.length, isLowerBound: false }
@@ -98,9 +110,9 @@ const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | 
 
 export const writeCursor = (document: Document, collection: string, field: string): string => {
   const value = document[field];
-  return Buffer.from(JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq])).toString(
-    'base64url',
-  );
+  return Buffer.from(
+    JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq]),
+  ).toString('base64url');
 };
 
 export const readCursor = (cursor: string, collection: string, field: string): Cursor => {
@@ -112,7 +124,12 @@ export const readCursor = (cursor: string, collection: string, field: string): C
   }
   if (!Array.isArray(parsed) || parsed.length !== 4) throw invalid();
   const [list, of, value, seq] = parsed as unknown[];
-  if (list !== collection || of !== field || (typeof value !== 'string' && typeof value !== 'number') || !Number.isSafeInteger(seq))
+  if (
+    list !== collection ||
+    of !== field ||
+    (typeof value !== 'string' && typeof value !== 'number') ||
+    !Number.isSafeInteger(seq)
+  )
     throw invalid();
   return { value, seq: seq as number };
 };

@@ -1,6 +1,7 @@
 /**
- * A projection declares its collections, the kinds of stream it reads, and the effect of each event type. A projection is pure and total:
- * it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
+ * A projection declares its collections, the kinds of stream it reads, and the effect of each event type. A projection
+ * is pure and total: it refuses no event, reads no clock, and gives the same documents however the events are cut into
+ * batches.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
@@ -9,8 +10,9 @@ import type { TimerDocument } from '../../domain/ports/timers.js';
 import { splitStream } from '../../domain/core/ids.js';
 
 /**
- * A collection of timers, one document for each stream that waits for something. Any projection may keep one. Readers fix kind and priority and
- * continue by (`dueAt`, `seq`); when many are due they fix the team too and continue by (`senderDueAt`, `seq`).
+ * A collection of timers, one document for each stream that waits for something. Any projection may keep one. Readers
+ * fix kind and priority and continue by (`dueAt`, `seq`); when many are due they fix the team too and continue by
+ * (`senderDueAt`, `seq`).
  */
 export const timersSpec = (name: string): CollectionSpec => ({
   name,
@@ -23,20 +25,27 @@ export const timersSpec = (name: string): CollectionSpec => ({
 });
 
 /**
- * Effect of one event on one document. A step is applied only if the document has not folded that event yet. `next` makes the document from
- * the one before, which it may change in place; `document` replaces it unread. undefined removes the document. The unit of work sets
- * `position`.
+ * Effect of one event on one document. A step is applied only if the document has not folded that event yet. `next`
+ * makes the document from the one before, which it may change in place; `document` replaces it unread. undefined
+ * removes the document. The unit of work sets `position`.
  */
 export type Step = Readonly<{ collection: string; id: string }> &
-  (Readonly<{ next: (document: Document | undefined) => Document | undefined }> | Readonly<{ document: Document | undefined }>);
+  (
+    | Readonly<{ next: (document: Document | undefined) => Document | undefined }>
+    | Readonly<{ document: Document | undefined }>
+  );
 
 export type Reference = Readonly<{ collection: string; id: string }>;
 
 /**
- * In: an event, and the document of its stream in the main collection (undefined if there is none), which may be changed in place.
- * Called only if that document has not folded the event yet. Out: the steps, including that of the main collection.
+ * In: an event, and the document of its stream in the main collection (undefined if there is none), which may be
+ * changed in place. Called only if that document has not folded the event yet. Out: the steps, including that of the
+ * main collection.
  */
-export type Handler<Event extends DomainEvent> = (recorded: Recorded<Event>, document: Document | undefined) => readonly Step[];
+export type Handler<Event extends DomainEvent> = (
+  recorded: Recorded<Event>,
+  document: Document | undefined,
+) => readonly Step[];
 
 /** The types of event of those kinds that change a document. */
 export type Handlers<Kind extends StreamKind> = Readonly<{
@@ -46,19 +55,22 @@ export type Handlers<Kind extends StreamKind> = Readonly<{
 type Declared = Readonly<{
   name: string;
   /**
-   * In the order in which they are written. The main collection stands last: if a crash cuts a write, every document of the main collection
-   * that was written shows that all other documents of the same events were written too.
+   * In the order in which they are written. The main collection stands last: if a crash cuts a write, every document of
+   * the main collection that was written shows that all other documents of the same events were written too.
    */
   collections: readonly CollectionSpec[];
   /** The collection that has one document for each stream; its id is that of the stream. */
   main: string;
-  /** The main collection of kinds of stream that have another; none of its streams' events changes a document of a later collection. */
+  /**
+   * The main collection of kinds of stream that have another; none of its streams' events changes a document of a later
+   * collection.
+   */
   mainOf?: Readonly<Partial<Record<StreamKind, string>>>;
   /** The types of event whose sealed part is decrypted for this projection. */
   decrypts: readonly EventType[];
   /**
-   * The documents beside the main one that a step of this event reads. In: the main document before the batch, and the first event of the stream
-   * if it is in this batch. Documents that are not named here count as absent.
+   * The documents beside the main one that a step of this event reads. In: the main document before the batch, and the
+   * first event of the stream if it is in this batch. Documents that are not named here count as absent.
    */
   related?: (recorded: Recorded, document: Document | undefined, first: Recorded | undefined) => readonly Reference[];
 }>;
@@ -70,7 +82,10 @@ export type Projection = Declared &
     on: Readonly<Record<string, AnyHandler>>;
   }>;
 
-/** Declared as a method, because TypeScript compares parameters of methods in both directions: a handler of any one type of event fits. */
+/**
+ * Declared as a method, because TypeScript compares parameters of methods in both directions: a handler of any one type
+ * of event fits.
+ */
 type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): readonly Step[] }['handle'];
 
 export const declareProjection = <Kind extends StreamKind>(
@@ -83,10 +98,16 @@ const SECOND = 2 ** 52;
 /** The `seq` of a second document that one event makes in a collection: no other document has it. */
 export const secondSeq = (position: number): number => SECOND + position;
 
-/** What an event does to the removal timer of its stream: it sets the timer (deletion) or removes it (restored or removed). */
+/**
+ * What an event does to the removal timer of its stream: it sets the timer (deletion) or removes it (restored or
+ * removed).
+ */
 export type RemovalEffect = 'begins' | 'ends';
 
-/** When a deleted thing is to be removed: after the last millisecond in which it can be restored, also by a clock that is behind. */
+/**
+ * When a deleted thing is to be removed: after the last millisecond in which it can be restored, also by a clock that
+ * is behind.
+ */
 export const removalDueAt = (deletedAt: string, restoreMs: number): string =>
   isoTime(Date.parse(deletedAt) + restoreMs + CLOCKS_APART_MS + 1);
 
@@ -106,7 +127,16 @@ export const removalSteps = (
     case 'begins': {
       const dueAt = removalDueAt(event.data.at, restoreMs);
       const { teamId: team } = metadata;
-      const timer: TimerDocument = { id, seq: position, position, kind: 'removal', key: stream, dueAt, priority: 'low', team };
+      const timer: TimerDocument = {
+        id,
+        seq: position,
+        position,
+        kind: 'removal',
+        key: stream,
+        dueAt,
+        priority: 'low',
+        team,
+      };
       return [{ collection, id, document: timer }];
     }
   }

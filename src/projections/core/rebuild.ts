@@ -2,13 +2,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Unreadable } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
-import type { Document, Inspection, LookupFault, ProjectionStore, ReadModels, Rebuild } from '../../domain/ports/read-models.js';
+import type {
+  Document,
+  Inspection,
+  LookupFault,
+  ProjectionStore,
+  ReadModels,
+  Rebuild,
+} from '../../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
 import { BATCH_SIZE as WRITTEN_TOGETHER, firstAfter, passingOver } from './runner.js';
 import { openUnitOfWork } from './unit-of-work.js';
 
 const BATCH_SIZE = 1_000;
-/** Changed documents are written together at this number: most events of an email follow each other closely, and its document is written once. */
+/**
+ * Changed documents are written together at this number: most events of an email follow each other closely, and its
+ * document is written once.
+ */
 const CHANGED_DOCUMENTS_MAX = 4_096;
 
 type ProjectOptions = Readonly<{
@@ -24,8 +34,8 @@ type ProjectOptions = Readonly<{
 }>;
 
 /**
- * Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Passes over what is damaged or was written by a
- * newer program. Out: the number of events.
+ * Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Passes over what is
+ * damaged or was written by a newer program. Out: the number of events.
  */
 export const projectInto = async (
   projection: Projection,
@@ -33,13 +43,25 @@ export const projectInto = async (
   { store }: Pick<Rebuild, 'store'>,
   options: ProjectOptions = {},
 ): Promise<number> => {
-  const { upTo = Number.MAX_SAFE_INTEGER, batchSize = BATCH_SIZE, onProgress, onUnreadable, writesEach = false, isEnough } = options;
+  const {
+    upTo = Number.MAX_SAFE_INTEGER,
+    batchSize = BATCH_SIZE,
+    onProgress,
+    onUnreadable,
+    writesEach = false,
+    isEnough,
+  } = options;
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, store);
   let checkpoint = await store.checkpoint();
   let seen = checkpoint.position;
   let count = 0;
-  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize, unknown: 'listed' })) {
+  for await (const { events, unreadable, position } of eventLog.readAll(seen, {
+    kinds,
+    decrypt,
+    batchSize,
+    unknown: 'listed',
+  })) {
     const passed = unreadable.filter((event) => event.position <= upTo);
     for (const event of passed) onUnreadable?.(event);
     checkpoint = passingOver(checkpoint, passed);
@@ -60,7 +82,10 @@ export const projectInto = async (
 
 export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
 
-/** Rebuilds one projection and replaces the live documents. A running server continues from the new documents. Out: the number of events. */
+/**
+ * Rebuilds one projection and replaces the live documents. A running server continues from the new documents. Out: the
+ * number of events.
+ */
 export const rebuildProjection = async (
   projection: Projection,
   { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
@@ -93,20 +118,30 @@ export const checkpointsOf = (
     }),
   );
 
-export type Difference = Readonly<{ collection: string; id: string; live: Document | undefined; rebuilt: Document | undefined }>;
+export type Difference = Readonly<{
+  collection: string;
+  id: string;
+  live: Document | undefined;
+  rebuilt: Document | undefined;
+}>;
 
 /** Streams of the log that a read model has no document of, and one of them. */
 export type Missing = Readonly<{
   streams: number;
   id: string;
-  /** True if a service that was stopped may have left so few unfolded: the newest ones, no more than one of its writes. */
+  /**
+   * True if a service that was stopped may have left so few unfolded: the newest ones, no more than one of its writes.
+   */
   isTail: boolean;
 }>;
 
 export type Compared = Readonly<{
   /** False if there are no collections of this version: the service makes them from the log at its start. */
   isThere: boolean;
-  /** The position of an event that only a newer program knows, and that it has folded into the live side: nothing more was compared. */
+  /**
+   * The position of an event that only a newer program knows, and that it has folded into the live side: nothing more
+   * was compared.
+   */
   foldedByNewer: number | undefined;
   checkpoint: number;
   /** The end of the log after the checkpoint was read: a sound checkpoint is not behind it. */
@@ -122,18 +157,25 @@ export type Compared = Readonly<{
 
 export type CompareOptions = Readonly<{
   onProgress?: (position: number) => void;
-  /** Awaited before a read model that is behind the log is judged, so that a running service catches up. Default: none runs. */
+  /**
+   * Awaited before a read model that is behind the log is judged, so that a running service catches up. Default: none
+   * runs.
+   */
   untilCaughtUp?: () => Promise<void>;
 }>;
 
 /**
- * Rebuilds beside the live documents up to their checkpoint and compares both sides, then compares the indexes of the live side with its
- * documents, and the number of documents with the streams of the whole log. Changes nothing of the live side, and reads the log and each
- * document a bounded number of times. Out: the first difference of each kind. Rejects with ReadModelDamaged if the live side cannot be read.
+ * Rebuilds beside the live documents up to their checkpoint and compares both sides, then compares the indexes of the
+ * live side with its documents, and the number of documents with the streams of the whole log. Changes nothing of the
+ * live side, and reads the log and each document a bounded number of times. Out: the first difference of each kind.
+ * Rejects with ReadModelDamaged if the live side cannot be read.
  */
 export const compareWithRebuild = async (
   projection: Projection,
-  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'head'>; readModels: Pick<ReadModels, 'inspect'> }>,
+  {
+    eventLog,
+    readModels,
+  }: Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'head'>; readModels: Pick<ReadModels, 'inspect'> }>,
   { onProgress, untilCaughtUp = async () => {} }: CompareOptions = {},
 ): Promise<Compared> => {
   const inspection = await readModels.inspect(projection.name, projection.collections);
@@ -149,7 +191,16 @@ export const compareWithRebuild = async (
     const { documents, difference } = await compareDocuments(sides);
     const missing = position > head ? undefined : await missingUpTo(head, sides, untilCaughtUp);
     const lookupFault = await firstOf(inspection.lookupFaults());
-    return { isThere: true, foldedByNewer: undefined, checkpoint: position, head, documents, difference, missing, lookupFault };
+    return {
+      isThere: true,
+      foldedByNewer: undefined,
+      checkpoint: position,
+      head,
+      documents,
+      difference,
+      missing,
+      lookupFault,
+    };
   } finally {
     await inspection.close();
   }
@@ -169,7 +220,10 @@ type Suspect = Readonly<{ collection: string; id: string }>;
 
 /** Suspects are collected up to this number and then compared again. */
 const SUSPECTS_MAX = 10_000;
-/** A document that changes at each look belongs to a running service. After this many looks it is followed event by event. */
+/**
+ * A document that changes at each look belongs to a running service. After this many looks it is followed event by
+ * event.
+ */
 const LOOKS_MAX = 3;
 const SUSPECTS_AT_ONCE = 500;
 
@@ -193,7 +247,10 @@ const compareDocuments = async (sides: Sides): Promise<Pick<Compared, 'documents
   const documents: { collection: string; count: number }[] = [];
   for (const { name: collection } of projection.collections) {
     let count = 0;
-    for await (const [live, rebuilt] of merged(inspection.scan(collection, 'live'), inspection.scan(collection, 'rebuilt'))) {
+    for await (const [live, rebuilt] of merged(
+      inspection.scan(collection, 'live'),
+      inspection.scan(collection, 'rebuilt'),
+    )) {
       count += 1;
       if (difference !== undefined || isSame(live, rebuilt)) continue;
       suspects.push({ collection, id: (live ?? rebuilt)!.id });
@@ -206,8 +263,15 @@ const compareDocuments = async (sides: Sides): Promise<Pick<Compared, 'documents
   return { documents, difference: difference ?? (await firstDifference(suspects, sides)) };
 };
 
-/** Counts the documents of the main collection that the log up to `head` gives and that the live side, behind it, does not have. */
-const missingUpTo = async (head: number, sides: Sides, untilCaughtUp: () => Promise<void>): Promise<Missing | undefined> => {
+/**
+ * Counts the documents of the main collection that the log up to `head` gives and that the live side, behind it, does
+ * not have.
+ */
+const missingUpTo = async (
+  head: number,
+  sides: Sides,
+  untilCaughtUp: () => Promise<void>,
+): Promise<Missing | undefined> => {
   const { projection, eventLog, inspection } = sides;
   const isBehind = async (): Promise<boolean> => {
     const { position } = await inspection.live.checkpoint();
@@ -220,7 +284,10 @@ const missingUpTo = async (head: number, sides: Sides, untilCaughtUp: () => Prom
   await advance(sides, head);
   let streams = 0;
   let id = '';
-  for await (const [live, rebuilt] of merged(inspection.scan(projection.main, 'live'), inspection.scan(projection.main, 'rebuilt')))
+  for await (const [live, rebuilt] of merged(
+    inspection.scan(projection.main, 'live'),
+    inspection.scan(projection.main, 'rebuilt'),
+  ))
     if (live === undefined) {
       if (streams === 0) id = rebuilt!.id;
       streams += 1;
@@ -229,7 +296,10 @@ const missingUpTo = async (head: number, sides: Sides, untilCaughtUp: () => Prom
   return streams === 0 ? undefined : { streams, id, isTail: position > 0 && streams <= WRITTEN_TOGETHER };
 };
 
-/** Compares suspects again at the present checkpoint of the live side, because a running server may have changed them during the comparison. */
+/**
+ * Compares suspects again at the present checkpoint of the live side, because a running server may have changed them
+ * during the comparison.
+ */
 const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
   const { live } = sides.inspection;
   let left = suspects;
@@ -246,8 +316,9 @@ const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Prom
 };
 
 /**
- * Finds the first live document that never equals its rebuild. A document of a running service, or of a write that a crash cut, equals the
- * rebuild at some event after the checkpoint, so the rebuild continues event by event, and each document that it writes is compared then.
+ * Finds the first live document that never equals its rebuild. A document of a running service, or of a write that a
+ * crash cut, equals the rebuild at some event after the checkpoint, so the rebuild continues event by event, and each
+ * document that it writes is compared then.
  */
 const firstNeverAlike = async (found: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
   const { projection, eventLog, inspection } = sides;
@@ -270,13 +341,21 @@ const firstNeverAlike = async (found: readonly Suspect[], sides: Sides): Promise
     },
   };
   const upTo = await eventLog.head();
-  await projectInto(projection, eventLog, { store: compared }, { upTo, writesEach: true, isEnough: () => left.size === 0 });
+  await projectInto(
+    projection,
+    eventLog,
+    { store: compared },
+    { upTo, writesEach: true, isEnough: () => left.size === 0 },
+  );
   return [...left.values()][0];
 };
 
 const keyOf = ({ collection, id }: Suspect): string => `${collection}\n${id}`;
 
-const differencesAmong = async (suspects: readonly Suspect[], { inspection }: Sides): Promise<readonly Difference[]> => {
+const differencesAmong = async (
+  suspects: readonly Suspect[],
+  { inspection }: Sides,
+): Promise<readonly Difference[]> => {
   const { live, rebuilt } = inspection;
   const found: Difference[] = [];
   for (const collection of new Set(suspects.map((suspect) => suspect.collection))) {

@@ -1,6 +1,6 @@
 /**
- * Keeps the documents of a projection up to date: follows the log from the checkpoint and writes batch by batch. Requests wait here until read
- * models have what this process appended.
+ * Keeps the documents of a projection up to date: follows the log from the checkpoint and writes batch by batch.
+ * Requests wait here until read models have what this process appended.
  */
 import { isUnknown, type Unreadable, openGivingWay, type GivingWay } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
@@ -102,7 +102,9 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   };
 };
 
-/** Callers that wait for a position, and the pause between two batches, which ends early when a caller begins to wait. */
+/**
+ * Callers that wait for a position, and the pause between two batches, which ends early when a caller begins to wait.
+ */
 const openWaiting = (deps: Pick<RunnerDeps, 'pause'>) => {
   const waiting = new Set<() => void>();
   let endPause = (): void => {};
@@ -129,7 +131,11 @@ type Following = Readonly<{
   givingWay: GivingWay;
 }>;
 
-const follow = async (projection: Projection, deps: RunnerDeps, { signal, advance, pause, givingWay }: Following): Promise<void> => {
+const follow = async (
+  projection: Projection,
+  deps: RunnerDeps,
+  { signal, advance, pause, givingWay }: Following,
+): Promise<void> => {
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, deps.store);
   let checkpoint = await deps.store.checkpoint();
@@ -150,7 +156,8 @@ const follow = async (projection: Projection, deps: RunnerDeps, { signal, advanc
     seen = position;
     checkpoint = passingOver(checkpoint, unreadable);
     if (events.length > 0) await work.fold(events);
-    if (events.length > 0 || unreadable.length > 0 || deps.clock.monotonic() - writtenMs >= CHECKPOINT_EVERY_MS) await write();
+    if (events.length > 0 || unreadable.length > 0 || deps.clock.monotonic() - writtenMs >= CHECKPOINT_EVERY_MS)
+      await write();
     advance(seen);
     if (events.length > 0 && events.length < BATCH_SIZE) await pause(signal);
   }
@@ -165,8 +172,13 @@ export const passingOver = (checkpoint: Checkpoint, unreadable: readonly Unreada
 
 /** Whether this program reads the event at a position. */
 const isKnown = async (eventLog: Pick<EventLog, 'readAll'>, position: number): Promise<boolean> => {
-  for await (const { events, unreadable } of eventLog.readAll(position - 1, { decrypt: [], batchSize: 1, unknown: 'listed' }))
-    if (events.length + unreadable.length > 0) return !unreadable.some((event) => event.position === position && isUnknown(event));
+  for await (const { events, unreadable } of eventLog.readAll(position - 1, {
+    decrypt: [],
+    batchSize: 1,
+    unknown: 'listed',
+  }))
+    if (events.length + unreadable.length > 0)
+      return !unreadable.some((event) => event.position === position && isUnknown(event));
   return true;
 };
 
@@ -225,7 +237,11 @@ export const openOwnWrites = (): OwnWrites => {
 };
 
 /** Waits until each read model has the written events of its kinds, for at most `withinMs`. */
-export const caughtUpWith = async (runners: Iterable<Runner>, written: ReadonlyMap<string, number>, withinMs: number): Promise<void> => {
+export const caughtUpWith = async (
+  runners: Iterable<Runner>,
+  written: ReadonlyMap<string, number>,
+  withinMs: number,
+): Promise<void> => {
   const behind = [...runners].flatMap((runner) => {
     const positions = runner.kinds.map((kind) => written.get(kind) ?? 0);
     const position = Math.max(0, ...positions);

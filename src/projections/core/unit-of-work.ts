@@ -1,6 +1,7 @@
 /**
- * The documents of a projection while events are folded into them: documents that were read or written lately, and unwritten changes.
- * Only here stands the guard: nothing is folded into a document that has folded the same position or a later one.
+ * The documents of a projection while events are folded into them: documents that were read or written lately, and
+ * unwritten changes. Only here stands the guard: nothing is folded into a document that has folded the same position or
+ * a later one.
  */
 import type { Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
@@ -22,18 +23,22 @@ type Change = Readonly<{ document: Document | undefined; position: number; isRea
 type CollectionState = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
 
 /**
- * The first events after the opening may already be folded by a write that was cut off. This many are checked: more than one write of a
- * runner has. For them the main documents of streams that begin with these events are read too, because only a main document says that the
- * others were written, or removed.
+ * The first events after the opening may already be folded by a write that was cut off. This many are checked: more
+ * than one write of a runner has. For them the main documents of streams that begin with these events are read too,
+ * because only a main document says that the others were written, or removed.
  */
 const FOLDED_BEFORE_MAX = 1_000;
 
-/** Documents of one collection that are kept after a write. They are valid as long as nobody else moves the checkpoint. */
+/**
+ * Documents of one collection that are kept after a write. They are valid as long as nobody else moves the checkpoint.
+ */
 const CACHED_DOCUMENTS_MAX = 2_048;
 
 export const openUnitOfWork = (projection: Projection, store: ProjectionStore): UnitOfWork => {
   const { collections, on } = projection;
-  const all = new Map(collections.map(({ name }): [string, CollectionState] => [name, { name, cache: new Map(), changes: new Map() }]));
+  const all = new Map(
+    collections.map(({ name }): [string, CollectionState] => [name, { name, cache: new Map(), changes: new Map() }]),
+  );
   const main = all.get(projection.main)!;
   const mains = new Map(Object.entries(projection.mainOf ?? {}).map(([kind, name]) => [kind, all.get(name)!]));
   const placeOf = ({ stream }: Recorded): Place => {
@@ -92,12 +97,18 @@ type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, Collect
 type Place = Readonly<{ main: CollectionState; id: string }>;
 
 /**
- * Reads the documents that the events (of streams with those `ids`) may touch and that are not in memory: the main document of each stream that
- * may have one, and the related documents that the projection names. A document that is not read counts as absent; the
- * condition of the store protects it. Writes of another process may have arrived meanwhile: a main document that is ahead, or gone, belongs to
- * related documents that are ahead too. Then all are read again, main documents first, because they are written last.
+ * Reads the documents that the events (of streams with those `ids`) may touch and that are not in memory: the main
+ * document of each stream that may have one, and the related documents that the projection names. A document that is
+ * not read counts as absent; the condition of the store protects it. Writes of another process may have arrived
+ * meanwhile: a main document that is ahead, or gone, belongs to related documents that are ahead too. Then all are read
+ * again, main documents first, because they are written last.
  */
-const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], places: readonly Place[]): Promise<void> => {
+const readMissing = async (
+  { related }: Projection,
+  stock: Stock,
+  events: readonly Recorded[],
+  places: readonly Place[],
+): Promise<void> => {
   const { all, store, isFresh } = stock;
   const begun = new Map<string, Recorded>();
   for (const recorded of events) if (recorded.revision === 0) begun.set(recorded.stream, recorded);
@@ -106,7 +117,9 @@ const readMissing = async ({ related }: Projection, stock: Stock, events: readon
   const read = await readMains(store, going);
   if (related === undefined) return;
   const from = events[0]?.position ?? 0;
-  if (read.some((place) => (place.main.cache.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)) {
+  if (
+    read.some((place) => (place.main.cache.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)
+  ) {
     for (const { cache } of all.values()) cache.clear();
     await readMains(store, going);
   }
@@ -131,7 +144,11 @@ const readMains = async (store: ProjectionStore, places: readonly Place[]): Prom
   return missing;
 };
 
-const readInto = async (store: ProjectionStore, { name, cache }: CollectionState, ids: ReadonlySet<string>): Promise<void> => {
+const readInto = async (
+  store: ProjectionStore,
+  { name, cache }: CollectionState,
+  ids: ReadonlySet<string>,
+): Promise<void> => {
   for (const [id, document] of await store.getMany(name, [...ids])) cache.set(id, document);
 };
 

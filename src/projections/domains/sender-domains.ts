@@ -6,7 +6,14 @@ import { TRASHED_DOMAINS_MAX } from '../../domain/domains/decider.js';
 import type { SenderDomainEvent } from '../../domain/domains/events.js';
 import { evolveSenderDomains, type SenderDomains, type TrashedDomain } from '../../domain/domains/state.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
-import { declareProjection, type Handler, type Projection, type Step, removalDueAt, timersSpec } from '../core/projection.js';
+import {
+  declareProjection,
+  type Handler,
+  type Projection,
+  type Step,
+  removalDueAt,
+  timersSpec,
+} from '../core/projection.js';
 
 export const SENDER_DOMAINS = 'senderDomains';
 export const SENDER_DOMAIN_TIMERS = timersOf('senderDomains');
@@ -45,7 +52,13 @@ const stepWith =
     const { id } = splitStream(stream);
     const before = document as SenderDomainsDocument | undefined;
     const { domains, trash } = evolveSenderDomains(before, event) ?? { domains: [] };
-    const after: SenderDomainsDocument = { id, seq: before?.seq ?? position, position, domains, ...(trash && { trash }) };
+    const after: SenderDomainsDocument = {
+      id,
+      seq: before?.seq ?? position,
+      position,
+      domains,
+      ...(trash && { trash }),
+    };
     const checks = timerStep(
       recorded,
       'check',
@@ -63,7 +76,11 @@ const removalTimes = (trash: readonly TrashedDomain[], restoreMs: number): reado
   trash.map(({ deletedAt }) => (trash.length > TRASHED_DOMAINS_MAX ? deletedAt : removalDueAt(deletedAt, restoreMs)));
 
 /** A team has one timer of each kind, due at the earliest of the times. */
-const timerStep = ({ stream, position, metadata }: Recorded, kind: 'check' | 'removal', times: readonly string[]): Step => {
+const timerStep = (
+  { stream, position, metadata }: Recorded,
+  kind: 'check' | 'removal',
+  times: readonly string[],
+): Step => {
   const team = splitStream(stream).id;
   const id = kind === 'check' ? team : `${team}.${kind}`;
   const [dueAt] = times.toSorted();

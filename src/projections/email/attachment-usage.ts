@@ -9,7 +9,10 @@ export const ATTACHMENT_USAGE = 'attachmentUsage';
 
 export const attachmentUsageSpec: CollectionSpec = { name: ATTACHMENT_USAGE, version: 1, fields: [], indexes: [] };
 
-/** The id is that of the team. `days`: temporary bytes by the last day on which they are kept; past days are dropped at the next change. */
+/**
+ * The id is that of the team. `days`: temporary bytes by the last day on which they are kept; past days are dropped at
+ * the next change.
+ */
 export type AttachmentUsageDocument = Document & Readonly<{ lasting: number; days: Readonly<Record<string, number>> }>;
 
 type Change = Readonly<{

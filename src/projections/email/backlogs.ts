@@ -1,19 +1,26 @@
-/** The backlog of a team: open streams by priority and by what they wait for, and how many ended in each of the last minutes. */
+/**
+ * The backlog of a team: open streams by priority and by what they wait for, and how many ended in each of the last
+ * minutes.
+ */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 
-/** Reason why an open stream waits: its scheduled time, its turn (or it is being worked on), another attempt, or only the other side. */
+/**
+ * Reason why an open stream waits: its scheduled time, its turn (or it is being worked on), another attempt, or only
+ * the other side.
+ */
 export type Wait = 'scheduled' | 'ready' | 'deferred' | 'held';
 
 /**
- * Counts of one priority. `done`: how often a ready stream has ended or begun to wait for something other than the host; `minutes`: the
- * same by minute (`2030-01-31T09:30`), for the newest minutes with any.
+ * Counts of one priority. `done`: how often a ready stream has ended or begun to wait for something other than the
+ * host; `minutes`: the same by minute (`2030-01-31T09:30`), for the newest minutes with any.
  */
 export type BacklogCounts = Readonly<Record<Wait | 'done', number> & { minutes: Readonly<Record<string, number>> }>;
 
 /**
- * `open` streams have not ended; `waiting` of these are not scheduled for later; `ready` of these wait only for their turn, `held` of these
- * only for the other side. `unmade` of the ready ones are emails of bulk sends that have no stream yet. `done`: of all priorities.
+ * `open` streams have not ended; `waiting` of these are not scheduled for later; `ready` of these wait only for their
+ * turn, `held` of these only for the other side. `unmade` of the ready ones are emails of bulk sends that have no
+ * stream yet. `done`: of all priorities.
  */
 export type BacklogDocument = Document &
   Readonly<{
@@ -77,7 +84,10 @@ export const changeBacklog = (document: Document | undefined, change: BacklogCha
 /** Emails of a bulk send that have no stream yet wait for `wait`; `by`: how many more. */
 export type UnmadeChange = Readonly<{ priority: string; wait: 'ready' | 'scheduled'; by: number }>;
 
-/** In: the document before, which is changed in place. Out: the document after. They do not count as done, for nothing was done with them. */
+/**
+ * In: the document before, which is changed in place. Out: the document after. They do not count as done, for nothing
+ * was done with them.
+ */
 export const changeUnmade = (
   document: Document | undefined,
   changes: readonly UnmadeChange[],

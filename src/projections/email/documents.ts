@@ -1,4 +1,7 @@
-/** The documents of emails and of their daily counts: their fields, the search text and terms, and what is erased of them. */
+/**
+ * The documents of emails and of their daily counts: their fields, the search text and terms, and what is erased of
+ * them.
+ */
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { EmailEnvelope, AttachmentBytes } from '../../domain/email/events.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
@@ -42,7 +45,9 @@ export type EmailDocument = Document &
     /** When its bulk send was called, if that was before `createdAt`. */
     calledAt?: string;
     subject?: string;
-    /** 1 if a recipient has another status than the email's own implies; `recipientStatuses` then has each status once. */
+    /**
+     * 1 if a recipient has another status than the email's own implies; `recipientStatuses` then has each status once.
+     */
     mixed: 0 | 1;
     recipientStatuses?: string;
     summary: EmailSummary;
@@ -56,7 +61,10 @@ export type EmailDocument = Document &
     attachmentBytes?: AttachmentBytes;
     /** The number of documents generated for it; absent: none. */
     documents?: number;
-    /** Each once; absent if it has none, and once archived or deleted. Not personal, so a rebuild has them even without the key. */
+    /**
+     * Each once; absent if it has none, and once archived or deleted. Not personal, so a rebuild has them even without
+     * the key.
+     */
     tags?: readonly string[];
     /** The ends before a retry; absent: it was not retried. */
     endedBefore?: EndedBefore;
@@ -69,8 +77,8 @@ export type EmailDocument = Document &
   }>;
 
 /**
- * The emails of a team's day. `cells`: counts by `status|templateId`, for test keys by `status|templateId|test`; `first`, `last`: the range of
- * their `seq`.
+ * The emails of a team's day. `cells`: counts by `status|templateId`, for test keys by `status|templateId|test`;
+ * `first`, `last`: the range of their `seq`.
  */
 export type EmailCountsDocument = Document &
   Readonly<{
@@ -80,8 +88,9 @@ export type EmailCountsDocument = Document &
     last: number;
     cells: Readonly<Record<string, number>>;
     /**
-     * Emails called for on that day and not cancelled, even if deleted since, and the documents generated for them. Emails of a bulk send
-     * count from the call on, with the documents that they are to have. Without test keys and mails of the service.
+     * Emails called for on that day and not cancelled, even if deleted since, and the documents generated for them.
+     * Emails of a bulk send count from the call on, with the documents that they are to have. Without test keys and
+     * mails of the service.
      */
     emails: number;
     documents: number;
@@ -216,7 +225,10 @@ export const eraseRecipients = (email: SearchedDraft, erased: readonly number[])
 };
 
 /** Removes the personal fields, and those that are no longer kept. */
-export const removeErased = (email: Draft<EmailDocument>, by: 'EmailDeleted' | 'EmailArchived' | 'EmailRemoved'): void => {
+export const removeErased = (
+  email: Draft<EmailDocument>,
+  by: 'EmailDeleted' | 'EmailArchived' | 'EmailRemoved',
+): void => {
   delete email.subject;
   delete email.text;
   delete email.terms;
@@ -226,7 +238,10 @@ export const removeErased = (email: Draft<EmailDocument>, by: 'EmailDeleted' | '
   if (by !== 'EmailArchived') delete email.team;
 };
 
-/** The text for searches: subject, addresses and names, folded, line by line. An internationalised domain has both its forms. */
+/**
+ * The text for searches: subject, addresses and names, folded, line by line. An internationalised domain has both its
+ * forms.
+ */
 const emailText = ({ subject, recipients }: EmailEnvelope): string => {
   let text = foldForSearch(subject);
   for (const recipient of recipients) if (recipient !== null) text += `\n${linesOf(recipient)}`;
@@ -245,7 +260,9 @@ const NOTHING: RecipientText = [0, 0];
 
 const recipientTexts = ({ recipients }: EmailEnvelope): RecipientText[] =>
   recipients.map((recipient) =>
-    recipient === null ? NOTHING : [inOtherForm(recipient.email) === undefined ? 1 : 2, foldForSearch(recipient.email).length],
+    recipient === null
+      ? NOTHING
+      : [inOtherForm(recipient.email) === undefined ? 1 : 2, foldForSearch(recipient.email).length],
   );
 
 type Searched = Readonly<{ text: string; terms: readonly string[]; texts: readonly RecipientText[] }>;
@@ -283,11 +300,17 @@ const ASCII = /^[\x00-\x7f]*$/;
 const inOtherForm = (email: string): string | undefined => {
   const at = email.lastIndexOf('@') + 1;
   const domain = email.slice(at);
-  const other = ASCII.test(domain) ? (domain.includes('xn--') ? domainToUnicode(domain) : domain) : domainToASCII(domain);
+  const other = ASCII.test(domain)
+    ? domain.includes('xn--')
+      ? domainToUnicode(domain)
+      : domain
+    : domainToASCII(domain);
   return other === '' || other === domain ? undefined : email.slice(0, at) + other;
 };
 
-/** Terms for exact filters: recipients, tags, and the first metadata keys, alone and with their value if it is a scalar. */
+/**
+ * Terms for exact filters: recipients, tags, and the first metadata keys, alone and with their value if it is a scalar.
+ */
 const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: readonly string[]): string[] => {
   const terms = new Set<string>();
   for (const recipient of recipients) if (recipient !== null) terms.add(recipientTerm(recipient.email));
@@ -335,17 +358,22 @@ export const recipientStatusesOf = (status: EmailStatus, statuses: readonly Reci
 
 /** Every set of statuses that contains this one. */
 const setsWith = (status: RecipientStatus): readonly string[] =>
-  Array.from({ length: 2 ** recipientStatuses.length }, (_, bits) => recipientStatuses.filter((_status, at) => (bits & (1 << at)) !== 0))
+  Array.from({ length: 2 ** recipientStatuses.length }, (_, bits) =>
+    recipientStatuses.filter((_status, at) => (bits & (1 << at)) !== 0),
+  )
     .filter((set) => set.includes(status))
     .map((set) => set.join());
 
 type Narrowing = Readonly<{ status?: EmailStatus; templateId?: string }>;
 
 /**
- * The query for emails with a recipient of that status: emails whose own status implies it, and among the few mixed ones those that list
- * it. Each is found by an index; the further conditions are tested.
+ * The query for emails with a recipient of that status: emails whose own status implies it, and among the few mixed
+ * ones those that list it. Each is found by an index; the further conditions are tested.
  */
-export const withRecipientStatus = (wanted: RecipientStatus, { status, templateId }: Narrowing): NonNullable<Query['anyOf']> => {
+export const withRecipientStatus = (
+  wanted: RecipientStatus,
+  { status, templateId }: Narrowing,
+): NonNullable<Query['anyOf']> => {
   const usually = emailStatuses.filter((one) => usual[one] === wanted && (status === undefined || one === status));
   const template = templateId === undefined ? {} : { templateId: { eq: templateId } };
   return [

@@ -6,7 +6,14 @@ import type { Query, ReadModels } from '../../domain/ports/read-models.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { readCursor, writeCursor } from '../core/paging.js';
 
-export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './documents.js';
+export {
+  EMAIL_BACKLOGS,
+  EMAIL_COUNTS,
+  EMAIL_TIMERS,
+  EMAILS,
+  type EmailCountsDocument,
+  type EmailDocument,
+} from './documents.js';
 
 export type EmailFilter = Readonly<{
   status?: EmailStatus;
@@ -15,7 +22,9 @@ export type EmailFilter = Readonly<{
   startDate?: string;
   /** Created at or before, ISO 8601. */
   endDate?: string;
-  /** Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic. */
+  /**
+   * Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic.
+   */
   search?: string;
   /** The address of a recipient, in the form in which emails have it. */
   recipient?: string;
@@ -31,7 +40,8 @@ export type EmailFilter = Readonly<{
 }>;
 
 /** Emails to push by hand: waiting ones, or failed ones. */
-export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> & Readonly<{ status: 'queued' | 'failed' }>;
+export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> &
+  Readonly<{ status: 'queued' | 'failed' }>;
 
 /** `ids`: emails that wait for a time or have failed; `held`: emails that wait for the relay. */
 export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
@@ -76,7 +86,12 @@ export const emailsToRetry = async (
   const held: EmailId[] = [];
   let after = cursor === undefined ? undefined : readCursor(cursor, EMAILS, ORDER);
   for (let pages = 1; ; pages += 1) {
-    const query = { where, sort: { field: ORDER, direction: 'asc' as const }, ...(after === undefined ? {} : { after }), limit: PAGE };
+    const query = {
+      where,
+      sort: { field: ORDER, direction: 'asc' as const },
+      ...(after === undefined ? {} : { after }),
+      limit: PAGE,
+    };
     const page = (await readModels.find(EMAILS, query)) as readonly EmailDocument[];
     for (const email of page) {
       const id = assertDefined(parseEmailId(email.id), 'email id');

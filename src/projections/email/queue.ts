@@ -1,4 +1,7 @@
-/** The queue: the statistics of a team, figures for monitoring, and the worker that reports the backlogs of all teams every second. */
+/**
+ * The queue: the statistics of a team, figures for monitoring, and the worker that reports the backlogs of all teams
+ * every second.
+ */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
 import { EMAIL_TIMERS } from './documents.js';
@@ -45,7 +48,8 @@ export const queueStats = async (
   const numbersFor = async (priority: Priority): Promise<Numbers> => {
     const counts = backlog?.priorities[priority];
     if (counts === undefined) return NOTHING;
-    const waiting = counts.ready === 0 ? [] : [await oldestOf(readModels, team, priority), await unmadeSince(team, priority)];
+    const waiting =
+      counts.ready === 0 ? [] : [await oldestOf(readModels, team, priority), await unmadeSince(team, priority)];
     const oldest = waiting.flatMap((since) => since ?? []).sort()[0];
     return numbersOf([counts], oldest, nowMs);
   };
@@ -62,12 +66,19 @@ export const queueStats = async (
   return { asOf: isoTime(nowMs), ...all, priorities: { high, normal, low } };
 };
 
-export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>, deferredMax: number): Promise<QueueHealth> => {
+export const queueHealth = async (
+  readModels: Pick<ReadModels, 'find' | 'count'>,
+  deferredMax: number,
+): Promise<QueueHealth> => {
   const oldest: string[] = [];
   let deferred = 0;
   for (const priority of priorities) {
     const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
-    const [first] = await readModels.find(EMAIL_TIMERS, { where: where('deliver'), sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+    const [first] = await readModels.find(EMAIL_TIMERS, {
+      where: where('deliver'),
+      sort: { field: 'dueAt', direction: 'asc' },
+      limit: 1,
+    });
     if (first !== undefined) oldest.push((first as TimerDocument).dueAt);
     for (const kind of ['deferred', 'held'])
       deferred += await readModels.count(EMAIL_TIMERS, { where: where(kind) }, Math.max(0, deferredMax - deferred));
@@ -84,7 +95,10 @@ type QueueFigures = Readonly<{
   oldestDueAt: string | undefined;
 }>;
 
-export const queueFigures = async (readModels: Pick<ReadModels, 'find'>, unmadeSince: UnmadeSince): Promise<readonly QueueFigures[]> => {
+export const queueFigures = async (
+  readModels: Pick<ReadModels, 'find'>,
+  unmadeSince: UnmadeSince,
+): Promise<readonly QueueFigures[]> => {
   const teams = await backlogsWithOpen(readModels);
   return Promise.all(
     priorities.map(async (priority) => {
@@ -96,7 +110,9 @@ export const queueFigures = async (readModels: Pick<ReadModels, 'find'>, unmadeS
         sort: { field: 'dueAt', direction: 'asc' },
         limit: 1,
       })) as readonly TimerDocument[];
-      const unmade = await Promise.all(teams.filter((one) => one.unmade > 0).map(({ team }) => unmadeSince(team, priority)));
+      const unmade = await Promise.all(
+        teams.filter((one) => one.unmade > 0).map(({ team }) => unmadeSince(team, priority)),
+      );
       const [oldestDueAt] = [first?.dueAt, ...unmade].flatMap((since) => since ?? []).sort();
       return { priority, queued: sum('ready'), deferred: sum('deferred'), held: sum('held'), oldestDueAt };
     }),
@@ -157,7 +173,8 @@ const NOTHING: Numbers = {
 };
 
 const numbersOf = (counts: readonly BacklogCounts[], oldest: string | undefined, nowMs: number): Numbers => {
-  const sum = (field: 'ready' | 'deferred' | 'held' | 'scheduled'): number => counts.reduce((total, one) => total + one[field], 0);
+  const sum = (field: 'ready' | 'deferred' | 'held' | 'scheduled'): number =>
+    counts.reduce((total, one) => total + one[field], 0);
   const depth = sum('ready');
   const perMinute = rateOf(counts, nowMs);
   return {
@@ -187,7 +204,11 @@ const rateOf = (counts: readonly BacklogCounts[], nowMs: number): number => {
 };
 
 /** The oldest due time. Timers are ordered by sender first, so the oldest of each sender is read. */
-const oldestOf = async ({ find }: Pick<ReadModels, 'find'>, team: string, priority: Priority): Promise<string | undefined> => {
+const oldestOf = async (
+  { find }: Pick<ReadModels, 'find'>,
+  team: string,
+  priority: Priority,
+): Promise<string | undefined> => {
   const where = { kind: { eq: 'deliver' }, priority: { eq: priority }, team: { eq: team } };
   let oldest: string | undefined;
   let behind: string | undefined;

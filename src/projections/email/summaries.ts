@@ -1,4 +1,7 @@
-/** Daily counts (UTC) of emails accepted, sent, delivered, … by team, template and tag. Kept for ever; they hold nothing personal. */
+/**
+ * Daily counts (UTC) of emails accepted, sent, delivered, … by team, template and tag. Kept for ever; they hold nothing
+ * personal.
+ */
 import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import { countsFrom, type CountedMilestone, type DurationSums, type Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
@@ -46,10 +49,11 @@ export type MilestoneCounts = Partial<Record<CountedMilestone, number>>;
 type DayOfTeam = Document & Readonly<{ team: string; day: string }>;
 export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<MilestoneCounts & DurationSums> }>;
 /**
- * Rows by template id, or by the term of the tag, so that no tag equals a property of objects. The first ROWS_MAX of a day have a row of
- * their own; all others are counted in `OTHER`. `size`: the number of rows without that one.
+ * Rows by template id, or by the term of the tag, so that no tag equals a property of objects. The first ROWS_MAX of a
+ * day have a row of their own; all others are counted in `OTHER`. `size`: the number of rows without that one.
  */
-export type DayRowsDocument = DayOfTeam & Readonly<{ size: number; rows: Readonly<Record<string, Readonly<MilestoneCounts>>> }>;
+export type DayRowsDocument = DayOfTeam &
+  Readonly<{ size: number; rows: Readonly<Record<string, Readonly<MilestoneCounts>>> }>;
 
 /** Key of the row for all others; neither an id nor a term of a tag. */
 export const OTHER = 'other';
@@ -60,8 +64,18 @@ const DAYS_AT_ONCE = { [SUMMARIES]: 366, [TEMPLATE_SUMMARIES]: 31, [TAG_SUMMARIE
 /** Changing it changes the documents that a rebuild makes. */
 const ROWS_MAX = defaultLimits.summaryRowsMax;
 
-/** The team, day, template and tags for which an event counts. `seq`: of a document that is made for it; default: its position. */
-export type Counted = Readonly<{ team: string; at: string; position: number; seq?: number; templateId: string; tags: readonly string[] }>;
+/**
+ * The team, day, template and tags for which an event counts. `seq`: of a document that is made for it; default: its
+ * position.
+ */
+export type Counted = Readonly<{
+  team: string;
+  at: string;
+  position: number;
+  seq?: number;
+  templateId: string;
+  tags: readonly string[];
+}>;
 
 type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
 type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
@@ -82,13 +96,21 @@ export const summarySteps = (
   const steps: Step[] = [];
   if (milestones.length > 0) {
     steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], milestones, times));
-    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), milestones, times));
+    if (counted.tags.length > 0)
+      steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), milestones, times));
   } else if (durations.attempted === undefined) return steps;
   const { team, at, position, seq = position } = counted;
   const day = dayOf(at);
   const id = summaryId(team, day);
   const next = (document: Document | undefined): SummaryDraft => {
-    const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq, position, team, day, counts: {} };
+    const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? {
+      id,
+      seq,
+      position,
+      team,
+      day,
+      counts: {},
+    };
     add(summary.counts, milestones, times());
     for (const name of Object.keys(durations) as (keyof DurationSums)[])
       summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
@@ -159,7 +181,10 @@ export const mergedByDocument = (steps: readonly Step[]): readonly Step[] => {
   return [...merged.values()];
 };
 
-/** What an event may change: all summaries of its day, or only those of the team. Documents that are not named here are not loaded. */
+/**
+ * What an event may change: all summaries of its day, or only those of the team. Documents that are not named here are
+ * not loaded.
+ */
 const changedBy: Readonly<Partial<Record<EmailEvent['type'], 'all' | 'team'>>> = {
   EmailQueued: 'all',
   EmailScheduled: 'all',

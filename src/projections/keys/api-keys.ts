@@ -7,7 +7,8 @@ import { declareProjection, type Handler } from '../core/projection.js';
 
 export const API_KEYS = 'apiKeys';
 
-export type ApiKeyDocument = Document & Readonly<{ team: string; deletes: 'implied' | 'named' | 'no'; key: ApiKey; createdBy: string }>;
+export type ApiKeyDocument = Document &
+  Readonly<{ team: string; deletes: 'implied' | 'named' | 'no'; key: ApiKey; createdBy: string }>;
 
 const deletesOf = ({ impliedDelete, permissions }: ApiKey): ApiKeyDocument['deletes'] =>
   impliedDelete ? 'implied' : permissions.includes('emails:delete') ? 'named' : 'no';
@@ -65,6 +66,11 @@ export const keysWithImpliedDelete = async (
   now: string,
   limit: number,
 ): Promise<readonly string[]> => {
-  const found = (await readModels.find(API_KEYS, { where: { deletes: { eq: 'implied' } }, limit })) as readonly ApiKeyDocument[];
-  return found.filter(({ key }) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now)).map(({ id }) => id);
+  const found = (await readModels.find(API_KEYS, {
+    where: { deletes: { eq: 'implied' } },
+    limit,
+  })) as readonly ApiKeyDocument[];
+  return found
+    .filter(({ key }) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now))
+    .map(({ id }) => id);
 };

@@ -1,4 +1,7 @@
-/** The open sessions of each person, by id and time. The address and program they are used from stay sealed in their streams. */
+/**
+ * The open sessions of each person, by id and time. The address and program they are used from stay sealed in their
+ * streams.
+ */
 import { assertDefined, parseSessionId, splitStream, type SessionId, type UserId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -41,7 +44,12 @@ type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMa
 /** The ids of one page of the sessions of a person, the newest first; empty for `undefined`. */
 export const listSessions = (deps: Deps, userId: UserId | undefined, paging: Paging): Promise<Page<SessionId>> => {
   const where = { user: { eq: userId ?? '' } };
-  const list = { collection: SESSIONS, where, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, SESSIONS, where) };
+  const list = {
+    collection: SESSIONS,
+    where,
+    searchTotalMax: deps.limits.listTotalMax,
+    total: () => counted(deps, SESSIONS, where),
+  };
   return readPage(deps.readModels, list, paging, sessionIdOf);
 };
 
@@ -51,10 +59,22 @@ export const sessionsOfUser = async (
   userId: UserId,
   limit: number,
 ): Promise<readonly SessionId[]> =>
-  (await readModels.find(SESSIONS, { where: { user: { eq: userId } }, sort: { field: 'seq', direction: 'asc' }, limit })).map(sessionIdOf);
+  (
+    await readModels.find(SESSIONS, {
+      where: { user: { eq: userId } },
+      sort: { field: 'seq', direction: 'asc' },
+      limit,
+    })
+  ).map(sessionIdOf);
 
 /** Sessions that expired by that moment, the longest expired first. */
-export const unusedSessions = async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly SessionId[]> => {
+export const unusedSessions = async (
+  readModels: Pick<ReadModels, 'find'>,
+  upTo: string,
+  limit: number,
+): Promise<readonly SessionId[]> => {
   const where = { expiresAt: { lte: upTo } };
-  return (await readModels.find(SESSIONS, { where, sort: { field: 'expiresAt', direction: 'asc' }, limit })).map(sessionIdOf);
+  return (await readModels.find(SESSIONS, { where, sort: { field: 'expiresAt', direction: 'asc' }, limit })).map(
+    sessionIdOf,
+  );
 };

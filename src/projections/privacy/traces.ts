@@ -1,6 +1,6 @@
 /**
- * Places of an address or a person in the read models: emails, bulk sends and webhooks of an address, open erasures, and what has to end
- * when a person leaves.
+ * Places of an address or a person in the read models: emails, bulk sends and webhooks of an address, open erasures,
+ * and what has to end when a person leaves.
  */
 import type { ErasureEvent } from '../../domain/privacy/events.js';
 import type { Recorded } from '../../domain/events.js';
@@ -39,10 +39,20 @@ type ErasureDocument = Document & Readonly<{ team: string }>;
 
 type Timer = Readonly<{ kind: 'erasing' | 'waiting'; dueAt: string }>;
 
-const steps = ({ stream, position, metadata }: Recorded, before: Document | undefined, timer: Timer | undefined): readonly Step[] => {
+const steps = (
+  { stream, position, metadata }: Recorded,
+  before: Document | undefined,
+  timer: Timer | undefined,
+): readonly Step[] => {
   const { id } = splitStream(stream);
   const common = { id, seq: before?.seq ?? position, position };
-  const document: TimerDocument | undefined = timer && { ...common, ...timer, key: stream, priority: 'normal', team: metadata.teamId };
+  const document: TimerDocument | undefined = timer && {
+    ...common,
+    ...timer,
+    key: stream,
+    priority: 'normal',
+    team: metadata.teamId,
+  };
   const erasure: ErasureDocument | undefined = timer && { ...common, team: metadata.teamId };
   return [
     { collection: ERASURE_TIMERS, id, document },
@@ -62,7 +72,8 @@ export const erasuresProjection = declareProjection({
   on: {
     ErasureRequested: erasing,
     ErasureFound: erasing,
-    ErasureWaits: (recorded, document) => steps(recorded, document, { kind: 'waiting', dueAt: recorded.event.data.until }),
+    ErasureWaits: (recorded, document) =>
+      steps(recorded, document, { kind: 'waiting', dueAt: recorded.event.data.until }),
     ErasureCompleted: (recorded, document) => steps(recorded, document, undefined),
   },
 });
@@ -90,7 +101,10 @@ const found = (deps: Deps, collection: string, field: string, userId: UserId): P
   deps.readModels.find(collection, { where: { [field]: { eq: userId } }, limit: TRACES_MAX });
 
 /** Archived ones have no address any more. */
-const confidentialMails = async ({ readModels }: Deps, { teamId, addresses }: AddressesOfTeam): Promise<readonly EmailId[]> => {
+const confidentialMails = async (
+  { readModels }: Deps,
+  { teamId, addresses }: AddressesOfTeam,
+): Promise<readonly EmailId[]> => {
   const ids: EmailId[] = [];
   for (const address of teamId === undefined ? [] : addresses)
     for (let after: Cursor | undefined; ;) {
@@ -100,7 +114,8 @@ const confidentialMails = async ({ readModels }: Deps, { teamId, addresses }: Ad
         limit: PAGE,
         ...(after === undefined ? {} : { after }),
       });
-      for (const email of page) if (email['confidential'] === 1) ids.push(assertDefined(parseEmailId(email.id), 'email id'));
+      for (const email of page)
+        if (email['confidential'] === 1) ids.push(assertDefined(parseEmailId(email.id), 'email id'));
       if (page.length < PAGE) break;
       const { seq } = page.at(-1)!;
       after = { value: seq, seq };
@@ -110,12 +125,21 @@ const confidentialMails = async ({ readModels }: Deps, { teamId, addresses }: Ad
 
 /** Living teams and those that can be restored, open sessions, open grants. */
 export const tracesOfUser = async (deps: Deps, userId: UserId, mailed: AddressesOfTeam): Promise<UserTraces> => {
-  const memberships = [...(await found(deps, MEMBERSHIPS, 'user', userId)), ...(await found(deps, MEMBERSHIPS, 'deletedFor', userId))];
+  const memberships = [
+    ...(await found(deps, MEMBERSHIPS, 'user', userId)),
+    ...(await found(deps, MEMBERSHIPS, 'deletedFor', userId)),
+  ];
   return {
-    teams: memberships.map((membership) => assertDefined(parseTeamId((membership as MembershipDocument).team), 'team id')),
-    sessions: (await found(deps, SESSIONS, 'user', userId)).map(({ id }) => assertDefined(parseSessionId(id), 'session id')),
+    teams: memberships.map((membership) =>
+      assertDefined(parseTeamId((membership as MembershipDocument).team), 'team id'),
+    ),
+    sessions: (await found(deps, SESSIONS, 'user', userId)).map(({ id }) =>
+      assertDefined(parseSessionId(id), 'session id'),
+    ),
     mails: await confidentialMails(deps, mailed),
-    grants: (await found(deps, OAUTH_GRANTS, 'user', userId)).map(({ id }) => assertDefined(parseOAuthGrantId(id), 'grant id')),
+    grants: (await found(deps, OAUTH_GRANTS, 'user', userId)).map(({ id }) =>
+      assertDefined(parseOAuthGrantId(id), 'grant id'),
+    ),
   };
 };
 

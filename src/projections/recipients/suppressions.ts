@@ -1,6 +1,15 @@
-/** The read model of suppressions by team: ids, reasons and lists. The addresses are encrypted in their streams, and not here. */
+/**
+ * The read model of suppressions by team: ids, reasons and lists. The addresses are encrypted in their streams, and not
+ * here.
+ */
 import type { SuppressionReason } from '../../domain/recipients/suppression.js';
-import { assertDefined, parseSuppressionId, splitStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  parseSuppressionId,
+  splitStream,
+  type SuppressionId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { counted, readPage, type Page, type Paging } from '../core/paging.js';
@@ -15,7 +24,12 @@ type SuppressionDocument = Document & Readonly<{ team: string; reason: Suppressi
 export const suppressionsProjection = declareProjection({
   name: 'suppressions',
   collections: [
-    { name: SUPPRESSIONS, version: 2, fields: ['team', 'reason', 'list'], indexes: [['team'], ['team', 'reason'], ['team', 'list']] },
+    {
+      name: SUPPRESSIONS,
+      version: 2,
+      fields: ['team', 'reason', 'list'],
+      indexes: [['team'], ['team', 'reason'], ['team', 'list']],
+    },
   ],
   main: SUPPRESSIONS,
   kinds: ['suppression'],
@@ -24,14 +38,24 @@ export const suppressionsProjection = declareProjection({
     AddressSuppressed: ({ event, stream, position, metadata: { teamId: team } }) => {
       const { id } = splitStream(stream);
       const { reason, list } = event.data;
-      const document: SuppressionDocument = { id, seq: position, position, team, reason, ...(list === undefined ? {} : { list }) };
+      const document: SuppressionDocument = {
+        id,
+        seq: position,
+        position,
+        team,
+        reason,
+        ...(list === undefined ? {} : { list }),
+      };
       return [{ collection: SUPPRESSIONS, id, next: () => document }];
     },
-    SuppressionRemoved: ({ stream }) => [{ collection: SUPPRESSIONS, id: splitStream(stream).id, next: () => undefined }],
+    SuppressionRemoved: ({ stream }) => [
+      { collection: SUPPRESSIONS, id: splitStream(stream).id, next: () => undefined },
+    ],
   },
 });
 
-const suppressionIdOfDocument = ({ id }: Document): SuppressionId => assertDefined(parseSuppressionId(id), 'suppression id');
+const suppressionIdOfDocument = ({ id }: Document): SuppressionId =>
+  assertDefined(parseSuppressionId(id), 'suppression id');
 
 /** The ids of one page, newest first. */
 export const listSuppressions = (

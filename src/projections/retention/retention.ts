@@ -11,7 +11,10 @@ import { TEAMS } from '../teams/teams.js';
 import { AUDIT, type AuditDocument } from '../audit/audit.js';
 import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
 
-/** `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null where there is none. */
+/**
+ * `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null
+ * where there is none.
+ */
 type RetentionLine = Readonly<{
   name: string;
   what: string;
@@ -46,7 +49,12 @@ type TableLine = Pick<RetentionLine, 'name' | 'what' | 'period' | 'setting'>;
 
 /** The table in force. */
 export const retentionTable = (limits: Limits): readonly TableLine[] => {
-  const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({ name, what, period, setting });
+  const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({
+    name,
+    what,
+    period,
+    setting,
+  });
   return [
     line('emails', 'logs of emails and attachments', days(limits.retentionDays), 'SEALPOST_RETENTION_DAYS'),
     line('archivedEmails', 'records of archived emails', days(limits.archiveDays), 'SEALPOST_RETENTION_ARCHIVE_DAYS'),
@@ -56,8 +64,18 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
       `${days(limits.retentionDays + limits.archiveDays)} after their end`,
       'SEALPOST_RETENTION_ARCHIVE_DAYS',
     ),
-    line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
-    line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
+    line(
+      'webhookRecords',
+      'records of webhook deliveries, in parts',
+      days(limits.webhookRecordDays),
+      'SEALPOST_RETENTION_WEBHOOK_DAYS',
+    ),
+    line(
+      'files',
+      'generated files',
+      `${days(limits.generatedFileDays)} after the email was due`,
+      'SEALPOST_RETENTION_GENERATED_FILE_DAYS',
+    ),
     line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
@@ -65,13 +83,20 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
     line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
     line('sessions', 'sessions that nobody refreshes', days(limits.sessionUnusedMs / DAY_MS), null),
-    line('temporaryFiles', 'files whose writing was cut off', hours(limits.temporaryFileHours), 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
+    line(
+      'temporaryFiles',
+      'files whose writing was cut off',
+      hours(limits.temporaryFileHours),
+      'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS',
+    ),
     line('deletedEmails', 'logs of emails that were deleted', 'none', null),
     line('summaries', 'daily summaries', 'for ever', null),
   ];
 };
 
-/** Reads what is due for removal at that moment; changes nothing. Data that is removed at once, or never, has no line. */
+/**
+ * Reads what is due for removal at that moment; changes nothing. Data that is removed at once, or never, has no line.
+ */
 export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Promise<readonly RetentionLine[]> => {
   const now = isoTime(nowMs);
   const due = new Map<string, Due>([
@@ -84,7 +109,10 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
     due.set(`deleted.${kind}`, await dueTimers(deps, kind, 'removal', now));
-  due.set('deleted.team', await dueBy(deps, TEAMS, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS));
+  due.set(
+    'deleted.team',
+    await dueBy(deps, TEAMS, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS),
+  );
   due.set('invitations', await dueBy(deps, TEAMS, 'lapsesAt', nowMs, 0));
   due.set('sessions', await dueBy(deps, SESSIONS, 'expiresAt', nowMs, CLOCKS_APART_MS));
   return retentionTable(deps.limits).flatMap((line) => {
@@ -97,14 +125,17 @@ type Kind = 'email' | 'batch' | keyof typeof DELETED;
 
 const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: string, now: string): Promise<Due> => {
   const collection = timersOf(kind);
-  const least = (times: readonly (string | undefined)[]): string | null => times.filter((time) => time !== undefined).sort()[0] ?? null;
+  const least = (times: readonly (string | undefined)[]): string | null =>
+    times.filter((time) => time !== undefined).sort()[0] ?? null;
   const ofEach = <T>(dueAt: Query['where'][string], read: (where: Query['where']) => Promise<T>): Promise<T[]> =>
     Promise.all(priorities.map((priority) => read({ kind: { eq: timer }, priority: { eq: priority }, dueAt })));
   const first = async (where: Query['where']): Promise<string | undefined> => {
     const found = await readModels.find(collection, { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
     return (found as readonly TimerDocument[])[0]?.dueAt;
   };
-  const counts = await ofEach({ lte: now }, (where) => readModels.count(collection, { where }, Number.MAX_SAFE_INTEGER));
+  const counts = await ofEach({ lte: now }, (where) =>
+    readModels.count(collection, { where }, Number.MAX_SAFE_INTEGER),
+  );
   return {
     due: counts.reduce((sum, count) => sum + count, 0),
     oldest: least(await ofEach({ lte: now }, first)),
@@ -144,10 +175,20 @@ const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): P
 };
 
 /** By a time of theirs, which they outlive by `keptMs`. */
-const dueBy = async ({ readModels }: RetentionDeps, collection: string, field: string, nowMs: number, keptMs: number): Promise<Due> => {
+const dueBy = async (
+  { readModels }: RetentionDeps,
+  collection: string,
+  field: string,
+  nowMs: number,
+  keptMs: number,
+): Promise<Due> => {
   const upTo = isoTime(nowMs - keptMs);
   const first = async (range: Query['where'][string]): Promise<string | null> => {
-    const found = await readModels.find(collection, { where: { [field]: range }, sort: { field, direction: 'asc' }, limit: 1 });
+    const found = await readModels.find(collection, {
+      where: { [field]: range },
+      sort: { field, direction: 'asc' },
+      limit: 1,
+    });
     const time = found[0]?.[field] as string | undefined;
     return time === undefined ? null : isoTime(Date.parse(time) + keptMs);
   };

@@ -1,5 +1,6 @@
 /**
- * Changes in each team, with their actors: one document for each change, without names, so that no name outlives its destruction elsewhere.
+ * Changes in each team, with their actors: one document for each change, without names, so that no name outlives its
+ * destruction elsewhere.
  */
 import { activityOf, type Activity, type ActivityListing } from '../../domain/teams/activity.js';
 import type { ActivityTarget } from '../../domain/core/event.js';
@@ -9,7 +10,13 @@ import { splitStream, type TeamId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { API_KEYS, type ApiKeyDocument } from '../keys/api-keys.js';
-import { ASSETS, type AssetDocument, ATTACHMENT_TEMPLATES, TEMPLATES, type TemplateDocument } from '../templates/templates.js';
+import {
+  ASSETS,
+  type AssetDocument,
+  ATTACHMENT_TEMPLATES,
+  TEMPLATES,
+  type TemplateDocument,
+} from '../templates/templates.js';
 import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
 import { counted, readPage, type Page, type Paging } from '../core/paging.js';
 import type { Projection, Step } from '../core/projection.js';
@@ -63,7 +70,12 @@ export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Pagin
     searchTotalMax: deps.limits.listTotalMax,
     total: () => counted(deps, TEAM_ACTIVITY, where),
   };
-  const { data, meta } = await readPage<TeamActivityDocument, TeamActivityDocument>(deps.readModels, list, paging, (document) => document);
+  const { data, meta } = await readPage<TeamActivityDocument, TeamActivityDocument>(
+    deps.readModels,
+    list,
+    paging,
+    (document) => document,
+  );
   const names = new Map<string, string | null>();
   const nameOnce = async (target: ActivityTarget, id: string): Promise<string | null> => {
     const key = `${target} ${id}`;
@@ -79,7 +91,12 @@ export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Pagin
   return { data: listed, meta };
 };
 
-const nameOf = async ({ get }: Pick<ReadModels, 'get'>, teamId: TeamId, target: ActivityTarget, id: string): Promise<string | null> => {
+const nameOf = async (
+  { get }: Pick<ReadModels, 'get'>,
+  teamId: TeamId,
+  target: ActivityTarget,
+  id: string,
+): Promise<string | null> => {
   switch (target) {
     case 'team':
       return ((await get(TEAMS, id)) as TeamDocument | undefined)?.name ?? null;

@@ -23,12 +23,25 @@ type Members = Readonly<Record<string, Readonly<{ role: Role; since: string; seq
 /** When each open invitation ends, by its id. */
 type Invited = Readonly<Record<string, string>>;
 
-/** `deletedAt`: absent unless it is deleted. `lapsesAt`: when the first open invitation ends; absent if none is open. */
+/**
+ * `deletedAt`: absent unless it is deleted. `lapsesAt`: when the first open invitation ends; absent if none is open.
+ */
 export type TeamDocument = Document &
-  Readonly<{ name: string; createdAt: string; members: Members; invited: Invited; deletedAt?: string; lapsesAt?: string }>;
+  Readonly<{
+    name: string;
+    createdAt: string;
+    members: Members;
+    invited: Invited;
+    deletedAt?: string;
+    lapsesAt?: string;
+  }>;
 
-/** `user` is absent if the team is deleted, `deletedFor` if it is not, so that each of the two lists is found by one field. */
-export type MembershipDocument = Document & Readonly<{ user?: string; deletedFor?: string; team: string; role: Role; since: string }>;
+/**
+ * `user` is absent if the team is deleted, `deletedFor` if it is not, so that each of the two lists is found by one
+ * field.
+ */
+export type MembershipDocument = Document &
+  Readonly<{ user?: string; deletedFor?: string; team: string; role: Role; since: string }>;
 
 type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
 
@@ -135,7 +148,8 @@ const membershipStep = (team: TeamDocument, user: string): Step => {
   return {
     collection: MEMBERSHIPS,
     id,
-    document: member === undefined ? undefined : ({ id, position, ...who, team: team.id, ...member } as MembershipDocument),
+    document:
+      member === undefined ? undefined : ({ id, position, ...who, team: team.id, ...member } as MembershipDocument),
   };
 };
 
@@ -148,7 +162,11 @@ const step: Handler<TeamEvent> = (recorded, document) => {
 
 /** Removes the team and its memberships. */
 const removed = ({ id, members }: TeamDocument): readonly Step[] => [
-  ...Object.keys(members).map((user): Step => ({ collection: MEMBERSHIPS, id: membershipId(id, user), document: undefined })),
+  ...Object.keys(members).map((user): Step => ({
+    collection: MEMBERSHIPS,
+    id: membershipId(id, user),
+    document: undefined,
+  })),
   { collection: TEAMS, id, next: () => undefined },
 ];
 
@@ -195,8 +213,15 @@ export const makeTeamQueries = (deps: Deps): TeamQueries => ({
       searchTotalMax: deps.limits.listTotalMax,
       total: () => counted(deps, MEMBERSHIPS, where),
     };
-    const { data, meta } = await readPage<MembershipDocument, MembershipDocument>(deps.readModels, list, paging, (document) => document);
-    const teams = await Promise.all(data.map(({ team }) => deps.readModels.get(TEAMS, team) as Promise<TeamDocument | undefined>));
+    const { data, meta } = await readPage<MembershipDocument, MembershipDocument>(
+      deps.readModels,
+      list,
+      paging,
+      (document) => document,
+    );
+    const teams = await Promise.all(
+      data.map(({ team }) => deps.readModels.get(TEAMS, team) as Promise<TeamDocument | undefined>),
+    );
     return { data: data.flatMap((membership, at) => listingOf(membership, teams[at])), meta };
   },
 });
@@ -212,7 +237,11 @@ const listingOf = ({ role }: MembershipDocument, team: TeamDocument | undefined)
 const teamsBy =
   (field: 'deletedAt' | 'lapsesAt') =>
   async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly TeamId[]> => {
-    const found = await readModels.find(TEAMS, { where: { [field]: { lte: upTo } }, sort: { field, direction: 'asc' }, limit });
+    const found = await readModels.find(TEAMS, {
+      where: { [field]: { lte: upTo } },
+      sort: { field, direction: 'asc' },
+      limit,
+    });
     return found.map(({ id }) => assertDefined(parseTeamId(id), 'team id'));
   };
 

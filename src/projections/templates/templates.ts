@@ -1,6 +1,6 @@
 /**
- * Read models of templates and of the gallery: the lists of email templates, attachment templates and assets, what each team's gallery
- * holds, and when deleted ones are removed.
+ * Read models of templates and of the gallery: the lists of email templates, attachment templates and assets, what each
+ * team's gallery holds, and when deleted ones are removed.
  */
 import type { AssetEvent, AssetUploaded, TemplateEvent, TemplateKind } from '../../domain/templates/events.js';
 import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '../../domain/templates/asset.js';
@@ -35,8 +35,8 @@ export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
 
 /**
- * `state` is the fold of the stream, without the parts of the draft that no list shows. `team` is absent of a deleted template, and
- * `deletedOf` and `deletedAt` of a living one: each list finds its own by one field.
+ * `state` is the fold of the stream, without the parts of the draft that no list shows. `team` is absent of a deleted
+ * template, and `deletedOf` and `deletedAt` of a living one: each list finds its own by one field.
  */
 export type TemplateDocument<K extends TemplateKind> = Document &
   Readonly<{
@@ -79,7 +79,11 @@ const makeProjection = <K extends TemplateKind>(list: ListRules<K>, restoreMs: n
   const timers = timersOf(list.rules.streamKind);
   const step: Handler<TemplateEvent> = (recorded, document) => {
     const { id } = splitStream(recorded.stream);
-    const listed: Step = { collection: list.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) };
+    const listed: Step = {
+      collection: list.name,
+      id,
+      next: () => after(recorded, id, document as ListedDocument | undefined),
+    };
     return [...timerSteps(timers, recorded, restoreMs), listed];
   };
   return declareProjection({
@@ -110,7 +114,16 @@ const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, resto
       // At the last millisecond it can still be restored.
       const dueAt = isoTime(Date.parse(event.data.at) + restoreMs + 1);
       const { teamId: team } = metadata;
-      const timer: TimerDocument = { id, seq: position, position, kind: 'removal', key: stream, dueAt, priority: 'low', team };
+      const timer: TimerDocument = {
+        id,
+        seq: position,
+        position,
+        kind: 'removal',
+        key: stream,
+        dueAt,
+        priority: 'low',
+        team,
+      };
       return [{ collection, id, document: timer }];
     }
     case 'TemplateRestored':
@@ -134,8 +147,13 @@ const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | '
   TemplateRemoved: step,
 });
 
-const slimState = <K extends TemplateKind>({ slim }: Pick<ListRules<K>, 'slim'>, state: TemplateStateOf<K>): TemplateStateOf<K> =>
-  state.template === undefined ? state : { ...state, template: { ...state.template, draft: slim(state.template.draft) } };
+const slimState = <K extends TemplateKind>(
+  { slim }: Pick<ListRules<K>, 'slim'>,
+  state: TemplateStateOf<K>,
+): TemplateStateOf<K> =>
+  state.template === undefined
+    ? state
+    : { ...state, template: { ...state.template, draft: slim(state.template.draft) } };
 
 const emails: ListRules<'email'> = {
   name: TEMPLATES,
@@ -158,7 +176,10 @@ export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';
 const ASSET_TIMERS = timersOf('asset');
 
-/** `text`: the file name, for searches. A deleted asset has `deletedOf` in place of `team` and `text`: each list selects by one field. */
+/**
+ * `text`: the file name, for searches. A deleted asset has `deletedOf` in place of `team` and `text`: each list selects
+ * by one field.
+ */
 export type AssetDocument = Document &
   Readonly<{ team?: string; text?: string; deletedOf?: string; deletedAt?: string; item: AssetListing }>;
 /** Its id is that of the team. */
@@ -191,7 +212,10 @@ const documentAfter = (
   }
 };
 
-/** The list of assets, and what the gallery of each team holds. `restoreMs`: for how long a deleted asset can be restored. */
+/**
+ * The list of assets, and what the gallery of each team holds. `restoreMs`: for how long a deleted asset can be
+ * restored.
+ */
 export const assetsProjection = (restoreMs: number): Projection => {
   const handler: Handler<AssetEvent> = (recorded, document) => [
     ...removalSteps(ASSET_TIMERS, recorded, restoreMs, effects[recorded.event.type]),
@@ -231,10 +255,14 @@ const itemOf = (id: string, event: AssetUploaded): AssetListing | undefined => {
 };
 
 /**
- * Counts what comes and what goes for good: an asset that can be restored takes room. The position moves with each event, however little of
- * that a rebuild still sees.
+ * Counts what comes and what goes for good: an asset that can be restored takes room. The position moves with each
+ * event, however little of that a rebuild still sees.
  */
-const usageStep = ({ metadata, position }: Recorded, before: AssetListing | undefined, after: AssetListing | undefined): Step => {
+const usageStep = (
+  { metadata, position }: Recorded,
+  before: AssetListing | undefined,
+  after: AssetListing | undefined,
+): Step => {
   const id = metadata.teamId;
   const next = (document: Document | undefined): AssetUsageDocument => {
     const known = document as AssetUsageDocument | undefined;

@@ -1,4 +1,7 @@
-/** Queries on webhooks: lists of subscriptions and deliveries, the attempts that concern one email, and what workers look for. */
+/**
+ * Queries on webhooks: lists of subscriptions and deliveries, the attempts that concern one email, and what workers
+ * look for.
+ */
 import { type TeamId, type WebhookId, assertDefined } from '../../domain/core/ids.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { Cursor, ReadModels } from '../../domain/ports/read-models.js';
@@ -36,7 +39,10 @@ type Deps = Readonly<{ readModels: ReadModels; keys: Pick<Keys, 'getMany'>; cloc
 
 type Search = Readonly<{ webhook: WebhookId; causes: ReadonlyMap<string, WebhookCause>; since: string; max: number }>;
 
-/** Facts of one subscription that are looked through from the first event on; and from each time on at which an attempt was due, RETRY_FACTS_MAX. */
+/**
+ * Facts of one subscription that are looked through from the first event on; and from each time on at which an attempt
+ * was due, RETRY_FACTS_MAX.
+ */
 export const TRAIL_FACTS_MAX = 500;
 
 const RETRY_FACTS_MAX = 100;
@@ -53,7 +59,11 @@ const OF_TEAM_MAX = 100;
 
 export type WebhookQueries = Readonly<{
   /** Newest first. */
-  listWebhooks: (teamId: TeamId, paging: Paging, filter?: Readonly<{ deleted?: true }>) => Promise<Page<Listed<WebhookListing>>>;
+  listWebhooks: (
+    teamId: TeamId,
+    paging: Paging,
+    filter?: Readonly<{ deleted?: true }>,
+  ) => Promise<Page<Listed<WebhookListing>>>;
   /** Deleted subscriptions of a team that are not gone for good, the first deleted first. */
   restorableWebhooks: (teamId: TeamId, limit: number) => Promise<readonly WebhookId[]>;
   /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
@@ -70,13 +80,22 @@ export type WebhookQueries = Readonly<{
 export const makeWebhookQueries = ({ readModels, keys, clock, limits }: Deps): WebhookQueries => ({
   listWebhooks: (teamId, paging, { deleted } = {}) => {
     const deletedSince = isoTime(clock.now() - limits.restoreDays * DAY_MS);
-    const where = deleted === undefined ? { team: { eq: teamId } } : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
+    const where =
+      deleted === undefined
+        ? { team: { eq: teamId } }
+        : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
     const searchTotalMax = limits.listTotalMax;
     const total = async () => {
       const count = await readModels.count(WEBHOOKS, { where }, searchTotalMax);
       return { total: count, isLowerBound: count >= searchTotalMax };
     };
-    const list = { collection: WEBHOOKS, where, searchTotalMax, total, ...(deleted === undefined ? {} : { sortField: 'deletedAt' }) };
+    const list = {
+      collection: WEBHOOKS,
+      where,
+      searchTotalMax,
+      total,
+      ...(deleted === undefined ? {} : { sortField: 'deletedAt' }),
+    };
     return readPage<WebhookDocument, Listed<WebhookListing>>(readModels, list, paging, listedWebhook);
   },
   restorableWebhooks: (teamId, limit) => restorableWebhooks(readModels, teamId, limit),
@@ -98,16 +117,28 @@ export const webhooksOfTeam = async (readModels: Reader, team: TeamId): Promise<
   return found.map(({ id }) => id as WebhookId);
 };
 
-/** Every subscription that is not gone for good, deleted or not, with its team and the position of its first event, oldest first. */
+/**
+ * Every subscription that is not gone for good, deleted or not, with its team and the position of its first event,
+ * oldest first.
+ */
 export const keptWebhooks = async (
   readModels: Reader,
 ): Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number; isDeleted: boolean }>[]> => {
   const sort = { field: 'seq', direction: 'asc' } as const;
   const limit = SUBSCRIPTIONS_MAX;
-  const living = (await readModels.find(WEBHOOKS, { where: { team: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
-  const deleted = (await readModels.find(WEBHOOKS, { where: { deletedOf: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
+  const living = (await readModels.find(WEBHOOKS, {
+    where: { team: { gte: '' } },
+    sort,
+    limit,
+  })) as readonly WebhookDocument[];
+  const deleted = (await readModels.find(WEBHOOKS, {
+    where: { deletedOf: { gte: '' } },
+    sort,
+    limit,
+  })) as readonly WebhookDocument[];
   const kept = living.map(({ id, team, seq }) => ({ id: id as WebhookId, team: team!, seq, isDeleted: false }));
-  for (const { id, deletedOf, seq } of deleted) kept.push({ id: id as WebhookId, team: deletedOf!, seq, isDeleted: true });
+  for (const { id, deletedOf, seq } of deleted)
+    kept.push({ id: id as WebhookId, team: deletedOf!, seq, isDeleted: true });
   return kept.sort((a, b) => a.seq - b.seq);
 };
 
@@ -148,16 +179,29 @@ const restorableWebhooks = async (readModels: Reader, team: string, limit: numbe
 };
 
 /** How many attempts of a delivery have failed; undefined if the last one did not fail. */
-const failedAttempts = async (readModels: Pick<ReadModels, 'get'>, webhook: WebhookId, number: number): Promise<number | undefined> =>
-  ((await readModels.get(WEBHOOK_FAILURES, failureIdOf(webhook, number))) as WebhookFailureDocument | undefined)?.attempt;
+const failedAttempts = async (
+  readModels: Pick<ReadModels, 'get'>,
+  webhook: WebhookId,
+  number: number,
+): Promise<number | undefined> =>
+  ((await readModels.get(WEBHOOK_FAILURES, failureIdOf(webhook, number))) as WebhookFailureDocument | undefined)
+    ?.attempt;
 
 /** A subscription in the list. The URL is empty if its key is lost. */
-const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
+const listedWebhook = ({
+  id,
+  webhook,
+  shown,
+  deletedAt,
+}: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
   ...webhookListing(id, assertDefined(webhook, 'subscription'), shown ?? { url: '' }),
   ...(deletedAt === undefined ? {} : { deletedAt }),
 });
 
-/** The attempts of a subscription since a moment, the newest first. `cursor`: the position of a fact and how many of its attempts were shown. */
+/**
+ * The attempts of a subscription since a moment, the newest first. `cursor`: the position of a fact and how many of its
+ * attempts were shown.
+ */
 export const listDeliveries = async (
   { readModels, keys }: Readonly<{ readModels: Reader; keys: Pick<Keys, 'getMany'> }>,
   webhook: WebhookId,
@@ -190,7 +234,11 @@ export const listDeliveries = async (
 };
 
 /** The attempts to deliver the events of one email, by every subscription of its team. */
-export const webhookTrail = async (readModels: Reader, teamId: TeamId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+export const webhookTrail = async (
+  readModels: Reader,
+  teamId: TeamId,
+  told: readonly WebhookCause[],
+): Promise<WebhookTrail> => {
   if (told.length === 0) return { attempts: [], isComplete: true };
   const subscriptions = (await readModels.find(WEBHOOKS, {
     where: { team: { eq: teamId } },
@@ -198,14 +246,21 @@ export const webhookTrail = async (readModels: Reader, teamId: TeamId, told: rea
   })) as readonly WebhookDocument[];
   const trails: WebhookTrail[] = [];
   for (const { id } of subscriptions) trails.push(await trailOf(readModels, id as WebhookId, told));
-  return { attempts: trails.flatMap(({ attempts }) => attempts), isComplete: trails.every(({ isComplete }) => isComplete) };
+  return {
+    attempts: trails.flatMap(({ attempts }) => attempts),
+    isComplete: trails.every(({ isComplete }) => isComplete),
+  };
 };
 
 /**
- * First attempts follow soon after the event, so that they are found from the first event on. If there is more than one search looks through,
- * later attempts are searched from the time at which a failed attempt announced them.
+ * First attempts follow soon after the event, so that they are found from the first event on. If there is more than one
+ * search looks through, later attempts are searched from the time at which a failed attempt announced them.
  */
-const trailOf = async (readModels: Reader, webhook: WebhookId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+const trailOf = async (
+  readModels: Reader,
+  webhook: WebhookId,
+  told: readonly WebhookCause[],
+): Promise<WebhookTrail> => {
   const causes = new Map(told.map((cause) => [eventKey(webhook, cause.eventId, cause.recipients[0]?.place), cause]));
   const found = new Map<string, TrailAttempt>();
   const first = told.reduce((earliest, { at }) => (at < earliest ? at : earliest), told[0]!.at);

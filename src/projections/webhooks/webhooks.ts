@@ -1,9 +1,18 @@
-/** The read models of webhooks: subscriptions, the attempts to deliver to them, and failed deliveries with the time they are due again. */
+/**
+ * The read models of webhooks: subscriptions, the attempts to deliver to them, and failed deliveries with the time they
+ * are due again.
+ */
 import { deliveryListing, type DeliveryListing } from '../../domain/webhooks/delivery.js';
 import type { Recorded } from '../../domain/events.js';
 import { assertDefined, splitStream, webhookOfStream, type WebhookId } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
-import type { SealedAnswer, SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../../domain/webhooks/events.js';
+import type {
+  SealedAnswer,
+  SentEvent,
+  WebhookEvent,
+  WebhookOutcome,
+  WebhookOutcomeEvent,
+} from '../../domain/webhooks/events.js';
 import { evolveWebhook, type Webhook } from '../../domain/webhooks/decider.js';
 import { timersOf } from '../../domain/ports/timers.js';
 import {
@@ -28,8 +37,8 @@ const BEFORE_EVERY_TIME = '0';
 const FAILURES_PER_FACT_MAX = 128;
 
 /**
- * A subscription. `shown`: the sealed settings that lists show. A deleted one that can be restored has `deletedOf` in place of `team`, so that
- * each of the two lists is found by one field.
+ * A subscription. `shown`: the sealed settings that lists show. A deleted one that can be restored has `deletedOf` in
+ * place of `team`, so that each of the two lists is found by one field.
  */
 export type WebhookDocument = Document &
   Readonly<{
@@ -41,16 +50,24 @@ export type WebhookDocument = Document &
   }>;
 
 /**
- * A part of its outcomes, in the same collection. `removeAfter`: when its last attempt was recorded; for the last part of a deleted subscription
- * it sorts before every time.
+ * A part of its outcomes, in the same collection. `removeAfter`: when its last attempt was recorded; for the last part
+ * of a deleted subscription it sorts before every time.
  */
 export type WebhookPartDocument = Document & Readonly<{ ofTeam: string; removeAfter: string; isEnded: boolean }>;
 
 /** The attempts of one fact, in their order, with what is kept of the answers: sealed, and opened for who asks. */
 export type WebhookAttemptsDocument = Document &
-  Readonly<{ webhook: string; at: string; items: readonly DeliveryListing[]; answers?: readonly (SealedAnswer | null)[] }>;
+  Readonly<{
+    webhook: string;
+    at: string;
+    items: readonly DeliveryListing[];
+    answers?: readonly (SealedAnswer | null)[];
+  }>;
 
-/** A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent if it is not, unless a caller asks. */
+/**
+ * A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent if it is
+ * not, unless a caller asks.
+ */
 export type WebhookFailureDocument = Document &
   Readonly<{ webhook: string; dueAt?: string; attempt: number; sent: SentEvent; part: number }>;
 
@@ -63,12 +80,17 @@ type Removed = Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookOutcomesRem
 const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
   const before = document as WebhookDocument | undefined;
-  const known = before?.webhook && ({ ...before.webhook, sealed: before.shown && { ...before.shown, secret: '' } } as Webhook);
+  const known =
+    before?.webhook && ({ ...before.webhook, sealed: before.shown && { ...before.shown, secret: '' } } as Webhook);
   const after = evolveWebhook(known, event);
-  if (after === undefined || event.type === 'WebhookDeleted') return [{ collection: WEBHOOKS, id, document: undefined }];
+  if (after === undefined || event.type === 'WebhookDeleted')
+    return [{ collection: WEBHOOKS, id, document: undefined }];
   const { sealed, rotation: _, ...webhook } = after;
   const { deletedAt } = webhook;
-  const shownNow = sealed && { url: sealed.url, ...(sealed.description === undefined ? {} : { description: sealed.description }) };
+  const shownNow = sealed && {
+    url: sealed.url,
+    ...(sealed.description === undefined ? {} : { description: sealed.description }),
+  };
   // Secrets are not decrypted here, and lists show none.
   const shown = event.type === 'WebhookSecretRotated' ? before?.shown : shownNow;
   const { teamId } = metadata;
@@ -97,7 +119,14 @@ const partStep = ({ stream, position, event, metadata }: Outcomes, document: Doc
   // A part is closed when the next one begins, which may be long after its last attempt.
   const earlier = event.type === 'WebhookOutcomesClosed' ? before?.removeAfter : undefined;
   const removeAfter = isEnded ? BEFORE_EVERY_TIME : (earlier ?? event.data.at);
-  const next: WebhookPartDocument = { id, seq: before?.seq ?? position, position, ofTeam: metadata.teamId, removeAfter, isEnded };
+  const next: WebhookPartDocument = {
+    id,
+    seq: before?.seq ?? position,
+    position,
+    ofTeam: metadata.teamId,
+    removeAfter,
+    isEnded,
+  };
   return { collection: WEBHOOKS, id, document: next };
 };
 
@@ -110,11 +139,28 @@ const factIdOf = ({ webhook, part }: Part, revision: number): string => `${webho
 export const failureIdOf = (webhook: string, number: number): string => `${webhook}.${number.toString(36)}`;
 const failureSeq = (position: number, index: number): number => position * FAILURES_PER_FACT_MAX + index;
 
-const failureStep = ({ webhook, part }: Part, position: number, outcome: WebhookOutcome, index: number): Step | undefined => {
-  const { attempt, attemptedAt: _at, result, responseMs: _ms, nextRetryAt, replayed, statusCode: _code, error: _error, ...sent } = outcome;
+const failureStep = (
+  { webhook, part }: Part,
+  position: number,
+  outcome: WebhookOutcome,
+  index: number,
+): Step | undefined => {
+  const {
+    attempt,
+    attemptedAt: _at,
+    result,
+    responseMs: _ms,
+    nextRetryAt,
+    replayed,
+    statusCode: _code,
+    error: _error,
+    ...sent
+  } = outcome;
   const id = failureIdOf(webhook, outcome.number);
   if (result === 'success')
-    return attempt === 1 && replayed === undefined ? undefined : { collection: WEBHOOK_FAILURES, id, document: undefined };
+    return attempt === 1 && replayed === undefined
+      ? undefined
+      : { collection: WEBHOOK_FAILURES, id, document: undefined };
   const document = {
     id,
     seq: failureSeq(position, index),
@@ -128,7 +174,10 @@ const failureStep = ({ webhook, part }: Part, position: number, outcome: Webhook
   return { collection: WEBHOOK_FAILURES, id, document };
 };
 
-const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookAttempted' }>>, document: Document | undefined) => {
+const attempted = (
+  recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookAttempted' }>>,
+  document: Document | undefined,
+) => {
   const { stream, revision, position, event } = recorded;
   const part = partOf(stream);
   const { at, outcomes } = event.data;
@@ -147,12 +196,24 @@ const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'Webh
   return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, partStep(recorded, document)];
 };
 
-const retryAsked = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookRetryAsked' }>>, document: Document | undefined) => {
+const retryAsked = (
+  recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookRetryAsked' }>>,
+  document: Document | undefined,
+) => {
   const { position, stream, event } = recorded;
   const { webhook, part } = partOf(stream);
   const { at, attempt, sent } = event.data;
   const id = failureIdOf(webhook, sent.number);
-  const failure: WebhookFailureDocument = { id, seq: failureSeq(position, 0), position, webhook, part, attempt, sent, dueAt: at };
+  const failure: WebhookFailureDocument = {
+    id,
+    seq: failureSeq(position, 0),
+    position,
+    webhook,
+    part,
+    attempt,
+    sent,
+    dueAt: at,
+  };
   return [{ collection: WEBHOOK_FAILURES, id, document: failure }, partStep(recorded, document)];
 };
 
@@ -164,14 +225,21 @@ const removed = ({ stream, revision, event }: Removed): readonly Step[] => {
     (document as WebhookFailureDocument | undefined)?.part === part.part ? undefined : document;
   return [
     ...facts.map((id): Step => ({ collection: WEBHOOK_ATTEMPTS, id, document: undefined })),
-    ...event.data.failed.map((number): Step => ({ collection: WEBHOOK_FAILURES, id: failureIdOf(part.webhook, number), next: forget })),
+    ...event.data.failed.map((number): Step => ({
+      collection: WEBHOOK_FAILURES,
+      id: failureIdOf(part.webhook, number),
+      next: forget,
+    })),
     { collection: WEBHOOKS, id: splitStream(stream).id, document: undefined },
   ];
 };
 
 const relatedOf = ({ stream, event }: Recorded): readonly Reference[] =>
   event.type === 'WebhookOutcomesRemoved'
-    ? event.data.failed.map((number) => ({ collection: WEBHOOK_FAILURES, id: failureIdOf(partOf(stream).webhook, number) }))
+    ? event.data.failed.map((number) => ({
+        collection: WEBHOOK_FAILURES,
+        id: failureIdOf(partOf(stream).webhook, number),
+      }))
     : [];
 
 /** `restoreMs`: for how long a deleted subscription can be restored. */

@@ -1,4 +1,7 @@
-/** The certificates of the HTTP server and of the return path: what is wrong with them, and how renewed files are taken without a restart. */
+/**
+ * The certificates of the HTTP server and of the return path: what is wrong with them, and how renewed files are taken
+ * without a restart.
+ */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { HealthReason } from '../../domain/core/readiness.js';
@@ -7,7 +10,10 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { readTlsFiles, type Tls } from '../settings/groups.js';
 import { ConfigError } from '../settings/settings.js';
 
-/** `host`: the name or address by which clients reach the server; undefined: any. `renew`: serves another pair from now on. */
+/**
+ * `host`: the name or address by which clients reach the server; undefined: any. `renew`: serves another pair from now
+ * on.
+ */
 type Served = Readonly<{ tls: Tls; host: string | undefined; renew: (pair: Tls) => void }>;
 
 /** `isFault`: clients refuse the certificate, or soon the server does. */
@@ -34,7 +40,10 @@ const attempt = <Value>(make: () => Value): Value | undefined => {
 };
 
 /** In: a pair without `pairFault`. Out: what clients object to, or will soon. */
-export const certificateFaults = ({ tls, host }: Pick<Served, 'tls' | 'host'>, nowMs: number): readonly CertificateFault[] => {
+export const certificateFaults = (
+  { tls, host }: Pick<Served, 'tls' | 'host'>,
+  nowMs: number,
+): readonly CertificateFault[] => {
   const certificate = new X509Certificate(tls.cert);
   const [fromMs, toMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const faults: CertificateFault[] = [];
@@ -43,7 +52,8 @@ export const certificateFaults = ({ tls, host }: Pick<Served, 'tls' | 'host'>, n
   if (nowMs >= toMs) faults.push({ isFault: true, says: `expired on ${day(toMs)}` });
   else if (toMs - nowMs < Math.min(RENEWED_BEFORE_MS, (toMs - fromMs) / 4))
     faults.push({ isFault: false, says: `expires on ${day(toMs)}` });
-  const isCovered = host === undefined || (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+  const isCovered =
+    host === undefined || (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
   if (!isCovered) faults.push({ isFault: true, says: `is not for ${host}` });
   return faults;
 };
@@ -57,16 +67,26 @@ export const certifiedHost = (url: string): string | undefined => {
 /** Throws ConfigError if a server cannot serve the pair. */
 export const assertServable = (tls: Tls): void => {
   const fault = pairFault(tls);
-  if (fault !== undefined) throw new ConfigError(`${tls.names.join(' and ')} (${tls.paths.join(', ')}) cannot be served: ${fault}.`);
+  if (fault !== undefined)
+    throw new ConfigError(`${tls.names.join(' and ')} (${tls.paths.join(', ')}) cannot be served: ${fault}.`);
 };
 
-/** Out: a function that reads the files again, serves a pair that has changed, and says what is wrong. A pair that cannot be served changes nothing. */
-export const openCertificates = (served: readonly Served[], clock: Pick<Clock, 'now' | 'machineNow'>): (() => readonly HealthReason[]) => {
+/**
+ * Out: a function that reads the files again, serves a pair that has changed, and says what is wrong. A pair that
+ * cannot be served changes nothing.
+ */
+export const openCertificates = (
+  served: readonly Served[],
+  clock: Pick<Clock, 'now' | 'machineNow'>,
+): (() => readonly HealthReason[]) => {
   const looks = served.map((one) => watched(one, clock));
   return () => looks.flatMap((look) => look());
 };
 
-const watched = ({ tls: first, host, renew }: Served, clock: Pick<Clock, 'now' | 'machineNow'>): (() => readonly HealthReason[]) => {
+const watched = (
+  { tls: first, host, renew }: Served,
+  clock: Pick<Clock, 'now' | 'machineNow'>,
+): (() => readonly HealthReason[]) => {
   let tls = first;
   return () => {
     const [path] = first.paths;

@@ -1,6 +1,6 @@
 /**
- * The health of a running service: its workers, and what a watch finds every ten seconds although no worker fails: refused commits, old
- * queues, read models that lag, servers that are away, the relay among them, the disk, the clock.
+ * The health of a running service: its workers, and what a watch finds every ten seconds although no worker fails:
+ * refused commits, old queues, read models that lag, servers that are away, the relay among them, the disk, the clock.
  */
 import { StoreAway } from '../../domain/core/errors.js';
 import type { HealthCode, HealthReason, WorkerHealth } from '../../domain/core/readiness.js';
@@ -93,7 +93,8 @@ const logAway: HealthReason = {
 };
 const readModelsAway: HealthReason = {
   code: 'READ_MODELS_AWAY',
-  message: 'the server or disk of the read models or of the leases does not answer: there are no lists, and what is due later waits',
+  message:
+    'the server or disk of the read models or of the leases does not answer: there are no lists, and what is due later waits',
 };
 
 const nobodyDelivers: HealthReason = {
@@ -124,7 +125,9 @@ export const openServiceHealth = ({
     queue: () => queueHealth(engine.readModels, DEFERRED_MAX),
     leapMs: clockTrust.leapMs,
     commits,
-    ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
+    ...(config.roles.includes('process')
+      ? {}
+      : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
     limiterMode: () => limiter.mode?.() ?? 'shared',
     certificates,
     ...(copied === undefined ? {} : { copied }),
@@ -222,7 +225,10 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
 };
 
 /** Out: what `look` finds, or `away` if the server that it asks does not answer. */
-const unlessAway = async (away: HealthReason, look: () => Promise<readonly HealthReason[]>): Promise<readonly HealthReason[]> => {
+const unlessAway = async (
+  away: HealthReason,
+  look: () => Promise<readonly HealthReason[]>,
+): Promise<readonly HealthReason[]> => {
   try {
     return await look();
   } catch (fault) {
@@ -242,7 +248,12 @@ const copyReasons = ({ copied }: HealthWatchDeps): readonly HealthReason[] =>
 
 const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason[] =>
   limiterMode?.() === 'per-process'
-    ? [{ code: 'LIMITER_AWAY', message: 'the server of the limiter does not answer: each process counts requests by itself' }]
+    ? [
+        {
+          code: 'LIMITER_AWAY',
+          message: 'the server of the limiter does not answer: each process counts requests by itself',
+        },
+      ]
     : [];
 
 const relayReasons = ({ relay }: HealthWatchDeps, isUnseen: boolean): readonly HealthReason[] =>
@@ -266,7 +277,8 @@ const queueReasons = async ({ queue, clock }: HealthWatchDeps): Promise<readonly
   const ageMs = oldestDueAt === undefined ? 0 : clock.now() - Date.parse(oldestDueAt);
   if (ageMs >= QUEUE_OLD_MS)
     reasons.push({ code: 'QUEUE_OLD', message: `an email has been due for ${Math.floor(ageMs / 60_000)} minutes` });
-  if (deferred >= DEFERRED_MAX) reasons.push({ code: 'MAIL_DEFERRED', message: `${DEFERRED_MAX} emails or more wait for another attempt` });
+  if (deferred >= DEFERRED_MAX)
+    reasons.push({ code: 'MAIL_DEFERRED', message: `${DEFERRED_MAX} emails or more wait for another attempt` });
   return reasons;
 };
 
@@ -311,7 +323,10 @@ export const watchCommits = (clock: Clock): CommitWatch => {
       const lastMs = Math.max(refusedMs ?? Number.NEGATIVE_INFINITY, keyRefusedMs ?? Number.NEGATIVE_INFINITY);
       if (lastMs === Number.NEGATIVE_INFINITY) return [];
       const code = clock.monotonic() - lastMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
-      const what = refusedMs === undefined ? 'no new key could be kept' : 'the log did not take the last events that were appended';
+      const what =
+        refusedMs === undefined
+          ? 'no new key could be kept'
+          : 'the log did not take the last events that were appended';
       return [{ code, message: `${what}; the disk is full or refuses, or the server is away` }];
     },
   };

@@ -25,7 +25,10 @@ const emailCounters = {
   DeliveryAttempted: ['sealpost_delivery_attempts_total', 'Attempts at delivery that were begun.'],
   EmailSent: ['sealpost_emails_sent_total', 'Times that a relay took an email for recipients.'],
   EmailDelivered: ['sealpost_emails_delivered_total', 'Times that a final host took an email for recipients.'],
-  EmailBounceReported: ['sealpost_emails_bounces_reported_total', 'Reports of a later host that could not deliver to recipients.'],
+  EmailBounceReported: [
+    'sealpost_emails_bounces_reported_total',
+    'Reports of a later host that could not deliver to recipients.',
+  ],
   EmailComplained: ['sealpost_emails_complained_total', 'Complaints of recipients.'],
   EmailDeferred: ['sealpost_emails_deferred_total', 'Attempts after which an email waits for the next.'],
   EmailBounced: ['sealpost_emails_bounced_total', 'Times that a reply blamed recipients for good.'],
@@ -51,7 +54,11 @@ export const measuredStore = (deps: MeasuringDeps): MeasuredStore => {
     buckets: SECONDS,
   });
   const sizes = meter.histogram({ name: 'sealpost_append_events', help: 'Events of one append.', buckets: EVENTS });
-  const events = meter.counter({ name: 'sealpost_events_appended_total', help: 'Events appended by this process.', labels: ['type'] });
+  const events = meter.counter({
+    name: 'sealpost_events_appended_total',
+    help: 'Events appended by this process.',
+    labels: ['type'],
+  });
   const emails = new Map<string, (labels?: undefined, by?: number) => void>(
     Object.entries(emailCounters).map(([type, [name, help]]) => [type, meter.counter({ name, help })]),
   );
@@ -85,7 +92,11 @@ export const measuredStore = (deps: MeasuringDeps): MeasuredStore => {
 
 /** Times each rendering, of templates from the cache too. */
 export const measuredRenderer = (deps: MeasuringDeps): ((renderer: Renderer) => Renderer) => {
-  const seconds = deps.meter.histogram({ name: 'sealpost_render_seconds', help: 'Rendering of one mail.', buckets: SECONDS });
+  const seconds = deps.meter.histogram({
+    name: 'sealpost_render_seconds',
+    help: 'Rendering of one mail.',
+    buckets: SECONDS,
+  });
   const known = new WeakMap<CompiledEmail, CompiledEmail>();
   const timed = (compiled: CompiledEmail): CompiledEmail => {
     const before = known.get(compiled);
@@ -116,9 +127,10 @@ export const measuredGenerator = (deps: MeasuringDeps): ((generator: Generator) 
     buckets: SECONDS,
   });
   let underWay = 0;
-  deps.meter.gauge({ name: 'sealpost_documents_under_way', help: 'Documents being made or waiting for a process.' }, () => [
-    { value: underWay },
-  ]);
+  deps.meter.gauge(
+    { name: 'sealpost_documents_under_way', help: 'Documents being made or waiting for a process.' },
+    () => [{ value: underWay }],
+  );
   return (generator) => ({
     ...generator,
     make: async (input, format, ...rest) => {
@@ -219,7 +231,11 @@ const nameOfLease = (name: string): string => name.replace(/^worker-[0-9a-f-]{36
 
 export const measuredLeases = ({ meter }: MeasuringDeps): ((leases: Leases) => Leases) => {
   const held = new Map<string, number>();
-  const lost = meter.counter({ name: 'sealpost_leases_lost_total', help: 'Leases that ended while they were in use.', labels: ['lease'] });
+  const lost = meter.counter({
+    name: 'sealpost_leases_lost_total',
+    help: 'Leases that ended while they were in use.',
+    labels: ['lease'],
+  });
   meter.gauge({ name: 'sealpost_lease_held', help: '1 where this process holds the lease.', labels: ['lease'] }, () =>
     [...held.keys()].map((name) => ({ value: 1, labels: { lease: nameOfLease(name) } })),
   );

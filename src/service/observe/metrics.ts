@@ -1,4 +1,7 @@
-/** The metrics of this process at `/metrics`, if a port is set for them: ports that are measured, and figures that are read on request. */
+/**
+ * The metrics of this process at `/metrics`, if a port is set for them: ports that are measured, and figures that are
+ * read on request.
+ */
 import type { Bus } from '../../domain/ports/bus.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Disk } from '../../domain/ports/disk.js';
@@ -20,7 +23,14 @@ import type { Mailer, RecipientOutcome } from '../../domain/ports/mailer.js';
 import type { Renderer } from '../../domain/ports/renderer.js';
 import type { CallTraces, HttpDeps } from '../../http/server/context.js';
 import type { NoteBlocked } from '../../commands/recipients/needs.js';
-import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measuredRenderer, measuredStore } from './measured.js';
+import {
+  measuredBus,
+  measuredGenerator,
+  measuredLeases,
+  measuredMailer,
+  measuredRenderer,
+  measuredStore,
+} from './measured.js';
 
 export type Metrics = Readonly<{
   store: Wrap<EventStore>;
@@ -103,17 +113,26 @@ export const openMetrics = async (
 ): Promise<Metrics> => {
   if (metrics === undefined) return unmeasured;
   const { openPrometheus } = await import('../../adapters/metrics/prometheus.js');
-  const meter = openPrometheus({ onFault: (figure, fault) => logger.warn({ figure, err: asError(fault) }, 'a figure could not be read') });
+  const meter = openPrometheus({
+    onFault: (figure, fault) => logger.warn({ figure, err: asError(fault) }, 'a figure could not be read'),
+  });
   const deps = { meter, clock };
   const [store, bus] = [measuredStore(deps), measuredBus(deps)];
-  const compose = meter.histogram({ name: 'sealpost_compose_seconds', help: 'Composing of one message (MIME).', buckets: COMPOSE_SECONDS });
+  const compose = meter.histogram({
+    name: 'sealpost_compose_seconds',
+    help: 'Composing of one message (MIME).',
+    buckets: COMPOSE_SECONDS,
+  });
   const http = meter.histogram({
     name: 'sealpost_http_request_seconds',
     help: 'Time until a request was answered, by the pattern of its route.',
     labels: ['method', 'route', 'status'],
     buckets: HTTP_SECONDS,
   });
-  const dropped = meter.counter({ name: 'sealpost_spans_dropped_total', help: 'Spans that did not come to the collector.' });
+  const dropped = meter.counter({
+    name: 'sealpost_spans_dropped_total',
+    help: 'Spans that did not come to the collector.',
+  });
   const blocked = meter.counter({
     name: 'sealpost_blocked_recipients_total',
     help: 'Recipients whose host refused our mail for its sender, by their domain and the reason; the first 200 domains of a process, then other.',
@@ -157,9 +176,13 @@ const notListening = ({ host, port }: Readonly<{ host: string; port: number }>, 
     `SEALPOST_METRICS_PORT=${port} on ${host} cannot be listened on (${codeOf(fault)}); stop what uses it, or set another port.`,
   );
 
-const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : asError(fault).name);
+const codeOf = (fault: unknown): string =>
+  fault instanceof Error && 'code' in fault ? String(fault.code) : asError(fault).name;
 
-/** Declares the figures that are read on request: queues, read models, workers, health. Out: the worker that follows the head of the log, for the lag. */
+/**
+ * Declares the figures that are read on request: queues, read models, workers, health. Out: the worker that follows the
+ * head of the log, for the lag.
+ */
 const declareFigures = (deps: FigureDeps): Worker => {
   declareQueues(deps);
   declareWork(deps);
@@ -170,8 +193,11 @@ const declareFigures = (deps: FigureDeps): Worker => {
 const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
   /** All figures of one answer are asked for at once and share one reading. */
   let reading: ReturnType<typeof queueFigures> | undefined;
-  const figuresNow = () => (reading ??= queueFigures(readModels, waitingSince(readModels)).finally(() => (reading = undefined)));
-  const every = async (valueOf: (figures: Awaited<ReturnType<typeof queueFigures>>[number], nowMs: number) => number | undefined) => {
+  const figuresNow = () =>
+    (reading ??= queueFigures(readModels, waitingSince(readModels)).finally(() => (reading = undefined)));
+  const every = async (
+    valueOf: (figures: Awaited<ReturnType<typeof queueFigures>>[number], nowMs: number) => number | undefined,
+  ) => {
     const nowMs = clock.now();
     return (await figuresNow()).flatMap((figures): Reading[] => {
       const value = valueOf(figures, nowMs);
@@ -187,14 +213,19 @@ const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
     },
     () => every(({ queued }) => queued),
   );
-  meter.gauge({ name: 'sealpost_queue_oldest_age_seconds', help: 'How long the email has waited that waits longest.', labels }, () =>
-    every(({ oldestDueAt }, nowMs) => (oldestDueAt === undefined ? 0 : Math.max(0, nowMs - Date.parse(oldestDueAt)) / 1_000)),
+  meter.gauge(
+    { name: 'sealpost_queue_oldest_age_seconds', help: 'How long the email has waited that waits longest.', labels },
+    () =>
+      every(({ oldestDueAt }, nowMs) =>
+        oldestDueAt === undefined ? 0 : Math.max(0, nowMs - Date.parse(oldestDueAt)) / 1_000,
+      ),
   );
   meter.gauge({ name: 'sealpost_deferred_emails', help: 'Emails that wait for another attempt.', labels }, () =>
     every(({ deferred }) => deferred),
   );
-  meter.gauge({ name: 'sealpost_held_emails', help: 'Emails held back while the relay takes no session.', labels }, () =>
-    every(({ held }) => held),
+  meter.gauge(
+    { name: 'sealpost_held_emails', help: 'Emails held back while the relay takes no session.', labels },
+    () => every(({ held }) => held),
   );
 };
 
@@ -205,56 +236,95 @@ const declareWork = ({ meter, bus, inFlight, processors, inFlightMax }: FigureDe
   meter.gauge({ name: 'sealpost_bus_depth', help: 'Pointers that wait on the bus or are in flight.', labels }, () =>
     Promise.all(processors.map(async ({ name }) => ({ value: await bus.depth(name), labels: { processor: name } }))),
   );
-  meter.gauge({ name: 'sealpost_work_in_flight', help: 'Pieces of work in the lanes of this process.', labels }, () => each(inFlight));
-  meter.gauge({ name: 'sealpost_work_in_flight_max', help: 'How many there may be.', labels }, () => each(() => inFlightMax));
+  meter.gauge({ name: 'sealpost_work_in_flight', help: 'Pieces of work in the lanes of this process.', labels }, () =>
+    each(inFlight),
+  );
+  meter.gauge({ name: 'sealpost_work_in_flight_max', help: 'How many there may be.', labels }, () =>
+    each(() => inFlightMax),
+  );
   meter.gauge(
-    { name: 'sealpost_breaker_open', help: '1 while the other side of a processor is away and nothing is attempted.', labels },
+    {
+      name: 'sealpost_breaker_open',
+      help: '1 while the other side of a processor is away and nothing is attempted.',
+      labels,
+    },
     () =>
-      processors.flatMap(({ name, gate }) => (gate === undefined ? [] : [{ value: gate.isOpen() ? 0 : 1, labels: { processor: name } }])),
+      processors.flatMap(({ name, gate }) =>
+        gate === undefined ? [] : [{ value: gate.isOpen() ? 0 : 1, labels: { processor: name } }],
+      ),
   );
 };
 
 const declareHealth = (deps: FigureDeps): void => {
   const { meter, health, clock, disk, version } = deps;
-  const known = () => readinessOf({ accepting: health.accepting(), workers: health.workers(), log: health.log(), noted: health.noted() });
-  meter.gauge({ name: 'sealpost_ready', help: '1 where requests are answered, 0 where /health/ready says 503.' }, () => {
-    const { status } = known();
-    return [{ value: status === 'ready' || status === 'degraded' ? 1 : 0 }];
-  });
+  const known = () =>
+    readinessOf({ accepting: health.accepting(), workers: health.workers(), log: health.log(), noted: health.noted() });
+  meter.gauge(
+    { name: 'sealpost_ready', help: '1 where requests are answered, 0 where /health/ready says 503.' },
+    () => {
+      const { status } = known();
+      return [{ value: status === 'ready' || status === 'degraded' ? 1 : 0 }];
+    },
+  );
   meter.gauge({ name: 'sealpost_health_reason', help: '1 for each reason that /health tells.', labels: ['code'] }, () =>
     [...new Set(known().reasons.map(({ code }) => code))].map((code) => ({ value: 1, labels: { code } })),
   );
   meter.gauge({ name: 'sealpost_worker_up', help: '1 while a worker runs.', labels: ['worker'] }, () =>
     health.workers().map(({ name, state }) => ({ value: state === 'running' ? 1 : 0, labels: { worker: name } })),
   );
-  meter.gauge({ name: 'sealpost_worker_restarts', help: 'How often a worker was started again after a fault.', labels: ['worker'] }, () =>
-    health.workers().map(({ name, restarts }) => ({ value: restarts, labels: { worker: name } })),
+  meter.gauge(
+    {
+      name: 'sealpost_worker_restarts',
+      help: 'How often a worker was started again after a fault.',
+      labels: ['worker'],
+    },
+    () => health.workers().map(({ name, restarts }) => ({ value: restarts, labels: { worker: name } })),
   );
-  meter.gauge({ name: 'sealpost_stuck_work', help: 'Pieces of work that met a fault of ours and wait.', labels: ['worker'] }, () =>
-    health.workers().flatMap(({ name, stuckWork }) => (stuckWork === undefined ? [] : [{ value: stuckWork, labels: { worker: name } }])),
+  meter.gauge(
+    { name: 'sealpost_stuck_work', help: 'Pieces of work that met a fault of ours and wait.', labels: ['worker'] },
+    () =>
+      health
+        .workers()
+        .flatMap(({ name, stuckWork }) =>
+          stuckWork === undefined ? [] : [{ value: stuckWork, labels: { worker: name } }],
+        ),
   );
   meter.gauge({ name: 'sealpost_unreadable_events', help: 'Events of the log that cannot be read.' }, () => [
     { value: health.log().unreadableEvents },
   ]);
-  meter.gauge({ name: 'sealpost_last_seal_timestamp_seconds', help: 'When this process sealed the ledger last.' }, () => {
-    const sealedMs = deps.lastSealMs();
-    return sealedMs === undefined ? [] : [{ value: sealedMs / 1_000 }];
-  });
   meter.gauge(
-    { name: 'sealpost_limiter_shared', help: '1 where limits are counted for all processes, 0 while each counts by itself.' },
+    { name: 'sealpost_last_seal_timestamp_seconds', help: 'When this process sealed the ledger last.' },
+    () => {
+      const sealedMs = deps.lastSealMs();
+      return sealedMs === undefined ? [] : [{ value: sealedMs / 1_000 }];
+    },
+  );
+  meter.gauge(
+    {
+      name: 'sealpost_limiter_shared',
+      help: '1 where limits are counted for all processes, 0 while each counts by itself.',
+    },
     () => [{ value: deps.limiterMode?.() === 'shared' ? 1 : 0 }],
   );
   meter.gauge({ name: 'sealpost_disk_free_bytes', help: 'Room on the disk of the data directory.' }, async () => [
     { value: await disk.freeBytes() },
   ]);
-  meter.gauge({ name: 'sealpost_clock_leap_seconds', help: "How far the machine's time of day was set while this process runs." }, () => [
-    { value: deps.leapMs() / 1_000 },
+  meter.gauge(
+    { name: 'sealpost_clock_leap_seconds', help: "How far the machine's time of day was set while this process runs." },
+    () => [{ value: deps.leapMs() / 1_000 }],
+  );
+  meter.gauge({ name: 'sealpost_time_seconds', help: 'The time of day as this process has it.' }, () => [
+    { value: clock.now() / 1_000 },
   ]);
-  meter.gauge({ name: 'sealpost_time_seconds', help: 'The time of day as this process has it.' }, () => [{ value: clock.now() / 1_000 }]);
-  meter.gauge({ name: 'sealpost_info', help: 'The version that runs.', labels: ['version'] }, () => [{ value: 1, labels: { version } }]);
+  meter.gauge({ name: 'sealpost_info', help: 'The version that runs.', labels: ['version'] }, () => [
+    { value: 1, labels: { version } },
+  ]);
 };
 
-/** Positions are opaque, so the lag of a read model is measured in time: since when the log has had more events than the read model. */
+/**
+ * Positions are opaque, so the lag of a read model is measured in time: since when the log has had more events than the
+ * read model.
+ */
 const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => {
   const samples: Sample[] = [];
   const lagS = ({ position, isBehind }: Pick<Runner, 'position' | 'isBehind'>): number => {
@@ -270,8 +340,9 @@ const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => 
     },
     () => [...runners].map(([projection, runner]) => ({ value: lagS(runner), labels: { projection } })),
   );
-  meter.gauge({ name: 'sealpost_projection_position', help: 'Up to where a read model has the log.', labels: ['projection'] }, () =>
-    [...runners].map(([projection, { position }]) => ({ value: position(), labels: { projection } })),
+  meter.gauge(
+    { name: 'sealpost_projection_position', help: 'Up to where a read model has the log.', labels: ['projection'] },
+    () => [...runners].map(([projection, { position }]) => ({ value: position(), labels: { projection } })),
   );
   meter.gauge({ name: 'sealpost_log_head_position', help: 'Position of the last event of the log.' }, async () => [
     { value: await eventLog.head() },
@@ -290,7 +361,8 @@ const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => 
   };
 };
 
-// Tells which domains block mail of this service: one log line and one count for each domain of a refused delivery or report.
+// Tells which domains block mail of this service: one log line and one count for each domain of a refused delivery or
+// report.
 
 /** `count` is absent if nothing is measured. */
 export const openBlocks =

@@ -1,4 +1,6 @@
-/** Makes spans of calls, events, renderings and deliveries where a collector of traces is named, and sends them there. */
+/**
+ * Makes spans of calls, events, renderings and deliveries where a collector of traces is named, and sends them there.
+ */
 import { hash } from 'node:crypto';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FinishedSpan, SpanAttributes, SpanIds, Tracer } from '../../domain/ports/tracer.js';
@@ -60,8 +62,15 @@ const PORT = /:(\d+)$/;
 
 const APART_MAX_MS = 2;
 
-/** Wraps the measured ports so that they make spans too. If no collector is named, they stay as they are, and no package is loaded. */
-export const withTraces = async ({ traces }: Pick<Config, 'traces'>, metrics: Metrics, { clock, logger }: Deps): Promise<Metrics> => {
+/**
+ * Wraps the measured ports so that they make spans too. If no collector is named, they stay as they are, and no package
+ * is loaded.
+ */
+export const withTraces = async (
+  { traces }: Pick<Config, 'traces'>,
+  metrics: Metrics,
+  { clock, logger }: Deps,
+): Promise<Metrics> => {
   if (traces === undefined) return metrics;
   const [{ openOtlp }, { systemIds }] = await Promise.all([
     import('../../adapters/traces/otlp.js'),
@@ -70,7 +79,12 @@ export const withTraces = async ({ traces }: Pick<Config, 'traces'>, metrics: Me
   const tracer = openOtlp({ ...traces, version, logger, dropped: (spans) => metrics.spansDropped?.(spans) });
   const deps: TracingDeps = { tracer, scopes: openScopes(), nowMs: fineTimeOf(clock) };
   const ids: Pick<Ids, 'bytes'> = systemIds();
-  const [store, renderer, generator, mailer] = [tracedStore(deps), tracedRenderer(deps), tracedGenerator(deps), tracedMailer(deps)];
+  const [store, renderer, generator, mailer] = [
+    tracedStore(deps),
+    tracedRenderer(deps),
+    tracedGenerator(deps),
+    tracedMailer(deps),
+  ];
   const composed = tracedComposing(deps);
   return {
     ...metrics,
@@ -90,7 +104,10 @@ export const withTraces = async ({ traces }: Pick<Config, 'traces'>, metrics: Me
   };
 };
 
-/** The time of day with fractions of a millisecond: the monotonic clock plus an offset, set anew if the two clocks drift apart. */
+/**
+ * The time of day with fractions of a millisecond: the monotonic clock plus an offset, set anew if the two clocks drift
+ * apart.
+ */
 const fineTimeOf = (clock: Pick<Clock, 'now' | 'monotonic'>): (() => number) => {
   let offsetMs = clock.now() - clock.monotonic();
   return () => {
@@ -102,8 +119,9 @@ const fineTimeOf = (clock: Pick<Clock, 'now' | 'monotonic'>): (() => number) => 
 };
 
 /**
- * Makes a span of each call. Its trace, like that of the events, comes from the request id. If the caller names a span of that trace, the call
- * is its child; a span of another trace becomes a link. A caller may send a request id again, so the span id is then drawn at random.
+ * Makes a span of each call. Its trace, like that of the events, comes from the request id. If the caller names a span
+ * of that trace, the call is its child; a span of another trace becomes a link. A caller may send a request id again,
+ * so the span id is then drawn at random.
  */
 const tracedCalls = ({ tracer, scopes, nowMs }: TracingDeps, ids: Pick<Ids, 'bytes'>): CallTraces => ({
   begin: (requestId, { isOwn, traceparent }) => {
@@ -140,8 +158,8 @@ const tracedCalls = ({ tracer, scopes, nowMs }: TracingDeps, ids: Pick<Ids, 'byt
 });
 
 /**
- * Makes a span of each event of an email, with the ids of the event and the duration of its append; and of each event of another stream that
- * a call appends.
+ * Makes a span of each event of an email, with the ids of the event and the duration of its append; and of each event
+ * of another stream that a call appends.
  */
 const tracedStore = ({ tracer, scopes, nowMs }: TracingDeps): ((store: EventStore) => EventStore) => {
   return (store) => ({
@@ -158,7 +176,8 @@ const tracedStore = ({ tracer, scopes, nowMs }: TracingDeps): ((store: EventStor
       const startMs = nowMs();
       const outcome = await store.append(stream, expectedRevision, given);
       const append = { stream, startMs, endMs: nowMs(), scope, tracer };
-      // After a conflict nothing is in the log. Events of an unknown outcome nearly always are, and are settled without another append.
+      // After a conflict nothing is in the log. Events of an unknown outcome nearly always are, and are settled without
+      // another append.
       if (outcome.kind !== 'conflict') for (const event of given) appended(append, event, outcome.kind === 'unknown');
       return outcome;
     },
@@ -166,10 +185,15 @@ const tracedStore = ({ tracer, scopes, nowMs }: TracingDeps): ((store: EventStor
 };
 
 const noteBeginning = (scope: Scope, stream: string, first: StoredEvent | undefined): void => {
-  if (first?.revision === 0 && stream.startsWith('email-')) (scope.begunUnder ??= new Map()).set(stream, metadataOf(first).correlationId);
+  if (first?.revision === 0 && stream.startsWith('email-'))
+    (scope.begunUnder ??= new Map()).set(stream, metadataOf(first).correlationId);
 };
 
-const appended = ({ stream, startMs, endMs, scope, tracer }: Append, stored: EventToStore, isUnknown: boolean): void => {
+const appended = (
+  { stream, startMs, endMs, scope, tracer }: Append,
+  stored: EventToStore,
+  isUnknown: boolean,
+): void => {
   const { eventId, correlationId, causationId } = metadataOf(stored);
   const traceId = traceIdOf(correlationId);
   const spanId = spanIdOf(eventId);
@@ -188,7 +212,8 @@ const appended = ({ stream, startMs, endMs, scope, tracer }: Append, stored: Eve
     scope.ids = { traceId, spanId: partIdOf(spanId, 0), parent: spanIdOf(causationId) };
     scope.attributes = { 'sealpost.stream': stream };
   }
-  if (tracer.samples(traceId)) tracer.record({ ...span, traceId, spanId, parent: parentOf(scope, traceId, causationId) });
+  if (tracer.samples(traceId))
+    tracer.record({ ...span, traceId, spanId, parent: parentOf(scope, traceId, causationId) });
   const earlier = scope?.begunUnder?.get(stream);
   if (earlier !== undefined && traceIdOf(earlier) !== traceId && tracer.samples(traceIdOf(earlier)))
     // The event of a later call is also a span in the trace of the email, as the parent of what follows from it.
@@ -202,7 +227,9 @@ const attemptOf = ({ data }: EventToStore): SpanAttributes => {
 
 /** The span of the call under way if the call caused the event, otherwise the span of the cause. */
 const parentOf = (scope: Scope | undefined, traceId: string, causationId: string): string =>
-  scope?.kind === 'call' && scope.ids?.traceId === traceId && traceIdOf(causationId) === traceId ? scope.ids.spanId : spanIdOf(causationId);
+  scope?.kind === 'call' && scope.ids?.traceId === traceId && traceIdOf(causationId) === traceId
+    ? scope.ids.spanId
+    : spanIdOf(causationId);
 
 const metadataOf = ({ metadata }: Pick<EventToStore, 'metadata'>): Metadata => JSON.parse(metadata) as Metadata;
 
@@ -251,7 +278,13 @@ const tracedGenerator = ({ scopes, nowMs }: TracingDeps): ((generator: Generator
         isError = false;
         return made;
       } finally {
-        addPart(scope, { name: 'document', startMs, endMs: nowMs(), attributes: { 'sealpost.document.format': format }, isError });
+        addPart(scope, {
+          name: 'document',
+          startMs,
+          endMs: nowMs(),
+          attributes: { 'sealpost.document.format': format },
+          isError,
+        });
       }
     },
   });
@@ -263,7 +296,8 @@ const tracedComposing =
   (seconds: number): void => {
     const scope = scopes.getStore();
     const endMs = nowMs();
-    if (scope !== undefined) addPart(scope, { name: 'compose', startMs: endMs - seconds * 1_000, endMs, attributes: {} });
+    if (scope !== undefined)
+      addPart(scope, { name: 'compose', startMs: endMs - seconds * 1_000, endMs, attributes: {} });
   };
 
 /** Each attempt is a span from the moment when it has a connection until the outcome is known. */
@@ -299,7 +333,10 @@ const tracedMailer = ({ tracer, scopes, nowMs }: TracingDeps): ((mailer: Mailer)
 /** The attributes of the first recipient that was not accepted; of the first one if all were. */
 const attributesOf = (host: string, outcome: DeliveryOutcome | undefined): SpanAttributes => {
   const port = PORT.exec(host)?.[1];
-  const server = { 'server.address': host.replace(PORT, ''), ...(port === undefined ? {} : { 'server.port': Number(port) }) };
+  const server = {
+    'server.address': host.replace(PORT, ''),
+    ...(port === undefined ? {} : { 'server.port': Number(port) }),
+  };
   if (outcome === undefined) return { ...server, 'error.type': 'not-sent' };
   const { recipients } = outcome;
   const shown = recipients.find(({ result }) => result !== 'accepted') ?? recipients[0];
@@ -338,8 +375,8 @@ const endScope = (tracer: Tracer, { ids, parts, attributes }: Scope, ended: Ende
 };
 
 /**
- * The trace id of an id that events have, so that every process makes the same one. Out: 32 hex digits: the id itself if it is that, its digits
- * if it is a UUID, otherwise the beginning of its SHA-256.
+ * The trace id of an id that events have, so that every process makes the same one. Out: 32 hex digits: the id itself
+ * if it is that, its digits if it is a UUID, otherwise the beginning of its SHA-256.
  */
 export const traceIdOf = (id: string): string => {
   const digits = HEX_32.test(id) ? id : UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : NO_TRACE;
@@ -353,10 +390,13 @@ export const spanIdOf = (id: string): string => {
 };
 
 /** The id of the n-th part of a span. It begins with 0, and the id of an event, a UUID, with 8, 9, a or b. */
-export const partIdOf = (spanId: string, n: number): string => `0${((n + 1) % 0xfff).toString(16).padStart(3, '0')}${spanId.slice(4)}`;
+export const partIdOf = (spanId: string, n: number): string =>
+  `0${((n + 1) % 0xfff).toString(16).padStart(3, '0')}${spanId.slice(4)}`;
 
 /** The ids of a `traceparent` header (W3C Trace Context); undefined if it is malformed. */
-export const idsOfTraceparent = (header: string | readonly string[] | undefined): { traceId: string; spanId: string } | undefined => {
+export const idsOfTraceparent = (
+  header: string | readonly string[] | undefined,
+): { traceId: string; spanId: string } | undefined => {
   const [, traceId, spanId] = (typeof header === 'string' && TRACEPARENT.exec(header)) || [];
   if (traceId === undefined || spanId === undefined || traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
   return { traceId, spanId };

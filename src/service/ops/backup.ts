@@ -66,13 +66,19 @@ export const backUpKeys = async (config: Config, directory: string, days: number
   const keys = openNotedKeys({ file: to });
   const note = await keys.note();
   await keys.close();
-  return finish(directory, { kind: 'keys', at: isoTime(nowMs), expiresAt: isoTime(nowMs + days * DAY_MS), note: note ?? null });
+  return finish(directory, {
+    kind: 'keys',
+    at: isoTime(nowMs),
+    expiresAt: isoTime(nowMs + days * DAY_MS),
+    note: note ?? null,
+  });
 };
 
 const begin = (directory: string): void => {
   makeDirectory(directory);
   const entry = readdirSync(directory)[0];
-  if (entry !== undefined) throw new Error(`${directory} is not empty (${entry}); a backup wants a directory of its own`);
+  if (entry !== undefined)
+    throw new Error(`${directory} is not empty (${entry}); a backup wants a directory of its own`);
 };
 
 /** Written last: a directory without it holds no whole backup. */
@@ -81,9 +87,11 @@ const finish = (directory: string, backup: Backup): Backup => {
   return backup;
 };
 
-const writePrivately = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true });
+const writePrivately = (file: string, text: string): void =>
+  writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true });
 
-export const isExpired = ({ expiresAt }: Backup): boolean => expiresAt !== undefined && Date.parse(expiresAt) <= systemClock().now();
+export const isExpired = ({ expiresAt }: Backup): boolean =>
+  expiresAt !== undefined && Date.parse(expiresAt) <= systemClock().now();
 
 /** Throws where the directory holds no whole backup of that kind. */
 export const readBackup = (directory: string, kind: Backup['kind']): Backup => {
@@ -91,7 +99,8 @@ export const readBackup = (directory: string, kind: Backup['kind']): Backup => {
   if (!existsSync(file)) throw new Error(`${directory} holds no whole backup: there is no ${DESCRIPTION} in it`);
   const backup = JSON.parse(readFileSync(file, 'utf8')) as Backup;
   if (backup.kind !== kind) throw new Error(`${directory} holds a backup of the ${backup.kind}, not of the ${kind}`);
-  if (!existsSync(join(directory, NAMES[kind]))) throw new Error(`${directory} holds no whole backup: there is no ${NAMES[kind]} in it`);
+  if (!existsSync(join(directory, NAMES[kind])))
+    throw new Error(`${directory} holds no whole backup: there is no ${NAMES[kind]} in it`);
   return backup;
 };
 
@@ -100,8 +109,8 @@ const SUFFIXES = ['-shm', '-wal', ''] as const;
 const asideOf = (file: string): string => `${file}.replaced`;
 
 /**
- * Puts the store of a backup in its place. The one that stood there is kept under another name until `forgetReplaced`; where an
- * interrupted restore has left one there, that is the original.
+ * Puts the store of a backup in its place. The one that stood there is kept under another name until `forgetReplaced`;
+ * where an interrupted restore has left one there, that is the original.
  */
 export const placeBackup = async (config: Config, kind: Backup['kind'], directory: string): Promise<void> => {
   assertOnThisMachine(config, kind);
@@ -114,15 +123,17 @@ export const placeBackup = async (config: Config, kind: Backup['kind'], director
     else renameSync(file + suffix, aside + suffix);
   }
   await copyDatabase({ from: join(directory, NAMES[kind]), to: file });
-  if (kind === 'log' && localStores(config).files) await copyFiles({ from: join(directory, 'files'), to: placesOf(config).files });
+  if (kind === 'log' && localStores(config).files)
+    await copyFiles({ from: join(directory, 'files'), to: placesOf(config).files });
 };
 
 /** Read models that are made anew need some room, too. */
 const ROOM_FACTOR = 1.1;
 
 /**
- * Throws, before anything is changed, if the restore would break off: without the master key of the keys, in a directory that this user
- * cannot write or that belongs to another user than root while root restores, or where the disk has too little room.
+ * Throws, before anything is changed, if the restore would break off: without the master key of the keys, in a
+ * directory that this user cannot write or that belongs to another user than root while root restores, or where the
+ * disk has too little room.
  */
 export const assertRestorable = (
   config: Config,
@@ -189,9 +200,15 @@ const freeBytes = (directory: string): number => {
   return bavail * bsize;
 };
 
-export type Replaced = Readonly<{ log: EventStore | undefined; keys: NotedKeys | undefined; close: () => Promise<void> }>;
+export type Replaced = Readonly<{
+  log: EventStore | undefined;
+  keys: NotedKeys | undefined;
+  close: () => Promise<void>;
+}>;
 
-/** Stores that a restore has replaced, as far as they can be opened: a damaged store is often the reason for a restore. */
+/**
+ * Stores that a restore has replaced, as far as they can be opened: a damaged store is often the reason for a restore.
+ */
 export const openReplaced = (config: Config): Replaced => {
   const places = placesOf(config);
   const local = localStores(config);
@@ -219,7 +236,8 @@ const openedIfSound = <Store>(file: string, open: (file: string) => Store): Stor
 /** Deletes what restores have replaced. */
 export const forgetReplaced = (config: Config): void => {
   for (const kind of ['log', 'keys'] as const)
-    if (localStores(config)[kind]) for (const suffix of SUFFIXES) rmSync(asideOf(placesOf(config)[kind]) + suffix, { force: true });
+    if (localStores(config)[kind])
+      for (const suffix of SUFFIXES) rmSync(asideOf(placesOf(config)[kind]) + suffix, { force: true });
 };
 
 /** Names of the log and the keys that already exist. */

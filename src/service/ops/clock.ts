@@ -1,6 +1,7 @@
 /**
- * The clock that a running service goes by, and whether the time of day can be trusted. While it cannot, data is not destroyed by its age:
- * after the clock was set, possibly while the service was down, until the clock has been steady for a day or an operator confirms it.
+ * The clock that a running service goes by, and whether the time of day can be trusted. While it cannot, data is not
+ * destroyed by its age: after the clock was set, possibly while the service was down, until the clock has been steady
+ * for a day or an operator confirms it.
  */
 import { join } from 'node:path';
 import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
@@ -19,7 +20,10 @@ export type ClockTrust = Readonly<{
   leapMs: () => number;
   /** How long the instance had not run when it started, by the time of day; undefined if it never ran before. */
   awayMs: number | undefined;
-  /** For how long since that moment (by the time of day) this instance did not run or the machine slept, so that nothing was tried. */
+  /**
+   * For how long since that moment (by the time of day) this instance did not run or the machine slept, so that nothing
+   * was tried.
+   */
   unwatchedMs: (sinceMs: number) => number;
   /** Watches the clock, and records the time for the next start. */
   worker: Worker;
@@ -68,7 +72,11 @@ export const newestEventMs = async (eventLog: Engine['eventLog']): Promise<numbe
 };
 
 /** Must be called before a first start writes anything: an empty log means a new instance. */
-export const openTrust = async (config: Config, { eventLog, logger }: Engine, clock: ContinuedClock): Promise<ClockTrust> =>
+export const openTrust = async (
+  config: Config,
+  { eventLog, logger }: Engine,
+  clock: ContinuedClock,
+): Promise<ClockTrust> =>
   openClockTrust({
     clock,
     logger,
@@ -145,7 +153,11 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
         let kept = { leaps, confirmation, atMs: -Infinity };
         while (!signal.aborted) {
           look();
-          if (kept.leaps !== leaps || kept.confirmation !== confirmation || clock.monotonic() - kept.atMs >= RECORD_EVERY_MS) {
+          if (
+            kept.leaps !== leaps ||
+            kept.confirmation !== confirmation ||
+            clock.monotonic() - kept.atMs >= RECORD_EVERY_MS
+          ) {
             keep();
             kept = { leaps, confirmation, atMs: clock.monotonic() };
           }
@@ -159,22 +171,32 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
 
 const overlapMs = (fromMs: number, toMs: number): number => Math.max(0, toMs - fromMs);
 
-/** How long to wait before ages are trusted. A machine that kept running has counted the time itself: then only the rest of an earlier wait is left. */
+/**
+ * How long to wait before ages are trusted. A machine that kept running has counted the time itself: then only the rest
+ * of an earlier wait is left.
+ */
 const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDeps): number => {
   if (mark === undefined) return isNew ? 0 : DAY_MS;
   const passedMs = clock.machineNow() - mark.nowMs;
   const countedMs = clock.uptime() - mark.uptimeMs;
-  if (countedMs >= 0 && Math.abs(passedMs - countedMs) <= DIFFERENCE_MAX_MS) return Math.max(0, mark.waitMs - countedMs);
+  if (countedMs >= 0 && Math.abs(passedMs - countedMs) <= DIFFERENCE_MAX_MS)
+    return Math.max(0, mark.waitMs - countedMs);
   return Math.abs(passedMs) <= SHORT_AWAY_MS ? mark.waitMs : DAY_MS;
 };
 
-/** Tells the service that runs or starts next that the time of day is right; `id` differs from all before. Out: that time. */
+/**
+ * Tells the service that runs or starts next that the time of day is right; `id` differs from all before. Out: that
+ * time.
+ */
 export const confirmTimeOfDay = ({ dataDir }: Pick<Config, 'dataDir'>, id: string): string => {
   recordOf(dataDir).confirm(id);
   return isoTime(systemClock().now());
 };
 
-/** For how long, when it was noted last, nothing was to be destroyed by its age; 0 where an operator has confirmed the clock since. */
+/**
+ * For how long, when it was noted last, nothing was to be destroyed by its age; 0 where an operator has confirmed the
+ * clock since.
+ */
 export const notedWaitMs = ({ dataDir }: Pick<Config, 'dataDir'>): number => {
   const record = recordOf(dataDir);
   const mark = record.read();

@@ -24,7 +24,14 @@ import { openDomainKeys } from '../../processors/domains/sender-domains.js';
 import type { LookedUp } from '../../domain/domains/decider.js';
 import { dkimFound, dkimName } from '../../domain/domains/dns.js';
 import type { SenderDomain } from '../../domain/domains/state.js';
-import { assertDefined, parseTeamId, senderDomainsStream, splitStream, teamStream, type TeamId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  parseTeamId,
+  senderDomainsStream,
+  splitStream,
+  teamStream,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import { CLOCKS_APART_MS, HOUR_MS, isoTime } from '../../domain/core/time.js';
 import type { RecipientOutcome } from '../../domain/ports/mailer.js';
 import type { Recipient } from '../../domain/mime/address.js';
@@ -50,7 +57,11 @@ const DNS_WITHIN_MS = 60_000;
 export async function* examine(config: Config, { sendTo }: Readonly<{ sendTo?: string }> = {}): AsyncGenerator<Check> {
   yield ok('settings', 'can be read and do not contradict each other');
   if (!existsSync(config.dataDir)) {
-    yield fault('data', `${config.dataDir} does not exist`, 'start the service once, or name the right directory in SEALPOST_DATA_DIR');
+    yield fault(
+      'data',
+      `${config.dataDir} does not exist`,
+      'start the service once, or name the right directory in SEALPOST_DATA_DIR',
+    );
     return;
   }
   const besideOwner = rootBesideOwner(config);
@@ -67,7 +78,11 @@ export async function* examine(config: Config, { sendTo }: Readonly<{ sendTo?: s
   const { log, keys } = placesOf(config);
   const local = localStores(config);
   if (local.log && local.keys && !existsSync(log) && !existsSync(keys)) {
-    yield fault('log', `${log} does not exist, nor do keys`, 'start the service once, or restore a backup (sealpost restore)');
+    yield fault(
+      'log',
+      `${log} does not exist, nor do keys`,
+      'start the service once, or restore a backup (sealpost restore)',
+    );
     return;
   }
   const damaged = yield* fileChecks(config);
@@ -92,24 +107,36 @@ const serviceCheck = async (config: Config): Promise<Readonly<{ check: Check; is
   const place = localStores(config).log ? config.dataDir : placesOf(config).log;
   try {
     const runs = await isRunning(config);
-    return { check: ok('service', runs ? `one delivers from ${place}` : `none delivers from ${place} now`), isRunning: runs };
+    return {
+      check: ok('service', runs ? `one delivers from ${place}` : `none delivers from ${place} now`),
+      isRunning: runs,
+    };
   } catch (thrown) {
     const check = fault('service', thrown instanceof Error ? thrown.message : 'nobody can tell whether one runs');
     return { check, isRunning: false };
   }
 };
 
-/** Asks the service by the address that others use. A machine may be unable to reach its own public address, so silence is no fault. */
+/**
+ * Asks the service by the address that others use. A machine may be unable to reach its own public address, so silence
+ * is no fault.
+ */
 const publicUrlCheck = async ({ publicUrl }: Config, runs: boolean): Promise<Check> => {
   const name = 'public URL';
-  const help = 'set SEALPOST_PUBLIC_URL to the address at which others reach this service, and look at the proxy before it';
+  const help =
+    'set SEALPOST_PUBLIC_URL to the address at which others reach this service, and look at the proxy before it';
   try {
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
     const answer = await fetch(`${publicUrl}/health/ready`, { redirect: 'manual', signal });
     const { status, reasons } = healthOf(await answer.json().catch(() => undefined));
-    if (status === undefined) return warning(name, `${publicUrl} answers (${answer.status}), but not as sealpost does`, help);
+    if (status === undefined)
+      return warning(name, `${publicUrl} answers (${answer.status}), but not as sealpost does`, help);
     if (reasons.length === 0) return ok(name, `${publicUrl} answers: ${status}`);
-    return warning(name, `${publicUrl} answers: ${status} (${reasons.join(', ')})`, 'docs/operating.md lists what each of them means');
+    return warning(
+      name,
+      `${publicUrl} answers: ${status} (${reasons.join(', ')})`,
+      'docs/operating.md lists what each of them means',
+    );
   } catch (thrown) {
     if (!runs) return ok(name, `nobody answers at ${publicUrl}, where the service would`);
     return warning(name, `nobody answers at ${publicUrl} (${networkFault(thrown)})`, help);
@@ -117,7 +144,9 @@ const publicUrlCheck = async ({ publicUrl }: Config, runs: boolean): Promise<Che
 };
 
 const healthOf = (body: unknown): Readonly<{ status: string | undefined; reasons: readonly string[] }> => {
-  const { status, reasons } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
+  const { status, reasons } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<
+    Record<string, unknown>
+  >;
   if (typeof status !== 'string' || !Array.isArray(reasons)) return { status: undefined, reasons: [] };
   return { status, reasons: reasons.map(({ code }: Readonly<{ code?: unknown }>) => String(code)) };
 };
@@ -142,7 +171,8 @@ const certificateChecks = function* ({ tls, publicUrl, feedback }: Config): Gene
     const faults = unusable === undefined ? certificateFaults({ tls: pair, host }, systemClock().now()) : [];
     if (unusable !== undefined) yield fault(name, `${pair.paths.join(' and ')} cannot be served: ${unusable}`, help);
     for (const { isFault, says } of faults) yield (isFault ? fault : warning)(name, `${path} ${says}`, help);
-    if (unusable === undefined && faults.length === 0) yield ok(name, `${path} is valid${host === undefined ? '' : ` for ${host}`}`);
+    if (unusable === undefined && faults.length === 0)
+      yield ok(name, `${path} is valid${host === undefined ? '' : ` for ${host}`}`);
   }
 };
 
@@ -160,7 +190,9 @@ const relayCheck = async (config: Config): Promise<Check> => {
     const { host, name, isEncrypted, isLoggedIn } = tried;
     const says = `${host} takes a session from ${name}, ${isEncrypted ? 'encrypted' : 'in clear'}, ${isLoggedIn ? 'with' : 'without'} a login`;
     const isOpen = !isEncrypted && !isLoopback(host.slice(0, host.lastIndexOf(':')));
-    return isOpen ? warning('relay', says, 'add ?tls=required to SEALPOST_SMTP_URL, or use smtps://') : ok('relay', says);
+    return isOpen
+      ? warning('relay', says, 'add ?tls=required to SEALPOST_SMTP_URL, or use smtps://')
+      : ok('relay', says);
   } catch (thrown) {
     return fault('relay', thrown instanceof Error ? thrown.message : 'cannot be used', 'see SEALPOST_SMTP_URL');
   }
@@ -187,9 +219,17 @@ function* directoryChecks(config: Config): Generator<Check> {
     if (name.endsWith('.replaced'))
       yield warning('restore', `${file} is left of an interrupted restore`, 'repeat the restore with --accept-loss');
     if (name.endsWith('.damaged'))
-      yield warning('read models', `${file} was damaged and is made anew; it holds addresses in clear`, 'delete that file');
+      yield warning(
+        'read models',
+        `${file} was damaged and is made anew; it holds addresses in clear`,
+        'delete that file',
+      );
     if (name === 'first-key')
-      yield warning('first key', `${file} holds a key that nobody has been shown`, 'start the service: it shows the key once');
+      yield warning(
+        'first key',
+        `${file} holds a key that nobody has been shown`,
+        'start the service: it shows the key once',
+      );
   }
 }
 
@@ -206,7 +246,11 @@ async function* fileChecks(config: Config): AsyncGenerator<Check, boolean> {
       isDamaged = true;
       const why = accessFault(database.file);
       if (why !== undefined) yield fault('file', why, ACCESS);
-      else yield fault('file', `${database.file} cannot be used (${thrown instanceof Error ? thrown.message : 'unknown fault'})`);
+      else
+        yield fault(
+          'file',
+          `${database.file} cannot be used (${thrown instanceof Error ? thrown.message : 'unknown fault'})`,
+        );
       continue;
     }
     if (damage === undefined) yield ok('file', `${database.file} is whole`);
@@ -229,9 +273,11 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
   }
   try {
     const findings = await checkStores(checkable(engine));
-    for (const { message, isTold } of findings) yield isTold === true ? warning('stores', message) : fault('stores', message);
+    for (const { message, isTold } of findings)
+      yield isTold === true ? warning('stores', message) : fault('stores', message);
     if (stopping(findings).length > 0) return;
-    if (findings.length === 0) yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
+    if (findings.length === 0)
+      yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
     yield await clockCheck(config, engine);
     yield await senderCheck(config, engine);
     yield* domainChecks(config, engine);
@@ -240,7 +286,10 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
     yield* partChecks(engine);
     yield* readModelChecks(engine);
   } catch (thrown) {
-    yield fault('stores', `what follows could not be checked: ${thrown instanceof Error ? thrown.message : 'unknown fault'}`);
+    yield fault(
+      'stores',
+      `what follows could not be checked: ${thrown instanceof Error ? thrown.message : 'unknown fault'}`,
+    );
   } finally {
     await engine.close();
   }
@@ -254,7 +303,8 @@ const senderCheck = async ({ smtp, accountSender }: Config, engine: Engine): Pro
       'mails about accounts have none of their own',
       'set SEALPOST_ACCOUNT_SENDER; the service does not start without it',
     );
-  if (!(await lacksSender(engine))) return ok('sender', 'the first team and mails about accounts have senders of their own');
+  if (!(await lacksSender(engine)))
+    return ok('sender', 'the first team and mails about accounts have senders of their own');
   return warning(
     'sender',
     'the first team has none of its own, so the relay gets no mail of it that names none (SENDER_NOT_SET)',
@@ -266,7 +316,11 @@ const clockCheck = async (config: Config, { eventLog, clock }: Engine): Promise<
   const nowMs = clock.now();
   const lastMs = (await newestEventMs(eventLog)) ?? nowMs;
   if (lastMs - nowMs > CLOCKS_APART_MS)
-    return fault('clock', `it is ${isoTime(nowMs)} here, but the log ends at ${isoTime(lastMs)}`, 'set the clock of this machine, by NTP');
+    return fault(
+      'clock',
+      `it is ${isoTime(nowMs)} here, but the log ends at ${isoTime(lastMs)}`,
+      'set the clock of this machine, by NTP',
+    );
   const waitMs = notedWaitMs(config);
   if (waitMs === 0) return ok('clock', `it is ${isoTime(nowMs)} here, and no event is later`);
   return warning(
@@ -284,7 +338,9 @@ async function* domainChecks({ dkim, dnsServers }: Config, engine: Engine): Asyn
     const name = dkimName(dkim.domain, dkim.selector);
     const found = dkimFound(key, await openResolver({ servers: dnsServers }).txt(name, signal));
     const help = 'receivers cannot check its signatures: set the record to the public key of SEALPOST_DKIM_PRIVATE_KEY';
-    yield found === 'right' ? ok('domain', `${name} has the key of the settings`) : warning('domain', `${name} is ${found}`, help);
+    yield found === 'right'
+      ? ok('domain', `${name} has the key of the settings`)
+      : warning('domain', `${name} is ${found}`, help);
   }
   let right = 0;
   let count = 0;
@@ -340,7 +396,10 @@ const domainCheck = ({ id, domain, status, signing }: SenderDomain, found: Looke
   );
 };
 
-/** One mail by the relay, from the sender that mails of the first team have. It is no email of the log: nothing is counted or recorded. */
+/**
+ * One mail by the relay, from the sender that mails of the first team have. It is no email of the log: nothing is
+ * counted or recorded.
+ */
 const testMail = async (config: Config, engine: Engine, to: string): Promise<Check> => {
   const name = 'test mail';
   const { smtp, dkim } = config;
@@ -374,13 +433,25 @@ const testMail = async (config: Config, engine: Engine, to: string): Promise<Che
     await mailer.close();
   }
   const signed =
-    signWith !== undefined ? ', signed by its domain' : dkim === undefined ? ', not signed here' : `, signed by ${dkim.domain}`;
+    signWith !== undefined
+      ? ', signed by its domain'
+      : dkim === undefined
+        ? ', not signed here'
+        : `, signed by ${dkim.domain}`;
   const words = outcome === undefined ? 'no answer in time' : wordsOf(outcome);
   if (outcome?.result === 'accepted') return ok(name, `from ${from.email}${signed}: ${words}`);
-  return fault(name, `from ${from.email}${signed}, was not taken: ${words}`, 'the relay says why; docs/bounces.md explains the rules');
+  return fault(
+    name,
+    `from ${from.email}${signed}, was not taken: ${words}`,
+    'the relay says why; docs/bounces.md explains the rules',
+  );
 };
 
-const senderOf = async ({ accountSender }: Config, { team }: Engine, teamId: TeamId): Promise<Recipient | undefined> => {
+const senderOf = async (
+  { accountSender }: Config,
+  { team }: Engine,
+  teamId: TeamId,
+): Promise<Recipient | undefined> => {
   const own = (await team(teamStream(teamId))).state?.settings.defaultFrom;
   return own === undefined || isSampleSender(own.email) ? accountSender : own;
 };
@@ -404,7 +475,8 @@ const sealCheck = async ({ sealing, sealKey }: Engine): Promise<Check> => {
   } catch (thrown) {
     return fault('seals', thrown instanceof Error ? thrown.message : 'nobody can tell under which key they are');
   }
-  const derived = 'the log is sealed under a key derived from the master key: SEALPOST_SEAL_KEY, kept elsewhere, finds also who has that';
+  const derived =
+    'the log is sealed under a key derived from the master key: SEALPOST_SEAL_KEY, kept elsewhere, finds also who has that';
   return ok('seals', sealing.isSet ? 'the log is sealed under a key of its own' : derived);
 };
 
@@ -414,10 +486,15 @@ async function* partChecks(engine: Engine): AsyncGenerator<Check> {
     { ...engine, files: engine.noted.files },
     { keysAfter: await givenUp(engine, 'keys'), filesAfter: await givenUp(engine, 'files'), isThorough: true },
   );
-  const [firstKey] = [...keys.keys()].sort((one, other) => Number(isOfOriginsAlone([one])) - Number(isOfOriginsAlone([other])));
+  const [firstKey] = [...keys.keys()].sort(
+    (one, other) => Number(isOfOriginsAlone([one])) - Number(isOfOriginsAlone([other])),
+  );
   if (firstKey === undefined) yield ok('keys', 'every key is there that the log names and does not say is destroyed');
   else if (isOfOriginsAlone([firstKey]))
-    yield warning('keys', `${countedMissing(keys.size, 'key')} by which the audit log tells from where was called, and no other`);
+    yield warning(
+      'keys',
+      `${countedMissing(keys.size, 'key')} by which the audit log tells from where was called, and no other`,
+    );
   else
     yield fault(
       'keys',
@@ -442,11 +519,15 @@ async function* partChecks(engine: Engine): AsyncGenerator<Check> {
     );
 }
 
-const countedMissing = (count: number, what: string): string => `${counted(count, what)} ${count === 1 ? 'is' : 'are'} missing`;
+const countedMissing = (count: number, what: string): string =>
+  `${counted(count, what)} ${count === 1 ? 'is' : 'are'} missing`;
 
 async function* readModelChecks(engine: Engine): AsyncGenerator<Check> {
   const checkpoints = await checkable(engine).checkpoints();
   const head = await engine.store.head();
   const most = Math.max(0, ...checkpoints.map(({ position }) => head - position));
-  yield ok('read models', most === 0 ? 'have every event' : `lack ${counted(most, 'event')} at most; a running service adds them`);
+  yield ok(
+    'read models',
+    most === 0 ? 'have every event' : `lack ${counted(most, 'event')} at most; a running service adds them`,
+  );
 }

@@ -1,4 +1,7 @@
-/** Moves an instance to stores of another engine: log, keys and files are copied, the log is verified there, read models are made anew. */
+/**
+ * Moves an instance to stores of another engine: log, keys and files are copied, the log is verified there, read models
+ * are made anew.
+ */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -31,11 +34,15 @@ export type MigrationProgress = Readonly<{
 
 export type Migrated = Readonly<{ events: number; keyRows: number; files: number; streams: number; seals: number }>;
 
-/** In: a data directory of the embedded engine, or a file of settings like `.env`. Out: the settings. Throws ConfigError. */
+/**
+ * In: a data directory of the embedded engine, or a file of settings like `.env`. Out: the settings. Throws
+ * ConfigError.
+ */
 export const settingsOf = (place: string): Config => {
   const path = resolve(place);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new ConfigError(`${place} is not there; name a data directory, or a file of settings like .env`);
+  if (found === undefined)
+    throw new ConfigError(`${place} is not there; name a data directory, or a file of settings like .env`);
   return readConfig(
     found.isDirectory()
       ? { ...keySettings(), SEALPOST_DATA_DIR: path }
@@ -44,7 +51,11 @@ export const settingsOf = (place: string): Config => {
 };
 
 /** How far an interrupted migration came; beside the source, so that the target holds nothing that is not its own. */
-type State = Readonly<{ target: string; copied: Copied; mark: Readonly<{ position: number; hash: string }> | undefined }>;
+type State = Readonly<{
+  target: string;
+  copied: Copied;
+  mark: Readonly<{ position: number; hash: string }> | undefined;
+}>;
 
 const STATE_FILE = 'migration.json';
 /** Events copied since the last save are copied again after a crash and recognized by their ids. */
@@ -54,7 +65,9 @@ const stateFileOf = ({ dataDir }: Config): string => join(dataDir, STATE_FILE);
 
 const readState = (config: Config): State | undefined => {
   const file = stateFileOf(config);
-  return statSync(file, { throwIfNoEntry: false }) === undefined ? undefined : (JSON.parse(readFileSync(file, 'utf8')) as State);
+  return statSync(file, { throwIfNoEntry: false }) === undefined
+    ? undefined
+    : (JSON.parse(readFileSync(file, 'utf8')) as State);
 };
 
 const saveState = (config: Config, state: State): void => replaceDurably(stateFileOf(config), JSON.stringify(state));
@@ -62,9 +75,9 @@ const saveState = (config: Config, state: State): void => replaceDurably(stateFi
 export type MigrateOptions = Readonly<{ from: Config; to: Config; oneAtATime: boolean; progress: MigrationProgress }>;
 
 /**
- * Copies keys, files and log, verifies the log there by chain and seals, seals it anew, and notes in each store which log it belongs to.
- * Interrupted, it goes on where it was when it is called again. Rejects with ConfigError where a service runs on the source, where the
- * target is no other, or holds something else.
+ * Copies keys, files and log, verifies the log there by chain and seals, seals it anew, and notes in each store which
+ * log it belongs to. Interrupted, it goes on where it was when it is called again. Rejects with ConfigError where a
+ * service runs on the source, where the target is no other, or holds something else.
  */
 export const migrate = async (options: MigrateOptions): Promise<Migrated> => {
   const { from, to } = options;
@@ -85,11 +98,16 @@ export const migrate = async (options: MigrateOptions): Promise<Migrated> => {
 };
 
 const assertOther = ({ urls: from }: Config, { urls: to }: Config): void => {
-  if (from.eventStore === to.eventStore) throw new ConfigError('the log of --to is that of --from; name another SEALPOST_EVENT_STORE_URL');
+  if (from.eventStore === to.eventStore)
+    throw new ConfigError('the log of --to is that of --from; name another SEALPOST_EVENT_STORE_URL');
   if (from.keys !== to.keys && !(from.keys.startsWith('sqlite:') && to.keys.startsWith('mongodb')))
-    throw new ConfigError('keys are copied from SQLite to MongoDB, or stay where they are; set SEALPOST_KEYS_URL to one of these');
+    throw new ConfigError(
+      'keys are copied from SQLite to MongoDB, or stay where they are; set SEALPOST_KEYS_URL to one of these',
+    );
   if (from.files !== to.files && !from.files.startsWith('dir:'))
-    throw new ConfigError('files are copied from a directory, or stay where they are; set SEALPOST_FILES_URL to that of --from');
+    throw new ConfigError(
+      'files are copied from a directory, or stay where they are; set SEALPOST_FILES_URL to that of --from',
+    );
 };
 
 const intoTarget = async (options: MigrateOptions, source: Engine): Promise<Migrated> => {
@@ -149,7 +167,10 @@ const copyFiles = async ({ from, to, progress }: MigrateOptions, target: Engine)
 
 type Place = Readonly<{ source: Engine; target: Engine; place: string; state: State | undefined }>;
 
-const copyEvents = async ({ from, oneAtATime, progress }: MigrateOptions, { source, target, place, state }: Place): Promise<State> => {
+const copyEvents = async (
+  { from, oneAtATime, progress }: MigrateOptions,
+  { source, target, place, state }: Place,
+): Promise<State> => {
   const marked = await source.keys.mark();
   const total = source.store.positions === 'dense' ? await source.store.head() : 0;
   let mark = state?.mark;
@@ -174,25 +195,44 @@ const verified = async (target: Engine, events: number, progress: MigrationProgr
   const verification = await verifyLog(target.store, undefined, {
     onProgress: (done) => progress.verified(done, events),
   });
-  if (verification.finding !== undefined) throw new CopyBroken(`the copied log does not verify: ${verification.finding.message}`);
+  if (verification.finding !== undefined)
+    throw new CopyBroken(`the copied log does not verify: ${verification.finding.message}`);
   const [fault] = await target.keys.faults();
   if (fault !== undefined) throw new CopyBroken(`the copied keys do not verify: ${fault}`);
   if (verification.events !== events && !isSealedAnew(verification, events))
-    throw new CopyBroken(`the copied log has ${verification.events} events, and ${events} were copied; somebody else writes into it`);
+    throw new CopyBroken(
+      `the copied log has ${verification.events} events, and ${events} were copied; somebody else writes into it`,
+    );
   return verification;
 };
 
-/** True where a call before this one was interrupted after its seal: that is the one event more, and nothing stands behind it. */
+/**
+ * True where a call before this one was interrupted after its seal: that is the one event more, and nothing stands
+ * behind it.
+ */
 const isSealedAnew = ({ events, unsealed, seal }: Verification, copied: number): boolean =>
   events === copied + 1 && unsealed.length === 1 && seal !== undefined;
 
-/** The seals name positions of the source; one more, over all that is not sealed yet, names where the next begins here. */
-const sealAnew = async ({ eventLog, store, clock, sealKey }: Engine, { seal, unsealed }: Verification): Promise<void> => {
-  const { version } = await loadState(eventLog, LEDGER_STREAM, { evolve: evolveLedger, initialState: undefined as LedgerState });
+/**
+ * The seals name positions of the source; one more, over all that is not sealed yet, names where the next begins here.
+ */
+const sealAnew = async (
+  { eventLog, store, clock, sealKey }: Engine,
+  { seal, unsealed }: Verification,
+): Promise<void> => {
+  const { version } = await loadState(eventLog, LEDGER_STREAM, {
+    evolve: evolveLedger,
+    initialState: undefined as LedgerState,
+  });
   const at = isoTime(clock.now());
   const cause = { teamId: '', actor: 'migrate', correlationId: 'migrate', causationId: 'migrate', at };
   const next = sealOf(seal, unsealed, await store.head());
-  await eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data: await signSeal(await sealKey(), at, next) }], cause);
+  await eventLog.append(
+    LEDGER_STREAM,
+    version,
+    [{ type: 'LedgerSealed', data: await signSeal(await sealKey(), at, next) }],
+    cause,
+  );
 };
 
 // Copies a log into another of any engine: the same events in the same total order, under the same ids and hashes.
@@ -204,13 +244,16 @@ type LogCopy = Readonly<{
   source: Pick<EventStore, 'readAll'>;
   target: Pick<EventStore, 'append'>;
   /**
-   * Progress of an earlier copy into this target that was interrupted; events that it had begun to copy after that are recognized by their
-   * ids.
+   * Progress of an earlier copy into this target that was interrupted; events that it had begun to copy after that are
+   * recognized by their ids.
    */
   resumed?: Copied;
   /** Appends under way at once; they must end in their order, or the total order would be another. Default: 64. */
   inFlightMax?: number;
-  /** Called for each event that is stored in the target, in order, with its place there; a group of events shares the place of its last. */
+  /**
+   * Called for each event that is stored in the target, in order, with its place there; a group of events shares the
+   * place of its last.
+   */
   onCopied: (event: StoredEvent, copied: Copied) => void;
 }>;
 
@@ -219,7 +262,10 @@ export class CopyBroken extends Error {
   override readonly name = 'CopyBroken';
 }
 
-/** Before every position that a store can hold: what was slipped in before the first event is copied too, and found by verification. */
+/**
+ * Before every position that a store can hold: what was slipped in before the first event is copied too, and found by
+ * verification.
+ */
 const nothingCopied: Copied = { from: Number.MIN_SAFE_INTEGER, to: 0, events: 0 };
 /** Characters of one append; an event store takes a megabyte at least. */
 const GROUP_CHARS_MAX = 400_000;
@@ -228,8 +274,17 @@ const IN_FLIGHT_MAX = 64;
 /** After a resumption, this many groups may already be stored in the target, in any order. */
 const OVERLAP_GROUPS = 1_000;
 
-/** Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came, which is the end. */
-export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT_MAX, onCopied }: LogCopy): Promise<Copied> => {
+/**
+ * Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came,
+ * which is the end.
+ */
+export const copyLog = async ({
+  source,
+  target,
+  resumed,
+  inFlightMax = IN_FLIGHT_MAX,
+  onCopied,
+}: LogCopy): Promise<Copied> => {
   let copied: Copied = resumed ?? nothingCopied;
   let overlap = resumed === undefined ? 0 : OVERLAP_GROUPS;
   const underWay: Readonly<{ group: readonly StoredEvent[]; done: Promise<Position> }>[] = [];
@@ -239,7 +294,9 @@ export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT
     if (first === undefined) return;
     const to = await first.done;
     if (overlap === 0 && to <= copied.to)
-      throw new CopyBroken('the target has taken events in another order; empty it, and copy again with --one-at-a-time');
+      throw new CopyBroken(
+        'the target has taken events in another order; empty it, and copy again with --one-at-a-time',
+      );
     overlap = Math.max(0, overlap - 1);
     for (const event of first.group) {
       copied = { from: event.position, to: Math.max(to, copied.to), events: copied.events + 1 };
@@ -282,7 +339,8 @@ function* groupsOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
   if (group.length > 0) yield group;
 }
 
-const sizeOf = ({ data, metadata, sealed }: StoredEvent): number => data.length + metadata.length + (sealed?.byteLength ?? 0) * 2;
+const sizeOf = ({ data, metadata, sealed }: StoredEvent): number =>
+  data.length + metadata.length + (sealed?.byteLength ?? 0) * 2;
 
 const append = async (target: LogCopy['target'], group: readonly StoredEvent[]): Promise<Position> => {
   const { stream, revision } = group[0]!;
@@ -291,11 +349,16 @@ const append = async (target: LogCopy['target'], group: readonly StoredEvent[]):
     case 'done':
       return outcome.position;
     case 'conflict':
-      throw new CopyBroken(`the target holds other events in ${stream}, which is at revision ${outcome.actualRevision} there`);
+      throw new CopyBroken(
+        `the target holds other events in ${stream}, which is at revision ${outcome.actualRevision} there`,
+      );
     case 'unknown':
-      throw new Error(`the target did not answer; the copy goes on from here when it is called again (${outcome.cause.message})`, {
-        cause: outcome.cause,
-      });
+      throw new Error(
+        `the target did not answer; the copy goes on from here when it is called again (${outcome.cause.message})`,
+        {
+          cause: outcome.cause,
+        },
+      );
   }
 };
 

@@ -166,7 +166,13 @@ export const readConfig = (given: Environment = process.env): Config => {
     dataDir,
     isDataDirNamed: text('SEALPOST_DATA_DIR') !== undefined,
     roles: chosenRoles,
-    logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
+    logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), [
+      'debug',
+      'info',
+      'warn',
+      'error',
+      'silent',
+    ]),
     metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
     traces: readTraces(text),
     masterKey,
@@ -201,7 +207,10 @@ const readPeople = (
   isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
 });
 
-/** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it, or a line of it, cannot be read. */
+/**
+ * Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment
+ * win. Throws ConfigError where it, or a line of it, cannot be read.
+ */
 export const loadEnvFile = (): void => {
   const file = resolve('.env');
   if (!existsSync(file)) return;
@@ -209,11 +218,14 @@ export const loadEnvFile = (): void => {
   try {
     text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (fault) {
-    throw new ConfigError(`${file} is there and cannot be read (${reasonOf(fault)}); make it readable, or move it away.`);
+    throw new ConfigError(
+      `${file} is there and cannot be read (${reasonOf(fault)}); make it readable, or move it away.`,
+    );
   }
   const [line] = linesWithoutSetting(text);
   // The line itself is not shown: it may be the rest of a secret.
-  if (line !== undefined) throw new ConfigError(`${file}, line ${line}, is no setting: write NAME=value, or # before a comment.`);
+  if (line !== undefined)
+    throw new ConfigError(`${file}, line ${line}, is no setting: write NAME=value, or # before a comment.`);
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 
@@ -226,15 +238,20 @@ const keyNames = [
   'SEALPOST_SEAL_KEYS_LOST',
 ] as const satisfies readonly SettingName[];
 
-/** The settings of the environment that name the master key and the seal key, for use with settings that are read from elsewhere. */
+/**
+ * The settings of the environment that name the master key and the seal key, for use with settings that are read from
+ * elsewhere.
+ */
 export const keySettings = (environment: Environment = process.env): Environment =>
   Object.fromEntries(keyNames.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
 
 /** The settings that are set, in the form of a file `.env`, without secrets. */
 export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
 
-/** As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name the
- * relay, and a relay without a sender of account mails. */
+/**
+ * As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name
+ * the relay, and a relay without a sender of account mails.
+ */
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
@@ -256,7 +273,12 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...Object.fromEntries(
     settableLimits.map((name) => [
       name,
-      integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, limitsMax[name] ?? Number.MAX_SAFE_INTEGER),
+      integer(
+        limitSetting(name),
+        withDefault(limitSetting(name)),
+        limitsMin[name] ?? 1,
+        limitsMax[name] ?? Number.MAX_SAFE_INTEGER,
+      ),
     ]),
   ),
   ...readRetention(withDefault),
@@ -266,7 +288,8 @@ const refuseUnknown = (environment: Environment): void => {
   for (const [name, value = ''] of Object.entries(environment)) {
     if (!name.startsWith(PREFIX) || name in settings || isServiceLink(name, value)) continue;
     const renamed = renamedSettings[name];
-    if (renamed !== undefined) throw new ConfigError(`${name} is now called ${renamed}; set that instead, to the same value.`);
+    if (renamed !== undefined)
+      throw new ConfigError(`${name} is now called ${renamed}; set that instead, to the same value.`);
     const near = nearest(name, Object.keys(settings));
     throw new ConfigError(
       `${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`,
@@ -319,7 +342,8 @@ const proxyFault = (proxy: string): string | undefined => {
   return undefined;
 };
 
-const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)+$/;
+const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)+$/;
 
 /** A relay asks for a name with a dot (RFC 5321, section 2.3.5); an address and `localhost` are none. */
 const smtpName = (given: string | undefined, publicUrl: string | undefined): string | undefined => {
@@ -330,7 +354,11 @@ const smtpName = (given: string | undefined, publicUrl: string | undefined): str
 };
 
 const readSmtp = (text: (name: SettingName) => string | undefined, connections: string): Config['smtp'] => {
-  const [given, final, tokenFile] = [text('SEALPOST_SMTP_URL'), text('SEALPOST_SMTP_FINAL'), text('SEALPOST_SMTP_TOKEN_FILE')];
+  const [given, final, tokenFile] = [
+    text('SEALPOST_SMTP_URL'),
+    text('SEALPOST_SMTP_FINAL'),
+    text('SEALPOST_SMTP_TOKEN_FILE'),
+  ];
   const tokenCommand = text('SEALPOST_SMTP_TOKEN_COMMAND')?.split(/\s+/);
   const url = given === 'mailbox:' ? undefined : given;
   if (url === undefined && final !== undefined) {
@@ -357,7 +385,11 @@ const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim
   const domain = text('SEALPOST_DKIM_DOMAIN');
   const selector = text('SEALPOST_DKIM_SELECTOR');
   const privateKey = text('SEALPOST_DKIM_PRIVATE_KEY');
-  const given = { SEALPOST_DKIM_DOMAIN: domain, SEALPOST_DKIM_SELECTOR: selector, 'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey };
+  const given = {
+    SEALPOST_DKIM_DOMAIN: domain,
+    SEALPOST_DKIM_SELECTOR: selector,
+    'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey,
+  };
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length === 3) return undefined;
   if (domain === undefined || selector === undefined || privateKey === undefined) {
@@ -367,7 +399,11 @@ const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim
   return { domain, selector, privateKey: privateKey.replaceAll('\\n', '\n') };
 };
 
-const readDelays = (name: SettingName, withDefault: (name: SettingName) => string, maxMs: number): readonly number[] => {
+const readDelays = (
+  name: SettingName,
+  withDefault: (name: SettingName) => string,
+  maxMs: number,
+): readonly number[] => {
   const seconds = withDefault(name)
     .split(',')
     .map((part) => part.trim());
@@ -375,8 +411,14 @@ const readDelays = (name: SettingName, withDefault: (name: SettingName) => strin
   return seconds.map((part) => integer(name, part, 1, maxMs / 1_000) * 1_000);
 };
 
-/** A subscription that fails for longer is disabled, and an attempt that waits longer than records are kept is never made. */
-const readWebhookDelays = (withDefault: (name: SettingName) => string, { webhookRecordDays }: Limits): readonly number[] => {
+/**
+ * A subscription that fails for longer is disabled, and an attempt that waits longer than records are kept is never
+ * made.
+ */
+const readWebhookDelays = (
+  withDefault: (name: SettingName) => string,
+  { webhookRecordDays }: Limits,
+): readonly number[] => {
   const name = 'SEALPOST_WEBHOOK_RETRY_DELAYS';
   const delaysMs = readDelays(name, withDefault, DAY_MS);
   const totalMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0);
@@ -389,7 +431,10 @@ const readWebhookDelays = (withDefault: (name: SettingName) => string, { webhook
   return delaysMs;
 };
 
-/** In: the text of a file `.env`. Out: the numbers, from 1, of the lines that are no setting, no comment and not part of a value in quotes. */
+/**
+ * In: the text of a file `.env`. Out: the numbers, from 1, of the lines that are no setting, no comment and not part of
+ * a value in quotes.
+ */
 export const linesWithoutSetting = (text: string): readonly number[] => {
   const lines = text.split(/\r\n|\n|\r/);
   const found: number[] = [];

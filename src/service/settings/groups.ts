@@ -1,6 +1,6 @@
 /**
- * Reads the groups of settings that have a form of their own or must not contradict each other: return path and inbound SMTP, retention,
- * traces, webhooks, mail headers, DNS and links.
+ * Reads the groups of settings that have a form of their own or must not contradict each other: return path and inbound
+ * SMTP, retention, traces, webhooks, mail headers, DNS and links.
  */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -26,8 +26,16 @@ type InboundSmtpSettings = Readonly<{
   tls?: Tls;
 }>;
 
-/** A certificate chain with its private key in PEM form, the files that they were read from, and the settings that name these. */
-export type Tls = Readonly<{ cert: string; key: string; paths: readonly [string, string]; names: readonly [SettingName, SettingName] }>;
+/**
+ * A certificate chain with its private key in PEM form, the files that they were read from, and the settings that name
+ * these.
+ */
+export type Tls = Readonly<{
+  cert: string;
+  key: string;
+  paths: readonly [string, string];
+  names: readonly [SettingName, SettingName];
+}>;
 
 export type TraceSettings = Readonly<{
   /** URL to which batches of spans are posted. */
@@ -40,7 +48,13 @@ export type TraceSettings = Readonly<{
 
 type Periods = Pick<
   Limits,
-  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours' | 'auditDays'
+  | 'retentionDays'
+  | 'archiveDays'
+  | 'restoreDays'
+  | 'webhookRecordDays'
+  | 'generatedFileDays'
+  | 'temporaryFileHours'
+  | 'auditDays'
 >;
 
 type Text = (name: SettingName) => string | undefined;
@@ -68,8 +82,15 @@ const PAIR = /^\s*([^\s=,]+)\s*=\s*(.*?)\s*$/;
 /** The default for a service that only this machine reaches, and whose mail does not leave it. */
 const LOCAL_HOSTS: readonly string[] = ['127.0.0.1'];
 
-/** undefined where no domain is set. `https`: the certificate of the API, taken where there is none for SMTP. Throws ConfigError. */
-export const readFeedback = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): FeedbackSettings | undefined => {
+/**
+ * undefined where no domain is set. `https`: the certificate of the API, taken where there is none for SMTP. Throws
+ * ConfigError.
+ */
+export const readFeedback = (
+  text: Text,
+  defaultHost: string,
+  https: InboundSmtpSettings['tls'],
+): FeedbackSettings | undefined => {
   const domain = readDomain('SEALPOST_RETURN_PATH_DOMAIN', text('SEALPOST_RETURN_PATH_DOMAIN'));
   const smtp = readInboundSmtp(text, defaultHost, https);
   if (domain === undefined && smtp !== undefined)
@@ -81,7 +102,11 @@ export const readFeedback = (text: Text, defaultHost: string, https: InboundSmtp
   return { domain, name, ...(smtp === undefined ? {} : { smtp }) };
 };
 
-const readInboundSmtp = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): InboundSmtpSettings | undefined => {
+const readInboundSmtp = (
+  text: Text,
+  defaultHost: string,
+  https: InboundSmtpSettings['tls'],
+): InboundSmtpSettings | undefined => {
   const port = text('SEALPOST_INBOUND_SMTP_PORT');
   if (port === undefined) return undefined;
   const tls = readTls(text, ['SEALPOST_INBOUND_SMTP_TLS_CERT', 'SEALPOST_INBOUND_SMTP_TLS_KEY']) ?? https;
@@ -92,7 +117,10 @@ const readInboundSmtp = (text: Text, defaultHost: string, https: InboundSmtpSett
   };
 };
 
-/** In: the settings that name the files of certificate and key. Throws ConfigError if one is missing, or a file cannot be read. */
+/**
+ * In: the settings that name the files of certificate and key. Throws ConfigError if one is missing, or a file cannot
+ * be read.
+ */
 export const readTls = (text: Text, names: Tls['names']): Tls | undefined => {
   const [cert, key] = names.map(text);
   if (cert === undefined && key === undefined) return undefined;
@@ -122,7 +150,8 @@ export const readRetention = (valueOf: (name: SettingName) => string): Periods =
   const retentionDays = days('SEALPOST_RETENTION_DAYS');
   const generatedFileDays = days('SEALPOST_RETENTION_GENERATED_FILE_DAYS');
   // The files of an email go with its key; a default contradicts nobody.
-  const isDefault = valueOf('SEALPOST_RETENTION_GENERATED_FILE_DAYS') === settings['SEALPOST_RETENTION_GENERATED_FILE_DAYS']?.default;
+  const isDefault =
+    valueOf('SEALPOST_RETENTION_GENERATED_FILE_DAYS') === settings['SEALPOST_RETENTION_GENERATED_FILE_DAYS']?.default;
   if (generatedFileDays > retentionDays && !isDefault) {
     throw new ConfigError(
       `SEALPOST_RETENTION_GENERATED_FILE_DAYS=${generatedFileDays} is longer than SEALPOST_RETENTION_DAYS=${retentionDays}, ` +
@@ -157,7 +186,8 @@ export const readTraces = (text: (name: SettingName) => string | undefined): Tra
   const isDisabled = text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true';
   const exporter = text('OTEL_TRACES_EXPORTER')?.toLowerCase() ?? 'otlp';
   if (endpoint === undefined || isDisabled || exporter === 'none') return undefined;
-  if (exporter !== 'otlp') throw new ConfigError(`OTEL_TRACES_EXPORTER=${exporter} is not spoken; set otlp, or none for no traces.`);
+  if (exporter !== 'otlp')
+    throw new ConfigError(`OTEL_TRACES_EXPORTER=${exporter} is not spoken; set otlp, or none for no traces.`);
   const protocolName = ofSignal('PROTOCOL');
   const protocol = text(protocolName) ?? PROTOCOL;
   if (protocol !== PROTOCOL) {
@@ -180,13 +210,23 @@ export const readTraces = (text: (name: SettingName) => string | undefined): Tra
 const urlOf = (name: SettingName, endpoint: string): string => {
   const url = URL.parse(endpoint);
   const isWhole = name === 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || (url.search !== '' && !isWhole) || url.hash !== '') {
-    throw new ConfigError(`${name} must be an http:// or https:// address, for example http://collector.internal:4318.`);
+  if (
+    url === null ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    (url.search !== '' && !isWhole) ||
+    url.hash !== ''
+  ) {
+    throw new ConfigError(
+      `${name} must be an http:// or https:// address, for example http://collector.internal:4318.`,
+    );
   }
   return isWhole ? url.href : `${url.href.replace(/\/+$/, '')}/v1/traces`;
 };
 
-/** `name=value` pairs with commas between them, values as in a URL. A fault names the place and no value, which may be a secret. */
+/**
+ * `name=value` pairs with commas between them, values as in a URL. A fault names the place and no value, which may be a
+ * secret.
+ */
 const readPairs = (name: SettingName, value: string | undefined): Readonly<Record<string, string>> => {
   const pairs = (value ?? '').split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
@@ -225,8 +265,8 @@ const readRatio = (sampler = 'parentbased_always_on', argument: string | undefin
 };
 
 /**
- * The hosts to which webhooks may be posted without TLS, for development. `beyond`: the address beyond loopback that the service listens on;
- * undefined if there is none. `hasRelay`: whether mail leaves the machine.
+ * The hosts to which webhooks may be posted without TLS, for development. `beyond`: the address beyond loopback that
+ * the service listens on; undefined if there is none. `hasRelay`: whether mail leaves the machine.
  */
 export const insecureHosts = (
   text: (name: SettingName) => string | undefined,
@@ -255,15 +295,25 @@ export type SealSettings = Readonly<{
   mail: string | undefined;
 }>;
 
-const listed = (value: string | undefined): readonly string[] => (value ?? '').split(/[,\s]+/).filter((part) => part !== '');
+const listed = (value: string | undefined): readonly string[] =>
+  (value ?? '').split(/[,\s]+/).filter((part) => part !== '');
 
 /** Under what the log is sealed, and where seals are told. Throws ConfigError. */
-export const readSeals = (text: (name: SettingName) => string | undefined, localHosts: readonly string[]): SealSettings => {
+export const readSeals = (
+  text: (name: SettingName) => string | undefined,
+  localHosts: readonly string[],
+): SealSettings => {
   const webhook = text('SEALPOST_SEAL_WEBHOOK');
   const url = webhook === undefined ? undefined : URL.parse(webhook);
   // The value is not repeated: it may hold a secret.
-  if (url === null || (url?.protocol === 'http:' && !localHosts.includes(url.hostname)) || (url && !/^https?:$/.test(url.protocol)))
-    throw new ConfigError('SEALPOST_SEAL_WEBHOOK must be an https:// address, for example https://notary.example.com/seals.');
+  if (
+    url === null ||
+    (url?.protocol === 'http:' && !localHosts.includes(url.hostname)) ||
+    (url && !/^https?:$/.test(url.protocol))
+  )
+    throw new ConfigError(
+      'SEALPOST_SEAL_WEBHOOK must be an https:// address, for example https://notary.example.com/seals.',
+    );
   if (url && (url.username !== '' || url.password !== ''))
     throw new ConfigError('SEALPOST_SEAL_WEBHOOK must carry no user name and no password.');
   const file = text('SEALPOST_SEAL_FILE');
@@ -322,7 +372,9 @@ export const readDnsServers = (value: string | undefined): readonly string[] => 
   for (const server of servers) {
     const [, address = server, port = '53'] = /^\[(.+)\]:(\d+)$/.exec(server) ?? /^([^:]+):(\d+)$/.exec(server) ?? [];
     if (isIP(address) === 0 || Number(port) < 1 || Number(port) > 65_535)
-      throw new ConfigError(`SEALPOST_DNS_SERVERS: ${server} is no IP address, such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353.`);
+      throw new ConfigError(
+        `SEALPOST_DNS_SERVERS: ${server} is no IP address, such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353.`,
+      );
   }
   return servers;
 };
@@ -332,7 +384,9 @@ export const readSpf = (value: string): string => {
   const terms = value.split(/\s+/);
   const wrong = terms.find((term) => !/^(?:a|mx|include|ip4|ip6|exists)(?:[:/][A-Za-z0-9._:/%{}-]+)?$/i.test(term));
   if (wrong === undefined) return terms.join(' ');
-  throw new ConfigError(`SEALPOST_SPF_MECHANISMS: ${wrong} is no mechanism of SPF, such as mx, ip4:192.0.2.1 or include:_spf.example.net.`);
+  throw new ConfigError(
+    `SEALPOST_SPF_MECHANISMS: ${wrong} is no mechanism of SPF, such as mx, ip4:192.0.2.1 or include:_spf.example.net.`,
+  );
 };
 
 /** The address of the service without a slash at its end; without the setting, where the server listens. */
@@ -345,14 +399,16 @@ export const readPublicUrl = (
 };
 
 /**
- * In: the address of the service, and whether recipients can reach it: it is set, or no mail leaves this machine. Out: the beginning of links
- * in mails, which is https or on loopback; undefined if there is none.
+ * In: the address of the service, and whether recipients can reach it: it is set, or no mail leaves this machine. Out:
+ * the beginning of links in mails, which is https or on loopback; undefined if there is none.
  */
 export const readLinkBase = (publicUrl: string, isKnown: boolean): string | undefined => {
   const url = URL.parse(publicUrl);
   if (!isKnown || url === null) return undefined;
-  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
+  const isSafe =
+    url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
   return isSafe ? publicUrl : undefined;
 };
 
-export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

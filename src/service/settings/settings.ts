@@ -1,4 +1,7 @@
-/** Every setting by name with its default and its description, from which .env.example is made; and how single settings are read. */
+/**
+ * Every setting by name with its default and its description, from which .env.example is made; and how single settings
+ * are read.
+ */
 import { reasonOf } from '../../shared/files.js';
 import { readFileSync } from 'node:fs';
 import { withoutCredentials } from '../../shared/addresses.js';
@@ -37,7 +40,12 @@ const named = {
     'Path of a PEM certificate chain; with SEALPOST_TLS_KEY the server speaks HTTPS.',
     '/etc/sealpost/cert.pem',
   ),
-  SEALPOST_TLS_KEY: setting('Serving', undefined, 'Path of the PEM private key of the certificate.', '/etc/sealpost/key.pem'),
+  SEALPOST_TLS_KEY: setting(
+    'Serving',
+    undefined,
+    'Path of the PEM private key of the certificate.',
+    '/etc/sealpost/key.pem',
+  ),
   SEALPOST_REQUIRE_HTTPS: setting(
     'Serving',
     undefined,
@@ -67,7 +75,11 @@ const named = {
     '9464',
   ),
   SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address on which SEALPOST_METRICS_PORT listens.'),
-  SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'Least level of the log lines that are written: debug, info, warn, error or silent.'),
+  SEALPOST_LOG_LEVEL: setting(
+    'Serving',
+    'info',
+    'Least level of the log lines that are written: debug, info, warn, error or silent.',
+  ),
 
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     'Traces',
@@ -81,7 +93,11 @@ const named = {
     'The whole address for spans, in place of OTEL_EXPORTER_OTLP_ENDPOINT; nothing is added to it.',
     'http://127.0.0.1:4318/v1/traces',
   ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'Protocol of the collector. Only http/protobuf is supported.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: setting(
+    'Traces',
+    'http/protobuf',
+    'Protocol of the collector. Only http/protobuf is supported.',
+  ),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: setting(
     'Traces',
     undefined,
@@ -191,7 +207,11 @@ const named = {
     '7',
     'For how many days generated PDF and Excel files are kept, counted from when their email is due; no longer than SEALPOST_RETENTION_DAYS.',
   ),
-  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'Hours after which files are removed whose writing was cut off.'),
+  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting(
+    'Data',
+    '24',
+    'Hours after which files are removed whose writing was cut off.',
+  ),
   SEALPOST_EVENT_STORE_URL: setting(
     'Data',
     undefined,
@@ -279,7 +299,11 @@ const named = {
     'true: the relay is the final host of every recipient, so what it accepts is delivered. Default: false.',
     'true',
   ),
-  SEALPOST_RETRY_DELAYS: setting('Delivery', '60,300,1440,5400', 'Seconds before the second, third, … attempt after a temporary refusal.'),
+  SEALPOST_RETRY_DELAYS: setting(
+    'Delivery',
+    '60,300,1440,5400',
+    'Seconds before the second, third, … attempt after a temporary refusal.',
+  ),
   SEALPOST_WEBHOOK_RETRY_DELAYS: setting(
     'Delivery',
     '60,300,1800',
@@ -303,7 +327,12 @@ const named = {
     'Port on which the process with the role http takes reports to the return path domain by SMTP. Default: none; reports come in by the API alone.',
     '25',
   ),
-  SEALPOST_INBOUND_SMTP_HOST: setting('Delivery', undefined, 'Address that this port listens on. Default: that of HOST.', '0.0.0.0'),
+  SEALPOST_INBOUND_SMTP_HOST: setting(
+    'Delivery',
+    undefined,
+    'Address that this port listens on. Default: that of HOST.',
+    '0.0.0.0',
+  ),
   SEALPOST_INBOUND_SMTP_NAME: setting(
     'Delivery',
     undefined,
@@ -339,16 +368,27 @@ const named = {
     'Hosts of webhooks, separated by commas, that may be posted to over http and on loopback: for development, refused beyond loopback. Default: 127.0.0.1 where the service listens on loopback, has no public URL, and delivers to its mailbox; else none.',
     'localhost,127.0.0.1',
   ),
-  SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
+  SEALPOST_DKIM_DOMAIN: setting(
+    'Delivery',
+    undefined,
+    'Domain of the DKIM signature; set with selector and key.',
+    'example.com',
+  ),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
-  SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),
+  SEALPOST_DKIM_PRIVATE_KEY: setting(
+    'Delivery',
+    undefined,
+    'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.',
+  ),
 } as const satisfies Record<string, Setting>;
 
 /** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */
 export const limitSetting = (name: keyof Limits): `SEALPOST_LIMIT_${string}` =>
   `SEALPOST_LIMIT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
-/** The limits that an operator may set, because they depend on the machine or on what is sent; all others are constants. */
+/**
+ * The limits that an operator may set, because they depend on the machine or on what is sent; all others are constants.
+ */
 const limitDescriptions = {
   bodySizeBytesMax: 'Bytes of a request body. A larger body is refused.',
   connectionsMax: 'Connections of all clients to one process. One more is refused.',
@@ -367,13 +407,15 @@ const limitDescriptions = {
   generatorProcessesMax:
     'Documents made at once, each in its own process; at least 2. Further documents wait. Machines with few cores use fewer processes.',
   generatorQueueMax: 'Documents of all teams that wait for a process. One more is refused.',
-  generatorMemoryMbMax: 'Megabytes that one document process may use beyond the program itself. A document that needs more is refused.',
+  generatorMemoryMbMax:
+    'Megabytes that one document process may use beyond the program itself. A document that needs more is refused.',
   generatorReadyMs:
     'Milliseconds for which one document process stays ready after the last document or change of an attachment template. 0: none stays.',
   ledgerSealEveryMs: 'Milliseconds after which the log is sealed again if it has new events.',
   stateFreshnessMs:
     'Milliseconds for which a key, team, template or slug may be used from memory. A change at another process takes effect within this time.',
-  lanes: 'Work items that each processor of one process has in work at once. More lanes use more memory and connections.',
+  lanes:
+    'Work items that each processor of one process has in work at once. More lanes use more memory and connections.',
   deliveryDeadlineMs: 'Milliseconds for one delivery attempt. An attempt that takes longer is cut off.',
   hostAwayHoursMax: 'Hours for which a host may refuse sessions. Then mails to it fail.',
   queueWaitingMax: 'Emails of one team that are queued or in delivery. A send beyond that is refused.',
@@ -382,7 +424,8 @@ const limitDescriptions = {
   shutdownDeadlineMs: 'Milliseconds within which work under way may end after a stop signal. Then it is cut off.',
   stopNoticeMs:
     'Milliseconds for which the service goes on serving after a stop signal while health says stopping, so that load balancers notice. 0: none.',
-  inboundSmtpConnectionsMax: 'Connections to the SMTP server of the return path, for each process. One more is refused.',
+  inboundSmtpConnectionsMax:
+    'Connections to the SMTP server of the return path, for each process. One more is refused.',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 
 export type SettableLimit = keyof typeof limitDescriptions;
@@ -390,10 +433,16 @@ export type SettableLimit = keyof typeof limitDescriptions;
 export const settableLimits = Object.keys(limitDescriptions) as readonly SettableLimit[];
 
 const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
-  settableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), limitDescriptions[name])]),
+  settableLimits.map((name) => [
+    limitSetting(name),
+    setting('Limits', String(defaultLimits[name]), limitDescriptions[name]),
+  ]),
 );
 
-/** Settings that are secrets, or addresses that may hold a password. Each may be given in a file, which `<name>_FILE` names. */
+/**
+ * Settings that are secrets, or addresses that may hold a password. Each may be given in a file, which `<name>_FILE`
+ * names.
+ */
 const secrets = [
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
@@ -416,7 +465,10 @@ const fileOf = <Name extends string>(name: Name): `${Name}_FILE` => `${name}_FIL
 const secretFiles: Readonly<Record<string, Setting>> = Object.fromEntries(
   secrets.map((name) => {
     const example = `/run/secrets/${name.toLowerCase().replaceAll('_', '-')}`;
-    return [fileOf(name), setting('Secrets', undefined, `Path of a file that holds ${name}, instead of that setting.`, example)];
+    return [
+      fileOf(name),
+      setting('Secrets', undefined, `Path of a file that holds ${name}, instead of that setting.`, example),
+    ];
   }),
 );
 
@@ -427,17 +479,19 @@ export const settings: Readonly<Record<string, Setting>> = { ...named, ...secret
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment with each secret that stands in a file, without white space around it. Throws ConfigError if a secret is given in both
- * ways, or its file cannot be read or is empty.
+ * The environment with each secret that stands in a file, without white space around it. Throws ConfigError if a secret
+ * is given in both ways, or its file cannot be read or is empty.
  */
 export const withSecretsOfFiles = (environment: Environment): Environment => {
   const found: Record<string, string> = {};
   for (const name of secrets) {
     const file = environment[fileOf(name)]?.trim() ?? '';
     if (file === '') continue;
-    if ((environment[name]?.trim() ?? '') !== '') throw new ConfigError(`${name} and ${fileOf(name)} are both set; keep one of them.`);
+    if ((environment[name]?.trim() ?? '') !== '')
+      throw new ConfigError(`${name} and ${fileOf(name)} are both set; keep one of them.`);
     found[name] = readFile(fileOf(name), file).trim();
-    if (found[name] === '') throw new ConfigError(`${fileOf(name)}=${file} is empty; write the value of ${name} into the file.`);
+    if (found[name] === '')
+      throw new ConfigError(`${fileOf(name)}=${file} is empty; write the value of ${name} into the file.`);
   }
   return { ...environment, ...found };
 };
@@ -448,7 +502,10 @@ export const envExample = (): string => {
     '# Settings of sealpost, as its schema has them. Every line is optional; what is commented out shows the default or an example.',
   ];
   let group = '';
-  for (const [name, { default: standard, description, group: own, example }] of Object.entries(settings) as [string, Setting][]) {
+  for (const [name, { default: standard, description, group: own, example }] of Object.entries(settings) as [
+    string,
+    Setting,
+  ][]) {
     if (own !== group) lines.push('', `# ${own}`);
     group = own;
     lines.push(`# ${description}`, `#${name}=${standard ?? example ?? ''}`);
@@ -464,18 +521,22 @@ export const withoutSecrets = (environment: Environment): string =>
     .flatMap((name) => {
       const value = environment[name]?.trim() ?? '';
       if (value === '') return [];
-      return [HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${withoutCredentials(value)}`];
+      return [
+        HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${withoutCredentials(value)}`,
+      ];
     })
     .map((line) => `${line}\n`)
     .join('');
 
-const SERVICE_LINK = /^SEALPOST_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
+const SERVICE_LINK =
+  /^SEALPOST_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 const SERVICE_PORT = /_PORT$/;
 const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//;
 
 /**
- * Whether a platform set the variable for a Service or a linked container whose name begins with `sealpost`, and no operator did. The name
- * may be that of a setting: a Service `sealpost-metrics` gives SEALPOST_METRICS_PORT=tcp://10.0.0.7:9464.
+ * Whether a platform set the variable for a Service or a linked container whose name begins with `sealpost`, and no
+ * operator did. The name may be that of a setting: a Service `sealpost-metrics` gives
+ * SEALPOST_METRICS_PORT=tcp://10.0.0.7:9464.
  */
 export const isServiceLink = (name: string, value: string): boolean =>
   (!(name in settings) && SERVICE_LINK.test(name)) ||

@@ -7,7 +7,9 @@ import { withoutCredentials } from '../../shared/addresses.js';
 export const roles = ['http', 'process', 'project'] as const;
 export type Role = (typeof roles)[number];
 
-export type Urls = Readonly<Record<'eventStore' | 'readModels' | 'keys' | 'files' | 'leases' | 'bus' | 'limiter', string>>;
+export type Urls = Readonly<
+  Record<'eventStore' | 'readModels' | 'keys' | 'files' | 'leases' | 'bus' | 'limiter', string>
+>;
 
 type Part = Readonly<{
   setting: SettingName;
@@ -18,7 +20,10 @@ type Part = Readonly<{
   example: string;
 }>;
 
-const mongodb = { servers: ['mongodb', 'mongodb+srv'], example: 'mongodb://user:password@db.example.com:27017/sealpost' } as const;
+const mongodb = {
+  servers: ['mongodb', 'mongodb+srv'],
+  example: 'mongodb://user:password@db.example.com:27017/sealpost',
+} as const;
 
 const parts: Readonly<Record<keyof Urls, Part>> = {
   eventStore: {
@@ -50,7 +55,8 @@ export const settingOf = (part: keyof Urls): SettingName => parts[part].setting;
 
 /** In: a setting by name, undefined where it is not set. Throws ConfigError. */
 export const readUrls = (text: (name: SettingName) => string | undefined, dataDir: string): Urls => {
-  const read = (part: keyof Urls, standard: string): string => readUrl(parts[part], text(parts[part].setting), standard);
+  const read = (part: keyof Urls, standard: string): string =>
+    readUrl(parts[part], text(parts[part].setting), standard);
   const eventStore = read('eventStore', `sqlite:${join(dataDir, 'events.db')}`);
   const keys = read('keys', `sqlite:${join(dataDir, 'keys.db')}`);
   return {
@@ -92,7 +98,8 @@ export const isLocal = (url: string): boolean => /^(sqlite|dir|memory):/.test(ur
 export const placeOf = (url: string): string => (isLocal(url) ? pathOf(url) : withoutCredentials(url));
 
 /** Processes of several machines can work on one log: nothing that ties it to one machine is on its disk. */
-const isShared = ({ eventStore, keys }: Pick<Urls, 'eventStore' | 'keys'>): boolean => !isLocal(eventStore) && !isLocal(keys);
+const isShared = ({ eventStore, keys }: Pick<Urls, 'eventStore' | 'keys'>): boolean =>
+  !isLocal(eventStore) && !isLocal(keys);
 
 /** Throws ConfigError where the parts cannot work together. */
 export const assertTogether = (urls: Urls, roles: readonly Role[], hasMasterKey: boolean): void => {
@@ -109,7 +116,9 @@ export const assertTogether = (urls: Urls, roles: readonly Role[], hasMasterKey:
     );
   }
   if (isLocal(urls.files)) {
-    throw new ConfigError(`SEALPOST_FILES_URL is a directory of this machine, but ${shared}; write for example ${mongodb.example}`);
+    throw new ConfigError(
+      `SEALPOST_FILES_URL is a directory of this machine, but ${shared}; write for example ${mongodb.example}`,
+    );
   }
   if (isLocal(urls.bus) && !(roles.includes('http') && roles.includes('process'))) {
     throw new ConfigError(

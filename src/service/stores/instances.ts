@@ -1,11 +1,17 @@
 /**
- * Services that run on the configured stores, known by leases and file locks. Keeps a second service, or a repair, from running beside the
- * first.
+ * Services that run on the configured stores, known by leases and file locks. Keeps a second service, or a repair, from
+ * running beside the first.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from '../../domain/ports/worker.js';
-import { underAnyLease, type LeaseDeps, DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
+import {
+  underAnyLease,
+  type LeaseDeps,
+  DISPATCH_LEASE,
+  LEASE_TTL_MS,
+  projectionLease,
+} from '../../processors/core/lease.js';
 import { systemClock } from '../../adapters/clock/system.js';
 import { systemIds } from '../../adapters/ids/system.js';
 import { openLogger } from '../../adapters/logger/pino.js';
@@ -31,15 +37,18 @@ type DataLock = Readonly<{ release: () => void }>;
 
 /** The most processes that may serve one set of stores. */
 const SERVERS_MAX = 64;
-/** The leases `http-1`, `http-2`, …: each serving process holds one, so that every process can tell whether it serves alone. */
+/**
+ * The leases `http-1`, `http-2`, …: each serving process holds one, so that every process can tell whether it serves
+ * alone.
+ */
 const servingLeases: readonly string[] = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
 
 /** The lease of a command that no service may run beside. */
 const STOPPED_LEASE = 'stopped';
 
 /**
- * `follow` lets this process serve states from memory. It runs under the lease: a process that the others cannot see reads the log for
- * each state.
+ * `follow` lets this process serve states from memory. It runs under the lease: a process that the others cannot see
+ * reads the log for each state.
  */
 export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): Serving => {
   let seen = (): void => {};
@@ -74,12 +83,13 @@ export const assertMayServe = async (config: Config, leases: Leases): Promise<vo
 };
 
 /**
- * Takes the file locks that a service holds while it runs, whatever its roles. With a bus in the process, only one process may deliver from a
- * data directory. Throws ConfigError if a lock is taken.
+ * Takes the file locks that a service holds while it runs, whatever its roles. With a bus in the process, only one
+ * process may deliver from a data directory. Throws ConfigError if a lock is taken.
  */
 export const holdRole = (config: Config): DataLock => {
   const service = holdLock({ file: serviceLockOf(config), shared: true });
-  if (service === undefined) throw new ConfigError(`A sealpost repair or restore works on ${config.dataDir}; start when it is done.`);
+  if (service === undefined)
+    throw new ConfigError(`A sealpost repair or restore works on ${config.dataDir}; start when it is done.`);
   if (!config.roles.includes('process') || !isLocal(config.urls.bus)) return service;
   const delivering = holdLock({ file: lockFileOf(config) });
   if (delivering !== undefined) return both(delivering, service);
@@ -90,8 +100,8 @@ export const holdRole = (config: Config): DataLock => {
 };
 
 /**
- * Keeps services from running until it is released. A service of an older version is noticed only if it delivers. Throws ConfigError if a
- * service runs.
+ * Keeps services from running until it is released. A service of an older version is noticed only if it delivers.
+ * Throws ConfigError if a service runs.
  */
 export const holdStopped = async (config: Config): Promise<Held> => {
   const local = holdData(config);
@@ -100,7 +110,8 @@ export const holdStopped = async (config: Config): Promise<Held> => {
     const leases = await leasesOf(config);
     try {
       const lease = await leases.acquire(STOPPED_LEASE, systemIds().uuid(), LEASE_TTL_MS);
-      if (lease === undefined || (await isAnyHeld(leases, everyLease(config)))) throw stillRuns(placeOf(config.urls.eventStore));
+      if (lease === undefined || (await isAnyHeld(leases, everyLease(config))))
+        throw stillRuns(placeOf(config.urls.eventStore));
       return keptAlive(leases, lease, local.release);
     } catch (fault) {
       await leases.close();
@@ -112,10 +123,16 @@ export const holdStopped = async (config: Config): Promise<Held> => {
   }
 };
 
-/** Names its own inode. A copy of the file has another; a directory that is mounted elsewhere, or moved on its disk, keeps it. */
+/**
+ * Names its own inode. A copy of the file has another; a directory that is mounted elsewhere, or moved on its disk,
+ * keeps it.
+ */
 const placeFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'place.json');
 
-/** A sentence where the data directory is a copy of one on which a service has run, for the log is in it; undefined where it is not. */
+/**
+ * A sentence where the data directory is a copy of one on which a service has run, for the log is in it; undefined
+ * where it is not.
+ */
 export const copyFault = (config: Config): string | undefined => {
   const file = placeFileOf(config);
   const noted = isLocal(config.urls.eventStore) ? notedInode(file) : undefined;
@@ -154,7 +171,9 @@ export const isRunning = async (config: Config): Promise<boolean> => {
 };
 
 const stillRuns = (place: string): ConfigError =>
-  new ConfigError(`A sealpost runs on ${place} (of whatever role, or another repair or restore); stop it, then repeat this.`);
+  new ConfigError(
+    `A sealpost runs on ${place} (of whatever role, or another repair or restore); stop it, then repeat this.`,
+  );
 
 const holdData = (config: Config): DataLock => {
   const service = holdLock({ file: serviceLockOf(config) });

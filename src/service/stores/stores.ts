@@ -1,6 +1,6 @@
 /**
- * Opens each store, and the leases, bus and limiter by which processes share their work, by the scheme of its URL, and says where each
- * is. The driver of a server is loaded only if a URL names one.
+ * Opens each store, and the leases, bus and limiter by which processes share their work, by the scheme of its URL, and
+ * says where each is. The driver of a server is loaded only if a URL names one.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,8 +62,8 @@ const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest b
 const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
 
 /**
- * Opens all stores, and creates those that are missing. `inspects`: files of read models are left as they are until read models are used.
- * Rejects if a store cannot be opened.
+ * Opens all stores, and creates those that are missing. `inspects`: files of read models are left as they are until
+ * read models are used. Rejects if a store cannot be opened.
  */
 export const openStores = async (
   config: Config,
@@ -105,10 +105,15 @@ const openLog = async ({ urls }: Config, { clock, logger }: StoreDeps): Promise<
 };
 
 /** Beside a log that has events no master key is made. */
-const openKeys = async (config: Config, { logger }: StoreDeps, log: EventStore): Promise<Readonly<{ keys: Keys; noted: NotedKeys }>> => {
+const openKeys = async (
+  config: Config,
+  { logger }: StoreDeps,
+  log: EventStore,
+): Promise<Readonly<{ keys: Keys; noted: NotedKeys }>> => {
   const { urls } = config;
   const file = pathOf(urls.keys);
-  // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
+  // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is
+  // missing.
   const mayCreate = isLocal(urls.keys) && !existsSync(file) && (await log.head()) === 0;
   const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate });
   if (!isLocal(urls.keys)) {
@@ -134,15 +139,22 @@ const openReadModels = async (
     const { openMongoReadModels } = await import('../../adapters/read-models/mongodb.js');
     const server = serverOf(urls, 'readModels', logger);
     const [mongo, ofNote] = [await openMongo(server), await openMongo(server)];
-    return { readModels: openMongoReadModels({ mongo, clock, logger }), noted: mongoLogNote(ofNote, 'readModels.state') };
+    return {
+      readModels: openMongoReadModels({ mongo, clock, logger }),
+      noted: mongoLogNote(ofNote, 'readModels.state'),
+    };
   }
   const file = pathOf(urls.readModels);
   const readModels = openSqliteReadModels({
     file,
     opensWhenUsed,
-    onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
+    onFault: (err) =>
+      logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
     onDamaged: (damaged, movedTo) =>
-      logger.error({ file: damaged, movedTo }, 'a read model is damaged: it was moved aside, and is made anew from the log'),
+      logger.error(
+        { file: damaged, movedTo },
+        'a read model is damaged: it was moved aside, and is made anew from the log',
+      ),
   });
   return { readModels, noted: opensWhenUsed ? placeOnly(file) : openLogNote({ file }) };
 };
@@ -172,7 +184,11 @@ const openFiles = async (
 };
 
 /** The options of the driver of a server. */
-const serverOf = (urls: Urls, part: keyof Urls, logger: Logger): Readonly<{ url: string; setting: string; logger: Logger }> => ({
+const serverOf = (
+  urls: Urls,
+  part: keyof Urls,
+  logger: Logger,
+): Readonly<{ url: string; setting: string; logger: Logger }> => ({
   url: urls[part],
   setting: settingOf(part),
   logger,
@@ -184,7 +200,10 @@ const openSound = <Store>(file: string, help: string, open: () => Store): Store 
     return open();
   } catch (fault) {
     if (!isDamage(fault)) throw fault;
-    throw new StoreFault({ code: 'STORE_DAMAGED', message: `${file} is damaged (${wordsOfDamage(fault as Error)}): ${help}` });
+    throw new StoreFault({
+      code: 'STORE_DAMAGED',
+      message: `${file} is damaged (${wordsOfDamage(fault as Error)}): ${help}`,
+    });
   }
 };
 
@@ -199,16 +218,22 @@ export const openLeases = async (
 };
 
 /**
- * The leases of the projections, if they differ from the shared ones: read models in files of this machine are kept by a process of this
- * machine, while processes elsewhere keep their own.
+ * The leases of the projections, if they differ from the shared ones: read models in files of this machine are kept by
+ * a process of this machine, while processes elsewhere keep their own.
  */
-export const openProjectionLeases = async (config: Config, parts: Pick<SharedDeps, 'clock' | 'ids'>): Promise<Leases | undefined> =>
+export const openProjectionLeases = async (
+  config: Config,
+  parts: Pick<SharedDeps, 'clock' | 'ids'>,
+): Promise<Leases | undefined> =>
   isLocal(config.urls.readModels) && !isLocal(config.urls.leases)
     ? openSqliteLeases({ file: join(config.dataDir, 'leases.db'), clock: parts.clock, freshName: parts.ids.uuid })
     : undefined;
 
 /** Only a process that delivers takes part in a shared bus. */
-export const openBus = async ({ urls, roles }: Config, { clock, limits, logger }: Omit<SharedDeps, 'ids'>): Promise<Bus> => {
+export const openBus = async (
+  { urls, roles }: Config,
+  { clock, limits, logger }: Omit<SharedDeps, 'ids'>,
+): Promise<Bus> => {
   const pointersMax = limits.busPointersMax;
   if (isLocal(urls.bus) || !roles.includes('process')) return openMemoryBus({ clock, pointersMax, logger });
   const { openNatsBus } = await import('../../adapters/bus/nats.js');
@@ -282,7 +307,9 @@ export const helpOfDamage = ({ file, store }: DatabaseFile): string => {
 
 /** The files of one read model, or the server that has it. */
 export const placeOfReadModel = (place: string, name: string): string => {
-  const files = existsSync(place) ? sqliteReadModelFiles({ file: place }).filter((file) => file.includes(`.${name}.`)) : [];
+  const files = existsSync(place)
+    ? sqliteReadModelFiles({ file: place }).filter((file) => file.includes(`.${name}.`))
+    : [];
   return files.length === 0 ? place : files.join(' and ');
 };
 
@@ -293,8 +320,8 @@ export const isFounded = (config: Config): boolean => {
 };
 
 /**
- * In: the user of this process. Out: a sentence where that is root and the stores, or else the data directory, belong to another user, whose
- * service could not use what root makes there; undefined where all is well.
+ * In: the user of this process. Out: a sentence where that is root and the stores, or else the data directory, belong
+ * to another user, whose service could not use what root makes there; undefined where all is well.
  */
 export const rootBesideOwner = (config: Config, uid = process.geteuid?.()): string | undefined => {
   const place = [...databaseFiles(config).map(({ file }) => file), config.dataDir].find((path) => existsSync(path));
@@ -307,7 +334,10 @@ export const rootBesideOwner = (config: Config, uid = process.geteuid?.()): stri
 /** Damage of a database file; undefined if it is whole. Throws if the file cannot be used for another reason. */
 export const damageOfFile = ({ file }: DatabaseFile): string | undefined => damageOf({ file });
 
-/** Deletes the files of read models; the next start makes them anew from the log. No process may have them open. Those on a server are replaced by a rebuild. */
+/**
+ * Deletes the files of read models; the next start makes them anew from the log. No process may have them open. Those
+ * on a server are replaced by a rebuild.
+ */
 export const removeReadModels = (config: Config): void => {
   if (isLocal(config.urls.readModels)) removeSqliteReadModels({ file: placesOf(config).readModels });
 };

@@ -8,7 +8,12 @@ import { busSuite } from '../../contracts/bus-suite.js';
 import { fakeClock } from '../../support/fake-clock.js';
 
 const clock = fakeClock();
-busSuite(t, { open: async (options) => openMemoryBus({ clock, ...options }), now: clock.now, pass: clock.advance, shift: clock.shift });
+busSuite(t, {
+  open: async (options) => openMemoryBus({ clock, ...options }),
+  now: clock.now,
+  pass: clock.advance,
+  shift: clock.shift,
+});
 
 void t.test('closing ends the waits for retries and takes no more', async (t) => {
   const clock = fakeClock();
@@ -62,30 +67,33 @@ void t.test('a pointer whose id is waiting or in work is not taken again; afterw
   await bus.close();
 });
 
-void t.test('within a priority pointers come in the order in which they were taken, and shares are exact', async (t) => {
-  const bus = openMemoryBus({ clock, pointersMax: 1_000 });
-  const pointers = priorities.flatMap((priority) =>
-    Array.from({ length: 60 }, (_, at) => ({ id: `${priority}-${at}`, stream: 's', priority })),
-  );
-  await bus.publish('p', pointers);
-  const taken: string[] = [];
-  for await (const { pointer } of bus.consume('p', { maxInFlight: 1_000, signal: new AbortController().signal })) {
-    taken.push(pointer.id);
-    if (taken.length === 60) break;
-  }
-  for (const [priority, count] of [
-    ['high', 40],
-    ['normal', 15],
-    ['low', 5],
-  ] as const) {
-    const own = taken.filter((id) => id.startsWith(priority));
-    t.same(
-      own,
-      Array.from({ length: count }, (_, at) => `${priority}-${at}`),
+void t.test(
+  'within a priority pointers come in the order in which they were taken, and shares are exact',
+  async (t) => {
+    const bus = openMemoryBus({ clock, pointersMax: 1_000 });
+    const pointers = priorities.flatMap((priority) =>
+      Array.from({ length: 60 }, (_, at) => ({ id: `${priority}-${at}`, stream: 's', priority })),
     );
-  }
-  await bus.close();
-});
+    await bus.publish('p', pointers);
+    const taken: string[] = [];
+    for await (const { pointer } of bus.consume('p', { maxInFlight: 1_000, signal: new AbortController().signal })) {
+      taken.push(pointer.id);
+      if (taken.length === 60) break;
+    }
+    for (const [priority, count] of [
+      ['high', 40],
+      ['normal', 15],
+      ['low', 5],
+    ] as const) {
+      const own = taken.filter((id) => id.startsWith(priority));
+      t.same(
+        own,
+        Array.from({ length: count }, (_, at) => `${priority}-${at}`),
+      );
+    }
+    await bus.close();
+  },
+);
 
 void t.test('the queue keeps its order over many turns and gives its memory back', async (t) => {
   const queue = fifo<number>();
@@ -99,35 +107,56 @@ void t.test('the queue keeps its order over many turns and gives its memory back
   t.equal(queue.shift(), undefined);
 });
 
-void t.test('teams take turns within a priority, and within a team what the relay brings waits behind no backlog of timers', async (t) => {
-  const bus = openMemoryBus({ clock, pointersMax: 20_000 });
-  const many = (id: string, count: number, team: string, source: string, priority: Priority = 'normal'): readonly Pointer[] =>
-    Array.from({ length: count }, (_, at) => ({ id: `${id}-${at}`, stream: 's', priority, team, source }));
-  t.same(await bus.publish('p', many('due', 20_000, 'a', 'deferred')), []);
-  t.same(await bus.publish('p', many('new', 2, 'a', 'relay')), [], 'the backlog of timers takes no room of others');
-  t.same(await bus.publish('p', many('late', 1, 'a', 'deferred')), many('late', 1, 'a', 'deferred'), 'it has filled its own');
-  t.same(await bus.publish('p', [...many('other', 3, 'b', 'relay'), ...many('urgent', 1, 'a', 'relay', 'high')]), []);
-  const taken: string[] = [];
-  for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {
-    taken.push(pointer.id);
-    if (taken.length === 9) break;
-  }
-  t.same(taken, ['urgent-0', 'due-0', 'other-0', 'new-0', 'other-1', 'due-1', 'other-2', 'new-1', 'due-2']);
-  await bus.close();
-});
+void t.test(
+  'teams take turns within a priority, and within a team what the relay brings waits behind no backlog of timers',
+  async (t) => {
+    const bus = openMemoryBus({ clock, pointersMax: 20_000 });
+    const many = (
+      id: string,
+      count: number,
+      team: string,
+      source: string,
+      priority: Priority = 'normal',
+    ): readonly Pointer[] =>
+      Array.from({ length: count }, (_, at) => ({ id: `${id}-${at}`, stream: 's', priority, team, source }));
+    t.same(await bus.publish('p', many('due', 20_000, 'a', 'deferred')), []);
+    t.same(await bus.publish('p', many('new', 2, 'a', 'relay')), [], 'the backlog of timers takes no room of others');
+    t.same(
+      await bus.publish('p', many('late', 1, 'a', 'deferred')),
+      many('late', 1, 'a', 'deferred'),
+      'it has filled its own',
+    );
+    t.same(await bus.publish('p', [...many('other', 3, 'b', 'relay'), ...many('urgent', 1, 'a', 'relay', 'high')]), []);
+    const taken: string[] = [];
+    for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {
+      taken.push(pointer.id);
+      if (taken.length === 9) break;
+    }
+    t.same(taken, ['urgent-0', 'due-0', 'other-0', 'new-0', 'other-1', 'due-1', 'other-2', 'new-1', 'due-2']);
+    await bus.close();
+  },
+);
 
 void t.test(
   'a team that fills the room leaves others a share beyond it, which is bounded, and is told of room later than they',
   async (t) => {
     const bus = openMemoryBus({ clock, pointersMax: 320 });
     const of = (team: string, count: number): readonly Pointer[] =>
-      Array.from({ length: count }, (_, at) => ({ id: `${team}-${at}`, stream: 's', priority: 'normal', team, source: 'deferred' }));
+      Array.from({ length: count }, (_, at) => ({
+        id: `${team}-${at}`,
+        stream: 's',
+        priority: 'normal',
+        team,
+        source: 'deferred',
+      }));
     t.equal((await bus.publish('p', of('a', 400))).length, 80);
     t.equal((await bus.publish('p', of('b', 40))).length, 30, 'a thirty-second of the room');
     const told: string[] = [];
     const stopping = new AbortController();
     for (const team of ['a', 'b', 'c'])
-      void bus.whenRoom('p', { priority: 'normal', source: 'deferred', team }, stopping.signal).then(() => told.push(team));
+      void bus
+        .whenRoom('p', { priority: 'normal', source: 'deferred', team }, stopping.signal)
+        .then(() => told.push(team));
     await new Promise((resolve) => setImmediate(resolve));
     t.same(told, ['c']);
     const work = bus.consume('p', { maxInFlight: 1, signal: stopping.signal })[Symbol.asyncIterator]();
@@ -143,7 +172,14 @@ void t.test(
 void t.test('within a source the senders of a team take turns', async (t) => {
   const bus = openMemoryBus({ clock, pointersMax: 1_000 });
   const of = (sender: string, count: number): readonly Pointer[] =>
-    Array.from({ length: count }, (_, at) => ({ id: `${sender}-${at}`, stream: 's', priority: 'low', team: 'a', source: 'relay', sender }));
+    Array.from({ length: count }, (_, at) => ({
+      id: `${sender}-${at}`,
+      stream: 's',
+      priority: 'low',
+      team: 'a',
+      source: 'relay',
+      sender,
+    }));
   await bus.publish('p', [...of('import', 500), ...of('shop', 2)]);
   const taken: string[] = [];
   for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {

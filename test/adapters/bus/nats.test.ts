@@ -17,7 +17,12 @@ import { eventually, pause } from '../../support/wait.js';
 const clock = systemClock();
 const never = new AbortController().signal;
 
-const openOn = async (t: Test, { url, place }: TestServer, pointersMax = 1_000, logger = keptLog().logger): Promise<Bus> => {
+const openOn = async (
+  t: Test,
+  { url, place }: TestServer,
+  pointersMax = 1_000,
+  logger = keptLog().logger,
+): Promise<Bus> => {
   const bus = await openNatsBus({ url: `${url}?prefix=${place}`, clock, logger, pointersMax });
   t.teardown(() => bus.close());
   return bus;
@@ -120,27 +125,30 @@ void t.test('what was pulled ahead goes to others at once when its consumer ends
   await eventually('the others are given out', () => ids.length === 29);
 });
 
-void t.test('a server that is killed and comes back: nothing is taken meanwhile, and all that was is delivered', async (t) => {
-  const server = await ownNatsServer(t);
-  if (server === undefined) return;
-  const { logger, lines } = keptLog();
-  const bus = await openOn(t, server, 10_000, logger);
-  t.same(await bus.publish('p', pointers(1_000)), []);
-  const ids = follow(t, bus, 4);
-  await eventually('some are done', () => ids.length > 100);
-  await server.kill();
-  await eventually('the bus knows', () => lines.length === 1);
-  const more = pointers(5, { team: 'b' });
-  t.same(await bus.publish('p', more), more);
-  let hasRoom = false;
-  const room = bus.whenRoom('p', { priority: 'normal' }, never).then(() => (hasRoom = true));
-  t.notOk(hasRoom);
-  await server.restart();
-  await room;
-  t.same(await bus.publish('p', more), []);
-  await eventually('all is done', () => new Set(ids).size === 1_005, 60_000);
-  t.equal(lines.length, 2, 'that it went and that it came back');
-});
+void t.test(
+  'a server that is killed and comes back: nothing is taken meanwhile, and all that was is delivered',
+  async (t) => {
+    const server = await ownNatsServer(t);
+    if (server === undefined) return;
+    const { logger, lines } = keptLog();
+    const bus = await openOn(t, server, 10_000, logger);
+    t.same(await bus.publish('p', pointers(1_000)), []);
+    const ids = follow(t, bus, 4);
+    await eventually('some are done', () => ids.length > 100);
+    await server.kill();
+    await eventually('the bus knows', () => lines.length === 1);
+    const more = pointers(5, { team: 'b' });
+    t.same(await bus.publish('p', more), more);
+    let hasRoom = false;
+    const room = bus.whenRoom('p', { priority: 'normal' }, never).then(() => (hasRoom = true));
+    t.notOk(hasRoom);
+    await server.restart();
+    await room;
+    t.same(await bus.publish('p', more), []);
+    await eventually('all is done', () => new Set(ids).size === 1_005, 60_000);
+    t.equal(lines.length, 2, 'that it went and that it came back');
+  },
+);
 
 void t.test('a server whose directory is wiped is given its streams and consumers again', async (t) => {
   const server = await ownNatsServer(t);
@@ -191,7 +199,13 @@ void t.test('a server that takes nothing, though there is room, is not asked aga
   const connection = await connect({ servers: server.url });
   const manager = await connection.jetstreamManager();
   const [name, subjects] = [`${server.place.toUpperCase()}_WORK`, [`${server.place}.work.>`]];
-  await manager.streams.add({ name, subjects, discard: DiscardPolicy.New, max_msgs: 2, retention: RetentionPolicy.Workqueue });
+  await manager.streams.add({
+    name,
+    subjects,
+    discard: DiscardPolicy.New,
+    max_msgs: 2,
+    retention: RetentionPolicy.Workqueue,
+  });
   await connection.close();
   const { logger, lines } = keptLog();
   const bus = await openOn(t, server, 1_000, logger);
@@ -213,7 +227,10 @@ void t.test('a pause outlasts a restart of the server', async (t) => {
   await (await take(work)).retryAt(clock.now() + 3_600_000 * 48);
   await server.kill();
   await server.restart();
-  await eventually('it takes pointers again', async () => (await bus.publish('p', pointers(1, { team: 'b' }))).length === 0);
+  await eventually(
+    'it takes pointers again',
+    async () => (await bus.publish('p', pointers(1, { team: 'b' }))).length === 0,
+  );
   const next = await take(work);
   t.equal(next.pointer.team, 'b');
   await next.ack();
@@ -237,46 +254,54 @@ void t.test('what a killed process holds is given to another within 15 seconds',
   t.ok(clock.monotonic() - killedMs < 15_000, `after ${clock.monotonic() - killedMs} ms`);
 });
 
-void t.test('a server that is slow to make consumers: few are asked for, in turns, and a reconnect asks for none', async (t) => {
-  const server = await ownNatsServer(t);
-  if (server === undefined) return;
-  const slow = await openSlowNats({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
-  t.teardown(slow.close);
-  // Ten of its seconds are one of ours, so that it waits as long for a slow server as it does, in a tenth of the time.
-  const quick: Clock = { ...clock, monotonic: () => clock.monotonic() * 10, sleep: (ms, signal) => clock.sleep(ms / 10, signal) };
-  const { logger, lines } = keptLog();
-  const url = `nats://127.0.0.1:${slow.port}?prefix=${server.place}`;
-  const bus = await openNatsBus({ url, clock: quick, logger, pointersMax: 1_000 });
-  t.teardown(() => bus.close());
-  const ids = follow(t, bus);
-  slow.slow(600);
-  const teams = ['a', 'b', 'c'];
-  const publishAll = async (source: string): Promise<void> => {
-    for (const team of teams)
-      await bus.publish(
-        'p',
-        pointers(20, { team, source }).map((one) => ({ ...one, id: `${source}-${one.id}` })),
-      );
-  };
-  const groupsOf = (source: string): number => new Set(teams.map((team) => groupOf({ team, source }))).size;
-  await publishAll('x');
-  await eventually('all is delivered', () => new Set(ids).size === 60, 15_000);
-  const first = slow.asked();
-  t.equal(first.of['CONSUMER.DURABLE'], groupsOf('x'), 'a consumer for each group that has pointers');
-  t.ok(first.mostAtOnce <= 2, `${first.mostAtOnce} requests at once`);
-  slow.cut();
-  await eventually('the bus knows', () => lines.length === 2);
-  await publishAll('y');
-  await eventually('all is delivered again', () => new Set(ids).size === 120, 15_000);
-  const made = slow.asked().of['CONSUMER.DURABLE'] ?? 0;
-  t.ok(made <= groupsOf('y'), `${made} consumers were asked for, of groups that had none`);
-  slow.cut();
-  await eventually('the bus knows again', () => lines.length === 4);
-  await bus.publish('p', pointers(1, { team: 'a', source: 'x' }));
-  await eventually('that is delivered', () => ids.includes('a0'), 15_000);
-  t.same(slow.asked().of, {}, 'consumers are kept over a reconnect');
-  t.equal(lines.length, 4, 'a slow answer is no absence');
-});
+void t.test(
+  'a server that is slow to make consumers: few are asked for, in turns, and a reconnect asks for none',
+  async (t) => {
+    const server = await ownNatsServer(t);
+    if (server === undefined) return;
+    const slow = await openSlowNats({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+    t.teardown(slow.close);
+    // Ten of its seconds are one of ours, so that it waits as long for a slow server as it does, in a tenth of the
+    // time.
+    const quick: Clock = {
+      ...clock,
+      monotonic: () => clock.monotonic() * 10,
+      sleep: (ms, signal) => clock.sleep(ms / 10, signal),
+    };
+    const { logger, lines } = keptLog();
+    const url = `nats://127.0.0.1:${slow.port}?prefix=${server.place}`;
+    const bus = await openNatsBus({ url, clock: quick, logger, pointersMax: 1_000 });
+    t.teardown(() => bus.close());
+    const ids = follow(t, bus);
+    slow.slow(600);
+    const teams = ['a', 'b', 'c'];
+    const publishAll = async (source: string): Promise<void> => {
+      for (const team of teams)
+        await bus.publish(
+          'p',
+          pointers(20, { team, source }).map((one) => ({ ...one, id: `${source}-${one.id}` })),
+        );
+    };
+    const groupsOf = (source: string): number => new Set(teams.map((team) => groupOf({ team, source }))).size;
+    await publishAll('x');
+    await eventually('all is delivered', () => new Set(ids).size === 60, 15_000);
+    const first = slow.asked();
+    t.equal(first.of['CONSUMER.DURABLE'], groupsOf('x'), 'a consumer for each group that has pointers');
+    t.ok(first.mostAtOnce <= 2, `${first.mostAtOnce} requests at once`);
+    slow.cut();
+    await eventually('the bus knows', () => lines.length === 2);
+    await publishAll('y');
+    await eventually('all is delivered again', () => new Set(ids).size === 120, 15_000);
+    const made = slow.asked().of['CONSUMER.DURABLE'] ?? 0;
+    t.ok(made <= groupsOf('y'), `${made} consumers were asked for, of groups that had none`);
+    slow.cut();
+    await eventually('the bus knows again', () => lines.length === 4);
+    await bus.publish('p', pointers(1, { team: 'a', source: 'x' }));
+    await eventually('that is delivered', () => ids.includes('a0'), 15_000);
+    t.same(slow.asked().of, {}, 'consumers are kept over a reconnect');
+    t.equal(lines.length, 4, 'a slow answer is no absence');
+  },
+);
 
 void t.test('parked work is kept, listed and released', async (t) => {
   const server = await natsServer(t);
@@ -325,13 +350,19 @@ void t.test('without a server, without JetStream, or with a URL that says someth
 
 void t.test('TLS and credentials come from the URL', async (t) => {
   if ((await ownNatsServer(t)) === undefined) return;
-  const file = (name: string): string => fileURLToPath(new URL(`../../../../test/support/tls/${name}.pem`, import.meta.url));
+  const file = (name: string): string =>
+    fileURLToPath(new URL(`../../../../test/support/tls/${name}.pem`, import.meta.url));
   const port = await startNatsWith(
     t,
     `tls { cert_file: "${file('valid')}", key_file: "${file('key')}" }\nauthorization { users = [ { user: "us@er", password: "p:w/d" } ] }`,
   );
   const open = (scheme: string, rest: string) =>
-    openNatsBus({ url: `${scheme}://${rest.replace('HOST', `localhost:${port}`)}`, clock, logger: keptLog().logger, pointersMax: 10 });
+    openNatsBus({
+      url: `${scheme}://${rest.replace('HOST', `localhost:${port}`)}`,
+      clock,
+      logger: keptLog().logger,
+      pointersMax: 10,
+    });
   for (const scheme of ['nats', 'tls']) {
     const bus = await open(scheme, `us%40er:p%3Aw%2Fd@HOST?ca=${file('valid')}`);
     t.same(await bus.publish('p', pointers(1, { id: scheme })), []);
@@ -344,7 +375,10 @@ void t.test('TLS and credentials come from the URL', async (t) => {
   await t.rejects(open('tls', 'us%40er:p%3Aw%2Fd@HOST'), /self-signed certificate/);
   await t.rejects(open('nats', `HOST?creds=${file('nowhere')}`), /SEALPOST_BUS_URL: /);
   const plain = await startNatsWith(t, '');
-  await t.rejects(openNatsBus({ url: `tls://127.0.0.1:${plain}`, clock, logger: keptLog().logger, pointersMax: 10 }), /it offers no TLS/);
+  await t.rejects(
+    openNatsBus({ url: `tls://127.0.0.1:${plain}`, clock, logger: keptLog().logger, pointersMax: 10 }),
+    /it offers no TLS/,
+  );
 });
 
 void t.test('a URL names servers, credentials, TLS and the prefix', async (t) => {
@@ -356,6 +390,13 @@ void t.test('a URL names servers, credentials, TLS and the prefix', async (t) =>
     replicas: 3,
     tls: undefined,
   });
-  t.match(readNatsUrl('tls://token@a'), { servers: ['a'], token: 'token', user: undefined, tls: {}, prefix: 'sealpost', replicas: 1 });
+  t.match(readNatsUrl('tls://token@a'), {
+    servers: ['a'],
+    token: 'token',
+    user: undefined,
+    tls: {},
+    prefix: 'sealpost',
+    replicas: 1,
+  });
   t.match(readNatsUrl('nats://a/?ca=/ca.pem&creds=/x.creds'), { tls: { caFile: '/ca.pem' }, credentials: '/x.creds' });
 });

@@ -1,4 +1,7 @@
-/** The contracts on the adapters that behave like distant servers: once with calm messages, once with messages that overtake each other. */
+/**
+ * The contracts on the adapters that behave like distant servers: once with calm messages, once with messages that
+ * overtake each other.
+ */
 import t, { type Test } from 'tap';
 import { busSuite } from '../../contracts/bus-suite.js';
 import { keysSuite } from '../../contracts/keys-suite.js';
@@ -77,7 +80,10 @@ for (const { name, latency } of modes) {
     leaseSuite(t, { open: async (keeper) => openDistantLeases(server(keeper), network()), ...timed });
   });
   suite('limiter', (t) => {
-    limiterSuite(t, { open: async () => openDistantLimiter(openMemoryLimiter({ clock }), network(), { clock }), ...timed });
+    limiterSuite(t, {
+      open: async () => openDistantLimiter(openMemoryLimiter({ clock }), network(), { clock }),
+      ...timed,
+    });
   });
   suite('keys', (t) => {
     const server = placed(keyServer);

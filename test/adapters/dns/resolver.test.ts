@@ -18,7 +18,10 @@ void t.test('texts are put together, and what there is none of differs from what
   t.strictSame(await txt('silent.example.com', signal), { kind: 'failed' });
   t.equal(asked.filter((name) => name === 'nothing.example.com').length, 1);
   const stopping = new AbortController();
-  const slow = openResolver({ servers: [address], timeoutMs: 60_000, tries: 1 }).txt('silent.example.com', stopping.signal);
+  const slow = openResolver({ servers: [address], timeoutMs: 60_000, tries: 1 }).txt(
+    'silent.example.com',
+    stopping.signal,
+  );
   stopping.abort();
   t.strictSame(await slow, { kind: 'failed' });
   t.strictSame(await txt('two.example.com', stopping.signal), { kind: 'failed' });
@@ -29,7 +32,10 @@ void t.test('hosts of MX records', async (t) => {
   const { mx } = openResolver({ servers: [address], timeoutMs: 200, tries: 1 });
   const { signal } = new AbortController();
   zone.set('MX bounces.example.com', ['MX.example.com', 'mx2.example.com']).set('MX fault.example.com', 'servfail');
-  t.strictSame(await mx('bounces.example.com', signal), { kind: 'found', hosts: ['mx.example.com', 'mx2.example.com'] });
+  t.strictSame(await mx('bounces.example.com', signal), {
+    kind: 'found',
+    hosts: ['mx.example.com', 'mx2.example.com'],
+  });
   t.strictSame(await mx('none.example.com', signal), { kind: 'none' });
   t.strictSame(await mx('fault.example.com', signal), { kind: 'failed' });
 });

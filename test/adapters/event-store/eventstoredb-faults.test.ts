@@ -1,4 +1,7 @@
-/** The event store on EventStoreDB while its server is killed, frozen, slow, or another node becomes the leader; and over TLS. */
+/**
+ * The event store on EventStoreDB while its server is killed, frozen, slow, or another node becomes the leader; and
+ * over TLS.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -103,7 +106,12 @@ const ofProcess = async (t: Test): Promise<StandInProcess> => {
   return server;
 };
 
-const whole = async (t: Test, store: EventStore, ids: ReadonlySet<string>, followed: ReturnType<typeof follow>): Promise<void> => {
+const whole = async (
+  t: Test,
+  store: EventStore,
+  ids: ReadonlySet<string>,
+  followed: ReturnType<typeof follow>,
+): Promise<void> => {
   await eventually('the subscription has seen everything', () => followed.seen.size >= ids.size);
   await followed.stop();
   const read = await takeEvents(store.readAll(0), ids.size + 1);
@@ -153,7 +161,9 @@ void t.test('a server that answers slowly is waited for', async (t) => {
   const server = await openStandIn({ log: openServerLog(), fate: () => clock.sleep(150, never) });
   t.teardown(server.close);
   const store = await openAt(t, server.url);
-  const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => store.append(`email-${index}`, -1, [anEvent('x')])));
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => store.append(`email-${index}`, -1, [anEvent('x')])),
+  );
   t.ok(outcomes.every(({ kind }) => kind === 'done'));
 });
 
@@ -161,9 +171,13 @@ void t.test('another leader is found, and what was under way is done once', asyn
   const log = openServerLog();
   let leaderIs = 0;
   const ports: number[] = [];
-  const leader = (node: number) => () => (node === leaderIs ? undefined : { host: '127.0.0.1', port: ports[leaderIs]! });
+  const leader = (node: number) => () =>
+    node === leaderIs ? undefined : { host: '127.0.0.1', port: ports[leaderIs]! };
   const members = () => ports.map((port, node) => ({ port, isLeader: node === leaderIs }));
-  const nodes = [await openStandIn({ log, leader: leader(0), members }), await openStandIn({ log, leader: leader(1), members })];
+  const nodes = [
+    await openStandIn({ log, leader: leader(0), members }),
+    await openStandIn({ log, leader: leader(1), members }),
+  ];
   for (const { port, close } of nodes) {
     ports.push(port);
     t.teardown(close);
@@ -178,7 +192,10 @@ void t.test('another leader is found, and what was under way is done once', asyn
   const before = load.done();
   await eventually('appends go to the new leader', () => load.done() > before + 30);
   await whole(t, store, await load.stop(), followed);
-  const found = await openAt(t, `esdb://127.0.0.1:1,127.0.0.1:${ports[1]}?tls=false&maxDiscoverAttempts=3&nodePreference=leader`);
+  const found = await openAt(
+    t,
+    `esdb://127.0.0.1:1,127.0.0.1:${ports[1]}?tls=false&maxDiscoverAttempts=3&nodePreference=leader`,
+  );
   t.equal(await found.head(), await store.head(), 'several addresses are asked for the leader');
 });
 

@@ -1,6 +1,7 @@
 /**
- * The stand-in against what a real EventStoreDB 22.10.5 answered to the same calls of the library (oracle-22.10.5.txt): names of the
- * steps and answers are those of the file. Positions and figures of speed differ; persistent subscriptions the stand-in does not have.
+ * The stand-in against what a real EventStoreDB 22.10.5 answered to the same calls of the library (oracle-22.10.5.txt):
+ * names of the steps and answers are those of the file. Positions and figures of speed differ; persistent subscriptions
+ * the stand-in does not have.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -44,14 +45,20 @@ t.teardown(server.close);
 const client = EventStoreDBClient.connectionString(server.url);
 const run = 'oracle';
 const name = (of: string): string => `email-${run}-${of}`;
-const event = (data: { n?: number; i?: number; t?: number } = { n: 1 }, type = 'EmailQueued.v1', id: string = randomUUID()) =>
-  jsonEvent({ type, data, id, metadata: { a: 1 } });
+const event = (
+  data: { n?: number; i?: number; t?: number } = { n: 1 },
+  type = 'EmailQueued.v1',
+  id: string = randomUUID(),
+) => jsonEvent({ type, data, id, metadata: { a: 1 } });
 const collect = async <T>(read: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];
   for await (const one of read) all.push(one);
   return all;
 };
-const fails = async <Fault extends Error>(work: Promise<unknown>, kind: new (...given: never[]) => Fault): Promise<Fault> => {
+const fails = async <Fault extends Error>(
+  work: Promise<unknown>,
+  kind: new (...given: never[]) => Fault,
+): Promise<Fault> => {
   const fault = await work.then(
     () => undefined,
     (error: unknown) => error,
@@ -79,14 +86,24 @@ const step = (of: string, work: () => Promise<unknown>, but: RegExp = /$^/g): vo
 const POSITIONS = /"(?:commit|prepare)":"\d+n"/g;
 
 step('capabilities', async () => ({ serverVersion: (await client['capabilities']).serverVersion }));
-step('append NO_STREAM', () => client.appendToStream(name('a'), [event(), event()], { expectedRevision: NO_STREAM }), POSITIONS);
+step(
+  'append NO_STREAM',
+  () => client.appendToStream(name('a'), [event(), event()], { expectedRevision: NO_STREAM }),
+  POSITIONS,
+);
 step('append NO_STREAM again conflicts', async () => {
-  const fault = await fails(client.appendToStream(name('a'), event(), { expectedRevision: NO_STREAM }), WrongExpectedVersionError);
+  const fault = await fails(
+    client.appendToStream(name('a'), event(), { expectedRevision: NO_STREAM }),
+    WrongExpectedVersionError,
+  );
   return { actual: fault.actualVersion, expected: fault.expectedVersion };
 });
 step('append exact 1n', () => client.appendToStream(name('a'), event(), { expectedRevision: 1n }), POSITIONS);
 step('append exact wrong conflicts', async () => {
-  const fault = await fails(client.appendToStream(name('a'), event(), { expectedRevision: 7n }), WrongExpectedVersionError);
+  const fault = await fails(
+    client.appendToStream(name('a'), event(), { expectedRevision: 7n }),
+    WrongExpectedVersionError,
+  );
   return { actual: fault.actualVersion };
 });
 step('conflict without throwing (client option)', async () => {
@@ -99,7 +116,11 @@ step('idempotent: same id, same NO_STREAM', async () => {
   const same = event();
   const first = await client.appendToStream(name('i'), same, { expectedRevision: NO_STREAM });
   const second = await client.appendToStream(name('i'), same, { expectedRevision: NO_STREAM });
-  return [first.nextExpectedRevision, second.nextExpectedRevision, (await collect(client.readStream(name('i')))).length];
+  return [
+    first.nextExpectedRevision,
+    second.nextExpectedRevision,
+    (await collect(client.readStream(name('i')))).length,
+  ];
 });
 step('idempotent: same id, ANY', async () => {
   const same = event();
@@ -115,10 +136,15 @@ step('idempotent: same id, exact revision, after later events', async () => {
   return (await collect(client.readStream(name('k')))).length;
 });
 step('STREAM_EXISTS on none conflicts', async () => {
-  await fails(client.appendToStream(name('none'), event(), { expectedRevision: STREAM_EXISTS }), WrongExpectedVersionError);
+  await fails(
+    client.appendToStream(name('none'), event(), { expectedRevision: STREAM_EXISTS }),
+    WrongExpectedVersionError,
+  );
 });
 step('200 raced NO_STREAM appends: exactly one wins', async () => {
-  const racing = Array.from({ length: 200 }, () => client.appendToStream(name('race'), event(), { expectedRevision: NO_STREAM }));
+  const racing = Array.from({ length: 200 }, () =>
+    client.appendToStream(name('race'), event(), { expectedRevision: NO_STREAM }),
+  );
   return `${(await Promise.allSettled(racing)).filter(({ status }) => status === 'fulfilled').length} won`;
 });
 step('read forwards from 1, max 1', async () => {
@@ -133,7 +159,10 @@ step('read missing stream', async () => {
   await fails(collect(client.readStream(name('nothing'))), StreamNotFoundError);
 });
 step('binary event 256 KB', async () => {
-  await client.appendToStream(name('bin'), binaryEvent({ type: 'B', data: Buffer.alloc(262_144, 7), id: randomUUID() }));
+  await client.appendToStream(
+    name('bin'),
+    binaryEvent({ type: 'B', data: Buffer.alloc(262_144, 7), id: randomUUID() }),
+  );
   const [read] = await collect(client.readStream(name('bin')));
   return (read?.event?.data as Uint8Array).length;
 });
@@ -158,13 +187,21 @@ step(
   POSITIONS,
 );
 step('readAll with filter', async () => (await collect(client.readAll({ fromPosition: START, maxCount: 5 }))).length);
-step('readAll backwards', async () => (await collect(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 2 }))).length);
+step(
+  'readAll backwards',
+  async () => (await collect(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 2 }))).length,
+);
 step(
   'subscribeToAll from START, stream prefix filter, checkpoints, caught up',
   async () => {
     const counts = { events: 0, checkpoints: 0, caughtUp: 0 };
     const checkpointReached = async (): Promise<void> => void (counts.checkpoints += 1);
-    const filter = streamNameFilter({ prefixes: [`email-${run}-`], checkpointInterval: 1, maxSearchWindow: 32, checkpointReached });
+    const filter = streamNameFilter({
+      prefixes: [`email-${run}-`],
+      checkpointInterval: 1,
+      maxSearchWindow: 32,
+      checkpointReached,
+    });
     const subscription = client.subscribeToAll({ fromPosition: START, filter });
     subscription.on('caughtUp', () => (counts.caughtUp += 1));
     for await (const _ of subscription) {

@@ -41,8 +41,18 @@ void t.test('an event is read exactly as it was written, whatever its texts are'
 });
 
 void t.test('metadata bytes that somebody changed are read as they stand, without a hash', async (t) => {
-  const event = toServerEvent({ eventId: 'one', type: 'A.v1', data: '{}', metadata: '{"a":1}', sealed: Buffer.from('sealed'), hash: 'ab' });
-  t.equal(Buffer.from(event.metadata).toString(), '{"hash":"ab","sealed":"c2VhbGVk","eventId":"one","metadata":{"a":1}}');
+  const event = toServerEvent({
+    eventId: 'one',
+    type: 'A.v1',
+    data: '{}',
+    metadata: '{"a":1}',
+    sealed: Buffer.from('sealed'),
+    hash: 'ab',
+  });
+  t.equal(
+    Buffer.from(event.metadata).toString(),
+    '{"hash":"ab","sealed":"c2VhbGVk","eventId":"one","metadata":{"a":1}}',
+  );
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat({ max: event.metadata.length }), (inserted, at) => {
       const metadata = Buffer.concat([event.metadata.slice(0, at), inserted, event.metadata.slice(at)]);
@@ -57,7 +67,10 @@ void t.test('metadata bytes that somebody changed are read as they stand, withou
 
 void t.test('positions leave a place before each event, and are refused where a number cannot hold them', async (t) => {
   t.same([positionOf(0), positionOf(7), commitOf(15), commitOf(14)], [1, 15, 7, 7]);
-  t.same([isBeforeEvent(positionOf(7) - 1), isBeforeEvent(positionOf(7)), commitOf(positionOf(7) - 1)], [true, false, 7]);
+  t.same(
+    [isBeforeEvent(positionOf(7) - 1), isBeforeEvent(positionOf(7)), commitOf(positionOf(7) - 1)],
+    [true, false, 7],
+  );
   t.equal(commitFrom('4503599627370495'), 2 ** 52 - 1);
   for (const none of ['18446744073709551615', '4503599627370496']) t.throws(() => commitFrom(none), /22\.6/);
 });
@@ -67,11 +80,19 @@ void t.test('the bytes of an append are those of the protocol', async (t) => {
   fc.assert(
     fc.property(fc.array(anEvent, { minLength: 1, maxLength: 5 }), fc.nat(), (events, revision) => {
       const toSend = events.map((event) => toServerEvent({ ...event, data: event.data.repeat(50) }));
-      const [message, ...more] = appendMessages({ correlationId, stream: 'sealpost.email-ü', expectedRevision: revision, events: toSend });
+      const [message, ...more] = appendMessages({
+        correlationId,
+        stream: 'sealpost.email-ü',
+        expectedRevision: revision,
+        events: toSend,
+      });
       t.same(more, []);
       const read = streams.BatchAppendReq.deserializeBinary(message!);
       t.equal(read.getCorrelationId()?.getString(), correlationId);
-      t.equal(Buffer.from(read.getOptions()!.getStreamIdentifier()!.getStreamName_asU8()).toString(), 'sealpost.email-ü');
+      t.equal(
+        Buffer.from(read.getOptions()!.getStreamIdentifier()!.getStreamName_asU8()).toString(),
+        'sealpost.email-ü',
+      );
       t.equal(read.getOptions()!.getStreamPosition(), String(revision));
       t.ok(read.getOptions()!.getDeadline()!.toDate().getTime() > Date.now() + 3_600_000);
       t.equal(read.getIsFinal(), true);
@@ -105,7 +126,12 @@ void t.test('the bytes of an append are those of the protocol', async (t) => {
 });
 
 const large = (bytes: number) => {
-  const event = { id: serverIdOf(`${bytes}`), type: 'A.v1', data: Buffer.alloc(bytes, 32), metadata: Buffer.from('{}') };
+  const event = {
+    id: serverIdOf(`${bytes}`),
+    type: 'A.v1',
+    data: Buffer.alloc(bytes, 32),
+    metadata: Buffer.from('{}'),
+  };
   return sizeOf(event) === bytes + 2 ? event : event;
 };
 
@@ -113,7 +139,8 @@ void t.test('names of streams carry the prefix, and kinds are told apart', async
   const names = streamNames('acme');
   t.equal(names.atServer('email-1'), 'acme.email-1');
   t.equal(names.ours('acme.ledger'), 'ledger');
-  for (const other of ['acmes.email-1', 'acme-types', '$stats-1', 'order-1']) t.equal(names.ours(other), undefined, other);
+  for (const other of ['acmes.email-1', 'acme-types', '$stats-1', 'order-1'])
+    t.equal(names.ours(other), undefined, other);
   t.same(names.prefixes(undefined), ['acme.']);
   t.same(names.prefixes(['email', 'ledger']), ['acme.email', 'acme.ledger']);
   t.equal(names.prefixes([]).length, 1, 'no prefix at all would let everything through');
@@ -171,7 +198,15 @@ const recorded = fc.record({
 });
 
 /** As a server sends it: the library's own encoder, with everything beside the event that a message may hold. */
-const responseOf = ({ id, type, stream, data, metadata, revision, commit }: typeof recorded extends fc.Arbitrary<infer R> ? R : never) => {
+const responseOf = ({
+  id,
+  type,
+  stream,
+  data,
+  metadata,
+  revision,
+  commit,
+}: typeof recorded extends fc.Arbitrary<infer R> ? R : never) => {
   const event = new streams.ReadResp.ReadEvent.RecordedEvent();
   const uuid = new shared.UUID();
   uuid.setString(id);
@@ -216,32 +251,35 @@ void t.test('a message of a read is understood as the library encodes it', async
   t.strictSame(readMessage(Buffer.alloc(0)), { event: undefined, checkpoint: undefined });
 });
 
-void t.test('a message that is cut off, or none, is an error, and so is a commit position beyond what can be told', async (t) => {
-  const bytes = Buffer.from(
-    responseOf({
-      id: 'a',
-      type: 't',
-      stream: 's',
-      data: Buffer.from('d'),
-      metadata: Buffer.from('m'),
-      revision: 1,
-      commit: 2,
-    }).serializeBinary(),
-  );
-  t.throws(() => readMessage(bytes.subarray(0, -1)), { message: /a message that is none/ });
-  t.throws(() => readMessage(Buffer.of(0x0b)), { message: /a message that is none/ });
-  const told = new streams.ReadResp.Checkpoint();
-  told.setCommitPosition('18446744073709551615');
-  const response = new streams.ReadResp();
-  response.setCheckpoint(told);
-  t.throws(() => readMessage(Buffer.from(response.serializeBinary())), RangeError);
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
-      try {
-        readMessage(Buffer.from(noise));
-      } catch (fault) {
-        t.ok(fault instanceof Error);
-      }
-    }),
-  );
-});
+void t.test(
+  'a message that is cut off, or none, is an error, and so is a commit position beyond what can be told',
+  async (t) => {
+    const bytes = Buffer.from(
+      responseOf({
+        id: 'a',
+        type: 't',
+        stream: 's',
+        data: Buffer.from('d'),
+        metadata: Buffer.from('m'),
+        revision: 1,
+        commit: 2,
+      }).serializeBinary(),
+    );
+    t.throws(() => readMessage(bytes.subarray(0, -1)), { message: /a message that is none/ });
+    t.throws(() => readMessage(Buffer.of(0x0b)), { message: /a message that is none/ });
+    const told = new streams.ReadResp.Checkpoint();
+    told.setCommitPosition('18446744073709551615');
+    const response = new streams.ReadResp();
+    response.setCheckpoint(told);
+    t.throws(() => readMessage(Buffer.from(response.serializeBinary())), RangeError);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
+        try {
+          readMessage(Buffer.from(noise));
+        } catch (fault) {
+          t.ok(fault instanceof Error);
+        }
+      }),
+    );
+  },
+);

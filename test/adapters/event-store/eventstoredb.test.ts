@@ -91,7 +91,10 @@ type World = Readonly<{
 const world = async (t: Test): Promise<World> => {
   const log = openServerLog();
   const fates = new Map<string, () => AppendFate>();
-  const server = await openStandIn({ log, fate: ({ stream, client }) => (stream.includes('.') ? fates.get(client)?.() : undefined) });
+  const server = await openStandIn({
+    log,
+    fate: ({ stream, client }) => (stream.includes('.') ? fates.get(client)?.() : undefined),
+  });
   t.teardown(server.close);
   return {
     log,
@@ -129,7 +132,11 @@ void t.test('a call that breaks off leaves the appends of another client of the 
     (await Promise.all(underWay)).map(({ kind }) => kind),
     Array.from({ length: 20 }, () => 'done'),
   );
-  t.match(await broken.append('email-broken', -1, [anEvent('b')]), { kind: 'done', revision: 0 }, 'it goes on with a call of its own');
+  t.match(
+    await broken.append('email-broken', -1, [anEvent('b')]),
+    { kind: 'done', revision: 0 },
+    'it goes on with a call of its own',
+  );
   t.equal(log.all.filter(({ stream }) => stream.startsWith('sealpost.')).length, 21);
 });
 
@@ -163,7 +170,8 @@ void t.test('an append without an answer is unknown alone, while others are answ
   const lost = store.append('email-lost', -1, [anEvent('a')]);
   let isOver = false;
   void lost.then(() => (isOver = true));
-  for (let index = 0; !isOver; index += 1) t.match(await store.append(`email-${index}`, -1, [anEvent('x')]), { kind: 'done' });
+  for (let index = 0; !isOver; index += 1)
+    t.match(await store.append(`email-${index}`, -1, [anEvent('x')]), { kind: 'done' });
   t.match(await lost, { kind: 'unknown', cause: { message: /not answered within 200 ms/ } });
 });
 
@@ -199,7 +207,9 @@ void t.test('streams of others and of the server itself are no part of the log',
   t.teardown(() => other.close());
   const store = await open();
   await other.append('email-1', -1, [anEvent('other')]);
-  log.append('order-1', 'any', [{ id: '1', type: 'Order', contentType: 'text', data: new Uint8Array(3), meta: new Uint8Array(0) }]);
+  log.append('order-1', 'any', [
+    { id: '1', type: 'Order', contentType: 'text', data: new Uint8Array(3), meta: new Uint8Array(0) },
+  ]);
   t.equal(await store.head(), 0);
   t.same(await store.readStream('email-1'), []);
   const done = await store.append('email-1', -1, [anEvent('ours')]);
@@ -232,7 +242,8 @@ void t.test('a server that ends filtered readings early, or finds nothing at onc
   t.teardown(server.close);
   const store = await openAt(server.url);
   t.teardown(() => store.close());
-  for (let index = 0; index < 60; index += 1) await store.append(`${index % 30 === 5 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
+  for (let index = 0; index < 60; index += 1)
+    await store.append(`${index % 30 === 5 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
   for (let index = 0; index < 30; index += 1)
     log.append('order-1', 'any', [
       { id: `${index}`, type: 'Order', contentType: 'text', data: new Uint8Array(3), meta: new Uint8Array(0) },

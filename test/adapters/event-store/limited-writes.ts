@@ -1,4 +1,7 @@
-/** A process of its own whose files may not grow beyond a limit: appends until a write fails, lifts the limit, appends again. */
+/**
+ * A process of its own whose files may not grow beyond a limit: appends until a write fails, lifts the limit, appends
+ * again.
+ */
 import { execFileSync } from 'node:child_process';
 import { openSqliteEventStore } from '../../../src/adapters/event-store/sqlite.js';
 import { anEvent } from '../../contracts/event-store-suite.js';

@@ -1,4 +1,7 @@
-/** A long stretch of the log is read in a thread of its own, and nobody can tell: the same events, in the same order, as long as they are wanted. */
+/**
+ * A long stretch of the log is read in a thread of its own, and nobody can tell: the same events, in the same order, as
+ * long as they are wanted.
+ */
 import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -42,7 +45,9 @@ t.teardown(async () => (await stored).close());
 const read = async (batches: AsyncIterable<EventBatch>): Promise<unknown[]> => {
   const all: unknown[] = [];
   for await (const batch of batches) {
-    all.push(...batch.events.map(({ sealed, ...event }) => ({ ...event, sealed: sealed && Buffer.from(sealed).toString() })));
+    all.push(
+      ...batch.events.map(({ sealed, ...event }) => ({ ...event, sealed: sealed && Buffer.from(sealed).toString() })),
+    );
   }
   return all;
 };
@@ -94,7 +99,9 @@ void t.test('a file that cannot be read rejects', async (t) => {
   const gone = join(temporaryDirectory(t), 'gone.db');
   await openSqliteEventStore({ file: gone }).close();
   unlinkSync(gone);
-  await t.rejects(read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, kinds: undefined }, undefined)));
+  await t.rejects(
+    read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, kinds: undefined }, undefined)),
+  );
 });
 
 void t.test('packed events come back as they were', async (t) => {
@@ -109,7 +116,8 @@ void t.test('packed events come back as they were', async (t) => {
     hash: fc.string(),
     sealed: fc.option(fc.uint8Array(), { nil: undefined }),
   });
-  const plain = (events: readonly StoredEvent[]): unknown => events.map((one) => ({ ...one, sealed: one.sealed && [...one.sealed] }));
+  const plain = (events: readonly StoredEvent[]): unknown =>
+    events.map((one) => ({ ...one, sealed: one.sealed && [...one.sealed] }));
   fc.assert(
     fc.property(fc.array(event), fc.nat(), (events, position) => {
       const batch = unpack(pack({ events, position }));

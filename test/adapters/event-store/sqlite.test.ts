@@ -38,7 +38,8 @@ void t.test('the contract', async (t) => {
   const fileOf = (place: string): string => join(directory, `${place}.db`);
   eventStoreSuite(t, {
     open: async (place) => openSqliteEventStore({ file: fileOf(place) }),
-    openLosing: async (place, when) => eventStoreOn(losingCommit(openDatabase({ file: fileOf(place), synchronous: 'full' }), when)),
+    openLosing: async (place, when) =>
+      eventStoreOn(losingCommit(openDatabase({ file: fileOf(place), synchronous: 'full' }), when)),
     settle: () => Promise.resolve(),
     close: () => Promise.resolve(),
   });
@@ -55,7 +56,9 @@ void t.test('two processes append to one file at the same time, and both see one
       const child = spawn(process.execPath, [writer, file, name], { stdio: ['ignore', 'pipe', 'inherit'] });
       let output = '';
       child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      child.on('close', (code) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`${name} ended with ${code}`))));
+      child.on('close', (code) =>
+        code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`${name} ended with ${code}`)),
+      );
     });
   const [a, b] = await Promise.all([run('a'), run('b')]);
   t.equal(a.seen.length, 4_000);
@@ -84,51 +87,57 @@ void t.test('a file that was written before events had a column for their id is 
   old.close();
   const [store, beside] = [openSqliteEventStore({ file }), openSqliteEventStore({ file })];
   t.teardown(() => Promise.all([store.close(), beside.close()]));
-  await store.append('email-1', 1, [anEvent('x', { eventId: 'third' }), anEvent('y', { eventId: 'last', metadata: '{"eventId":"last"}' })]);
+  await store.append('email-1', 1, [
+    anEvent('x', { eventId: 'third' }),
+    anEvent('y', { eventId: 'last', metadata: '{"eventId":"last"}' }),
+  ]);
   t.same(
     (await beside.readStream('email-1')).map(({ eventId }) => eventId),
     ['first', '', 'third', 'last'],
   );
 });
 
-void t.test('the recent events are bounded in number and in bytes, start anew after a gap, and say where they cannot help', async (t) => {
-  const event = (position: number, data = 'x'): StoredEvent => ({
-    ...anEvent(data, { eventId: 'x' }),
-    stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`,
-    revision: 0,
-    position,
-  });
-  const recent = createRecentEvents({ countMax: 4, bytesMax: 100_000 });
-  const batch = (after: number, limit = 100, matches?: (stream: string) => boolean) => {
-    const found = recent.after(after, limit, matches);
-    return found && { positions: found.events.map(({ position }) => position), position: found.position };
-  };
-  t.equal(batch(0), undefined);
-  for (let position = 1; position <= 11; position += 1) recent.push(event(position));
-  t.equal(batch(6), undefined);
-  t.same(batch(7), { positions: [8, 9, 10, 11], position: 11 });
-  t.same(batch(10), { positions: [11], position: 11 });
-  t.equal(batch(11), undefined);
-  t.same(batch(7, 2), { positions: [8, 9], position: 9 });
-  t.same(
-    batch(7, 1, (stream) => stream === 'odd-1'),
-    { positions: [9], position: 9 },
-  );
-  t.same(
-    batch(9, 9, () => false),
-    { positions: [], position: 11 },
-  );
-  t.strictSame(recent.after(7, 1, undefined)!.events, [event(8)]);
-  recent.push(event(14));
-  t.equal(batch(11), undefined);
-  t.same(batch(13), { positions: [14], position: 14 });
-  recent.push(event(15, 'y'.repeat(60_000)));
-  recent.push(event(16, 'y'.repeat(60_000)));
-  t.equal(batch(14), undefined);
-  t.same(batch(15), { positions: [16], position: 16 });
-  recent.push(event(17, 'y'.repeat(200_000)));
-  t.same(batch(16), { positions: [17], position: 17 }, 'the newest is always there');
-});
+void t.test(
+  'the recent events are bounded in number and in bytes, start anew after a gap, and say where they cannot help',
+  async (t) => {
+    const event = (position: number, data = 'x'): StoredEvent => ({
+      ...anEvent(data, { eventId: 'x' }),
+      stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`,
+      revision: 0,
+      position,
+    });
+    const recent = createRecentEvents({ countMax: 4, bytesMax: 100_000 });
+    const batch = (after: number, limit = 100, matches?: (stream: string) => boolean) => {
+      const found = recent.after(after, limit, matches);
+      return found && { positions: found.events.map(({ position }) => position), position: found.position };
+    };
+    t.equal(batch(0), undefined);
+    for (let position = 1; position <= 11; position += 1) recent.push(event(position));
+    t.equal(batch(6), undefined);
+    t.same(batch(7), { positions: [8, 9, 10, 11], position: 11 });
+    t.same(batch(10), { positions: [11], position: 11 });
+    t.equal(batch(11), undefined);
+    t.same(batch(7, 2), { positions: [8, 9], position: 9 });
+    t.same(
+      batch(7, 1, (stream) => stream === 'odd-1'),
+      { positions: [9], position: 9 },
+    );
+    t.same(
+      batch(9, 9, () => false),
+      { positions: [], position: 11 },
+    );
+    t.strictSame(recent.after(7, 1, undefined)!.events, [event(8)]);
+    recent.push(event(14));
+    t.equal(batch(11), undefined);
+    t.same(batch(13), { positions: [14], position: 14 });
+    recent.push(event(15, 'y'.repeat(60_000)));
+    recent.push(event(16, 'y'.repeat(60_000)));
+    t.equal(batch(14), undefined);
+    t.same(batch(15), { positions: [16], position: 16 });
+    recent.push(event(17, 'y'.repeat(200_000)));
+    t.same(batch(16), { positions: [17], position: 17 }, 'the newest is always there');
+  },
+);
 
 /** What holds for every disk that is full: the group is refused whole, and the next one is not. */
 const refusesAndRecovers = async (t: Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
@@ -232,7 +241,10 @@ void t.test('a lock that another process holds too long refuses the group with S
   const holder = openDatabase({ file, synchronous: 'full' });
   t.teardown(() => void holder.close());
   holder.exec('BEGIN IMMEDIATE');
-  const results = await Promise.allSettled([store.append('email-1', -1, [anEvent('a')]), store.append('email-2', -1, [anEvent('b')])]);
+  const results = await Promise.allSettled([
+    store.append('email-1', -1, [anEvent('a')]),
+    store.append('email-2', -1, [anEvent('b')]),
+  ]);
   t.same(
     results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'stored')),
     ['SQLITE_BUSY', 'SQLITE_BUSY'],

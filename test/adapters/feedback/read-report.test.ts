@@ -5,13 +5,20 @@ import t from 'tap';
 import { openReportReader } from '../../../src/adapters/feedback/read-report.js';
 
 const folder = fileURLToPath(new URL('../../../../test/adapters/feedback/', import.meta.url));
-type Expected = Readonly<{ action: string; bounceType?: string; bounceSubType?: string; addresses: readonly string[]; heldBack?: true }>;
+type Expected = Readonly<{
+  action: string;
+  bounceType?: string;
+  bounceSubType?: string;
+  addresses: readonly string[];
+  heldBack?: true;
+}>;
 const expected = JSON.parse(readFileSync(`${folder}expected.json`, 'utf8')) as Readonly<Record<string, Expected>>;
 const reader = openReportReader();
 
 const read = async (name: string) => {
   const { content } = await reader.read(readFileSync(`${folder}reports/${name}.txt`));
-  if (content.kind !== 'delivery-status') return { action: content.kind === 'other' ? 'none' : content.kind, classes: [], addresses: [] };
+  if (content.kind !== 'delivery-status')
+    return { action: content.kind === 'other' ? 'none' : content.kind, classes: [], addresses: [] };
   const failed = content.recipients.filter(({ action }) => action === 'failed');
   const of = failed.length > 0 ? failed : content.recipients;
   const addresses = of.flatMap((one) => one.addresses.map((address) => address.toLowerCase()));
@@ -47,7 +54,8 @@ void t.test('each report is told from others and classified as was expected', as
       class: bounceType === undefined || got.classes.includes(`${bounceType} ${bounceSubType}`),
       addresses: addresses.every((address) => got.addresses.includes(address.toLowerCase())),
     };
-    for (const [what, is] of Object.entries(holds)) if (!is) misses.push(`${name} ${what}${heldBack === true ? ' (held back)' : ''}`);
+    for (const [what, is] of Object.entries(holds))
+      if (!is) misses.push(`${name} ${what}${heldBack === true ? ' (held back)' : ''}`);
   }
   t.strictSame(misses, missed);
 });
@@ -84,9 +92,19 @@ void t.test('a complaint tells its type, whom it is about and whose sender it na
 
 void t.test('a complaint of Outlook.com names its recipient in a field of its own, wherever it stands', async (t) => {
   const field = 'X-HmXmrOriginalRecipient: <ada@hotmail.example>';
-  const original = ['Return-Path: <bounce+y@bounces.example.com>', 'From: shop@example.com', 'To: list@example.com', 'Subject: Order'];
+  const original = [
+    'Return-Path: <bounce+y@bounces.example.com>',
+    'From: shop@example.com',
+    'To: list@example.com',
+    'Subject: Order',
+  ];
   const report = (...lines: readonly string[]) => lines.join('\r\n');
-  const head = ['From: staff@hotmail.com', 'To: jmrp@example.com', 'Subject: complaint about message from 192.0.2.1', 'MIME-Version: 1.0'];
+  const head = [
+    'From: staff@hotmail.com',
+    'To: jmrp@example.com',
+    'Subject: complaint about message from 192.0.2.1',
+    'MIME-Version: 1.0',
+  ];
   const attached = (...more: readonly string[]) => [
     ...head,
     'Content-Type: multipart/mixed; boundary="b"',
@@ -107,7 +125,15 @@ void t.test('a complaint of Outlook.com names its recipient in a field of its ow
     'the head of the returned mail': report(...attached()),
     'the text': report(...head, 'Content-Type: text/plain', '', field, ...original, '', 'Hello'),
     'an ARF report without a recipient': report(
-      ...attached('Content-Type: message/feedback-report', '', 'Feedback-Type: abuse', 'User-Agent: Hotmail FBL', 'Version: 1', '', '--b'),
+      ...attached(
+        'Content-Type: message/feedback-report',
+        '',
+        'Feedback-Type: abuse',
+        'User-Agent: Hotmail FBL',
+        'Version: 1',
+        '',
+        '--b',
+      ),
     ),
   };
   for (const [where, raw] of Object.entries(forms)) {
@@ -115,9 +141,14 @@ void t.test('a complaint of Outlook.com names its recipient in a field of its ow
     t.same(content, { kind: 'complaint', feedbackType: 'abuse', addresses: ['ada@hotmail.example'] }, where);
     t.ok(senders.includes('bounce+y@bounces.example.com'), `${where}: the sender`);
   }
-  t.match(await reader.read(Buffer.from(report(...head, '', 'I saw X-HmXmrOriginalRecipient: <ada@hotmail.example> in a mail.'))), {
-    content: { kind: 'other' },
-  });
+  t.match(
+    await reader.read(
+      Buffer.from(report(...head, '', 'I saw X-HmXmrOriginalRecipient: <ada@hotmail.example> in a mail.')),
+    ),
+    {
+      content: { kind: 'other' },
+    },
+  );
 });
 
 void t.test('hostile messages are looked at up to their bounds', async (t) => {

@@ -1,7 +1,12 @@
 /** The SMTP server of the return path, by clients that follow the protocol and by others that do not. */
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { openSmtpListener, type SmtpBounds, type SmtpListenerOptions, type Taken } from '../../../src/adapters/feedback/smtp-listener.js';
+import {
+  openSmtpListener,
+  type SmtpBounds,
+  type SmtpListenerOptions,
+  type Taken,
+} from '../../../src/adapters/feedback/smtp-listener.js';
 import { assertDefined, parseEmailId, type EmailId } from '../../../src/domain/core/ids.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../../src/domain/ports/report-reader.js';
@@ -34,7 +39,11 @@ type Setup = Readonly<{
   close: () => Promise<void>;
 }>;
 
-const setUp = async (t: Test, bounds: Partial<SmtpBounds> = {}, more: Partial<SmtpListenerOptions> = {}): Promise<Setup> => {
+const setUp = async (
+  t: Test,
+  bounds: Partial<SmtpBounds> = {},
+  more: Partial<SmtpListenerOptions> = {},
+): Promise<Setup> => {
   const received: { id: EmailId; raw: string; bytes: number }[] = [];
   const logged: string[] = [];
   const next: (Taken | Error)[] = [];
@@ -134,25 +143,28 @@ void t.test('what cannot be kept now is to come again, and what is unknown is no
   t.notMatch(setup.logged.join('\n'), /secret|token/);
 });
 
-void t.test('with a certificate the dialogue goes on over TLS, and what was sent in clear before is forgotten', async (t) => {
-  const folder = new URL('../../../../test/support/tls/', import.meta.url);
-  const pem = (name: string) => readFileSync(new URL(name, folder), 'utf8');
-  const setup = await setUp(t, {}, { tls: { cert: pem('valid.pem'), key: pem('key.pem') } });
-  const client = await setup.connect();
-  await client.reply();
-  t.match(await client.ask('EHLO a'), /STARTTLS/);
-  await client.startTls();
-  t.match(await client.ask('MAIL FROM:<>'), /^503/);
-  t.notMatch(await client.ask('EHLO a'), /STARTTLS/);
-  t.equal(await give(client, 'over TLS'), '250 2.6.0 taken');
-  const injecting = await setup.connect();
-  await injecting.reply();
-  await injecting.ask('EHLO a');
-  injecting.write('STARTTLS\r\nMAIL FROM:<>\r\n');
-  t.match(await injecting.reply(), /^220/);
-  injecting.end();
-  t.equal(setup.received.length, 1);
-});
+void t.test(
+  'with a certificate the dialogue goes on over TLS, and what was sent in clear before is forgotten',
+  async (t) => {
+    const folder = new URL('../../../../test/support/tls/', import.meta.url);
+    const pem = (name: string) => readFileSync(new URL(name, folder), 'utf8');
+    const setup = await setUp(t, {}, { tls: { cert: pem('valid.pem'), key: pem('key.pem') } });
+    const client = await setup.connect();
+    await client.reply();
+    t.match(await client.ask('EHLO a'), /STARTTLS/);
+    await client.startTls();
+    t.match(await client.ask('MAIL FROM:<>'), /^503/);
+    t.notMatch(await client.ask('EHLO a'), /STARTTLS/);
+    t.equal(await give(client, 'over TLS'), '250 2.6.0 taken');
+    const injecting = await setup.connect();
+    await injecting.reply();
+    await injecting.ask('EHLO a');
+    injecting.write('STARTTLS\r\nMAIL FROM:<>\r\n');
+    t.match(await injecting.reply(), /^220/);
+    injecting.end();
+    t.equal(setup.received.length, 1);
+  },
+);
 
 void t.test('only a dot between two ends of a line ends a message: nothing behind another is a command', async (t) => {
   const setup = await setUp(t);
@@ -259,54 +271,60 @@ void t.test('connections, commands and messages of one network are bounded, and 
   t.match(await other.ask('NOOP'), /^250/);
 });
 
-void t.test('a thousand connections: those beyond the bound are told to come again, and the next is served', async (t) => {
-  const setup = await setUp(t, { connectionsMax: 2_000 });
-  const clients = await Promise.all(Array.from({ length: 1_000 }, () => setup.connect()));
-  const replies = await Promise.all(clients.map((client) => client.reply()));
-  const served = replies.filter((reply) => reply.startsWith('220')).length;
-  t.ok(served <= 20, `${served} were served`);
-  t.ok(replies.every((reply) => reply === '' || /^(220|421)/.test(reply)));
-  clients.forEach((client) => client.end());
-  const reply = await eventually('another is served', async () => {
-    const client = await setup.connect();
-    const greeting = await client.reply();
-    if (!greeting.startsWith('220')) return undefined;
-    await client.ask('EHLO a');
-    return give(client, 'after the flood');
-  });
-  t.equal(reply, '250 2.6.0 taken');
-});
+void t.test(
+  'a thousand connections: those beyond the bound are told to come again, and the next is served',
+  async (t) => {
+    const setup = await setUp(t, { connectionsMax: 2_000 });
+    const clients = await Promise.all(Array.from({ length: 1_000 }, () => setup.connect()));
+    const replies = await Promise.all(clients.map((client) => client.reply()));
+    const served = replies.filter((reply) => reply.startsWith('220')).length;
+    t.ok(served <= 20, `${served} were served`);
+    t.ok(replies.every((reply) => reply === '' || /^(220|421)/.test(reply)));
+    clients.forEach((client) => client.end());
+    const reply = await eventually('another is served', async () => {
+      const client = await setup.connect();
+      const greeting = await client.reply();
+      if (!greeting.startsWith('220')) return undefined;
+      await client.ask('EHLO a');
+      return give(client, 'after the flood');
+    });
+    t.equal(reply, '250 2.6.0 taken');
+  },
+);
 
-void t.test('a client that goes in the middle of its message has sent none, and closing waits for what is being kept', async (t) => {
-  let begun = (): void => undefined;
-  const whenBegun = new Promise<void>((resolve) => (begun = resolve));
-  let keep = (_taken: Taken): void => undefined;
-  const kept = new Promise<Taken>((resolve) => (keep = resolve));
-  const setup = await setUp(
-    t,
-    {},
-    {
-      receive: () => {
-        begun();
-        return kept;
+void t.test(
+  'a client that goes in the middle of its message has sent none, and closing waits for what is being kept',
+  async (t) => {
+    let begun = (): void => undefined;
+    const whenBegun = new Promise<void>((resolve) => (begun = resolve));
+    let keep = (_taken: Taken): void => undefined;
+    const kept = new Promise<Taken>((resolve) => (keep = resolve));
+    const setup = await setUp(
+      t,
+      {},
+      {
+        receive: () => {
+          begun();
+          return kept;
+        },
       },
-    },
-  );
-  const gone = await greeted(setup);
-  await gone.ask('MAIL FROM:<>');
-  await gone.ask(`RCPT TO:<${OURS}>`);
-  await gone.ask('DATA');
-  gone.write('half of it');
-  gone.end();
-  const client = await greeted(setup);
-  const answered = give(client, 'whole');
-  await whenBegun;
-  let isClosed = false;
-  const closing = setup.close().then(() => void (isClosed = true));
-  await client.whenClosed;
-  t.notOk(isClosed, 'the record is under way');
-  keep('taken');
-  await closing;
-  t.notMatch(await answered, /^250/, 'it was too late for an answer, so it comes again');
-  t.notMatch(setup.logged.join('\n'), /could not be recorded/);
-});
+    );
+    const gone = await greeted(setup);
+    await gone.ask('MAIL FROM:<>');
+    await gone.ask(`RCPT TO:<${OURS}>`);
+    await gone.ask('DATA');
+    gone.write('half of it');
+    gone.end();
+    const client = await greeted(setup);
+    const answered = give(client, 'whole');
+    await whenBegun;
+    let isClosed = false;
+    const closing = setup.close().then(() => void (isClosed = true));
+    await client.whenClosed;
+    t.notOk(isClosed, 'the record is under way');
+    keep('taken');
+    await closing;
+    t.notMatch(await answered, /^250/, 'it was too late for an answer, so it comes again');
+    t.notMatch(setup.logged.join('\n'), /could not be recorded/);
+  },
+);

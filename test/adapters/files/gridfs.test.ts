@@ -1,4 +1,7 @@
-/** Files on a real server of MongoDB's protocol against the contract of all, and what the bucket looks like after faults. */
+/**
+ * Files on a real server of MongoDB's protocol against the contract of all, and what the bucket looks like after
+ * faults.
+ */
 import t, { type Test } from 'tap';
 import { type ChunkRow, type FileRow, openMongoFiles, openMongoFilesNote } from '../../../src/adapters/files/gridfs.js';
 import { openMongo } from '../../../src/adapters/mongodb/client.js';
@@ -57,30 +60,34 @@ void t.test('other programs read the bucket as GridFS', async (t) => {
   const hash = await files.put(large);
   const { driver, db } = await bucketAt(t, server.url);
   const parts: Buffer[] = [];
-  for await (const part of new driver.GridFSBucket(db, { bucketName: 'files' }).openDownloadStreamByName(hash)) parts.push(part as Buffer);
+  for await (const part of new driver.GridFSBucket(db, { bucketName: 'files' }).openDownloadStreamByName(hash))
+    parts.push(part as Buffer);
   t.ok(Buffer.concat(parts).equals(large));
 });
 
-void t.test('bytes that were changed or are missing are not handed out, and putting them again mends that', async (t) => {
-  const server = await mongoServer(t);
-  if (server === undefined) return;
-  const files = await opened(t, server.url);
-  const { rows, chunks } = await bucketAt(t, server.url);
-  const faults: readonly (() => Promise<unknown>)[] = [
-    () => chunks.updateMany({ n: 3 }, { $set: { data: Buffer.alloc(261_120, 'x') } }),
-    () => chunks.deleteMany({ n: 2 }),
-    () => chunks.deleteMany({}),
-    () => rows.updateMany({}, { $set: { length: 5 } }),
-  ];
-  for (const damage of faults) {
-    const hash = await files.put(large);
-    await damage();
-    await t.rejects(files.get(hash), { name: 'FileDamaged', code: 'FILE_DAMAGED' });
-    await files.put(large);
-    t.ok(large.equals((await files.get(hash))!));
-    t.equal(await rows.countDocuments(), 1, 'the damaged upload is gone');
-  }
-});
+void t.test(
+  'bytes that were changed or are missing are not handed out, and putting them again mends that',
+  async (t) => {
+    const server = await mongoServer(t);
+    if (server === undefined) return;
+    const files = await opened(t, server.url);
+    const { rows, chunks } = await bucketAt(t, server.url);
+    const faults: readonly (() => Promise<unknown>)[] = [
+      () => chunks.updateMany({ n: 3 }, { $set: { data: Buffer.alloc(261_120, 'x') } }),
+      () => chunks.deleteMany({ n: 2 }),
+      () => chunks.deleteMany({}),
+      () => rows.updateMany({}, { $set: { length: 5 } }),
+    ];
+    for (const damage of faults) {
+      const hash = await files.put(large);
+      await damage();
+      await t.rejects(files.get(hash), { name: 'FileDamaged', code: 'FILE_DAMAGED' });
+      await files.put(large);
+      t.ok(large.equals((await files.get(hash))!));
+      t.equal(await rows.countDocuments(), 1, 'the damaged upload is gone');
+    }
+  },
+);
 
 void t.test('two clients that put, delete and sweep the same content leave it whole or not at all', async (t) => {
   const server = await mongoServer(t);
@@ -110,27 +117,30 @@ void t.test('two clients that put, delete and sweep the same content leave it wh
   t.equal(await chunks.countDocuments(), 0);
 });
 
-void t.test('what a crash leaves is gone after the next sweeps: chunks without a row, and uploads whose removal had begun', async (t) => {
-  const server = await mongoServer(t);
-  if (server === undefined) return;
-  const files = await opened(t, server.url);
-  const { driver, rows, chunks } = await bucketAt(t, server.url);
-  const day = 86_400_000;
-  const now = Date.now();
-  const chunkAt = (ms: number, n: number): ChunkRow => {
-    const id = driver.ObjectId.createFromTime(Math.floor(ms / 1000));
-    return { _id: new driver.ObjectId(), files_id: id, n, data: Buffer.from('half') };
-  };
-  const [kept, halfRemoved] = [await files.put(Buffer.from('kept')), await files.put(Buffer.from('half removed'))];
-  await rows.updateOne({ filename: halfRemoved }, { $set: { 'metadata.expiresAt': new Date(0) } });
-  t.equal(await files.get(halfRemoved), undefined);
-  await chunks.insertMany([chunkAt(now - 2 * day, 0), chunkAt(now - 2 * day, 1), chunkAt(now - day / 2, 0)]);
-  t.equal(await files.sweep(new Date(now).toISOString()), 0);
-  t.equal(await chunks.countDocuments(), 2, 'one is kept, and one may still be on its way');
-  t.equal(await files.sweep(new Date(now + day).toISOString()), 0);
-  t.equal(await chunks.countDocuments(), 1);
-  t.ok(await files.get(kept));
-});
+void t.test(
+  'what a crash leaves is gone after the next sweeps: chunks without a row, and uploads whose removal had begun',
+  async (t) => {
+    const server = await mongoServer(t);
+    if (server === undefined) return;
+    const files = await opened(t, server.url);
+    const { driver, rows, chunks } = await bucketAt(t, server.url);
+    const day = 86_400_000;
+    const now = Date.now();
+    const chunkAt = (ms: number, n: number): ChunkRow => {
+      const id = driver.ObjectId.createFromTime(Math.floor(ms / 1000));
+      return { _id: new driver.ObjectId(), files_id: id, n, data: Buffer.from('half') };
+    };
+    const [kept, halfRemoved] = [await files.put(Buffer.from('kept')), await files.put(Buffer.from('half removed'))];
+    await rows.updateOne({ filename: halfRemoved }, { $set: { 'metadata.expiresAt': new Date(0) } });
+    t.equal(await files.get(halfRemoved), undefined);
+    await chunks.insertMany([chunkAt(now - 2 * day, 0), chunkAt(now - 2 * day, 1), chunkAt(now - day / 2, 0)]);
+    t.equal(await files.sweep(new Date(now).toISOString()), 0);
+    t.equal(await chunks.countDocuments(), 2, 'one is kept, and one may still be on its way');
+    t.equal(await files.sweep(new Date(now + day).toISOString()), 0);
+    t.equal(await chunks.countDocuments(), 1);
+    t.ok(await files.get(kept));
+  },
+);
 
 void t.test('the note of the log, and whether a file is there', async (t) => {
   const server = await mongoServer(t);
@@ -148,20 +158,23 @@ void t.test('the note of the log, and whether a file is there', async (t) => {
   await t.rejects(noted.has('x'), RangeError);
 });
 
-void t.test('a file whose put has resolved survives the death of the server; one whose put has not is whole or absent', async (t) => {
-  const server = await ownMongoServer(t);
-  if (server === undefined) return;
-  const files = await opened(t, server.url);
-  const hash = await files.put(large);
-  const others = Array.from({ length: 6 }, (_, index) => Buffer.alloc(4_000_000, `other ${index}`));
-  const puts = others.map((bytes) => files.put(bytes).catch(() => undefined));
-  await server.kill();
-  await server.restart();
-  const hashes = await Promise.all(puts);
-  t.ok((await eventually('the file is read again', () => files.get(hash))).equals(large));
-  for (const [index, bytes] of others.entries()) {
-    const put = hashes[index];
-    if (put !== undefined) t.ok((await files.get(put))!.equals(bytes));
-    t.ok((await files.get(await files.put(bytes)))!.equals(bytes), 'and it can be put again');
-  }
-});
+void t.test(
+  'a file whose put has resolved survives the death of the server; one whose put has not is whole or absent',
+  async (t) => {
+    const server = await ownMongoServer(t);
+    if (server === undefined) return;
+    const files = await opened(t, server.url);
+    const hash = await files.put(large);
+    const others = Array.from({ length: 6 }, (_, index) => Buffer.alloc(4_000_000, `other ${index}`));
+    const puts = others.map((bytes) => files.put(bytes).catch(() => undefined));
+    await server.kill();
+    await server.restart();
+    const hashes = await Promise.all(puts);
+    t.ok((await eventually('the file is read again', () => files.get(hash))).equals(large));
+    for (const [index, bytes] of others.entries()) {
+      const put = hashes[index];
+      if (put !== undefined) t.ok((await files.get(put))!.equals(bytes));
+      t.ok((await files.get(await files.put(bytes)))!.equals(bytes), 'and it can be put again');
+    }
+  },
+);

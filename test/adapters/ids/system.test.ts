@@ -21,7 +21,8 @@ void t.test('a uuid begins with the moment at which it was made and ends with ra
     'in milliseconds',
   );
   t.equal(new Set(made.map((id) => id.slice(-10))).size, made.length, 'of 40 bits at least');
-  for (let digit = 26; digit < 36; digit += 1) t.equal(new Set(made.map((id) => id[digit])).size, 16, `every digit stands at ${digit}`);
+  for (let digit = 26; digit < 36; digit += 1)
+    t.equal(new Set(made.map((id) => id[digit])).size, 16, `every digit stands at ${digit}`);
 });
 
 void t.test('bytes are as many as asked for and differ', async (t) => {

@@ -1,4 +1,7 @@
-/** Sealing keys on a real server of MongoDB's protocol against the contract of all, and what is their own: rows that were changed, clients that meet, a server that dies. */
+/**
+ * Sealing keys on a real server of MongoDB's protocol against the contract of all, and what is their own: rows that
+ * were changed, clients that meet, a server that dies.
+ */
 import t, { type Test } from 'tap';
 import { parseKeyId } from '../../../src/adapters/keys/key-table.js';
 import { openMongoNotedKeys, type KeyRow, openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
@@ -50,63 +53,69 @@ const flipped = (bytes: Buffer, at: number): Buffer => {
   return copy;
 };
 
-void t.test('a row that was exchanged or changed gives no key, is told of once, and is found by a look at all', async (t) => {
-  const changes: Readonly<Record<string, (first: KeyRow, second: KeyRow) => readonly KeyRow[]>> = {
-    'two rows exchanged': (first, second) => [
-      { ...second, _id: first._id },
-      { ...first, _id: second._id },
-    ],
-    'a row copied over another': (first, second) => [{ ...second, _id: first._id }],
-    'a bit of a key': (first) => [{ ...first, wrapped: flipped(first.wrapped, 40) }],
-    'a bit of the tag': (first) => [{ ...first, tag: flipped(first.tag!, 3) }],
-    'a tag of another size': (first) => [{ ...first, tag: first.tag!.subarray(0, 4) }],
-    'no tag': ({ _id, wrapped }) => [{ _id, wrapped }],
-    'a key said to be destroyed that is not': (first) => [{ ...first, tag: flipped(first.tag!, 20) }],
-  };
-  for (const [name, change] of Object.entries(changes)) {
+void t.test(
+  'a row that was exchanged or changed gives no key, is told of once, and is found by a look at all',
+  async (t) => {
+    const changes: Readonly<Record<string, (first: KeyRow, second: KeyRow) => readonly KeyRow[]>> = {
+      'two rows exchanged': (first, second) => [
+        { ...second, _id: first._id },
+        { ...first, _id: second._id },
+      ],
+      'a row copied over another': (first, second) => [{ ...second, _id: first._id }],
+      'a bit of a key': (first) => [{ ...first, wrapped: flipped(first.wrapped, 40) }],
+      'a bit of the tag': (first) => [{ ...first, tag: flipped(first.tag!, 3) }],
+      'a tag of another size': (first) => [{ ...first, tag: first.tag!.subarray(0, 4) }],
+      'no tag': ({ _id, wrapped }) => [{ _id, wrapped }],
+      'a key said to be destroyed that is not': (first) => [{ ...first, tag: flipped(first.tag!, 20) }],
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      const server = await mongoServer(t);
+      if (server === undefined) return;
+      const keys = await opened(t, server.url);
+      const made = await Promise.all(Array.from({ length: 130 }, () => keys.create()));
+      t.same(await keys.faults(), []);
+      const rows = await rowsAt(t, server.url);
+      const [first, second] = await rows.find().sort({ _id: 1 }).toArray();
+      const changed = change(first!, second!);
+      for (const { _id, ...content } of changed) await rows.replaceOne({ _id }, content);
+      const lost = new Set(changed.map(({ _id }) => _id));
+      const told: number[] = [];
+      const reader = await opened(t, server.url, (row) => void told.push(row));
+      for (let time = 0; time < 2; time += 1) {
+        const found = await reader.getMany(made.map(({ id }) => id));
+        t.ok(
+          made.every(({ id }) => found.has(id) === !lost.has(rowOf(id))),
+          name,
+        );
+      }
+      t.same(told.sort(), [...lost].sort(), `${name}: once each`);
+      const faults = await keys.faults();
+      t.equal(faults.length, lost.size);
+      for (const row of lost) t.ok(faults.some((fault) => fault.includes(` row ${row} `)));
+      const doomed = made.find(({ id }) => lost.has(rowOf(id)))!.id;
+      t.same(await keys.destroy([doomed]), { journalMs: 60_000 });
+      t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
+    }
+  },
+);
+
+void t.test(
+  'clients that destroy keys of one row at once lose none of it, and see what others destroyed',
+  async (t) => {
     const server = await mongoServer(t);
     if (server === undefined) return;
-    const keys = await opened(t, server.url);
-    const made = await Promise.all(Array.from({ length: 130 }, () => keys.create()));
-    t.same(await keys.faults(), []);
-    const rows = await rowsAt(t, server.url);
-    const [first, second] = await rows.find().sort({ _id: 1 }).toArray();
-    const changed = change(first!, second!);
-    for (const { _id, ...content } of changed) await rows.replaceOne({ _id }, content);
-    const lost = new Set(changed.map(({ _id }) => _id));
-    const told: number[] = [];
-    const reader = await opened(t, server.url, (row) => void told.push(row));
-    for (let time = 0; time < 2; time += 1) {
-      const found = await reader.getMany(made.map(({ id }) => id));
-      t.ok(
-        made.every(({ id }) => found.has(id) === !lost.has(rowOf(id))),
-        name,
-      );
-    }
-    t.same(told.sort(), [...lost].sort(), `${name}: once each`);
-    const faults = await keys.faults();
-    t.equal(faults.length, lost.size);
-    for (const row of lost) t.ok(faults.some((fault) => fault.includes(` row ${row} `)));
-    const doomed = made.find(({ id }) => lost.has(rowOf(id)))!.id;
-    t.same(await keys.destroy([doomed]), { journalMs: 60_000 });
-    t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
-  }
-});
-
-void t.test('clients that destroy keys of one row at once lose none of it, and see what others destroyed', async (t) => {
-  const server = await mongoServer(t);
-  if (server === undefined) return;
-  const clients = [await opened(t, server.url), await opened(t, server.url), await opened(t, server.url)];
-  const made = await Promise.all(Array.from({ length: 100 }, () => clients[0]!.create()));
-  const ids = made.map(({ id }) => id);
-  t.equal(new Set(ids.map(rowOf)).size, 1);
-  for (const client of clients) t.equal((await client.getMany(ids)).size, ids.length);
-  const doomed = ids.slice(0, 60);
-  // Each client has many under way, and all of them write the same row.
-  await Promise.all(doomed.map((id, index) => clients[index % 3]!.destroy([id])));
-  for (const client of clients) t.same([...(await client.getMany(ids)).keys()], ids.slice(60));
-  t.same(await clients[0]!.faults(), []);
-});
+    const clients = [await opened(t, server.url), await opened(t, server.url), await opened(t, server.url)];
+    const made = await Promise.all(Array.from({ length: 100 }, () => clients[0]!.create()));
+    const ids = made.map(({ id }) => id);
+    t.equal(new Set(ids.map(rowOf)).size, 1);
+    for (const client of clients) t.equal((await client.getMany(ids)).size, ids.length);
+    const doomed = ids.slice(0, 60);
+    // Each client has many under way, and all of them write the same row.
+    await Promise.all(doomed.map((id, index) => clients[index % 3]!.destroy([id])));
+    for (const client of clients) t.same([...(await client.getMany(ids)).keys()], ids.slice(60));
+    t.same(await clients[0]!.faults(), []);
+  },
+);
 
 void t.test('what is destroyed is told from what never was, without the master key', async (t) => {
   const server = await mongoServer(t);

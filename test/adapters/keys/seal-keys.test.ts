@@ -8,19 +8,32 @@ import { temporaryDirectory } from '../../support/data-directory.js';
 const fingerprint = (): string => '07'.repeat(32);
 const KEY = '5e'.repeat(32);
 
-void t.test('keys of the settings come first, the derived one last; each has an id, tags and answers of its own', async (t) => {
-  const keys = await openSealKeys({ texts: [KEY, Buffer.alloc(32, 9).toString('base64')], command: undefined }, { fingerprint })();
-  t.equal(keys.length, 3);
-  for (const values of [keys.map(({ id }) => id), keys.map(({ tag }) => tag('ab')), keys.map(({ sign }) => sign('text'))])
-    t.equal(new Set(values).size, 3);
-  const [again] = await openSealKeys({ texts: [KEY], command: undefined }, { fingerprint })();
-  t.same([again!.id, again!.tag('ab'), again!.sign('text')], [keys[0]!.id, keys[0]!.tag('ab'), keys[0]!.sign('text')]);
-  t.match(again!.tag('ab'), /^[0-9a-f]{32}$/);
-  t.notMatch(KEY, again!.id);
-  await t.rejects(openSealKeys({ texts: ['short'], command: undefined }, { fingerprint })(), {
-    message: /^SEALPOST_SEAL_KEY does not hold 32 bytes/,
-  });
-});
+void t.test(
+  'keys of the settings come first, the derived one last; each has an id, tags and answers of its own',
+  async (t) => {
+    const keys = await openSealKeys(
+      { texts: [KEY, Buffer.alloc(32, 9).toString('base64')], command: undefined },
+      { fingerprint },
+    )();
+    t.equal(keys.length, 3);
+    for (const values of [
+      keys.map(({ id }) => id),
+      keys.map(({ tag }) => tag('ab')),
+      keys.map(({ sign }) => sign('text')),
+    ])
+      t.equal(new Set(values).size, 3);
+    const [again] = await openSealKeys({ texts: [KEY], command: undefined }, { fingerprint })();
+    t.same(
+      [again!.id, again!.tag('ab'), again!.sign('text')],
+      [keys[0]!.id, keys[0]!.tag('ab'), keys[0]!.sign('text')],
+    );
+    t.match(again!.tag('ab'), /^[0-9a-f]{32}$/);
+    t.notMatch(KEY, again!.id);
+    await t.rejects(openSealKeys({ texts: ['short'], command: undefined }, { fingerprint })(), {
+      message: /^SEALPOST_SEAL_KEY does not hold 32 bytes/,
+    });
+  },
+);
 
 void t.test('a program outside signs; what it does wrong is said', async (t) => {
   const program = join(temporaryDirectory(t), 'sign.mjs');
@@ -45,7 +58,9 @@ void t.test('a program outside signs; what it does wrong is said', async (t) => 
     ['process.exit(3)', /ended with 3/],
   ] as const)
     await t.rejects(opened(body)(), { message });
-  await t.rejects(openSealKeys({ texts: [], command: ['/nowhere/program'] }, { fingerprint })(), { message: /cannot be run \(ENOENT\)/ });
+  await t.rejects(openSealKeys({ texts: [], command: ['/nowhere/program'] }, { fingerprint })(), {
+    message: /cannot be run \(ENOENT\)/,
+  });
 });
 
 void t.test('seals are kept as lines and read again; lines that are none are passed over', async (t) => {

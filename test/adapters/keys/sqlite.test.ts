@@ -39,28 +39,35 @@ const shuffled = (ids: readonly string[]): string[] =>
     .sort((a, b) => a.rank - b.rank)
     .map(({ id }) => id);
 
-void t.test('nothing of a destroyed key stays in the database or its log, in whatever order keys come and go', async (t) => {
-  const directory = temporaryDirectory(t);
-  const file = join(directory, 'keys.db');
-  const keys = openSqliteKeys({ file, masterKey: masterKeyA });
-  t.teardown(() => keys.close());
-  const gone: Buffer[] = [];
-  const kept: string[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    const made = await Promise.all(Array.from({ length: 3_000 }, () => keys.create()));
-    const ids = shuffled(made.map(({ id }) => id));
-    const wrapped = wrappedKeys(file, ids);
-    t.ok(filesHolding(directory, wrapped.get(ids[7]!)!).length > 0, 'the search finds what is there');
-    const doomed = ids.filter((_, index) => index % 3 !== round);
-    for (let from = 0; from < doomed.length; from += 100)
-      t.same(await keys.destroy(doomed.slice(from, from + 100)), { journalMs: 0 }, 'nothing stands in the write-ahead log');
-    gone.push(...doomed.map((id) => wrapped.get(id)!));
-    kept.push(...ids.filter((_, index) => index % 3 === round));
-    t.equal(statSync(`${file}-wal`).size, 0);
-  }
-  t.equal(gone.filter((wrapped) => filesHolding(directory, wrapped).length > 0).length, 0);
-  t.same([...(await keys.getMany(kept)).keys()].sort(), kept.sort());
-});
+void t.test(
+  'nothing of a destroyed key stays in the database or its log, in whatever order keys come and go',
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'keys.db');
+    const keys = openSqliteKeys({ file, masterKey: masterKeyA });
+    t.teardown(() => keys.close());
+    const gone: Buffer[] = [];
+    const kept: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const made = await Promise.all(Array.from({ length: 3_000 }, () => keys.create()));
+      const ids = shuffled(made.map(({ id }) => id));
+      const wrapped = wrappedKeys(file, ids);
+      t.ok(filesHolding(directory, wrapped.get(ids[7]!)!).length > 0, 'the search finds what is there');
+      const doomed = ids.filter((_, index) => index % 3 !== round);
+      for (let from = 0; from < doomed.length; from += 100)
+        t.same(
+          await keys.destroy(doomed.slice(from, from + 100)),
+          { journalMs: 0 },
+          'nothing stands in the write-ahead log',
+        );
+      gone.push(...doomed.map((id) => wrapped.get(id)!));
+      kept.push(...ids.filter((_, index) => index % 3 === round));
+      t.equal(statSync(`${file}-wal`).size, 0);
+    }
+    t.equal(gone.filter((wrapped) => filesHolding(directory, wrapped).length > 0).length, 0);
+    t.same([...(await keys.getMany(kept)).keys()].sort(), kept.sort());
+  },
+);
 
 void t.test('destroying waits for another process that reads, without blocking', async (t) => {
   const directory = temporaryDirectory(t);
@@ -88,7 +95,9 @@ void t.test('a full disk refuses a group of keys, and the next is made when spac
   t.teardown(() => keys.close());
   database.pragma('max_page_count = 12');
   const results = await Promise.allSettled(Array.from({ length: 3_000 }, () => keys.create()));
-  const refused = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as { code: string }).code] : []));
+  const refused = results.flatMap((result) =>
+    result.status === 'rejected' ? [(result.reason as { code: string }).code] : [],
+  );
   t.ok(refused.length >= 500);
   t.ok(refused.every((code) => code === 'SQLITE_FULL'));
   const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.id] : []));
@@ -105,7 +114,8 @@ void t.test('the file is for its owner alone', async (t) => {
   const keys = openSqliteKeys({ file, masterKey: masterKeyA });
   t.teardown(() => keys.close());
   await keys.create();
-  for (const name of ['keys.db', 'keys.db-wal', 'keys.db-shm']) t.equal(statSync(join(directory, 'deep', name)).mode & 0o077, 0, name);
+  for (const name of ['keys.db', 'keys.db-wal', 'keys.db-shm'])
+    t.equal(statSync(join(directory, 'deep', name)).mode & 0o077, 0, name);
 });
 
 type Tampered = Readonly<{ row: number; wrapped: Buffer; tag: Buffer | null }>;
@@ -117,7 +127,8 @@ const rowsIn = (file: string): readonly Tampered[] => {
 };
 const write = (file: string, rows: readonly Tampered[]): void => {
   const database = openDatabase({ file, synchronous: 'full' });
-  for (const { row, wrapped, tag } of rows) database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?').run(wrapped, tag, row);
+  for (const { row, wrapped, tag } of rows)
+    database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?').run(wrapped, tag, row);
   database.close();
 };
 const flipped = (bytes: Buffer, at: number): Buffer => {
@@ -126,45 +137,49 @@ const flipped = (bytes: Buffer, at: number): Buffer => {
   return copy;
 };
 
-void t.test('a row of keys that was exchanged or changed gives no key, is told of once, and is found by a look at all', async (t) => {
-  const changes: Readonly<Record<string, (first: Tampered, second: Tampered) => readonly Tampered[]>> = {
-    'two rows exchanged': (first, second) => [
-      { ...second, row: first.row },
-      { ...first, row: second.row },
-    ],
-    'a row copied over another': (first, second) => [{ ...second, row: first.row }],
-    'a bit of a key': (first) => [{ ...first, wrapped: flipped(first.wrapped, 40) }],
-    'a bit of the nonce': (first) => [{ ...first, wrapped: flipped(first.wrapped, 3) }],
-    'a bit of the tag': (first) => [{ ...first, tag: flipped(first.tag!, 3) }],
-    'a tag of another size': (first) => [{ ...first, tag: first.tag!.subarray(0, 4) }],
-    'a key said to be destroyed that is not': (first) => [{ ...first, tag: flipped(first.tag!, 20) }],
-  };
-  for (const [name, change] of Object.entries(changes)) {
-    const file = join(temporaryDirectory(t), 'keys.db');
-    const told: number[] = [];
-    const keys = openSqliteKeys({ file, masterKey: masterKeyA, onFault: (row) => void told.push(row) });
-    t.teardown(() => keys.close());
-    const made = await Promise.all(Array.from({ length: 250 }, () => keys.create()));
-    t.same(await keys.faults(), []);
-    const [first, second] = rowsIn(file);
-    const changed = change(first!, second!);
-    write(file, changed);
-    const lost = new Set(changed.map(({ row }) => row));
-    const rowOf = (id: string): number => parseKeyId(id)!.row;
-    for (let reader = 0; reader < 2; reader += 1) {
-      const found = await keys.getMany(made.map(({ id }) => id));
-      t.ok(
-        made.every(({ id }) => found.has(id) === !lost.has(rowOf(id))),
-        name,
-      );
-      for (const { id, key } of made) found.get(id)?.open(key.seal('x', 'c'), 'c');
+void t.test(
+  'a row of keys that was exchanged or changed gives no key, is told of once, and is found by a look at all',
+  async (t) => {
+    const changes: Readonly<Record<string, (first: Tampered, second: Tampered) => readonly Tampered[]>> = {
+      'two rows exchanged': (first, second) => [
+        { ...second, row: first.row },
+        { ...first, row: second.row },
+      ],
+      'a row copied over another': (first, second) => [{ ...second, row: first.row }],
+      'a bit of a key': (first) => [{ ...first, wrapped: flipped(first.wrapped, 40) }],
+      'a bit of the nonce': (first) => [{ ...first, wrapped: flipped(first.wrapped, 3) }],
+      'a bit of the tag': (first) => [{ ...first, tag: flipped(first.tag!, 3) }],
+      'a tag of another size': (first) => [{ ...first, tag: first.tag!.subarray(0, 4) }],
+      'a key said to be destroyed that is not': (first) => [{ ...first, tag: flipped(first.tag!, 20) }],
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      const file = join(temporaryDirectory(t), 'keys.db');
+      const told: number[] = [];
+      const keys = openSqliteKeys({ file, masterKey: masterKeyA, onFault: (row) => void told.push(row) });
+      t.teardown(() => keys.close());
+      const made = await Promise.all(Array.from({ length: 250 }, () => keys.create()));
+      t.same(await keys.faults(), []);
+      const [first, second] = rowsIn(file);
+      const changed = change(first!, second!);
+      write(file, changed);
+      const lost = new Set(changed.map(({ row }) => row));
+      const rowOf = (id: string): number => parseKeyId(id)!.row;
+      for (let reader = 0; reader < 2; reader += 1) {
+        const found = await keys.getMany(made.map(({ id }) => id));
+        t.ok(
+          made.every(({ id }) => found.has(id) === !lost.has(rowOf(id))),
+          name,
+        );
+        for (const { id, key } of made) found.get(id)?.open(key.seal('x', 'c'), 'c');
+      }
+      t.same(told.sort(), [...lost].sort(), `${name}: once each`);
+      const faults = await keys.faults();
+      t.equal(faults.length, lost.size);
+      for (const row of lost)
+        t.ok(faults.some((fault) => fault.startsWith(`${file}: row ${row} is not what was written`)));
+      const doomed = made.find(({ id }) => lost.has(rowOf(id)))!.id;
+      await keys.destroy([doomed]);
+      t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
     }
-    t.same(told.sort(), [...lost].sort(), `${name}: once each`);
-    const faults = await keys.faults();
-    t.equal(faults.length, lost.size);
-    for (const row of lost) t.ok(faults.some((fault) => fault.startsWith(`${file}: row ${row} is not what was written`)));
-    const doomed = made.find(({ id }) => lost.has(rowOf(id)))!.id;
-    await keys.destroy([doomed]);
-    t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
-  }
-});
+  },
+);

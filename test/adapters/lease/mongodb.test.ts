@@ -1,4 +1,7 @@
-/** Leases on a real server of MongoDB's protocol against the contract of all, and what is their own: the server's clock, its death, a client's frozen answer. */
+/**
+ * Leases on a real server of MongoDB's protocol against the contract of all, and what is their own: the server's clock,
+ * its death, a client's frozen answer.
+ */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../src/adapters/clock/system.js';
@@ -89,7 +92,10 @@ void t.test('a server that is killed loses no lease, and a frozen one gives none
   const lease = (await one.acquire('relay', 'a', 3_600_000))!;
   await server.kill();
   await server.restart();
-  t.equal(await eventually('it answers', async () => [await two.acquire('relay', 'b', 10_000)]).then(([taken]) => taken), undefined);
+  t.equal(
+    await eventually('it answers', async () => [await two.acquire('relay', 'b', 10_000)]).then(([taken]) => taken),
+    undefined,
+  );
   t.match(await one.renew(lease, 3_600_000), { fence: lease.fence });
   server.freeze();
   const asked = Promise.all([one.acquire('sweep', 'a', 60_000), two.acquire('sweep', 'b', 60_000)]);

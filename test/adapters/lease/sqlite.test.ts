@@ -1,4 +1,7 @@
-/** Leases in a SQLite file against the contract of all, and what is their own: the death of a process, a frozen one, a clock that is set. */
+/**
+ * Leases in a SQLite file against the contract of all, and what is their own: the death of a process, a frozen one, a
+ * clock that is set.
+ */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,9 +25,13 @@ leaseSuite(t, {
 });
 
 const holdElsewhere = async (file: string, name: string, ttlMs: number) => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./hold-lease.js', import.meta.url)), file, name, String(ttlMs)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('./hold-lease.js', import.meta.url)), file, name, String(ttlMs)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   return { lease: JSON.parse(said.toString()) as Lease | null, child };
 };
@@ -76,14 +83,17 @@ void t.test('setting the clock of the machine ends no lease and makes none longe
   }
 });
 
-void t.test('fences go on rising when the file is opened again, and names that were used once leave no row', async (t) => {
-  const file = join(temporaryDirectory(t), 'leases.db');
-  let last = 0;
-  for (let start = 0; start < 5; start += 1) {
-    const leases = openSqliteLeases({ file, clock: systemClock(), freshName: randomUUID });
-    const { fence } = (await leases.acquire(`worker-${start}`, 'a', 10_000))!;
-    t.ok(fence > last);
-    last = fence;
-    await leases.close();
-  }
-});
+void t.test(
+  'fences go on rising when the file is opened again, and names that were used once leave no row',
+  async (t) => {
+    const file = join(temporaryDirectory(t), 'leases.db');
+    let last = 0;
+    for (let start = 0; start < 5; start += 1) {
+      const leases = openSqliteLeases({ file, clock: systemClock(), freshName: randomUUID });
+      const { fence } = (await leases.acquire(`worker-${start}`, 'a', 10_000))!;
+      t.ok(fence > last);
+      last = fence;
+      await leases.close();
+    }
+  },
+);

@@ -21,7 +21,11 @@ void t.test('a flood of names is bounded', async (t) => {
   const limiter = openMemoryLimiter({ clock: fakeClock(), bucketsMax: 100 });
   for (let at = 0; at < 1_000; at += 1) await limiter.hit([{ bucket: `k-${at}`, limit: 1, windowMs: 60_000 }]);
   t.equal(limiter.buckets(), 100);
-  t.equal((await limiter.hit([{ bucket: 'k-999', limit: 1, windowMs: 60_000 }])).admitted, false, 'the newest are remembered');
+  t.equal(
+    (await limiter.hit([{ bucket: 'k-999', limit: 1, windowMs: 60_000 }])).admitted,
+    false,
+    'the newest are remembered',
+  );
 });
 
 void t.test('a clock that is set back or forward makes no window longer or shorter', async (t) => {

@@ -1,4 +1,6 @@
-/** The limiter on a real Redis server against the contract of every limiter, and what it does while the server is away. */
+/**
+ * The limiter on a real Redis server against the contract of every limiter, and what it does while the server is away.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
@@ -31,7 +33,8 @@ void t.test('the contract', async (t) => {
   const server = await redisServer(t);
   if (server === undefined) return;
   const { url, place } = server;
-  // The clock of the process stands still but for what the test lets pass; deadlines of answers go by that of the machine.
+  // The clock of the process stands still but for what the test lets pass; deadlines of answers go by that of the
+  // machine.
   const moved = fakeClock();
   const now = { ...clock, now: moved.now };
   let opened = 0;
@@ -60,15 +63,25 @@ void t.test('two limiters admit exactly the limit of 200 hits at once, in every 
   const windows = [minute('all', 150), minute('own', 90)];
   const answers = await Promise.all(Array.from({ length: 200 }, (_, at) => limiters[at % 2]!.hit(windows)));
   t.equal(answers.filter(({ admitted }) => admitted).length, 90);
-  t.match(await limiters[0]!.hit([minute('all', 150)]), { admitted: true, remaining: 59 }, 'the refused hits were counted nowhere');
-  const slots = await Promise.all(Array.from({ length: 200 }, (_, at) => limiters[at % 2]!.acquire('slots', 30, 60_000)));
+  t.match(
+    await limiters[0]!.hit([minute('all', 150)]),
+    { admitted: true, remaining: 59 },
+    'the refused hits were counted nowhere',
+  );
+  const slots = await Promise.all(
+    Array.from({ length: 200 }, (_, at) => limiters[at % 2]!.acquire('slots', 30, 60_000)),
+  );
   t.equal(slots.filter((slot) => slot !== undefined).length, 30);
 });
 
 void t.test('a server that has forgotten the scripts is told them again', async (t) => {
   const server = await redisServer(t);
   if (server === undefined) return;
-  const limiter = await openRedisLimiter({ url: `${server.url}?prefix=${server.place}`, clock, logger: keptLog().logger });
+  const limiter = await openRedisLimiter({
+    url: `${server.url}?prefix=${server.place}`,
+    clock,
+    logger: keptLog().logger,
+  });
   t.teardown(() => limiter.close());
   await limiter.hit([minute('k', 3)]);
   const redis = new Redis(server.url);
@@ -111,33 +124,47 @@ void t.test('a frozen server holds no call up, and counts again when it goes on'
   server.freeze();
   t.match(await limiter.hit([minute('k', 5)]), { admitted: true, remaining: 4 });
   t.equal(limiter.mode(), 'per-process');
-  t.match(await Promise.race([limiter.hit([minute('k', 5)]), nextTurn()]), { admitted: true }, 'the next one does not wait');
+  t.match(
+    await Promise.race([limiter.hit([minute('k', 5)]), nextTurn()]),
+    { admitted: true },
+    'the next one does not wait',
+  );
   server.resume();
   await eventually('the server counts again', () => limiter.mode() === 'shared');
 });
 
-void t.test('a server that is not there at the start is waited for by nobody; one that refuses the credentials is named', async (t) => {
-  const server = await ownRedisServer(t);
-  if (server === undefined) return;
-  const withPassword = server.url.replace('redis://', 'redis://nobody:secret@');
-  await t.rejects(
-    openRedisLimiter({ url: withPassword, clock, logger: keptLog().logger }),
-    /^SEALPOST_LIMITER_URL=redis:\/\/…@.*WRONGPASS/,
-  );
-  await t.rejects(openRedisLimiter({ url: `${server.url}/99`, clock, logger: keptLog().logger }), /SEALPOST_LIMITER_URL=.*DB index/);
-  await server.kill();
-  const { logger, lines } = keptLog();
-  const limiter = await openRedisLimiter({ url: server.url, clock, logger });
-  t.teardown(() => limiter.close());
-  t.equal(limiter.mode(), 'per-process');
-  t.match(await limiter.hit([minute('k', 5)]), { admitted: true, remaining: 4 });
-  t.equal(lines.length, 1);
-});
+void t.test(
+  'a server that is not there at the start is waited for by nobody; one that refuses the credentials is named',
+  async (t) => {
+    const server = await ownRedisServer(t);
+    if (server === undefined) return;
+    const withPassword = server.url.replace('redis://', 'redis://nobody:secret@');
+    await t.rejects(
+      openRedisLimiter({ url: withPassword, clock, logger: keptLog().logger }),
+      /^SEALPOST_LIMITER_URL=redis:\/\/…@.*WRONGPASS/,
+    );
+    await t.rejects(
+      openRedisLimiter({ url: `${server.url}/99`, clock, logger: keptLog().logger }),
+      /SEALPOST_LIMITER_URL=.*DB index/,
+    );
+    await server.kill();
+    const { logger, lines } = keptLog();
+    const limiter = await openRedisLimiter({ url: server.url, clock, logger });
+    t.teardown(() => limiter.close());
+    t.equal(limiter.mode(), 'per-process');
+    t.match(await limiter.hit([minute('k', 5)]), { admitted: true, remaining: 4 });
+    t.equal(lines.length, 1);
+  },
+);
 
 void t.test('a hit without a window is a fault of the program', async (t) => {
   const server = await redisServer(t);
   if (server === undefined) return;
-  const limiter = await openRedisLimiter({ url: `${server.url}?prefix=${server.place}`, clock, logger: keptLog().logger });
+  const limiter = await openRedisLimiter({
+    url: `${server.url}?prefix=${server.place}`,
+    clock,
+    logger: keptLog().logger,
+  });
   t.teardown(() => limiter.close());
   await t.rejects(async () => limiter.hit([]), RangeError);
   t.equal(limiter.mode(), 'shared');

@@ -5,7 +5,10 @@ import { openOutput, type Descriptor } from '../../../src/adapters/logger/pino.j
 
 type Answer = number | 'all' | 'EAGAIN' | 'EPIPE' | 'ENOSPC';
 
-/** A descriptor that answers as told, then takes everything. `held`: a write that is not answered until `answer` is called. */
+/**
+ * A descriptor that answers as told, then takes everything. `held`: a write that is not answered until `answer` is
+ * called.
+ */
 const scripted = (script: readonly Answer[], { mayBlock = false, held = false } = {}) => {
   const answers = [...script];
   const taken: string[] = [];
@@ -92,7 +95,11 @@ for (const code of ['EPIPE', 'ENOSPC'] as const)
     }
     const lines = output.text().split('\n');
     t.equal(lines[0], '{"', 'a write that failed in its middle');
-    t.match(JSON.parse(lines[1]!), { level: 'warn', lines: 4, message: 'log lines were lost: they could not be written' });
+    t.match(JSON.parse(lines[1]!), {
+      level: 'warn',
+      lines: 4,
+      message: 'log lines were lost: they could not be written',
+    });
     t.same(lines.slice(2), ['e', '']);
     output.write('f\n');
     output.end();
@@ -134,7 +141,10 @@ for (const code of ['EAGAIN', 'EPIPE', 'ENOSPC'] as const)
     const output = scripted(always(code));
     output.write('a\n');
     output.end();
-    t.same(output.calls, code === 'EAGAIN' ? { write: 0, writeSync: 51, pause: 50 } : { write: 0, writeSync: 1, pause: 0 });
+    t.same(
+      output.calls,
+      code === 'EAGAIN' ? { write: 0, writeSync: 51, pause: 50 } : { write: 0, writeSync: 1, pause: 0 },
+    );
   });
 
 void t.test('a reader that is slow, and reads, gets it all at the end', async (t) => {
@@ -145,16 +155,19 @@ void t.test('a reader that is slow, and reads, gets it all at the end', async (t
   t.equal(output.text(), 'abcdef\n');
 });
 
-void t.test('a write in its thread is left to it; on a terminal that was stopped nothing is written beside it', async (t) => {
-  clock(t);
-  for (const mayBlock of [false, true]) {
-    const output = scripted([], { mayBlock, held: true });
-    output.write('a\n');
-    mock.timers.tick(200);
-    output.write('b\n');
-    output.end();
-    t.equal(output.text(), mayBlock ? '' : 'b\n');
-    output.answer();
-    t.equal(output.text(), mayBlock ? 'a\n' : 'b\na\n');
-  }
-});
+void t.test(
+  'a write in its thread is left to it; on a terminal that was stopped nothing is written beside it',
+  async (t) => {
+    clock(t);
+    for (const mayBlock of [false, true]) {
+      const output = scripted([], { mayBlock, held: true });
+      output.write('a\n');
+      mock.timers.tick(200);
+      output.write('b\n');
+      output.end();
+      t.equal(output.text(), mayBlock ? '' : 'b\n');
+      output.answer();
+      t.equal(output.text(), mayBlock ? 'a\n' : 'b\na\n');
+    }
+  },
+);

@@ -1,4 +1,7 @@
-/** Pairs of keys for sender domains: what is published opens what is signed, and no team keeps another waiting for its own. */
+/**
+ * Pairs of keys for sender domains: what is published opens what is signed, and no team keeps another waiting for its
+ * own.
+ */
 import t from 'tap';
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { systemDkimKeys } from '../../../src/adapters/mail/dkim.js';

@@ -14,7 +14,9 @@ const ed25519 = generateKeyPairSync('ed25519').privateKey;
 
 /** Fault of the first signature. */
 const faultOf = (signed: string, privateKey: KeyObject): string | undefined =>
-  signed.startsWith('DKIM-Signature:') ? signatureFault(signed, createPublicKey(privateKey)) : 'the signature does not stand first';
+  signed.startsWith('DKIM-Signature:')
+    ? signatureFault(signed, createPublicKey(privateKey))
+    : 'the signature does not stand first';
 
 const message = composeMessage({
   from: { address: 'shop@example.com', name: 'Müller & Söhne' },
@@ -42,8 +44,16 @@ for (const [name, key] of [
     t.match(faultOf(signed.replace('recipient.3@', 'recipient.4@'), key), /signature/);
     t.match(faultOf(signed.replace('Ende', 'ende'), key), /body hash/);
     t.match(faultOf(signed.replace('From:', 'From: x@y.z\r\nFrom:'), key), /signature/, 'a second From in front');
-    t.match(faultOf(signed.replace('Subject:', 'Reply-To: x@y.z\r\nSubject:'), key), /signature/, 'a Reply-To that was not there');
-    t.equal(faultOf(signed.replace('Date: ', 'Date:   '), key), undefined, 'white space in a header may change on the way');
+    t.match(
+      faultOf(signed.replace('Subject:', 'Reply-To: x@y.z\r\nSubject:'), key),
+      /signature/,
+      'a Reply-To that was not there',
+    );
+    t.equal(
+      faultOf(signed.replace('Date: ', 'Date:   '), key),
+      undefined,
+      'white space in a header may change on the way',
+    );
   });
 }
 

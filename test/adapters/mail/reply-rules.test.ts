@@ -36,11 +36,21 @@ const cases: readonly (readonly [stage: ReplyStage, text: string, result: string
   ['rcpt', '550 5.1.8 sender domain not found', 'blocked', 'sender-refused'],
   // The recipient
   ['rcpt', '550 5.1.1 The email account that you tried to reach does not exist', 'bounced', 'mailbox-unknown'],
-  ['rcpt', '550-5.1.1 The email account that you tried to reach\n550 5.1.1 does not exist', 'bounced', 'mailbox-unknown'],
+  [
+    'rcpt',
+    '550-5.1.1 The email account that you tried to reach\n550 5.1.1 does not exist',
+    'bounced',
+    'mailbox-unknown',
+  ],
   ['rcpt', '550 5.7.1 <x@example.org>: Recipient address rejected: user unknown', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 No such user here', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 Requested action not taken: mailbox unavailable', 'bounced', 'mailbox-unknown'],
-  ['message', "554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com)", 'bounced', 'mailbox-unknown'],
+  [
+    'message',
+    "554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com)",
+    'bounced',
+    'mailbox-unknown',
+  ],
   ['rcpt', '551 user not local', 'bounced', 'mailbox-unknown'],
   ['rcpt', '553 mailbox name not allowed', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 5.1.2 bad destination system', 'bounced', 'domain-unknown'],
@@ -92,8 +102,8 @@ void t.test('known wordings', async (t) => {
 });
 
 /**
- * What hosts answer to RCPT, as their documentation and their users quote it. `blocked`: the sentence is about the sender, whatever its
- * code says. `proved` and `unproved`: what it says of the address.
+ * What hosts answer to RCPT, as their documentation and their users quote it. `blocked`: the sentence is about the
+ * sender, whatever its code says. `proved` and `unproved`: what it says of the address.
  */
 const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSign])[] = [
   // Rates and limits of the sender
@@ -101,10 +111,16 @@ const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSi
     '550-5.2.1 The user you are trying to contact is receiving mail at a rate that\n550-5.2.1 prevents additional messages from being delivered. For more information, visit\n550 5.2.1  https://support.google.com/mail/?p=ReceivingRatePerm',
     'blocked',
   ],
-  ['550 5.4.5 Daily user sending limit exceeded. For more information go to https://support.google.com/a/answer/166852', 'blocked'],
+  [
+    '550 5.4.5 Daily user sending limit exceeded. For more information go to https://support.google.com/a/answer/166852',
+    'blocked',
+  ],
   ["550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients", 'blocked'],
   ['550 5.1.1 Your domain has sent to too many recipients this hour', 'blocked'],
-  ['550 Domain example.com has exceeded the max emails per hour (100/100 (100%)) allowed. Message discarded.', 'blocked'],
+  [
+    '550 Domain example.com has exceeded the max emails per hour (100/100 (100%)) allowed. Message discarded.',
+    'blocked',
+  ],
   ['550 maximum allowed number of messages in a single session exceeded', 'blocked'],
   ['550 5.1.1 Too many transactions in this session', 'blocked'],
   ['550 5.7.1 messages/connection exceeded', 'blocked'],
@@ -155,7 +171,10 @@ const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSi
   ['550 5.4.1 Recipient address rejected: Access denied. AS(201806281) [x.prod.protection.outlook.com]', 'proved'],
   ['550 5.4.1 [b@example.org]: Recipient address rejected: Access denied', 'proved'],
   ['550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient b@example.org not found by SMTP address lookup', 'proved'],
-  ['550 5.1.1 <spam-blocked@policy.example>: Recipient address rejected: User unknown in virtual mailbox table', 'proved'],
+  [
+    '550 5.1.1 <spam-blocked@policy.example>: Recipient address rejected: User unknown in virtual mailbox table',
+    'proved',
+  ],
   [
     '550 5.1.1 <b@example.org>: Recipient address rejected: undeliverable address: host mx[192.0.2.1] said: 550 5.1.1 user unknown',
     'proved',
@@ -167,20 +186,34 @@ const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSi
   ],
   ['550 Mailbox has been blocked due to inactivity', 'proved'],
   ['550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).', 'proved'],
-  ['550 Requested action not taken: mailbox unavailable. For explanation visit https://mx.example/error?ip=192.0.2.1&c=spam', 'proved'],
+  [
+    '550 Requested action not taken: mailbox unavailable. For explanation visit https://mx.example/error?ip=192.0.2.1&c=spam',
+    'proved',
+  ],
   ['550 5.1.1 Not our Customer', 'proved'],
   ['550 sorry, no mailbox here by that name (#5.1.1 - chkuser)', 'proved'],
 ];
 
-void t.test('a refusal suppresses an address only where it names the recipient, in a dialogue and in a report', async (t) => {
-  for (const [text, expected] of sentences) {
-    const { result, rule } = classifyReply({ stage: 'rcpt', replyCode: Number(text.slice(0, 3)), text });
-    t.equal(result === 'bounced' ? signOfBounce({ rule }) : result, expected, text);
-    const reported = classifyBounce({ status: enhancedCodeOf(text), text: `${text} (in reply to RCPT TO command)`, isReply: true });
-    const { bounceType, bounceSubType } = reported;
-    t.equal(bounceType === 'blocked' ? bounceType : signOfBounce({ rule: bounceSubType, bounceType }), expected, `reported: ${text}`);
-  }
-});
+void t.test(
+  'a refusal suppresses an address only where it names the recipient, in a dialogue and in a report',
+  async (t) => {
+    for (const [text, expected] of sentences) {
+      const { result, rule } = classifyReply({ stage: 'rcpt', replyCode: Number(text.slice(0, 3)), text });
+      t.equal(result === 'bounced' ? signOfBounce({ rule }) : result, expected, text);
+      const reported = classifyBounce({
+        status: enhancedCodeOf(text),
+        text: `${text} (in reply to RCPT TO command)`,
+        isReply: true,
+      });
+      const { bounceType, bounceSubType } = reported;
+      t.equal(
+        bounceType === 'blocked' ? bounceType : signOfBounce({ rule: bounceSubType, bounceType }),
+        expected,
+        `reported: ${text}`,
+      );
+    }
+  },
+);
 
 void t.test('no address, link or further line of a reply is taken for its sentence', async (t) => {
   for (const text of [
@@ -209,7 +242,8 @@ void t.test('4xx is always tried again, 5xx in a transaction only where the tabl
       t.equal(classifyReply({ stage, replyCode, text: `${replyCode} 5.1.1 no such user, spam` }).result, 'deferred');
     for (let replyCode = 500; replyCode < 600; replyCode += 1) {
       const { result } = classifyReply({ stage, replyCode, text: `${replyCode} no` });
-      if (replyCode !== 503) t.ok(result === 'bounced' || result === 'refused' || result === 'blocked', `${stage} ${replyCode}`);
+      if (replyCode !== 503)
+        t.ok(result === 'bounced' || result === 'refused' || result === 'blocked', `${stage} ${replyCode}`);
       if (stage === 'mail') t.not(result, 'bounced', 'MAIL never blames the recipient');
     }
   }
@@ -227,8 +261,20 @@ void t.test('enhanced codes', async (t) => {
 });
 
 void t.test('a hostile reply takes time in proportion', async (t) => {
-  for (const part of ['user ', 'exceed ', ' ', 'sender ', 'your ip ', 'a@b ', 'http://a ', 'domain ', 'mail from 1', '\n550-']) {
-    const classify = (size: number) => classifyReply({ stage: 'rcpt', replyCode: 550, text: `550 ${part.repeat(size / part.length)}` });
+  for (const part of [
+    'user ',
+    'exceed ',
+    ' ',
+    'sender ',
+    'your ip ',
+    'a@b ',
+    'http://a ',
+    'domain ',
+    'mail from 1',
+    '\n550-',
+  ]) {
+    const classify = (size: number) =>
+      classifyReply({ stage: 'rcpt', replyCode: 550, text: `550 ${part.repeat(size / part.length)}` });
     t.ok(await growsLinearly(classify, 1_000_000), part);
   }
 });

@@ -39,48 +39,70 @@ void t.test('a host that refuses, that does not exist, that does not answer', as
   });
 });
 
-void t.test('a host that takes no session is told from one that refuses a message, and a probe from either', async (t) => {
-  const run = async (url: string) => {
-    const mailer = openSmtpMailer({ url, final: false, connectionsMax: 1, logger: silent });
-    const { hostAway } = await sendBy(mailer, message(['anna@example.org']), { signal: never() });
-    const answer = await mailer.probe({ signal: never() });
-    await mailer.close();
-    return { hostAway, answer };
-  };
-  t.same(await run(`smtp://127.0.0.1:${await refusedPort()}`), { hostAway: true, answer: false });
-  for (const [step, expected] of [
-    ['connect', { hostAway: true, answer: false }],
-    ['mail', { hostAway: undefined, answer: true }],
-  ] as const) {
-    const script = await openSmtpScript({ script: at(step, reply('421 4.3.2 closing')) });
-    t.same(await run(`${script.url}?tls=off`), expected, step);
-    await script.close();
-  }
-});
+void t.test(
+  'a host that takes no session is told from one that refuses a message, and a probe from either',
+  async (t) => {
+    const run = async (url: string) => {
+      const mailer = openSmtpMailer({ url, final: false, connectionsMax: 1, logger: silent });
+      const { hostAway } = await sendBy(mailer, message(['anna@example.org']), { signal: never() });
+      const answer = await mailer.probe({ signal: never() });
+      await mailer.close();
+      return { hostAway, answer };
+    };
+    t.same(await run(`smtp://127.0.0.1:${await refusedPort()}`), { hostAway: true, answer: false });
+    for (const [step, expected] of [
+      ['connect', { hostAway: true, answer: false }],
+      ['mail', { hostAway: undefined, answer: true }],
+    ] as const) {
+      const script = await openSmtpScript({ script: at(step, reply('421 4.3.2 closing')) });
+      t.same(await run(`${script.url}?tls=off`), expected, step);
+      await script.close();
+    }
+  },
+);
 
-void t.test('TLS: required, opportunistic, off, from the first byte, and certificates that cannot be trusted', async (t) => {
-  const run = async (server: SmtpScriptOptions, parameters: string) => {
-    const script = await openSmtpScript(server);
-    const outcome = await sendOnce({ url: `${script.url}?${parameters}`, timeouts: { setupMs: 2_000 } });
-    const commands = script.commands.join('\n');
-    await script.close();
-    return { result: outcome.result, rule: outcome.rule, startTls: commands.includes('STARTTLS') };
-  };
-  const accepted = { result: 'accepted', rule: 'accepted' };
-  t.same(await run({ certificate: 'valid' }, 'tls=required&verify=off'), { ...accepted, startTls: true });
-  t.same(await run({ certificate: 'valid' }, 'verify=off'), { ...accepted, startTls: true });
-  t.same(await run({ certificate: 'valid' }, 'tls=off'), { ...accepted, startTls: false });
-  t.same(await run({ certificate: 'valid', secure: true }, 'verify=off'), { ...accepted, startTls: false });
-  t.same(await run({ certificate: 'valid' }, ''), { result: 'deferred', rule: 'tls-failed', startTls: true }, 'self-signed');
-  t.same(await run({ certificate: 'expired' }, 'tls=required'), { result: 'deferred', rule: 'tls-failed', startTls: true });
-  t.same(await run({ certificate: 'expired', secure: true }, ''), { result: 'deferred', rule: 'tls-failed', startTls: false });
-  t.match(await run({}, 'tls=required'), { result: 'deferred', rule: /tls-failed|session-refused/, startTls: true }, 'the server has none');
-  t.same(
-    await run({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 not now')) }, ''),
-    { result: 'deferred', rule: 'tls-failed', startTls: true },
-    'what is offered and refused is no reason to go on in clear',
-  );
-});
+void t.test(
+  'TLS: required, opportunistic, off, from the first byte, and certificates that cannot be trusted',
+  async (t) => {
+    const run = async (server: SmtpScriptOptions, parameters: string) => {
+      const script = await openSmtpScript(server);
+      const outcome = await sendOnce({ url: `${script.url}?${parameters}`, timeouts: { setupMs: 2_000 } });
+      const commands = script.commands.join('\n');
+      await script.close();
+      return { result: outcome.result, rule: outcome.rule, startTls: commands.includes('STARTTLS') };
+    };
+    const accepted = { result: 'accepted', rule: 'accepted' };
+    t.same(await run({ certificate: 'valid' }, 'tls=required&verify=off'), { ...accepted, startTls: true });
+    t.same(await run({ certificate: 'valid' }, 'verify=off'), { ...accepted, startTls: true });
+    t.same(await run({ certificate: 'valid' }, 'tls=off'), { ...accepted, startTls: false });
+    t.same(await run({ certificate: 'valid', secure: true }, 'verify=off'), { ...accepted, startTls: false });
+    t.same(
+      await run({ certificate: 'valid' }, ''),
+      { result: 'deferred', rule: 'tls-failed', startTls: true },
+      'self-signed',
+    );
+    t.same(await run({ certificate: 'expired' }, 'tls=required'), {
+      result: 'deferred',
+      rule: 'tls-failed',
+      startTls: true,
+    });
+    t.same(await run({ certificate: 'expired', secure: true }, ''), {
+      result: 'deferred',
+      rule: 'tls-failed',
+      startTls: false,
+    });
+    t.match(
+      await run({}, 'tls=required'),
+      { result: 'deferred', rule: /tls-failed|session-refused/, startTls: true },
+      'the server has none',
+    );
+    t.same(
+      await run({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 not now')) }, ''),
+      { result: 'deferred', rule: 'tls-failed', startTls: true },
+      'what is offered and refused is no reason to go on in clear',
+    );
+  },
+);
 
 void t.test('login: right, wrong, not offered', async (t) => {
   const user = { name: 'us@er', password: 'p:ä%ß' };
@@ -116,7 +138,8 @@ void t.test('login by the methods that a server offers, one after the other, and
   const user = { name: 'anna', password: 'secret' };
   const refusing = await openSmtpScript({
     user,
-    script: ({ step, argument }) => (step === 'auth' && argument.startsWith('PLAIN ') ? reply('504 5.5.4 not here') : undefined),
+    script: ({ step, argument }) =>
+      step === 'auth' && argument.startsWith('PLAIN ') ? reply('504 5.5.4 not here') : undefined,
   });
   const offered: string[] = [];
   const taking = await openSmtpScript({
@@ -131,11 +154,18 @@ void t.test('login by the methods that a server offers, one after the other, and
   t.teardown(() => Promise.all([refusing.close(), taking.close()]));
   const at = (port: number, query: string, password = ':secret') => `smtp://anna${password}@127.0.0.1:${port}?${query}`;
   t.match(await sendOnce({ url: at(refusing.port, '') }), { result: 'accepted' });
-  t.match(await sendOnce({ url: at(refusing.port, 'auth=plain') }), { result: 'deferred', rule: 'session-refused', replyCode: 504 });
+  t.match(await sendOnce({ url: at(refusing.port, 'auth=plain') }), {
+    result: 'deferred',
+    rule: 'session-refused',
+    replyCode: 504,
+  });
   let token = 0;
   const session = { token: () => Promise.resolve(`token-${(token += 1)}`) };
   t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', ''), session }), { result: 'accepted' });
-  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', ''), session }), { result: 'deferred', rule: 'authentication-failed' });
+  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', ''), session }), {
+    result: 'deferred',
+    rule: 'authentication-failed',
+  });
   t.same(
     offered.map((line) => Buffer.from(line.split(' ')[1]!, 'base64').toString()),
     ['user=anna\x01auth=Bearer token-1\x01\x01', 'user=anna\x01auth=Bearer token-2\x01\x01'],
@@ -152,14 +182,24 @@ void t.test('login by the methods that a server offers, one after the other, and
     'a challenge that refuses a token is answered',
   );
   await challenging.close();
-  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', '') }), { result: 'deferred', text: /needs SEALPOST_SMTP_TOKEN_FILE/ });
+  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', '') }), {
+    result: 'deferred',
+    text: /needs SEALPOST_SMTP_TOKEN_FILE/,
+  });
 });
 
 void t.test('a STARTTLS that is refused is as good as a certificate that cannot be trusted', async (t) => {
-  const server = await openSmtpScript({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 TLS not available')) });
+  const server = await openSmtpScript({
+    certificate: 'valid',
+    script: at('starttls', reply('454 4.7.0 TLS not available')),
+  });
   t.teardown(() => server.close());
   for (const tls of ['required', 'opportunistic'])
-    t.match(await sendOnce({ url: `${server.url}?tls=${tls}&verify=off` }), { result: 'deferred', rule: 'tls-failed', text: /454/ }, tls);
+    t.match(
+      await sendOnce({ url: `${server.url}?tls=${tls}&verify=off` }),
+      { result: 'deferred', rule: 'tls-failed', text: /454/ },
+      tls,
+    );
   t.match(await sendOnce({ url: `${server.url}?tls=off` }), { result: 'accepted' });
 });
 
@@ -189,7 +229,9 @@ void t.test('a session that takes no further message is left for another, within
     ['data', '451 4.3.2 Please reconnect'],
     ['rcpt', '550 Too many transactions in this session'],
   ] as const) {
-    const server = await openSmtpScript({ script: (moment) => (moment.step === step && moment.message === 2 ? reply(text) : undefined) });
+    const server = await openSmtpScript({
+      script: (moment) => (moment.step === step && moment.message === 2 ? reply(text) : undefined),
+    });
     const mailer = openSmtpMailer({ url: server.url, final: false, connectionsMax: 1, logger: silent });
     for (const name of ['anna', 'bert'])
       t.match(
@@ -202,7 +244,11 @@ void t.test('a session that takes no further message is left for another, within
     await server.close();
   }
   const always = await openSmtpScript({ script: at('mail', reply('451 4.7.0 Too many messages')) });
-  t.match(await sendOnce({ url: always.url }), { result: 'deferred', replyCode: 451 }, 'a new session that says so is an attempt');
+  t.match(
+    await sendOnce({ url: always.url }),
+    { result: 'deferred', replyCode: 451 },
+    'a new session that says so is an attempt',
+  );
   t.equal(always.connections(), 1);
   await always.close();
 });
@@ -219,7 +265,10 @@ void t.test('silence after the whole message says that the host may have it', as
 void t.test('our name in EHLO: of the URL, else of the settings', async (t) => {
   const server = await openSmtpScript();
   t.teardown(() => server.close());
-  await sendOnce({ url: `${server.url}?name=by.url.example&messages=1`, session: { clientName: 'by.setting.example' } });
+  await sendOnce({
+    url: `${server.url}?name=by.url.example&messages=1`,
+    session: { clientName: 'by.setting.example' },
+  });
   await sendOnce({ url: server.url, session: { clientName: 'by.setting.example' } });
   await sendOnce({ url: server.url });
   t.match(
@@ -247,22 +296,25 @@ void t.test('a connection is closed when it was idle, and after its messages', a
   t.equal(server.commands.filter((line) => line.endsWith('QUIT')).length, 3);
 });
 
-void t.test('while messages wait for a connection each priority is given its share of those that become free', async (t) => {
-  const server = await openSmtpScript();
-  const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
-  t.teardown(() => Promise.all([mailer.close(), server.close()]));
-  const send = (name: string, priority: 'high' | 'normal' | 'low') =>
-    sendBy(mailer, message([`${name}@b.cd`]), { signal: never(), priority });
-  const sending = [
-    ...Array.from({ length: 30 }, (_, at) => send(`low-${at}`, 'low')),
-    ...Array.from({ length: 30 }, (_, at) => send(`normal-${at}`, 'normal')),
-    send('high', 'high'),
-  ];
-  await Promise.all(sending);
-  const order = server.accepted().map(({ envelope }) => envelope.to[0]!);
-  t.ok(order.indexOf('high@b.cd') <= 2, `the high one was number ${order.indexOf('high@b.cd')}`);
-  t.ok(order.indexOf('low-3@b.cd') < order.indexOf('normal-15@b.cd'), 'and the low ones are not left out');
-});
+void t.test(
+  'while messages wait for a connection each priority is given its share of those that become free',
+  async (t) => {
+    const server = await openSmtpScript();
+    const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
+    t.teardown(() => Promise.all([mailer.close(), server.close()]));
+    const send = (name: string, priority: 'high' | 'normal' | 'low') =>
+      sendBy(mailer, message([`${name}@b.cd`]), { signal: never(), priority });
+    const sending = [
+      ...Array.from({ length: 30 }, (_, at) => send(`low-${at}`, 'low')),
+      ...Array.from({ length: 30 }, (_, at) => send(`normal-${at}`, 'normal')),
+      send('high', 'high'),
+    ];
+    await Promise.all(sending);
+    const order = server.accepted().map(({ envelope }) => envelope.to[0]!);
+    t.ok(order.indexOf('high@b.cd') <= 2, `the high one was number ${order.indexOf('high@b.cd')}`);
+    t.ok(order.indexOf('low-3@b.cd') < order.indexOf('normal-15@b.cd'), 'and the low ones are not left out');
+  },
+);
 
 void t.test('a connection that hangs on QUIT is cut', async (t) => {
   const server = await openSmtpScript({ script: at('quit', hang) });

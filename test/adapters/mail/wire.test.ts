@@ -1,4 +1,7 @@
-/** What goes over the wire after DATA: the very bytes of a good message, and nothing that a server could take for the end in the middle. */
+/**
+ * What goes over the wire after DATA: the very bytes of a good message, and nothing that a server could take for the
+ * end in the middle.
+ */
 import t from 'tap';
 import { wirePieces } from '../../../src/adapters/mail/smtp.js';
 import { seededRandom } from '../../support/random.js';

@@ -27,7 +27,14 @@ const opened = async (t: Test, options: Partial<MailboxOptions> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'mailbox-'));
   const clock = fakeClock();
   const open = () =>
-    openMailbox({ file: join(folder, 'mailbox.db'), clock, ids: systemIds(), messagesMax: 10, logger: silent, ...options });
+    openMailbox({
+      file: join(folder, 'mailbox.db'),
+      clock,
+      ids: systemIds(),
+      messagesMax: 10,
+      logger: silent,
+      ...options,
+    });
   const box = await open();
   const mailer = openSmtpMailer({ url: box.smtpUrl, final: true, connectionsMax: 8, logger: silent });
   let closed = false;
@@ -55,7 +62,8 @@ const opened = async (t: Test, options: Partial<MailboxOptions> = {}) => {
       if (recipients.some((one) => one.result !== 'accepted')) throw new Error(recipients[0]?.text);
     },
     /** True where some file of the mailbox holds that text. */
-    onDisk: (text: string): boolean => readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(text)),
+    onDisk: (text: string): boolean =>
+      readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(text)),
   };
 };
 
@@ -100,7 +108,8 @@ void t.test('what was deleted is in no file any more', async (t) => {
     await deliver(anna, holding('SECRET-TRIMMED', sizeBytes));
     for (let count = 0; count < 3; count += 1) await deliver(anna, holding('kept', sizeBytes));
     const untilMs = performance.now() + 10_000;
-    while (onDisk('SECRET-TRIMMED') && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (onDisk('SECRET-TRIMMED') && performance.now() < untilMs)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     t.notOk(onDisk('SECRET-TRIMMED'), 'pushed out by newer ones');
     t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 3);
   }
@@ -171,29 +180,41 @@ void t.test('messages of the table of before are taken over', async (t) => {
       Buffer.from('Message-ID: <old@example.com>\r\n\r\nhello'),
     );
   before.close();
-  const { mailbox, close } = await openMailbox({ file, clock: fakeClock(), ids: systemIds(), messagesMax: 10, logger: silent });
+  const { mailbox, close } = await openMailbox({
+    file,
+    clock: fakeClock(),
+    ids: systemIds(),
+    messagesMax: 10,
+    logger: silent,
+  });
   t.teardown(close);
-  t.match(await mailbox.list({ page: 1, limit: 10 }), { total: 1, entries: [{ id: 'old-1', subject: 'kept', from: person }] });
+  t.match(await mailbox.list({ page: 1, limit: 10 }), {
+    total: 1,
+    entries: [{ id: 'old-1', subject: 'kept', from: person }],
+  });
   await mailbox.forgetCopies('old@example.com');
   t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 0);
 });
 
-void t.test('the envelope is what the client gave: A-labels, plus addresses, 50 recipients, a null sender', async (t) => {
-  const { send, mailbox } = await opened(t);
-  const to = [
-    'a@xn--mnchen-3ya.de',
-    "o'hara+tag@example.org",
-    'a@localhost',
-    ...Array.from({ length: 47 }, (_, at) => `r${at}@example.org`),
-  ];
-  const outcome = await send({ from: '', to }, holding('x'));
-  t.same(
-    outcome.recipients.filter((one) => one.result !== 'accepted'),
-    [],
-  );
-  const [entry] = (await mailbox.list({ page: 1, limit: 1 })).entries;
-  t.same((await mailbox.get(entry!.id))?.envelope, { from: '', to });
-});
+void t.test(
+  'the envelope is what the client gave: A-labels, plus addresses, 50 recipients, a null sender',
+  async (t) => {
+    const { send, mailbox } = await opened(t);
+    const to = [
+      'a@xn--mnchen-3ya.de',
+      "o'hara+tag@example.org",
+      'a@localhost',
+      ...Array.from({ length: 47 }, (_, at) => `r${at}@example.org`),
+    ];
+    const outcome = await send({ from: '', to }, holding('x'));
+    t.same(
+      outcome.recipients.filter((one) => one.result !== 'accepted'),
+      [],
+    );
+    const [entry] = (await mailbox.list({ page: 1, limit: 1 })).entries;
+    t.same((await mailbox.get(entry!.id))?.envelope, { from: '', to });
+  },
+);
 
 void t.test('a message larger than the bound is refused, by SIZE and while it comes', async (t) => {
   const { send, mailbox, smtpUrl } = await opened(t, { messageSizeBytesMax: 50_000 });

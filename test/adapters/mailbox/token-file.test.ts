@@ -21,6 +21,8 @@ void t.test('a file that holds no token is refused with what helps', async (t) =
   const file = join(temporaryDirectory(t), 'mailbox-token');
   for (const text of ['', 'short\n', `${'a'.repeat(32)} b`]) {
     writeFileSync(file, text);
-    t.throws(() => openMailboxToken(file), { message: /mailbox-token does not hold the token of the mailbox; delete it/ });
+    t.throws(() => openMailboxToken(file), {
+      message: /mailbox-token does not hold the token of the mailbox; delete it/,
+    });
   }
 });

@@ -12,7 +12,9 @@ void t.test('known signatures, and none', async (t) => {
 });
 
 void t.test('cut and damaged bytes have a type or none, and never a fault', async (t) => {
-  const office = Buffer.from(zipSync({ '[Content_Types].xml': strToU8('<Types/>'.repeat(20)), 'word/document.xml': strToU8('<x/>') }));
+  const office = Buffer.from(
+    zipSync({ '[Content_Types].xml': strToU8('<Types/>'.repeat(20)), 'word/document.xml': strToU8('<x/>') }),
+  );
   const answers = new Set<string | undefined>();
   for (const bytes of [office, png, webp]) {
     for (let at = 0; at < bytes.length; at += 1) {

@@ -1,4 +1,7 @@
-/** One client for each URL, and what is said of a MongoDB that cannot be used: the setting and the host, nothing of the credentials. */
+/**
+ * One client for each URL, and what is said of a MongoDB that cannot be used: the setting and the host, nothing of the
+ * credentials.
+ */
 import { createServer, type Server } from 'node:net';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../src/adapters/clock/system.js';

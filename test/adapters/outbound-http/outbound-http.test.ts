@@ -14,7 +14,13 @@ import { eventually } from '../../support/wait.js';
 
 type Options = Parameters<OutboundHttp['get']>[1];
 
-const bounds: Options = { teamId: teamA, sizeBytesMax: 100_000, timeoutMs: 20_000, redirectsMax: 3, signal: new AbortController().signal };
+const bounds: Options = {
+  teamId: teamA,
+  sizeBytesMax: 100_000,
+  timeoutMs: 20_000,
+  redirectsMax: 3,
+  signal: new AbortController().signal,
+};
 
 /** A server on loopback; answers its port, and the requests that reached it. */
 const listen = async (
@@ -45,7 +51,10 @@ const listen = async (
 
 /** One that may reach 127.0.0.1, and nothing else that is not public. */
 const openLocal = (t: Test, more: Parameters<typeof openOutboundHttp>[0] = {}): OutboundHttp => {
-  const http = openOutboundHttp({ isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address), ...more });
+  const http = openOutboundHttp({
+    isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
+    ...more,
+  });
   t.teardown(() => http.close());
   return http;
 };
@@ -166,51 +175,62 @@ void t.test('which addresses are public', async (t) => {
   for (const address of ALLOWED) t.equal(isPublicAddress(address), true, address);
 });
 
-void t.test('an address that is not public is refused, however it is spelled, and nothing is looked up or connected', async (t) => {
-  const { port, asked } = await listen(t, answers(200, {}, 'secret'));
-  const http = openStrict(t, async (hostname) => {
-    t.fail(`${hostname} was looked up`);
-    return [];
-  });
-  const hosts = [
-    '127.0.0.1',
-    '127.1',
-    '0177.0.0.1',
-    '0x7f.0.0.1',
-    '0x7f000001',
-    '2130706433',
-    '017700000001',
-    '127.0.0.1.',
-    '１２７.0.0.1',
-    '①②⑦.0.0.1',
-    '0',
-    '0.0.0.0',
-    '%31%32%37.0.0.1',
-    '[::1]',
-    '[::]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[0:0:0:0:0:ffff:7f00:0001]',
-    '[::127.0.0.1]',
-    '[64:ff9b::7f00:1]',
-    '[2002:7f00:1::]',
-    '[fd00::1]',
-    '[fe80::1]',
-    '169.254.169.254',
-    '10.0.0.1',
-    '192.168.1.1',
-  ];
-  for (const host of hosts) await refused(t, http.get(`http://${host}:${port}/`, bounds), 'address-not-allowed', host);
-  t.equal(asked.length, 0);
-});
+void t.test(
+  'an address that is not public is refused, however it is spelled, and nothing is looked up or connected',
+  async (t) => {
+    const { port, asked } = await listen(t, answers(200, {}, 'secret'));
+    const http = openStrict(t, async (hostname) => {
+      t.fail(`${hostname} was looked up`);
+      return [];
+    });
+    const hosts = [
+      '127.0.0.1',
+      '127.1',
+      '0177.0.0.1',
+      '0x7f.0.0.1',
+      '0x7f000001',
+      '2130706433',
+      '017700000001',
+      '127.0.0.1.',
+      '１２７.0.0.1',
+      '①②⑦.0.0.1',
+      '0',
+      '0.0.0.0',
+      '%31%32%37.0.0.1',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[0:0:0:0:0:ffff:7f00:0001]',
+      '[::127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '[fd00::1]',
+      '[fe80::1]',
+      '169.254.169.254',
+      '10.0.0.1',
+      '192.168.1.1',
+    ];
+    for (const host of hosts)
+      await refused(t, http.get(`http://${host}:${port}/`, bounds), 'address-not-allowed', host);
+    t.equal(asked.length, 0);
+  },
+);
 
 void t.test('a name is judged by the addresses it stands for, and those alone are connected to', async (t) => {
   const { port, asked } = await listen(t, answers(200, {}, 'here'));
   for (const addresses of [[], ['127.0.0.1'], ['10.0.0.1', '::1'], ['::ffff:127.0.0.1'], ['fd00::1']]) {
-    const http = openStrict(t, async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+    const http = openStrict(t, async () =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
     await refused(t, http.get(`http://internal.example:${port}/`, bounds), 'address-not-allowed', addresses.join());
   }
-  await refused(t, openStrict(t).get(`http://localhost:${port}/`, bounds), 'address-not-allowed', 'localhost by the system');
+  await refused(
+    t,
+    openStrict(t).get(`http://localhost:${port}/`, bounds),
+    'address-not-allowed',
+    'localhost by the system',
+  );
   const unknown = openStrict(t, () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })));
   const broken = openStrict(t, () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'EAI_AGAIN' })));
   const internal = openStrict(t, async () => [{ address: '10.0.0.1', family: 4 }]);
@@ -264,19 +284,29 @@ void t.test('a name that changes its address between check and connection (DNS r
     )(0),
   });
   t.teardown(() => changing.close());
-  await refused(t, changing.get(`http://changing.example:${port}/`, bounds), 'address-not-allowed', 'the connected socket is judged too');
+  await refused(
+    t,
+    changing.get(`http://changing.example:${port}/`, bounds),
+    'address-not-allowed',
+    'the connected socket is judged too',
+  );
   t.equal(open.asked.length, 1, 'nothing was sent');
 });
 
 void t.test('a file is fetched as it is, without credentials, cookies or more headers than needed', async (t) => {
   const { url, asked } = await listen(t, (request, response) => {
     if (request.url === '/plain')
-      response.writeHead(200, { 'content-type': 'Image/PNG; charset=x', 'set-cookie': 'a=b' }).end(Buffer.from([0, 255, 1]));
+      response
+        .writeHead(200, { 'content-type': 'Image/PNG; charset=x', 'set-cookie': 'a=b' })
+        .end(Buffer.from([0, 255, 1]));
     else if (request.url === '/empty?q=1') response.writeHead(200).end();
     else response.writeHead(200, { 'content-type': 'nonsense\tx' }).end('x');
   });
   const http = openLocal(t);
-  t.same(await http.get(`${url}/plain`, { ...bounds, accept: 'image/*' }), { bytes: Buffer.from([0, 255, 1]), contentType: 'image/png' });
+  t.same(await http.get(`${url}/plain`, { ...bounds, accept: 'image/*' }), {
+    bytes: Buffer.from([0, 255, 1]),
+    contentType: 'image/png',
+  });
   t.same(await http.get(`${url}/empty?q=1#fragment`, bounds), { bytes: Buffer.alloc(0), contentType: undefined });
   t.match(await http.get(`${url}/other`, bounds), { contentType: undefined });
   t.same(Object.keys(asked[0]!.headers).sort(), ['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
@@ -331,7 +361,11 @@ void t.test('redirects are followed as often as allowed, and each is checked ane
   });
   const http = openLocal(t);
   for (const left of [0, 1, 2, 3])
-    t.equal(Buffer.from((await http.get(`${url}/left/${left}`, bounds)).bytes).toString(), 'arrived', `${left} redirects`);
+    t.equal(
+      Buffer.from((await http.get(`${url}/left/${left}`, bounds)).bytes).toString(),
+      'arrived',
+      `${left} redirects`,
+    );
   await refused(t, http.get(`${url}/left/4`, bounds), 'too-many-redirects', 'four redirects');
   await refused(t, http.get(`${url}/left/1`, { ...bounds, redirectsMax: 0 }), 'too-many-redirects', 'none allowed');
   await refused(t, http.get(`${url}/loop`, bounds), 'too-many-redirects', 'a circle');
@@ -350,18 +384,34 @@ void t.test('redirects are followed as often as allowed, and each is checked ane
       lookup: async () => [{ address: '127.0.0.3', family: 4 }],
     });
     t.teardown(() => strict.close());
-    await refused(t, strict.get(`${url}/${encodeURIComponent(target)}`, bounds), 'address-not-allowed', `a redirect to ${target}`);
+    await refused(
+      t,
+      strict.get(`${url}/${encodeURIComponent(target)}`, bounds),
+      'address-not-allowed',
+      `a redirect to ${target}`,
+    );
   }
-  for (const target of ['file:///etc/passwd', 'ftp://example.com/', `http://user:pw@127.0.0.1:${port}/left/0`, 'http://['])
+  for (const target of [
+    'file:///etc/passwd',
+    'ftp://example.com/',
+    `http://user:pw@127.0.0.1:${port}/left/0`,
+    'http://[',
+  ])
     await refused(t, http.get(`${url}/${encodeURIComponent(target)}`, bounds), 'not-http', `a redirect to ${target}`);
   t.equal(asked.length, before + 10, 'only the first address of each was asked');
 });
 
 void t.test('every other status is refused with its number', async (t) => {
-  const { url } = await listen(t, (request, response) => void response.writeHead(Number(request.url?.slice(1)), {}).end());
+  const { url } = await listen(
+    t,
+    (request, response) => void response.writeHead(Number(request.url?.slice(1)), {}).end(),
+  );
   const http = openLocal(t);
   for (const status of [201, 204, 206, 300, 304, 400, 401, 404, 410, 500, 503]) {
-    t.match(await refused(t, http.get(`${url}/${status}`, bounds), 'status', String(status)), new RegExp(`\\b${status}\\b`));
+    t.match(
+      await refused(t, http.get(`${url}/${status}`, bounds), 'status', String(status)),
+      new RegExp(`\\b${status}\\b`),
+    );
   }
 });
 
@@ -369,12 +419,15 @@ void t.test('what is too large is refused as soon as that shows', async (t) => {
   const bomb = gzipSync(Buffer.alloc(20_000_000));
   let sent = 0;
   const { url, sockets } = await listen(t, (request, response) => {
-    if (request.url === '/announced') return void response.writeHead(200, { 'content-length': '100001' }).flushHeaders();
+    if (request.url === '/announced')
+      return void response.writeHead(200, { 'content-length': '100001' }).flushHeaders();
     if (request.url === '/fits') return void response.setHeader('connection', 'close').end(Buffer.alloc(100_000, 7));
     if (request.url === '/one-more') return void response.end(Buffer.alloc(100_001, 7));
     if (request.url === '/bomb') return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
     if (request.url === '/br')
-      return void response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync(Buffer.alloc(5_000_000)));
+      return void response
+        .writeHead(200, { 'content-encoding': 'br' })
+        .end(brotliCompressSync(Buffer.alloc(5_000_000)));
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(10_000))) sent += 10_000;
     };
@@ -410,57 +463,86 @@ void t.test('compressed answers are decoded, broken and unknown ones refused', a
   const http = openLocal(t);
   for (const name of ['gzip', 'xgzip', 'deflate', 'br', 'identity'])
     t.ok(text.equals((await http.get(`${url}/${name}`, bounds)).bytes), name);
-  for (const name of ['cut', 'garbage', 'zstd', 'twice']) await refused(t, http.get(`${url}/${name}`, bounds), 'unreachable', name);
+  for (const name of ['cut', 'garbage', 'zstd', 'twice'])
+    await refused(t, http.get(`${url}/${name}`, bounds), 'unreachable', name);
 });
 
-void t.test('the deadline holds for the whole: connecting, waiting, a body that trickles, many redirects', async (t) => {
-  const timers = new Set<NodeJS.Timeout>();
-  t.teardown(() => timers.forEach(clearInterval));
-  const { url, sockets } = await listen(t, (request, response) => {
-    if (request.url === '/silent') return;
-    if (request.url === '/round') return void setTimeout(() => response.writeHead(302, { location: '/round' }).end(), 40);
-    response.writeHead(200);
-    timers.add(setInterval(() => response.write('x'), 10));
-  });
-  const http = openLocal(t);
-  for (const path of ['silent', 'trickle', 'round']) {
-    t.match(
-      await refused(t, http.get(`${url}/${path}`, { ...bounds, timeoutMs: 150, redirectsMax: 1_000 }), 'timeout', path),
-      /0\.15 seconds/,
+void t.test(
+  'the deadline holds for the whole: connecting, waiting, a body that trickles, many redirects',
+  async (t) => {
+    const timers = new Set<NodeJS.Timeout>();
+    t.teardown(() => timers.forEach(clearInterval));
+    const { url, sockets } = await listen(t, (request, response) => {
+      if (request.url === '/silent') return;
+      if (request.url === '/round')
+        return void setTimeout(() => response.writeHead(302, { location: '/round' }).end(), 40);
+      response.writeHead(200);
+      timers.add(setInterval(() => response.write('x'), 10));
+    });
+    const http = openLocal(t);
+    for (const path of ['silent', 'trickle', 'round']) {
+      t.match(
+        await refused(
+          t,
+          http.get(`${url}/${path}`, { ...bounds, timeoutMs: 150, redirectsMax: 1_000 }),
+          'timeout',
+          path,
+        ),
+        /0\.15 seconds/,
+      );
+    }
+    const slowNames = openLocal(t, { lookup: () => new Promise(() => {}) });
+    await refused(
+      t,
+      slowNames.get('http://slow.example/', { ...bounds, timeoutMs: 50 }),
+      'timeout',
+      'a resolver that never answers',
     );
-  }
-  const slowNames = openLocal(t, { lookup: () => new Promise(() => {}) });
-  await refused(t, slowNames.get('http://slow.example/', { ...bounds, timeoutMs: 50 }), 'timeout', 'a resolver that never answers');
-  await eventually('nothing stays open', () => sockets.size === 0);
+    await eventually('nothing stays open', () => sockets.size === 0);
 
-  const caller = new AbortController();
-  const stopped = http.get(`${url}/silent`, { ...bounds, signal: caller.signal });
-  await eventually('it was asked', () => sockets.size > 0);
-  caller.abort();
-  await refused(t, stopped, 'timeout', 'the caller stopped');
-  await refused(t, http.get(`${url}/silent`, { ...bounds, signal: caller.signal }), 'timeout', 'stopped before it began');
+    const caller = new AbortController();
+    const stopped = http.get(`${url}/silent`, { ...bounds, signal: caller.signal });
+    await eventually('it was asked', () => sockets.size > 0);
+    caller.abort();
+    await refused(t, stopped, 'timeout', 'the caller stopped');
+    await refused(
+      t,
+      http.get(`${url}/silent`, { ...bounds, signal: caller.signal }),
+      'timeout',
+      'stopped before it began',
+    );
 
-  const open = [http.get(`${url}/silent`, bounds), http.get(`${url}/trickle`, bounds), slowNames.get('http://slow.example/', bounds)].map(
-    (fetched) => refused(t, fetched, 'timeout', 'closed meanwhile'),
-  );
-  await eventually('two were asked', () => sockets.size === 2);
-  await Promise.all([http.close(), slowNames.close(), ...open]);
-  await eventually('nothing stays open', () => sockets.size === 0);
-});
+    const open = [
+      http.get(`${url}/silent`, bounds),
+      http.get(`${url}/trickle`, bounds),
+      slowNames.get('http://slow.example/', bounds),
+    ].map((fetched) => refused(t, fetched, 'timeout', 'closed meanwhile'));
+    await eventually('two were asked', () => sockets.size === 2);
+    await Promise.all([http.close(), slowNames.close(), ...open]);
+    await eventually('nothing stays open', () => sockets.size === 0);
+  },
+);
 
 void t.test('failures of a server are told without a word on how our network answered', async (t) => {
-  const tls = (name: string): Buffer => readFileSync(fileURLToPath(new URL(`../../../../test/support/tls/${name}`, import.meta.url)));
+  const tls = (name: string): Buffer =>
+    readFileSync(fileURLToPath(new URL(`../../../../test/support/tls/${name}`, import.meta.url)));
   const secure = await listen(t, answers(200, {}, 'x'), (listener) =>
     createTlsServer({ cert: tls('valid.pem'), key: tls('key.pem') }, listener),
   );
   const broken = await listen(t, (request, response) => {
-    if (request.url === '/cut') response.writeHead(200, { 'content-length': '100' }).write('x', () => response.destroy());
+    if (request.url === '/cut')
+      response.writeHead(200, { 'content-length': '100' }).write('x', () => response.destroy());
     else if (request.url === '/headers') response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end();
     else request.socket.end('SSH-2.0-OpenSSH\r\n');
   });
   const http = openLocal(t);
   t.match(
-    await refused(t, http.get(`https://127.0.0.1:${secure.port}/`, bounds), 'unreachable', 'a certificate that nobody vouches for'),
+    await refused(
+      t,
+      http.get(`https://127.0.0.1:${secure.port}/`, bounds),
+      'unreachable',
+      'a certificate that nobody vouches for',
+    ),
     /certificate/,
   );
   const sentences = new Set<string>();

@@ -102,7 +102,9 @@ void t.test('the status is the answer, whatever becomes of the rest', async (t) 
       socket.write(first, () => setImmediate(() => socket.end(others.join(''))));
     });
   });
-  const port = await new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+  );
   t.teardown(() => server.close());
   const post = open(t);
   for (const [name, status] of [
@@ -128,7 +130,10 @@ void t.test('the status is the answer, whatever becomes of the rest', async (t) 
     t.match(await post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { status }, name);
   t.equal(connections, 18, 'each was posted once');
   for (const name of ['nothing', 'half a head', 'continue alone', 'half a status line'])
-    await t.rejects(post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { name: 'OutboundFault', fault: 'unreachable' });
+    await t.rejects(post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), {
+      name: 'OutboundFault',
+      fault: 'unreachable',
+    });
 });
 
 void t.test('nothing private is reached, whatever a name stands for when it is connected to', async (t) => {
@@ -143,8 +148,18 @@ void t.test('nothing private is reached, whatever a name stands for when it is c
     looked += 1;
     return [{ address: looked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
   };
-  await t.rejects(open(t, { lookup })(`https://shop.example.com:${port}/`), { name: 'OutboundFault', fault: 'address-not-allowed' });
+  await t.rejects(open(t, { lookup })(`https://shop.example.com:${port}/`), {
+    name: 'OutboundFault',
+    fault: 'address-not-allowed',
+  });
   t.equal(looked, 1);
-  const elsewhere = open(t, { lookup: async () => [{ address: '10.0.0.1', family: 4 }], insecureHosts: ['local.example'] });
-  await t.rejects(elsewhere(`http://local.example:${port}/`), { name: 'OutboundFault', fault: 'address-not-allowed' }, 'on loopback alone');
+  const elsewhere = open(t, {
+    lookup: async () => [{ address: '10.0.0.1', family: 4 }],
+    insecureHosts: ['local.example'],
+  });
+  await t.rejects(
+    elsewhere(`http://local.example:${port}/`),
+    { name: 'OutboundFault', fault: 'address-not-allowed' },
+    'on loopback alone',
+  );
 });

@@ -38,23 +38,30 @@ void t.test('what was kept with other parameters is good, and made anew', async 
     t.equal(isOutdated(`$${parameters}$${rest}`), outdated, parameters);
 });
 
-void t.test('where there is no password one is compared all the same, with the same parameters, and is never right', async (t) => {
-  const compared: string[] = [];
-  const passwords = argon2Passwords(async (hash, password) => {
-    compared.push(hash);
-    return verify(hash, password);
-  });
-  const kept = await passwords.hash(PASSWORD);
-  t.equal(await passwords.verify(kept, 'another password'), false);
-  t.equal(await passwords.verify(undefined, 'another password'), false);
-  t.equal(compared.length, 2, 'one comparison each');
-  for (const hash of compared) {
-    t.match(hash, OF_TODAY);
-    t.notOk(passwords.isOutdated(hash));
-  }
-  const willing = argon2Passwords(async () => true);
-  t.equal(await willing.verify(undefined, PASSWORD), false, 'whoever found the password of that hash has no account by it');
-});
+void t.test(
+  'where there is no password one is compared all the same, with the same parameters, and is never right',
+  async (t) => {
+    const compared: string[] = [];
+    const passwords = argon2Passwords(async (hash, password) => {
+      compared.push(hash);
+      return verify(hash, password);
+    });
+    const kept = await passwords.hash(PASSWORD);
+    t.equal(await passwords.verify(kept, 'another password'), false);
+    t.equal(await passwords.verify(undefined, 'another password'), false);
+    t.equal(compared.length, 2, 'one comparison each');
+    for (const hash of compared) {
+      t.match(hash, OF_TODAY);
+      t.notOk(passwords.isOutdated(hash));
+    }
+    const willing = argon2Passwords(async () => true);
+    t.equal(
+      await willing.verify(undefined, PASSWORD),
+      false,
+      'whoever found the password of that hash has no account by it',
+    );
+  },
+);
 
 void t.test('two are hashed at once, 64 wait, and whoever comes then is told when to try again', async (t) => {
   let running = 0;
@@ -68,7 +75,10 @@ void t.test('two are hashed at once, 64 wait, and whoever comes then is told whe
     return true;
   });
   const begun = Array.from({ length: 66 }, () => passwords.verify('kept', PASSWORD));
-  await t.rejects(passwords.verify('kept', PASSWORD), { code: 'RATE_LIMIT_EXCEEDED', message: /Try again in 2 seconds/ });
+  await t.rejects(passwords.verify('kept', PASSWORD), {
+    code: 'RATE_LIMIT_EXCEEDED',
+    message: /Try again in 2 seconds/,
+  });
   const all = Promise.all(begun);
   let isDone = false;
   void all.then(() => (isDone = true));

@@ -1,4 +1,7 @@
-/** What is filtered, sorted and searched by, compared with the documents: whoever changes it behind the back of the program is found. */
+/**
+ * What is filtered, sorted and searched by, compared with the documents: whoever changes it behind the back of the
+ * program is found.
+ */
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -17,7 +20,8 @@ const open = (t: Test, directory = temporaryDirectory(t)): Readonly<{ readModels
   return { readModels, directory };
 };
 
-const inspectionOf = async (readModels: ReadModels): Promise<Inspection> => (await readModels.inspect('emails', [spec, timersSpec]))!;
+const inspectionOf = async (readModels: ReadModels): Promise<Inspection> =>
+  (await readModels.inspect('emails', [spec, timersSpec]))!;
 
 const faultsIn = async (readModels: ReadModels): Promise<readonly LookupFault[]> => {
   const inspection = await inspectionOf(readModels);
@@ -45,28 +49,40 @@ const filled = async (readModels: ReadModels): Promise<void> => {
   await put(store, emails.slice(0, 1_300));
   await put(
     store,
-    [...emails.slice(1_300), { ...emailAt(3), teamId: 'team-9', text: 'another text' }, emailAt(7), { ...emailAt(2 ** 40), text: 'far' }],
+    [
+      ...emails.slice(1_300),
+      { ...emailAt(3), teamId: 'team-9', text: 'another text' },
+      emailAt(7),
+      { ...emailAt(2 ** 40), text: 'far' },
+    ],
     ['id-0011', 'id-0012'],
   );
   await put(store, [{ id: 't', seq: 1, position: 1, dueAt: '2026-01-01' }], [], 'timers');
 };
 
-void t.test('what the program wrote has no fault, whatever waits, was changed or removed, and nothing is left of the look', async (t) => {
-  const { readModels, directory } = open(t);
-  await filled(readModels);
-  const before = readdirSync(directory);
-  t.same(await faultsIn(readModels), []);
-  t.same(
-    readdirSync(directory).filter((name) => !before.includes(name) && !name.endsWith('.lock')),
-    [],
-  );
-  const rebuild = await readModels.rebuild('emails');
-  await put(rebuild.store, [emailAt(1), emailAt(2)]);
-  await rebuild.commit();
-  t.same(await faultsIn(readModels), [], 'of a rebuilt generation');
-});
+void t.test(
+  'what the program wrote has no fault, whatever waits, was changed or removed, and nothing is left of the look',
+  async (t) => {
+    const { readModels, directory } = open(t);
+    await filled(readModels);
+    const before = readdirSync(directory);
+    t.same(await faultsIn(readModels), []);
+    t.same(
+      readdirSync(directory).filter((name) => !before.includes(name) && !name.endsWith('.lock')),
+      [],
+    );
+    const rebuild = await readModels.rebuild('emails');
+    await put(rebuild.store, [emailAt(1), emailAt(2)]);
+    await rebuild.commit();
+    t.same(await faultsIn(readModels), [], 'of a rebuilt generation');
+  },
+);
 
-const changes: readonly Readonly<{ title: string; change: (database: Database) => void; fault: Partial<LookupFault> }>[] = [
+const changes: readonly Readonly<{
+  title: string;
+  change: (database: Database) => void;
+  fault: Partial<LookupFault>;
+}>[] = [
   {
     title: 'a column',
     change: (database) => database.prepare(`UPDATE c_emails SET f_status = 'sent' WHERE id = 'id-0004'`).run(),

@@ -12,13 +12,19 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 
 const [EVENTS, BATCH] = [1_200, 20];
 /** Each event makes an email, changes one and removes one before it, and puts a timer aside. */
-const stateAt = (position: number): Document => ({ ...anEmail(position, { text: `anna ${position}`, status: 'queued' }), position });
+const stateAt = (position: number): Document => ({
+  ...anEmail(position, { text: `anna ${position}`, status: 'queued' }),
+  position,
+});
 const changedAt = (position: number): Document => ({
   ...anEmail(position - 3, { text: `anna ${position - 3}`, status: 'sent' }),
   position,
 });
 
-/** Writes batch after batch from the checkpoint, and again from where that is after each failure, as a projection does. Out: how often it failed. */
+/**
+ * Writes batch after batch from the checkpoint, and again from where that is after each failure, as a projection does.
+ * Out: how often it failed.
+ */
 const projectAll = async (store: ProjectionStore, onBatch: (position: number) => void): Promise<number> => {
   let failures = 0;
   for (;;) {
@@ -30,9 +36,16 @@ const projectAll = async (store: ProjectionStore, onBatch: (position: number) =>
         const put = [...positions.map(stateAt), ...positions.filter((position) => position > 3).map(changedAt)];
         // One that the same batch makes and changes is put once.
         const last = new Map(put.map((document) => [document.id, document]));
-        const remove = positions.filter((position) => position % 7 === 0).map((position) => ({ id: anEmail(position - 5).id, position }));
+        const remove = positions
+          .filter((position) => position % 7 === 0)
+          .map((position) => ({ id: anEmail(position - 5).id, position }));
         for (const { id } of remove) last.delete(id);
-        const timers = positions.map((position) => ({ id: `t${position % 50}`, seq: position, position, dueAt: position }));
+        const timers = positions.map((position) => ({
+          id: `t${position % 50}`,
+          seq: position,
+          position,
+          dueAt: position,
+        }));
         const own = new Map(timers.map((timer) => [timer.id, timer]));
         const writes = [
           { collection: 'timers', put: [...own.values()], remove: [] },
@@ -50,7 +63,11 @@ const projectAll = async (store: ProjectionStore, onBatch: (position: number) =>
 
 const opened = async (t: Test, server: OwnServer): Promise<ReadModels> => {
   const url = `${server.url}${server.url.includes('?') ? '&' : '?'}serverSelectionTimeoutMS=30000`;
-  const readModels = openMongoReadModels({ mongo: await openMongo({ url, logger: silent }), clock: { now: Date.now }, logger: silent });
+  const readModels = openMongoReadModels({
+    mongo: await openMongo({ url, logger: silent }),
+    clock: { now: Date.now },
+    logger: silent,
+  });
   t.teardown(() => readModels.close());
   return readModels;
 };
@@ -60,32 +77,35 @@ const documentsOf = async (readModels: ReadModels): Promise<readonly (readonly u
   return emails.map(({ id, status, position }) => [id, status, position]);
 };
 
-void t.test('a server that is killed in the middle of writes, and comes back: the documents are those of the events', async (t) => {
-  const server = await ownMongoServer(t);
-  if (server === undefined) return;
-  const readModels = await opened(t, server);
-  const store = await readModels.projection('emails', [timersSpec, emailsSpec]);
-  let kills = 0;
-  let killing = Promise.resolve();
-  const failures = await projectAll(store, (position) => {
-    if (kills >= 4 || position < (kills + 1) * (EVENTS / 6)) return;
-    kills += 1;
-    killing = killing.then(() => server.kill()).then(() => server.restart());
-  });
-  await killing;
-  t.ok(failures > 0, 'writes were broken off');
-  t.equal(kills, 4);
-  const expected = new Map<string, readonly unknown[]>();
-  for (let position = 1; position <= EVENTS; position += 1) {
-    expected.set(anEmail(position).id, [anEmail(position).id, 'queued', position]);
-    if (position > 3) expected.set(anEmail(position - 3).id, [anEmail(position - 3).id, 'sent', position]);
-    if (position % 7 === 0) expected.delete(anEmail(position - 5).id);
-  }
-  t.same(await documentsOf(readModels), [...expected.values()]);
-  const team = { teamId: { eq: 'team-1' } };
-  t.equal(await readModels.count('emails', { where: team, search: 'anna' }, 5_000), expected.size);
-  t.equal(await readModels.count('timers', { where: {} }, 100), 50);
-});
+void t.test(
+  'a server that is killed in the middle of writes, and comes back: the documents are those of the events',
+  async (t) => {
+    const server = await ownMongoServer(t);
+    if (server === undefined) return;
+    const readModels = await opened(t, server);
+    const store = await readModels.projection('emails', [timersSpec, emailsSpec]);
+    let kills = 0;
+    let killing = Promise.resolve();
+    const failures = await projectAll(store, (position) => {
+      if (kills >= 4 || position < (kills + 1) * (EVENTS / 6)) return;
+      kills += 1;
+      killing = killing.then(() => server.kill()).then(() => server.restart());
+    });
+    await killing;
+    t.ok(failures > 0, 'writes were broken off');
+    t.equal(kills, 4);
+    const expected = new Map<string, readonly unknown[]>();
+    for (let position = 1; position <= EVENTS; position += 1) {
+      expected.set(anEmail(position).id, [anEmail(position).id, 'queued', position]);
+      if (position > 3) expected.set(anEmail(position - 3).id, [anEmail(position - 3).id, 'sent', position]);
+      if (position % 7 === 0) expected.delete(anEmail(position - 5).id);
+    }
+    t.same(await documentsOf(readModels), [...expected.values()]);
+    const team = { teamId: { eq: 'team-1' } };
+    t.equal(await readModels.count('emails', { where: team, search: 'anna' }, 5_000), expected.size);
+    t.equal(await readModels.count('timers', { where: {} }, 100), 50);
+  },
+);
 
 void t.test('a server that is frozen: what was sent to it is written when it goes on', async (t) => {
   const server = await ownMongoServer(t);

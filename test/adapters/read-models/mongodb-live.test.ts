@@ -6,61 +6,67 @@ import type { Db } from '../../../src/adapters/mongodb/client.js';
 const spec = { name: 'things', fields: [], indexes: [] };
 const projection = { name: 'p', version: 'v', live: 1, position: 0 };
 
-await t.test('reads that are made at once share a look at the catalog, though none uses one that began before it', async (t) => {
-  let looks = 0;
-  const catalog = {
-    projection: async () => {
-      looks += 1;
-      await new Promise((resolve) => setImmediate(resolve));
-      return projection;
-    },
-    projectionOf: async () => projection,
-    specsOf: async () => [spec],
-  } as unknown as Catalog;
-  const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
-  const read = (isNothing: boolean) =>
-    live.read(
-      'things',
-      () => isNothing,
-      async () => 1,
+await t.test(
+  'reads that are made at once share a look at the catalog, though none uses one that began before it',
+  async (t) => {
+    let looks = 0;
+    const catalog = {
+      projection: async () => {
+        looks += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+        return projection;
+      },
+      projectionOf: async () => projection,
+      specsOf: async () => [spec],
+    } as unknown as Catalog;
+    const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
+    const read = (isNothing: boolean) =>
+      live.read(
+        'things',
+        () => isNothing,
+        async () => 1,
+      );
+    await read(false);
+    t.equal(looks, 1);
+
+    looks = 0;
+    t.same(
+      await Promise.all(Array.from({ length: 20 }, () => read(false))),
+      Array.from({ length: 20 }, () => 1),
     );
-  await read(false);
-  t.equal(looks, 1);
+    t.ok(looks <= 2, `${looks} looks of 20 reads`);
 
-  looks = 0;
-  t.same(
-    await Promise.all(Array.from({ length: 20 }, () => read(false))),
-    Array.from({ length: 20 }, () => 1),
-  );
-  t.ok(looks <= 2, `${looks} looks of 20 reads`);
+    looks = 0;
+    await Promise.all(Array.from({ length: 20 }, () => read(true)));
+    t.ok(looks <= 4, `${looks} looks of 20 reads that found nothing`);
+  },
+);
 
-  looks = 0;
-  await Promise.all(Array.from({ length: 20 }, () => read(true)));
-  t.ok(looks <= 4, `${looks} looks of 20 reads that found nothing`);
-});
-
-await t.test('what is empty again and again is followed by one look each time, which begins after the read', async (t) => {
-  const told: string[] = [];
-  const catalog = {
-    projection: async () => {
-      told.push('look');
-      return projection;
-    },
-    projectionOf: async () => projection,
-    specsOf: async () => [spec],
-  } as unknown as Catalog;
-  const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
-  const read = async (isNothing: boolean): Promise<readonly string[]> => {
-    told.length = 0;
-    const work = async (): Promise<number> => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return told.push('read');
+await t.test(
+  'what is empty again and again is followed by one look each time, which begins after the read',
+  async (t) => {
+    const told: string[] = [];
+    const catalog = {
+      projection: async () => {
+        told.push('look');
+        return projection;
+      },
+      projectionOf: async () => projection,
+      specsOf: async () => [spec],
+    } as unknown as Catalog;
+    const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
+    const read = async (isNothing: boolean): Promise<readonly string[]> => {
+      told.length = 0;
+      const work = async (): Promise<number> => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return told.push('read');
+      };
+      await live.read('things', () => isNothing, work);
+      return [...told];
     };
-    await live.read('things', () => isNothing, work);
-    return [...told];
-  };
-  t.same(await read(true), ['look', 'read', 'look'], 'at first it is not known');
-  t.same(await read(true), ['read', 'look']);
-  t.same(await read(false), ['read', 'look'], 'what was found after all');
-  t.same(await read(false), ['look', 'read'], 'then the look is beside the read again');
-});
+    t.same(await read(true), ['look', 'read', 'look'], 'at first it is not known');
+    t.same(await read(true), ['read', 'look']);
+    t.same(await read(false), ['read', 'look'], 'what was found after all');
+    t.same(await read(false), ['look', 'read'], 'then the look is beside the read again');
+  },
+);

@@ -22,12 +22,24 @@ const pieces =
   'an na ann ba a b . .* ( ) [a] {1} \\ / $ ^ | + ? "x" \' %_ @ @example.com order 7 17 ß SS İ i ς σ ﬁ é é 漢 漢字 字 テス ト 가나 😀 😀😃 \n   - #'.split(
     ' ',
   );
-const terms = ['tag:a', 'tag:A', 'tag:ab', 'tag:漢', 'key:"x.y"', 'value:["$a","1"]', 'recipient:a@b.example', '$where', ''];
+const terms = [
+  'tag:a',
+  'tag:A',
+  'tag:ab',
+  'tag:漢',
+  'key:"x.y"',
+  'value:["$a","1"]',
+  'recipient:a@b.example',
+  '$where',
+  '',
+];
 const statuses = ['queued', 'sent', 'failed', 'bounced'];
 const teams = ['team-1', 'team-1', 'team-1', 'team-2', 'team-3'];
 
 const textOf = (random: Random, piecesMax: number): string =>
-  foldForSearch(Array.from({ length: random.between(0, piecesMax) }, () => random.pick(pieces)).join(random.pick(['', '', ' '])));
+  foldForSearch(
+    Array.from({ length: random.between(0, piecesMax) }, () => random.pick(pieces)).join(random.pick(['', '', ' '])),
+  );
 
 const momentOf = (random: Random): string => new Date(Date.UTC(2026, 0, random.between(1, 20))).toISOString();
 
@@ -45,23 +57,31 @@ const documentOf = (random: Random, seq: number): Document => {
 type Answered = Omit<Query, 'limit' | 'after' | 'skip'>;
 
 const conditionsOf = (random: Random): Query['where'] => ({
-  ...(random.chance(0.3) ? { status: random.pick([{ eq: random.pick(statuses) }, { in: [random.pick(statuses), 'sent'] }]) } : {}),
+  ...(random.chance(0.3)
+    ? { status: random.pick([{ eq: random.pick(statuses) }, { in: [random.pick(statuses), 'sent'] }]) }
+    : {}),
   ...(random.chance(0.2) ? { cost: random.pick([{ eq: 1 }, { gte: 1 }, { lt: 1.5 }, { gte: 0.5, lte: 1.5 }]) } : {}),
   ...(random.chance(0.2) ? { createdAt: random.pick([{ gte: momentOf(random) }, { lt: momentOf(random) }]) } : {}),
   ...(random.chance(0.1) ? { seq: { gte: random.between(1, 100), lte: random.between(100, DOCUMENTS * 2) } } : {}),
 });
 
 const queryOf = (random: Random): Answered => {
-  const anyOf = random.chance(0.15) ? { anyOf: [{ status: { eq: 'sent' } }, { status: { eq: 'failed' }, cost: { gte: 1 } }] } : {};
+  const anyOf = random.chance(0.15)
+    ? { anyOf: [{ status: { eq: 'sent' } }, { status: { eq: 'failed' }, cost: { gte: 1 } }] }
+    : {};
   const { status, cost, ...where } = conditionsOf(random);
-  const filters = 'anyOf' in anyOf ? { where, ...anyOf } : { where: { ...where, ...(status && { status }), ...(cost && { cost }) } };
+  const filters =
+    'anyOf' in anyOf ? { where, ...anyOf } : { where: { ...where, ...(status && { status }), ...(cost && { cost }) } };
   if (random.chance(0.3)) {
     const sort = { field: random.pick(['seq', 'createdAt', 'cost']), direction: random.pick(['asc', 'desc'] as const) };
     const team = random.chance(0.7) ? { teamId: { eq: random.pick(teams) } } : {};
     return { ...filters, where: { ...filters.where, ...team }, sort };
   }
   const search = random.chance(0.8) ? { search: textOf(random, random.pick([1, 1, 2, 3])) } : {};
-  const wanted = 'search' in search && random.chance(0.7) ? [] : [random.pick(terms), ...(random.chance(0.2) ? [random.pick(terms)] : [])];
+  const wanted =
+    'search' in search && random.chance(0.7)
+      ? []
+      : [random.pick(terms), ...(random.chance(0.2) ? [random.pick(terms)] : [])];
   return { ...filters, where: { ...filters.where, teamId: { eq: random.pick(teams) } }, ...search, terms: wanted };
 };
 
@@ -70,7 +90,11 @@ const compare = async (t: Tap, [one, other]: readonly [ReadModels, ReadModels], 
   const what = JSON.stringify(query);
   const all = await one.find('emails', { ...query, limit: 1_000 });
   const answers = async (asked: Omit<Query, 'where'>): Promise<void> =>
-    void t.same(await other.find('emails', { ...query, ...asked }), await one.find('emails', { ...query, ...asked }), what);
+    void t.same(
+      await other.find('emails', { ...query, ...asked }),
+      await one.find('emails', { ...query, ...asked }),
+      what,
+    );
   t.same(await other.find('emails', { ...query, limit: 1_000 }), all, what);
   await answers({ limit: 3, skip: random.between(0, 5) });
   const last = random.pick([undefined, ...all]);
@@ -79,7 +103,13 @@ const compare = async (t: Tap, [one, other]: readonly [ReadModels, ReadModels], 
     await answers({ limit: 5, after: { value, seq: last.seq } });
   t.equal(await other.count('emails', query, 500), await one.count('emails', query, 500), what);
   if (query.sort === undefined && (query.search !== undefined || (query.terms ?? []).length > 0)) {
-    const counted = { where: query.where, ...(query.anyOf && { anyOf: query.anyOf }), terms: query.terms ?? [], limit: 4, skip: 1 };
+    const counted = {
+      where: query.where,
+      ...(query.anyOf && { anyOf: query.anyOf }),
+      terms: query.terms ?? [],
+      limit: 4,
+      skip: 1,
+    };
     const asked = query.search === undefined ? counted : { ...counted, search: query.search };
     t.same(await other.findCounted('emails', asked, 500), await one.findCounted('emails', asked, 500), what);
   }

@@ -1,9 +1,17 @@
-/** Read models in MongoDB under writers that come late, break off or rebuild beside each other; and what is left of what was removed. */
+/**
+ * Read models in MongoDB under writers that come late, break off or rebuild beside each other; and what is left of what
+ * was removed.
+ */
 import t, { type Test } from 'tap';
 import { openMongo, type Db, type Mongo } from '../../../src/adapters/mongodb/client.js';
 import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
-import { CheckpointMoved, type Document, type LookupFault, type ReadModels } from '../../../src/domain/ports/read-models.js';
+import {
+  CheckpointMoved,
+  type Document,
+  type LookupFault,
+  type ReadModels,
+} from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
 import { mongoServer } from '../../support/servers.js';
 
@@ -36,7 +44,11 @@ const placeOf = async (t: Test): Promise<Place | undefined> => {
   };
 };
 
-const overlaid = <Target extends object>(target: Target, name: string, call: (...given: unknown[]) => unknown): Target =>
+const overlaid = <Target extends object>(
+  target: Target,
+  name: string,
+  call: (...given: unknown[]) => unknown,
+): Target =>
   new Proxy(target, {
     get: (whole, key) => {
       if (key === name) return call;
@@ -80,108 +92,136 @@ const gate = (): Readonly<{ reached: Promise<void>; open: () => void; pass: () =
 };
 
 const found = async (readModels: ReadModels): Promise<readonly (readonly unknown[])[]> =>
-  (await readModels.find('emails', { where: {}, limit: 100 })).map(({ id, status, position }) => [id, status, position]);
+  (await readModels.find('emails', { where: {}, limit: 100 })).map(({ id, status, position }) => [
+    id,
+    status,
+    position,
+  ]);
 
-void t.test('what a frozen writer has sent and arrives late changes nothing that others have folded since', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  const { reached, open, pass } = gate();
-  const [readModels, late] = [await place.open(), await place.open({ beforeWrite: pass })];
-  const store = await readModels.projection('emails', [emailsSpec]);
-  const frozen = await late.projection('emails', [emailsSpec]);
-  await put(
-    store,
-    [1, 2, 3].map((seq) => anEmail(seq, { text: `first ${seq}` })),
-  );
-  const from = await frozen.checkpoint();
-  const position = from.position + 1;
-  const old = [1, 2, 3, 4, 5].map((seq) => ({ ...anEmail(seq, { text: `old ${seq}`, status: 'old' }), position }));
-  const writing = frozen.write([{ collection: 'emails', put: old, remove: [{ id: 'id-0003', position }] }], from, position);
-  await reached;
-  await put(store, [], ['id-0005']);
-  await put(store, [anEmail(1, { status: 'sent' }), anEmail(3, { status: 'sent', text: 'first 3' })], ['id-0002']);
-  open();
-  await t.rejects(writing, CheckpointMoved);
-  t.same(
-    await found(readModels),
-    [
-      ['id-0004', 'old', position],
-      ['id-0003', 'sent', position + 1],
-      ['id-0001', 'sent', position + 1],
-    ],
-    'what nobody else has folded is written as it will be folded again',
-  );
-  t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'old' }, 9), 1);
-});
-
-void t.test('two that put the same new document at the same moment: the later state stands, whoever is first', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  const [one, two] = [await place.open(), await place.open()];
-  const stores = [await one.projection('emails', [emailsSpec]), await two.projection('emails', [emailsSpec])];
-  for (let round = 0; round < 20; round += 1) {
-    const from = await stores[0]!.checkpoint();
-    const writes = stores.map((store, index) => {
-      const position = from.position + 1 + index;
-      return store.write([{ collection: 'emails', put: [{ ...anEmail(1_000 + round), position }], remove: [] }], from, position);
-    });
-    const outcomes = await Promise.allSettled(writes);
-    const won = outcomes.findIndex(({ status }) => status === 'fulfilled');
-    const { position } = (await one.get('emails', anEmail(1_000 + round).id))!;
-    t.ok(position >= from.position + 1 + won, 'no older state than that of the winner');
-  }
-});
-
-void t.test('a writer that is late by a whole rebuild is refused, and leaves nothing in the new generation', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  const { reached, open, pass } = gate();
-  const [readModels, late] = [await place.open(), await place.open({ beforeWrite: pass })];
-  await readModels.projection('emails', [emailsSpec]);
-  const frozen = await late.projection('emails', [emailsSpec]);
-  const writing = frozen.write([{ collection: 'emails', put: [anEmail(1)], remove: [] }], await frozen.checkpoint(), 1);
-  await reached;
-  const rebuild = await readModels.rebuild('emails');
-  await put(rebuild.store, [anEmail(2)]);
-  await rebuild.commit();
-  open();
-  await t.rejects(writing, CheckpointMoved);
-  t.same(await found(readModels), [['id-0002', 'queued', 1]]);
-  await (await place.open()).projection('emails', [emailsSpec]);
-  const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-  t.same(
-    names.filter((name) => name.startsWith('rm.')).sort(),
-    ['rm.emails.2.emails', 'rm.emails.2.emails.search'],
-    'the next start drops what it made anew',
-  );
-});
-
-void t.test('a read of collections that are dropped meanwhile is made again, whether it finds nothing or is broken off', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  for (const isBroken of [false, true]) {
+void t.test(
+  'what a frozen writer has sent and arrives late changes nothing that others have folded since',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
     const { reached, open, pass } = gate();
-    let reads = 0;
-    const beforeRead = async (): Promise<void> => {
-      reads += 1;
-      if (reads !== 1) return;
-      await pass();
-      if (isBroken) throw new Error('the collection was dropped');
-    };
-    const [readModels, reader] = [await place.open(), await place.open({ beforeRead })];
+    const [readModels, late] = [await place.open(), await place.open({ beforeWrite: pass })];
     const store = await readModels.projection('emails', [emailsSpec]);
-    await put(store, [anEmail(1)]);
-    t.ok(await reader.get('emails', 'id-0001'));
-    const reading = found(reader);
+    const frozen = await late.projection('emails', [emailsSpec]);
+    await put(
+      store,
+      [1, 2, 3].map((seq) => anEmail(seq, { text: `first ${seq}` })),
+    );
+    const from = await frozen.checkpoint();
+    const position = from.position + 1;
+    const old = [1, 2, 3, 4, 5].map((seq) => ({ ...anEmail(seq, { text: `old ${seq}`, status: 'old' }), position }));
+    const writing = frozen.write(
+      [{ collection: 'emails', put: old, remove: [{ id: 'id-0003', position }] }],
+      from,
+      position,
+    );
+    await reached;
+    await put(store, [], ['id-0005']);
+    await put(store, [anEmail(1, { status: 'sent' }), anEmail(3, { status: 'sent', text: 'first 3' })], ['id-0002']);
+    open();
+    await t.rejects(writing, CheckpointMoved);
+    t.same(
+      await found(readModels),
+      [
+        ['id-0004', 'old', position],
+        ['id-0003', 'sent', position + 1],
+        ['id-0001', 'sent', position + 1],
+      ],
+      'what nobody else has folded is written as it will be folded again',
+    );
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'old' }, 9), 1);
+  },
+);
+
+void t.test(
+  'two that put the same new document at the same moment: the later state stands, whoever is first',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
+    const [one, two] = [await place.open(), await place.open()];
+    const stores = [await one.projection('emails', [emailsSpec]), await two.projection('emails', [emailsSpec])];
+    for (let round = 0; round < 20; round += 1) {
+      const from = await stores[0]!.checkpoint();
+      const writes = stores.map((store, index) => {
+        const position = from.position + 1 + index;
+        return store.write(
+          [{ collection: 'emails', put: [{ ...anEmail(1_000 + round), position }], remove: [] }],
+          from,
+          position,
+        );
+      });
+      const outcomes = await Promise.allSettled(writes);
+      const won = outcomes.findIndex(({ status }) => status === 'fulfilled');
+      const { position } = (await one.get('emails', anEmail(1_000 + round).id))!;
+      t.ok(position >= from.position + 1 + won, 'no older state than that of the winner');
+    }
+  },
+);
+
+void t.test(
+  'a writer that is late by a whole rebuild is refused, and leaves nothing in the new generation',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
+    const { reached, open, pass } = gate();
+    const [readModels, late] = [await place.open(), await place.open({ beforeWrite: pass })];
+    await readModels.projection('emails', [emailsSpec]);
+    const frozen = await late.projection('emails', [emailsSpec]);
+    const writing = frozen.write(
+      [{ collection: 'emails', put: [anEmail(1)], remove: [] }],
+      await frozen.checkpoint(),
+      1,
+    );
     await reached;
     const rebuild = await readModels.rebuild('emails');
-    await put(rebuild.store, [anEmail(1), anEmail(2)]);
+    await put(rebuild.store, [anEmail(2)]);
     await rebuild.commit();
     open();
-    t.same((await reading).length, 2);
-    t.equal(reads, 2);
-  }
-});
+    await t.rejects(writing, CheckpointMoved);
+    t.same(await found(readModels), [['id-0002', 'queued', 1]]);
+    await (await place.open()).projection('emails', [emailsSpec]);
+    const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+    t.same(
+      names.filter((name) => name.startsWith('rm.')).sort(),
+      ['rm.emails.2.emails', 'rm.emails.2.emails.search'],
+      'the next start drops what it made anew',
+    );
+  },
+);
+
+void t.test(
+  'a read of collections that are dropped meanwhile is made again, whether it finds nothing or is broken off',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
+    for (const isBroken of [false, true]) {
+      const { reached, open, pass } = gate();
+      let reads = 0;
+      const beforeRead = async (): Promise<void> => {
+        reads += 1;
+        if (reads !== 1) return;
+        await pass();
+        if (isBroken) throw new Error('the collection was dropped');
+      };
+      const [readModels, reader] = [await place.open(), await place.open({ beforeRead })];
+      const store = await readModels.projection('emails', [emailsSpec]);
+      await put(store, [anEmail(1)]);
+      t.ok(await reader.get('emails', 'id-0001'));
+      const reading = found(reader);
+      await reached;
+      const rebuild = await readModels.rebuild('emails');
+      await put(rebuild.store, [anEmail(1), anEmail(2)]);
+      await rebuild.commit();
+      open();
+      t.same((await reading).length, 2);
+      t.equal(reads, 2);
+    }
+  },
+);
 
 void t.test('the rest of a removed document has its id, its position and a date, and goes by that', async (t) => {
   const place = await placeOf(t);
@@ -205,24 +245,28 @@ void t.test('the rest of a removed document has its id, its position and a date,
   }
 });
 
-void t.test('a document that is put without what is personal keeps nothing of it, nor does its row, whoever wrote that', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  const spec = { ...emailsSpec, personal: ['subject', 'text'] };
-  const [one, two] = [await place.open(), await place.open()];
-  const [first, second] = [await one.projection('emails', [spec]), await two.projection('emails', [spec])];
-  const whole = (seq: number): Document => anEmail(seq, { subject: 'for Anna', text: 'for anna', terms: ['recipient:anna'] });
-  await put(first, [whole(1), whole(2), whole(3)]);
-  await put(first, [anEmail(1, { status: 'archived' })]);
-  // Without having read it before.
-  await put(second, [anEmail(2, { status: 'archived' })]);
-  await put(second, [], ['id-0003']);
-  for (const name of ['rm.emails.1.emails', 'rm.emails.1.emails.search']) {
-    const left = await place.db.collection(name).find({}).toArray();
-    t.equal(left.length, 3);
-    t.notMatch(JSON.stringify(left), /anna|grams/i, name);
-  }
-});
+void t.test(
+  'a document that is put without what is personal keeps nothing of it, nor does its row, whoever wrote that',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
+    const spec = { ...emailsSpec, personal: ['subject', 'text'] };
+    const [one, two] = [await place.open(), await place.open()];
+    const [first, second] = [await one.projection('emails', [spec]), await two.projection('emails', [spec])];
+    const whole = (seq: number): Document =>
+      anEmail(seq, { subject: 'for Anna', text: 'for anna', terms: ['recipient:anna'] });
+    await put(first, [whole(1), whole(2), whole(3)]);
+    await put(first, [anEmail(1, { status: 'archived' })]);
+    // Without having read it before.
+    await put(second, [anEmail(2, { status: 'archived' })]);
+    await put(second, [], ['id-0003']);
+    for (const name of ['rm.emails.1.emails', 'rm.emails.1.emails.search']) {
+      const left = await place.db.collection(name).find({}).toArray();
+      t.equal(left.length, 3);
+      t.notMatch(JSON.stringify(left), /anna|grams/i, name);
+    }
+  },
+);
 
 void t.test('a document whose personal text loses a part is found by nothing of that part', async (t) => {
   const place = await placeOf(t);
@@ -266,26 +310,29 @@ void t.test('any JSON comes back as it was put', async (t) => {
   t.equal(JSON.stringify(await readModels.get('emails', 'id-0001')), JSON.stringify({ ...email, position: 1 }));
 });
 
-void t.test('a rebuild whose process is gone makes room for another after two minutes, and is refused when it comes back', async (t) => {
-  const place = await placeOf(t);
-  if (place === undefined) return;
-  let now = Date.UTC(2026, 0, 1);
-  const [one, two] = [await place.open({ now: () => now }), await place.open({ now: () => now })];
-  await one.projection('emails', [emailsSpec]);
-  const gone = await one.rebuild('emails');
-  await put(gone.store, [anEmail(1)]);
-  now += 119_000;
-  await t.rejects(two.rebuild('emails'), /a rebuild of the projection emails is under way/);
-  now += 2_000;
-  const next = await two.rebuild('emails');
-  await put(next.store, [anEmail(2)]);
-  await t.rejects(put(gone.store, [anEmail(3)]), CheckpointMoved);
-  await t.rejects(gone.commit(), CheckpointMoved);
-  await next.commit();
-  t.same(await found(one), [['id-0002', 'queued', 1]]);
-  const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-  t.same(names.filter((name) => name.startsWith('rm.')).sort(), ['rm.emails.4.emails', 'rm.emails.4.emails.search']);
-});
+void t.test(
+  'a rebuild whose process is gone makes room for another after two minutes, and is refused when it comes back',
+  async (t) => {
+    const place = await placeOf(t);
+    if (place === undefined) return;
+    let now = Date.UTC(2026, 0, 1);
+    const [one, two] = [await place.open({ now: () => now }), await place.open({ now: () => now })];
+    await one.projection('emails', [emailsSpec]);
+    const gone = await one.rebuild('emails');
+    await put(gone.store, [anEmail(1)]);
+    now += 119_000;
+    await t.rejects(two.rebuild('emails'), /a rebuild of the projection emails is under way/);
+    now += 2_000;
+    const next = await two.rebuild('emails');
+    await put(next.store, [anEmail(2)]);
+    await t.rejects(put(gone.store, [anEmail(3)]), CheckpointMoved);
+    await t.rejects(gone.commit(), CheckpointMoved);
+    await next.commit();
+    t.same(await found(one), [['id-0002', 'queued', 1]]);
+    const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+    t.same(names.filter((name) => name.startsWith('rm.')).sort(), ['rm.emails.4.emails', 'rm.emails.4.emails.search']);
+  },
+);
 
 void t.test('a field, a position or a number of the search that is not as the document has it is named', async (t) => {
   const place = await placeOf(t);

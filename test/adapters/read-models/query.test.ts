@@ -14,25 +14,36 @@ void t.test('the index with the most fixed fields before the order is taken', as
   t.equal(indexFor(emailsSpec, { ...team, ...status, ...createdAt }, 'createdAt'), 'c_emails_1');
   t.equal(indexFor(emailsSpec, { ...team, ...cost }, 'createdAt'), 'c_emails_2');
   t.equal(indexFor(emailsSpec, { ...team, ...status, ...cost }, 'createdAt'), 'c_emails_3');
-  t.equal(indexFor(emailsSpec, { ...team, status: { in: ['b'] } }, 'createdAt'), 'c_emails_0', 'a list of values is tested');
+  t.equal(
+    indexFor(emailsSpec, { ...team, status: { in: ['b'] } }, 'createdAt'),
+    'c_emails_0',
+    'a list of values is tested',
+  );
   t.equal(indexFor(emailsSpec, status, 'createdAt'), undefined);
   t.equal(indexFor(emailsSpec, team, 'cost'), 'c_emails_2');
 });
 
-void t.test('a filter by the status of a recipient looks at emails of that status and at mixed ones only', async (t) => {
-  const spec = assertDefined(
-    emailsProjection({ retentionMs: 1, archiveMs: 1 }).collections.find(({ name }) => name === 'emails'),
-    'collection',
-  );
-  const indexes = (...given: Parameters<typeof withRecipientStatus>) =>
-    withRecipientStatus(...given).map((one) => {
-      const index = indexFor(spec, { team: { eq: 'a' }, ...one }, 'createdAt');
-      return spec.indexes[Number(index?.split('_').at(-1))]?.join();
-    });
-  const [byStatus, byBoth, mixed] = ['team,status,createdAt', 'team,status,templateId,createdAt', 'team,mixed,createdAt'];
-  t.same(indexes('bounced', {}), [byStatus, mixed]);
-  t.same(indexes('queued', {}), [byStatus, byStatus, byStatus, mixed]);
-  t.same(indexes('queued', { status: 'scheduled' }), [byStatus, mixed]);
-  t.same(indexes('failed', { status: 'sent' }), [mixed]);
-  t.same(indexes('failed', { templateId: 'b' }), [byBoth, mixed]);
-});
+void t.test(
+  'a filter by the status of a recipient looks at emails of that status and at mixed ones only',
+  async (t) => {
+    const spec = assertDefined(
+      emailsProjection({ retentionMs: 1, archiveMs: 1 }).collections.find(({ name }) => name === 'emails'),
+      'collection',
+    );
+    const indexes = (...given: Parameters<typeof withRecipientStatus>) =>
+      withRecipientStatus(...given).map((one) => {
+        const index = indexFor(spec, { team: { eq: 'a' }, ...one }, 'createdAt');
+        return spec.indexes[Number(index?.split('_').at(-1))]?.join();
+      });
+    const [byStatus, byBoth, mixed] = [
+      'team,status,createdAt',
+      'team,status,templateId,createdAt',
+      'team,mixed,createdAt',
+    ];
+    t.same(indexes('bounced', {}), [byStatus, mixed]);
+    t.same(indexes('queued', {}), [byStatus, byStatus, byStatus, mixed]);
+    t.same(indexes('queued', { status: 'scheduled' }), [byStatus, mixed]);
+    t.same(indexes('failed', { status: 'sent' }), [mixed]);
+    t.same(indexes('failed', { templateId: 'b' }), [byBoth, mixed]);
+  },
+);

@@ -1,4 +1,7 @@
-/** The thread that writes a new generation: what goes wrong there is known to whoever writes, and leaves the live side alone. */
+/**
+ * The thread that writes a new generation: what goes wrong there is known to whoever writes, and leaves the live side
+ * alone.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -40,44 +43,49 @@ void t.test('a fault of a write rejects what is asked for next, and the rebuild 
   );
 });
 
-void t.test('more texts than are indexed in one flush, some changed or gone since: all is found, and nothing else', async (t) => {
-  const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
-  t.teardown(() => readModels.close());
-  await readModels.projection('emails', [emailsSpec]);
-  const rebuild = await readModels.rebuild('emails');
-  const COUNT = 52_000;
-  for (let from = 1; from <= COUNT; from += 4_000) {
+void t.test(
+  'more texts than are indexed in one flush, some changed or gone since: all is found, and nothing else',
+  async (t) => {
+    const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+    t.teardown(() => readModels.close());
+    await readModels.projection('emails', [emailsSpec]);
+    const rebuild = await readModels.rebuild('emails');
+    const COUNT = 52_000;
+    for (let from = 1; from <= COUNT; from += 4_000) {
+      await put(
+        rebuild.store,
+        Array.from({ length: 4_000 }, (_, index) =>
+          anEmail(from + index, { text: `text${from + index}.`, teamId: `team-${(from + index) % 3}` }),
+        ),
+      );
+    }
+    // 3 is in the index by now, 51,999 still waits.
     await put(
       rebuild.store,
-      Array.from({ length: 4_000 }, (_, index) =>
-        anEmail(from + index, { text: `text${from + index}.`, teamId: `team-${(from + index) % 3}` }),
-      ),
+      [anEmail(3, { text: 'new3.', teamId: 'team-1' }), anEmail(51_999, { text: 'new51999.', teamId: 'team-0' })],
+      ['id-0006', 'id-51998'],
     );
-  }
-  // 3 is in the index by now, 51,999 still waits.
-  await put(
-    rebuild.store,
-    [anEmail(3, { text: 'new3.', teamId: 'team-1' }), anEmail(51_999, { text: 'new51999.', teamId: 'team-0' })],
-    ['id-0006', 'id-51998'],
-  );
-  await rebuild.commit();
-  t.equal(await readModels.count('emails', { where: {} }, COUNT), COUNT - 2);
-  const search = async (text: string): Promise<number[]> => {
-    const found = await Promise.all(
-      [0, 1, 2].map((team) => readModels.find('emails', { where: { teamId: { eq: `team-${team}` } }, search: text, limit: 9 })),
-    );
-    return found.flat().map(({ seq }) => seq);
-  };
-  for (const [text, found] of [
-    ['text5.', [5]],
-    ['text3.', []],
-    ['new3.', [3]],
-    ['text6.', []],
-    ['text51997.', [51_997]],
-    ['text51998.', []],
-    ['text51999.', []],
-    ['new51999.', [51_999]],
-  ] as const) {
-    t.same(await search(text), found, text);
-  }
-});
+    await rebuild.commit();
+    t.equal(await readModels.count('emails', { where: {} }, COUNT), COUNT - 2);
+    const search = async (text: string): Promise<number[]> => {
+      const found = await Promise.all(
+        [0, 1, 2].map((team) =>
+          readModels.find('emails', { where: { teamId: { eq: `team-${team}` } }, search: text, limit: 9 }),
+        ),
+      );
+      return found.flat().map(({ seq }) => seq);
+    };
+    for (const [text, found] of [
+      ['text5.', [5]],
+      ['text3.', []],
+      ['new3.', [3]],
+      ['text6.', []],
+      ['text51997.', [51_997]],
+      ['text51998.', []],
+      ['text51999.', []],
+      ['new51999.', [51_999]],
+    ] as const) {
+      t.same(await search(text), found, text);
+    }
+  },
+);

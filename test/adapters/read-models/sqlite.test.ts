@@ -1,5 +1,15 @@
 /** Read models on SQLite: the contract, what the files hold and no longer hold, and queries that go by an index. */
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
@@ -27,10 +37,18 @@ void t.test('a write that is refused has written nothing', async (t) => {
   const start = await store.checkpoint();
   await put(store, [anEmail(1)]);
   const now = await store.checkpoint();
-  const writes = [{ collection: 'emails', put: [{ ...anEmail(2), position: 8 }], remove: [{ id: 'id-0001', position: 8 }] }];
+  const writes = [
+    { collection: 'emails', put: [{ ...anEmail(2), position: 8 }], remove: [{ id: 'id-0001', position: 8 }] },
+  ];
   await t.rejects(store.write(writes, start, 9), CheckpointMoved);
   const sameSeq = { ...anEmail(1), id: 'another', position: 8 };
-  await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(3), position: 8 }, sameSeq], remove: [] }, ...writes], now, 9));
+  await t.rejects(
+    store.write(
+      [{ collection: 'emails', put: [{ ...anEmail(3), position: 8 }, sameSeq], remove: [] }, ...writes],
+      now,
+      9,
+    ),
+  );
   t.same(await store.checkpoint(), now);
   t.same(
     (await readModels.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
@@ -130,7 +148,9 @@ void t.test('what is personal of an erased document is in no file, while others 
   const email = (seq: number, progress: string, isErased = false): Document =>
     anEmail(seq, {
       progress,
-      ...(isErased ? {} : { subject: `for Mark${seq}End`, text: `for Mark${seq}End\nperson@mark${seq}end.example Mark${seq}End` }),
+      ...(isErased
+        ? {}
+        : { subject: `for Mark${seq}End`, text: `for Mark${seq}End\nperson@mark${seq}end.example Mark${seq}End` }),
     });
   // Documents grow and shrink while they are young, so that their pages are rebuilt again and again.
   for (let seq = 1; seq <= all; seq += 8) {
@@ -151,7 +171,10 @@ void t.test('what is personal of an erased document is in no file, while others 
         ].map(([, seq]) => Number(seq)),
       ),
     );
-  t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'mark77end', limit: 9 })).length, 1);
+  t.equal(
+    (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'mark77end', limit: 9 })).length,
+    1,
+  );
   t.match(await readModels.get('emails', 'id-0077'), { subject: 'for Mark77End', text: undefined });
   t.equal(marks().size, all);
 
@@ -168,61 +191,68 @@ void t.test('what is personal of an erased document is in no file, while others 
   t.notMatch(await readModels.get('emails', 'id-0077'), { subject: String });
 });
 
-void t.test('what is personal of a document that was given another text in between is in no file, once it is erased', async (t) => {
-  const directory = temporaryDirectory(t);
-  const random = seededRandom(11);
-  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  t.teardown(() => readModels.close());
-  const live = await readModels.projection('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]);
-  const all = 1_200;
-  const email = (seq: number, word?: string): Document => {
-    if (word === undefined) return anEmail(seq);
-    const subject = `${word}${seq}end ${'y'.repeat(random.between(0, 400))}`;
-    return anEmail(seq, { subject, text: `${subject}\n${word}${seq}end@example.org` });
-  };
-  const seqs = Array.from({ length: all }, (_, index) => index + 1);
-  const putAll = async (some: readonly number[], word?: string): Promise<void> => {
-    for (let from = 0; from < some.length; from += 40)
+void t.test(
+  'what is personal of a document that was given another text in between is in no file, once it is erased',
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const random = seededRandom(11);
+    const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+    t.teardown(() => readModels.close());
+    const live = await readModels.projection('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]);
+    const all = 1_200;
+    const email = (seq: number, word?: string): Document => {
+      if (word === undefined) return anEmail(seq);
+      const subject = `${word}${seq}end ${'y'.repeat(random.between(0, 400))}`;
+      return anEmail(seq, { subject, text: `${subject}\n${word}${seq}end@example.org` });
+    };
+    const seqs = Array.from({ length: all }, (_, index) => index + 1);
+    const putAll = async (some: readonly number[], word?: string): Promise<void> => {
+      for (let from = 0; from < some.length; from += 40)
+        await put(
+          live,
+          some.slice(from, from + 40).map((seq) => email(seq, word)),
+        );
+    };
+    // Every third has its first text when newer ones have theirs, and every fifth keeps the first that it has.
+    const isLate = (seq: number): boolean => seq % 3 === 0;
+    const changing = seqs.filter((seq) => seq % 5 !== 0);
+    for (let from = 0; from < all; from += 40)
       await put(
         live,
-        some.slice(from, from + 40).map((seq) => email(seq, word)),
+        seqs.slice(from, from + 40).map((seq) => (isLate(seq) ? email(seq) : email(seq, 'first'))),
       );
-  };
-  // Every third has its first text when newer ones have theirs, and every fifth keeps the first that it has.
-  const isLate = (seq: number): boolean => seq % 3 === 0;
-  const changing = seqs.filter((seq) => seq % 5 !== 0);
-  for (let from = 0; from < all; from += 40)
-    await put(
-      live,
-      seqs.slice(from, from + 40).map((seq) => (isLate(seq) ? email(seq) : email(seq, 'first'))),
-    );
-  await putAll(seqs.filter(isLate), 'first');
-  for (const word of ['second', 'third']) await putAll(changing, word);
-  for (const [seq, word] of [
-    [15, 'first'],
-    [16, 'third'],
-    [18, 'third'],
-  ] as const) {
-    const id = `id-00${seq}`;
-    t.match(await readModels.get('emails', id), { subject: `${word}${seq}end ` });
-    t.match((await live.getMany('emails', [id])).get(id), { subject: `${word}${seq}end `, text: `${word}${seq}end@example.org` });
-    const found = (search: string) => readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search, limit: 9 });
-    t.match(await found(`${word}${seq}end`), [{ id, subject: `${word}${seq}end ` }]);
-    t.same(await found(`second${seq}end`), []);
-  }
-  const inspection = (await readModels.inspect('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]))!;
-  for await (const fault of inspection.lookupFaults()) t.fail('a lookup differs from its document', { fault });
-  await inspection.close();
+    await putAll(seqs.filter(isLate), 'first');
+    for (const word of ['second', 'third']) await putAll(changing, word);
+    for (const [seq, word] of [
+      [15, 'first'],
+      [16, 'third'],
+      [18, 'third'],
+    ] as const) {
+      const id = `id-00${seq}`;
+      t.match(await readModels.get('emails', id), { subject: `${word}${seq}end ` });
+      t.match((await live.getMany('emails', [id])).get(id), {
+        subject: `${word}${seq}end `,
+        text: `${word}${seq}end@example.org`,
+      });
+      const found = (search: string) =>
+        readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search, limit: 9 });
+      t.match(await found(`${word}${seq}end`), [{ id, subject: `${word}${seq}end ` }]);
+      t.same(await found(`second${seq}end`), []);
+    }
+    const inspection = (await readModels.inspect('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]))!;
+    for await (const fault of inspection.lookupFaults()) t.fail('a lookup differs from its document', { fault });
+    await inspection.close();
 
-  await putAll(seqs);
-  const left = (): readonly string[] =>
-    readdirSync(directory).flatMap((name) => [
-      ...(readFileSync(join(directory, name), 'latin1').match(/(first|second|third)\d+end|y{40}/g) ?? []),
-    ]);
-  await eventually('the write-ahead log is cut', () => left().length === 0).catch(() => {});
-  t.same(left(), []);
-  t.notMatch(await readModels.get('emails', 'id-0016'), { subject: String });
-});
+    await putAll(seqs);
+    const left = (): readonly string[] =>
+      readdirSync(directory).flatMap((name) => [
+        ...(readFileSync(join(directory, name), 'latin1').match(/(first|second|third)\d+end|y{40}/g) ?? []),
+      ]);
+    await eventually('the write-ahead log is cut', () => left().length === 0).catch(() => {});
+    t.same(left(), []);
+    t.notMatch(await readModels.get('emails', 'id-0016'), { subject: String });
+  },
+);
 
 void t.test('every query of a list goes along an index, without sorting', async (t) => {
   const directory = temporaryDirectory(t);
@@ -251,7 +281,10 @@ void t.test('every query of a list goes along an index, without sorting', async 
     plan('SELECT rowid FROM s_emails WHERE s_emails MATCH \'"abc"\' AND rowid < 5 ORDER BY rowid DESC LIMIT 3'),
     /VIRTUAL TABLE INDEX/,
   );
-  t.notMatch(plan('SELECT rowid FROM s_emails WHERE s_emails MATCH \'"abc"\' AND rowid < 5 ORDER BY rowid DESC LIMIT 3'), /TEMP B-TREE/);
+  t.notMatch(
+    plan('SELECT rowid FROM s_emails WHERE s_emails MATCH \'"abc"\' AND rowid < 5 ORDER BY rowid DESC LIMIT 3'),
+    /TEMP B-TREE/,
+  );
 });
 
 void t.test('counting gives up where few of many hits pass, yet the page is whole', async (t) => {
@@ -338,32 +371,35 @@ void t.test('a file that is damaged is moved aside, named, and the projection be
   }
 });
 
-void t.test('damage that is met while all runs: the writer is told that the checkpoint moved, and goes on', async (t) => {
-  const directory = temporaryDirectory(t);
-  const file = join(directory, 'documents.db');
-  const first = openSqliteReadModels({ file });
-  await put(
-    await first.projection('emails', [emailsSpec]),
-    Array.from({ length: DAMAGED_EMAILS }, (_, index) => anEmail(index)),
-  );
-  await first.close();
-  const readModels = openSqliteReadModels({ file });
-  const another = openSqliteReadModels({ file });
-  t.teardown(async () => {
-    await another.close();
-    await readModels.close();
-  });
-  const store = await readModels.projection('emails', [emailsSpec]);
-  const follower = await another.projection('emails', [emailsSpec]);
-  const from = await store.checkpoint();
-  overwritePages(join(directory, 'documents.emails.1.db'));
-  await t.rejects(
-    store.write([{ collection: 'emails', put: [{ ...anEmail(400), position: 900 }], remove: [] }], from, 900),
-    CheckpointMoved,
-  );
-  t.match(await store.checkpoint(), { position: 0, generation: 2 });
-  t.match(await follower.checkpoint(), { position: 0, generation: 2 }, 'another process goes on there too');
-});
+void t.test(
+  'damage that is met while all runs: the writer is told that the checkpoint moved, and goes on',
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'documents.db');
+    const first = openSqliteReadModels({ file });
+    await put(
+      await first.projection('emails', [emailsSpec]),
+      Array.from({ length: DAMAGED_EMAILS }, (_, index) => anEmail(index)),
+    );
+    await first.close();
+    const readModels = openSqliteReadModels({ file });
+    const another = openSqliteReadModels({ file });
+    t.teardown(async () => {
+      await another.close();
+      await readModels.close();
+    });
+    const store = await readModels.projection('emails', [emailsSpec]);
+    const follower = await another.projection('emails', [emailsSpec]);
+    const from = await store.checkpoint();
+    overwritePages(join(directory, 'documents.emails.1.db'));
+    await t.rejects(
+      store.write([{ collection: 'emails', put: [{ ...anEmail(400), position: 900 }], remove: [] }], from, 900),
+      CheckpointMoved,
+    );
+    t.match(await store.checkpoint(), { position: 0, generation: 2 });
+    t.match(await follower.checkpoint(), { position: 0, generation: 2 }, 'another process goes on there too');
+  },
+);
 
 void t.test('a damaged catalog: all read models begin anew, and the files of before are gone', async (t) => {
   const directory = temporaryDirectory(t);

@@ -82,7 +82,8 @@ const due = {
   total: 119.899_999_999_999_99,
   number: 'INV-7',
 };
-const payload = 'BCD\n002\n1\nSCT\nCOBADEFFXXX\nNorthwind Röst & Co\nDE89370400440532013000\nEUR119.90\n\n\nInvoice INV-7';
+const payload =
+  'BCD\n002\n1\nSCT\nCOBADEFFXXX\nNorthwind Röst & Co\nDE89370400440532013000\nEUR119.90\n\n\nInvoice INV-7';
 
 const mail = (props: JsonObject, variables: JsonObject = {}) =>
   renderTemplate(templateOf([{ id: 'code', type: 'qr-code', props }]), variables);
@@ -92,27 +93,39 @@ const onlyImage = (inline: ReturnType<typeof mail>['inline']): Buffer => {
   return Buffer.from(image.bytes);
 };
 
-void t.test('a mail carries the code as a picture with width, height and text in its place; the text part says it', async (t) => {
-  const ean = mail({ kind: 'ean13', value: '{{gtin}}', size: 200, height: 80, align: 'center' }, { gtin: 952012345678 });
-  t.same(await read(onlyImage(ean.inline)), [{ format: 'EAN13', text: '9520123456788' }]);
-  t.match(
-    ean.html,
-    /<img[^>]* src="cid:ean13-[0-9a-f]{24}@sealpost" alt="9520123456788" width="200" height="\d+" style="[^"]*width:200px;/,
-  );
-  t.match(ean.text, /^9520123456788$/m);
-  const pay = mail(payment, due);
-  t.same(await read(onlyImage(pay.inline)), [{ format: 'QRCode', text: payload }]);
-  t.match(pay.html, /alt="Northwind R&#246;st &amp; Co, DE89 3704 0044 0532 0130 00, EUR 119\.90, Invoice INV-7" width="160" height="160"/);
-  t.match(pay.text, /DE89 3704 0044 0532 0130 00, EUR 119\.90/);
-  const none = mail({ kind: 'code128', value: '{{none}}' });
-  t.equal(none.inline.length, 0, 'nothing to say');
-  t.notMatch(none.html, /<img/);
-  const twice = renderTemplate(templateOf(['a', 'b'].map((id) => ({ id, type: 'qr-code', props: { kind: 'code128', value: '{{v}}' } }))), {
-    v: 'A1',
-  });
-  t.equal(twice.inline.length, 1, 'the same code is one picture');
-  t.same(onlyImage(mail(payment, due).inline), onlyImage(pay.inline), 'the same bytes');
-});
+void t.test(
+  'a mail carries the code as a picture with width, height and text in its place; the text part says it',
+  async (t) => {
+    const ean = mail(
+      { kind: 'ean13', value: '{{gtin}}', size: 200, height: 80, align: 'center' },
+      { gtin: 952012345678 },
+    );
+    t.same(await read(onlyImage(ean.inline)), [{ format: 'EAN13', text: '9520123456788' }]);
+    t.match(
+      ean.html,
+      /<img[^>]* src="cid:ean13-[0-9a-f]{24}@sealpost" alt="9520123456788" width="200" height="\d+" style="[^"]*width:200px;/,
+    );
+    t.match(ean.text, /^9520123456788$/m);
+    const pay = mail(payment, due);
+    t.same(await read(onlyImage(pay.inline)), [{ format: 'QRCode', text: payload }]);
+    t.match(
+      pay.html,
+      /alt="Northwind R&#246;st &amp; Co, DE89 3704 0044 0532 0130 00, EUR 119\.90, Invoice INV-7" width="160" height="160"/,
+    );
+    t.match(pay.text, /DE89 3704 0044 0532 0130 00, EUR 119\.90/);
+    const none = mail({ kind: 'code128', value: '{{none}}' });
+    t.equal(none.inline.length, 0, 'nothing to say');
+    t.notMatch(none.html, /<img/);
+    const twice = renderTemplate(
+      templateOf(['a', 'b'].map((id) => ({ id, type: 'qr-code', props: { kind: 'code128', value: '{{v}}' } }))),
+      {
+        v: 'A1',
+      },
+    );
+    t.equal(twice.inline.length, 1, 'the same code is one picture');
+    t.same(onlyImage(mail(payment, due).inline), onlyImage(pay.inline), 'the same bytes');
+  },
+);
 
 void t.test('what a call brings and no code holds is refused by the place it came from', (t) => {
   const failure = (props: JsonObject, variables: JsonObject) => {
@@ -125,7 +138,11 @@ void t.test('what a call brings and no code holds is refused by the place it cam
   };
   t.match(failure({ kind: 'ean13', value: '{{gtin}}' }, { gtin: '9520123456785' }), {
     code: 'VALIDATION_ERROR',
-    details: { errors: [{ field: 'variables.gtin', message: /ends in 5, but the check digit of 952012345678 is 8: 9520123456788/ }] },
+    details: {
+      errors: [
+        { field: 'variables.gtin', message: /ends in 5, but the check digit of 952012345678 is 8: 9520123456788/ },
+      ],
+    },
   });
   t.match(failure(payment, { ...due, seller: { name: 'N', iban: 'DE88370400440532013000' } }), {
     code: 'VALIDATION_ERROR',
@@ -170,7 +187,10 @@ void t.test('a workbook of a template that was stored with a code has none', asy
     { id: 'code', type: 'qr-code', props: payment },
   ];
   const { content } = checkAttachmentTemplate(attachmentOf(components), defaultLimits);
-  const stored = compileDocument({ ...content, schema: { ...content.schema, outputFormats: ['pdf', 'excel'] } }, defaultLimits);
+  const stored = compileDocument(
+    { ...content, schema: { ...content.schema, outputFormats: ['pdf', 'excel'] } },
+    defaultLimits,
+  );
   for (const [format, types] of [
     ['pdf', ['rich-text', 'qr-code']],
     ['excel', ['rich-text']],

@@ -1,4 +1,7 @@
-/** Calculated variables in a mail: wherever a value may stand, with the errors of their expressions, and for nothing where there are none. */
+/**
+ * Calculated variables in a mail: wherever a value may stand, with the errors of their expressions, and for nothing
+ * where there are none.
+ */
 import t from 'tap';
 import { compile } from '../../../src/adapters/render/email/renderer.js';
 import { DomainError } from '../../../src/domain/core/errors.js';
@@ -72,7 +75,10 @@ const order = templateOf(
       calculated('lines', 'array', 'items.map(i => ({ text: `${i.qty} x ${i.name}`, sum: i.qty * i.price }))', {
         schema: {
           type: 'array',
-          itemSchema: { type: 'object', properties: { sum: { type: 'number', format: { style: 'number', minimumFractionDigits: 2 } } } },
+          itemSchema: {
+            type: 'object',
+            properties: { sum: { type: 'number', format: { style: 'number', minimumFractionDigits: 2 } } },
+          },
         },
       }),
       calculated('due', 'date', 'new Date(Date.now() + 14 * 86400000).toISOString()', { format: { style: 'date' } }),
@@ -104,18 +110,25 @@ void t.test('in conditions, loops, tables, formats and the subject', async (t) =
 });
 
 void t.test('a value that the call gives for a calculated variable is not taken', async (t) => {
-  t.match(renderTemplate(order, { items: [], total: 1_000_000, isLarge: 'not even a boolean' }), { subject: /: €0.00$/, text: /^small/ });
+  t.match(renderTemplate(order, { items: [], total: 1_000_000, isLarge: 'not even a boolean' }), {
+    subject: /: €0.00$/,
+    text: /^small/,
+  });
 });
 
 void t.test('errors name the variable, in the rendering and in the check alike', async (t) => {
-  const { render } = compile(checkEmailTemplate(order, defaultLimits).content, { ...defaultLimits, expressionRunOperationsMax: 1_000 });
+  const { render } = compile(checkEmailTemplate(order, defaultLimits).content, {
+    ...defaultLimits,
+    expressionRunOperationsMax: 1_000,
+  });
   const input = (variables: JsonObject) => ({ variables, environment: { ...environment, company } });
   for (const act of [render, render.check]) {
     t.match(
       failure(() => act(input({ items: Array.from({ length: 600 }, () => ({ name: 'x', qty: 1, price: 1 })) }))),
       {
         code: 'VALIDATION_ERROR',
-        message: /^variables\.\w+ cannot be calculated: its expression takes more than 1,000 operations, which is the maximum/,
+        message:
+          /^variables\.\w+ cannot be calculated: its expression takes more than 1,000 operations, which is the maximum/,
         details: { errors: [{ field: /^variables\.\w+$/ }], relatedInfo: { reason: 'TOO_MANY_OPERATIONS' } },
       },
     );
@@ -177,18 +190,23 @@ void t.test('the language of the mail in text, conditions and expressions', asyn
 });
 
 void t.test('results have a type, a default and a size', async (t) => {
-  const one = (definition: JsonObject) => templateOf([rich('a', '[{{v}}]')], { variables: [definition, { name: 'x', type: 'string' }] });
+  const one = (definition: JsonObject) =>
+    templateOf([rich('a', '[{{v}}]')], { variables: [definition, { name: 'x', type: 'string' }] });
   t.match(
     failure(() => renderTemplate(one(calculated('v', 'number', '`text`')))),
     { code: 'VALIDATION_ERROR', message: /variables\.v must be a number, got text; the template calculates it/ },
   );
   t.equal(renderTemplate(one(calculated('v', 'string', 'x?.trim()', { defaultValue: 'nothing' }))).text, '[nothing]\n');
-  t.equal(renderTemplate(one(calculated('v', 'string', 'x?.trim()', { defaultValue: 'nothing' })), { x: ' a ' }).text, '[a]\n');
+  t.equal(
+    renderTemplate(one(calculated('v', 'string', 'x?.trim()', { defaultValue: 'nothing' })), { x: ' a ' }).text,
+    '[a]\n',
+  );
   t.match(
     failure(() => renderTemplate(one(calculated('v', 'string', 'x.repeat(1000)')), { x: 'x'.repeat(100) })),
     {
       code: 'VALIDATION_ERROR',
-      message: /variables\.v cannot be calculated: its expression makes a text of 100,000 characters, the maximum is 32,767/,
+      message:
+        /variables\.v cannot be calculated: its expression makes a text of 100,000 characters, the maximum is 32,767/,
     },
   );
   t.match(

@@ -35,23 +35,29 @@ const loop = {
 };
 const rowsOf = (rows: Json): JsonObject => ({ rows });
 
-void t.test('around the size limit the check and the rendering agree, whatever the values are written as', async (t) => {
-  const limits = { ...defaultLimits, htmlSizeBytesMax: 100_000, componentsExpandedMax: 100_000 };
-  const template = { ...templateOf([loop], { variables: [{ name: 'rows', type: 'array' }] }) };
-  const render = compiled(template, limits);
-  let refused = 0;
-  let accepted = 0;
-  for (const letter of ['a', '&', '"', '<', 'é', '€', '漢', '𝒳', '\ud800', '/', ' ', '%']) {
-    for (let count = 1; count <= 120; count += 7) {
-      const input = { variables: rowsOf(Array.from({ length: count }, () => letter.repeat(40))), environment: { ...environment, company } };
-      const [checked, rendered] = [verdict(() => render.check(input)), verdict(() => render(input))];
-      t.equal(checked, rendered, `${count} rows of ${JSON.stringify(letter)}`);
-      if (rendered === 'accepted') accepted += 1;
-      else refused += 1;
+void t.test(
+  'around the size limit the check and the rendering agree, whatever the values are written as',
+  async (t) => {
+    const limits = { ...defaultLimits, htmlSizeBytesMax: 100_000, componentsExpandedMax: 100_000 };
+    const template = { ...templateOf([loop], { variables: [{ name: 'rows', type: 'array' }] }) };
+    const render = compiled(template, limits);
+    let refused = 0;
+    let accepted = 0;
+    for (const letter of ['a', '&', '"', '<', 'é', '€', '漢', '𝒳', '\ud800', '/', ' ', '%']) {
+      for (let count = 1; count <= 120; count += 7) {
+        const input = {
+          variables: rowsOf(Array.from({ length: count }, () => letter.repeat(40))),
+          environment: { ...environment, company },
+        };
+        const [checked, rendered] = [verdict(() => render.check(input)), verdict(() => render(input))];
+        t.equal(checked, rendered, `${count} rows of ${JSON.stringify(letter)}`);
+        if (rendered === 'accepted') accepted += 1;
+        else refused += 1;
+      }
     }
-  }
-  t.ok(refused > 20 && accepted > 20, `${refused} were refused, ${accepted} accepted`);
-});
+    t.ok(refused > 20 && accepted > 20, `${refused} were refused, ${accepted} accepted`);
+  },
+);
 
 void t.test('every component gives the same verdict for good and for wrong variables', async (t) => {
   const wrong: readonly JsonObject[] = [
@@ -66,7 +72,8 @@ void t.test('every component gives the same verdict for good and for wrong varia
     for (const variables of wrong) {
       const input = { variables, environment: { ...environment, company } };
       const rendered = verdict(() => render(input));
-      if (verdict(() => render.check(input)) !== rendered) t.fail(`${name} with ${JSON.stringify(variables)}: ${rendered}`);
+      if (verdict(() => render.check(input)) !== rendered)
+        t.fail(`${name} with ${JSON.stringify(variables)}: ${rendered}`);
     }
   }
   t.pass('all agree');
@@ -123,7 +130,9 @@ void t.test('no formatted value is longer than the check reckons', async (t) => 
     { style: 'date', pattern: 'EEEE, d MMMM yyyy' },
     { style: 'datetime', pattern: 'EEEE MMMM d yyyy HH:mm:ss zzzz' },
     ...styles.map((style) => ({ style: 'date' as const, dateStyle: style })),
-    ...styles.flatMap((date) => styles.map((time) => ({ style: 'datetime' as const, dateStyle: date, timeStyle: time }))),
+    ...styles.flatMap((date) =>
+      styles.map((time) => ({ style: 'datetime' as const, dateStyle: date, timeStyle: time })),
+    ),
   ];
   let longest = 0;
   for (const format of formats) {

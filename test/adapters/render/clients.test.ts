@@ -1,4 +1,7 @@
-/** What the mails use, held against the support data of caniemail.com: a feature that a large client lacks must be one that a mail can lose. */
+/**
+ * What the mails use, held against the support data of caniemail.com: a feature that a large client lacks must be one
+ * that a mail can lose.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +14,8 @@ const golden = fileURLToPath(new URL('../../../../test/golden/email/', import.me
 const clients = ['gmail.*', 'outlook.*', 'apple-mail.*', 'yahoo.*'] as const;
 
 /**
- * Features that a client may lack, each with the effect of its absence. A feature that carries the meaning or the layout of a mail must not
- * be listed.
+ * Features that a client may lack, each with the effect of its absence. A feature that carries the meaning or the
+ * layout of a mail must not be listed.
  */
 const mayBeMissing: Readonly<Record<string, string>> = {
   '<style> element': 'all styles that matter stand inline; it holds dark mode and small screens',
@@ -44,7 +47,8 @@ void t.test('what large clients lack is what a mail can lose', (t) => {
     }
   }
   t.ok(lacking.size > 5, 'the data is there and is used');
-  for (const [title, places] of lacking) t.ok(Object.hasOwn(mayBeMissing, title), `${title}: ${[...places].slice(0, 3).join(', ')}`);
+  for (const [title, places] of lacking)
+    t.ok(Object.hasOwn(mayBeMissing, title), `${title}: ${[...places].slice(0, 3).join(', ')}`);
   for (const title of Object.keys(mayBeMissing)) t.ok(lacking.has(title), `${title} is used, and lacking somewhere`);
   t.end();
 });

@@ -44,13 +44,16 @@ const sidesOf = (columns: readonly JsonObject[], props: JsonObject = {}) => {
   const pages = [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main' as const, components: [table] }] }];
   const document = compileDocument({ variables, schema: { outputFormats: ['pdf'], pages } }, defaultLimits);
   const [expanded] = componentsOf(document(values, environment, 'pdf'));
-  const pdf = expanded?.type === 'table' ? expanded.columns.map(({ align, headerAlign }) => `${align} ${headerAlign}`) : [];
+  const pdf =
+    expanded?.type === 'table' ? expanded.columns.map(({ align, headerAlign }) => `${align} ${headerAlign}`) : [];
   return { head, pdf };
 };
 
 void t.test('a value that is declared as a number stands at the end', async (t) => {
   const shown = sidesOf(
-    ['name', 'qty', 'price', 'share', 'at', 'lines', 'lines[0]', 'lines.length'].map((name) => ({ content: `{{item.${name}}}` })),
+    ['name', 'qty', 'price', 'share', 'at', 'lines', 'lines[0]', 'lines.length'].map((name) => ({
+      content: `{{item.${name}}}`,
+    })),
   );
   t.same(
     shown.pdf,

@@ -1,4 +1,7 @@
-/** From right to left: each component of a mail, a PDF and a workbook is the mirror image of the one from the left; left and right stay what they say. */
+/**
+ * From right to left: each component of a mail, a PDF and a workbook is the mirror image of the one from the left; left
+ * and right stay what they say.
+ */
 import t from 'tap';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
@@ -15,7 +18,8 @@ import { pageOf, workbookOf } from './excel/xlsx.js';
 void t.test('what runs from the right', async (t) => {
   for (const locale of ['ar', 'ar-SA', 'he-IL', 'fa', 'ur-PK', 'ckb', 'az-Arab', 'pa-PK', 'yi', 'dv'])
     t.equal(directionOfLocale(locale), 'rtl', locale);
-  for (const locale of ['en', 'de-AT', 'ar-Latn', 'az', 'th', 'ja', 'zz']) t.equal(directionOfLocale(locale), 'ltr', locale);
+  for (const locale of ['en', 'de-AT', 'ar-Latn', 'az', 'th', 'ja', 'zz'])
+    t.equal(directionOfLocale(locale), 'ltr', locale);
   t.equal(directionOfText('12. iPhone ו'), 'ltr');
   t.equal(directionOfText('«12» שלום iPhone'), 'rtl');
   t.equal(directionOfText('12 – 7'), undefined);
@@ -25,24 +29,40 @@ void t.test('what runs from the right', async (t) => {
   );
 });
 
-const one = (type: string, more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => ({ id: 'c', type, ...more });
+const one = (type: string, more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => ({
+  id: 'c',
+  type,
+  ...more,
+});
 const bodyOf = (component: unknown, locale: string, variables = {}): string =>
   /<div style="max-width.*/s.exec(renderTemplate(templateOf([component], { locale }), variables).html)?.[0] ?? '';
 
 void t.test('mail', async (t) => {
   const sink = renderTemplate({ ...kitchenSink(), locale: 'he-IL' }, sinkVariables);
   t.match(sink.html, '<html lang="he-IL" dir="rtl"');
-  const tables = sink.html.replace(/<!--\[if mso\]>|<!\[endif\]-->/g, '').match(/<table role="presentation"(?! cellpadding)[^>]*>/g) ?? [];
+  const tables =
+    sink.html
+      .replace(/<!--\[if mso\]>|<!\[endif\]-->/g, '')
+      .match(/<table role="presentation"(?! cellpadding)[^>]*>/g) ?? [];
   t.ok(
     tables.length > 10 && tables.every((tag) => tag.includes(' dir="rtl"')),
     'every table of the layout, for Outlook and Gmail inherit it into none',
   );
-  t.notMatch(sink.html, /padding:0 0 0 (?:12|24)px|border-left:[23]px/, 'lists, quotations and timelines are indented from the right');
+  t.notMatch(
+    sink.html,
+    /padding:0 0 0 (?:12|24)px|border-left:[23]px/,
+    'lists, quotations and timelines are indented from the right',
+  );
   t.match(sink.html, '.gut{padding-left:0!important}');
 
   const table = one('table', {
     props: {
-      columns: [{ header: 'A' }, { header: 'B', type: 'number' }, { header: 'C', align: 'left' }, { header: 'D', align: 'end' }],
+      columns: [
+        { header: 'A' },
+        { header: 'B', type: 'number' },
+        { header: 'C', align: 'left' },
+        { header: 'D', align: 'end' },
+      ],
       rows: [['x', 1, 'y', 'z']],
     },
   });
@@ -50,10 +70,16 @@ void t.test('mail', async (t) => {
     [...bodyOf(table, locale).matchAll(/<th [^>]*align="(\w+)"/g)].map(([, side = '']) => side);
   t.same(sides('en'), ['left', 'right', 'left', 'right']);
   t.same(sides('ar'), ['right', 'left', 'left', 'left']);
-  t.match(bodyOf(table, 'ar'), /<table dir="rtl" width="100%"[^>]*>.*padding:10px 12px;padding-right:0.*padding-left:0/s);
+  t.match(
+    bodyOf(table, 'ar'),
+    /<table dir="rtl" width="100%"[^>]*>.*padding:10px 12px;padding-right:0.*padding-left:0/s,
+  );
   t.notMatch(bodyOf(table, 'en'), /dir=/);
 
-  t.match(bodyOf(one('button', { content: 'x', props: { href: 'https://x.example' } }), 'ar'), /<tr>\n?<td align="right"/);
+  t.match(
+    bodyOf(one('button', { content: 'x', props: { href: 'https://x.example' } }), 'ar'),
+    /<tr>\n?<td align="right"/,
+  );
   t.match(
     bodyOf(one('image', { props: { src: 'https://x.example/a.png', align: 'left' } }), 'ar'),
     /<tr>\n?<td align="left"/,
@@ -69,7 +95,10 @@ void t.test('mail', async (t) => {
   );
   const whole = renderTemplate({
     ...templateOf([one('rich-text', { content: '<p>x</p>' })]),
-    schema: { props: { direction: 'rtl' }, sections: [{ id: 's', type: 'main', components: [one('rich-text', { content: 'x' })] }] },
+    schema: {
+      props: { direction: 'rtl' },
+      sections: [{ id: 's', type: 'main', components: [one('rich-text', { content: 'x' })] }],
+    },
   });
   t.match(whole.html, /<html lang="en-US" dir="rtl"/);
 });
@@ -79,7 +108,10 @@ void t.test('a mail whose text brings its own direction', async (t) => {
   t.match(bodyOf(own, 'en', { name: '12: שלום' }), /<td dir="rtl"[^>]* align="right".*padding:0 24px 0 0/s);
   t.match(bodyOf(own, 'en', { name: 'Ada' }), /<tr><td(?! dir)[^>]*style.*padding:0 0 0 24px/s);
   t.match(bodyOf(own, 'he', { name: 'Ada' }), /<td dir="ltr"[^>]* align="left".*padding:0 0 0 24px/s);
-  t.match(bodyOf(one('rich-text', { content: 'x', props: { direction: 'ltr' } }), 'he'), /<td dir="ltr"[^>]* align="left"/);
+  t.match(
+    bodyOf(one('rich-text', { content: 'x', props: { direction: 'ltr' } }), 'he'),
+    /<td dir="ltr"[^>]* align="left"/,
+  );
 });
 
 void t.test('the text part from the right', async (t) => {
@@ -139,7 +171,9 @@ void t.test('a PDF from the right is the mirror image', async (t) => {
       padding: { top: 5, right: 5, bottom: 5, left: 5 },
       align: 'start',
     }),
-    'rich table': richText('<table><tr><td colspan="2">12</td><td>345</td></tr><tr><td>6789</td><td>55</td><td>777</td></tr></table>'),
+    'rich table': richText(
+      '<table><tr><td colspan="2">12</td><td>345</td></tr><tr><td>6789</td><td>55</td><td>777</td></tr></table>',
+    ),
   };
   for (const [name, drawn] of Object.entries(cases)) {
     const both = await bothOf(drawn);
@@ -147,7 +181,10 @@ void t.test('a PDF from the right is the mirror image', async (t) => {
     t.ok(both.ltr.length >= 1);
     for (const { text, left, right, top } of both.ltr) {
       const twin = both.rtl.find((word) => word.text === text && Math.abs(word.top - top) < 0.5);
-      t.ok(twin !== undefined && Math.abs(WIDTH - right - twin.left) < 1 && Math.abs(WIDTH - left - twin.right) < 1, `${name}: ${text}`);
+      t.ok(
+        twin !== undefined && Math.abs(WIDTH - right - twin.left) < 1 && Math.abs(WIDTH - left - twin.right) < 1,
+        `${name}: ${text}`,
+      );
     }
   }
 });
@@ -155,7 +192,13 @@ void t.test('a PDF from the right is the mirror image', async (t) => {
 void t.test('numbers of a list, and letters from the left in lines from the right', async (t) => {
   const both = await bothOf(
     richText('<ol><li>77</li><li>88</li></ol>'),
-    component('list', { items: ['99'], html: undefined, ordered: true, style: {}, padding: { top: 0, right: 0, bottom: 0, left: 0 } }),
+    component('list', {
+      items: ['99'],
+      html: undefined,
+      ordered: true,
+      style: {},
+      padding: { top: 0, right: 0, bottom: 0, left: 0 },
+    }),
   );
   if (both === undefined) return;
   const spans = both.rtl.filter(({ text }) => /77|88|99/.test(text));
@@ -176,7 +219,11 @@ void t.test('a mirrored table is read in the order of its columns', async (t) =>
   });
   const { sheets, structure } = readPdf(await pdfOf([drawn], { direction: 'rtl' }));
   t.same(sheets[0]?.lines, ['two\tone', 'four\tthree'], 'drawn from the left');
-  t.same(structure, ['Document', '  Table', '    TR', '      TH', '      TH', '    TR', '      TD', '      TD'], 'no element twice');
+  t.same(
+    structure,
+    ['Document', '  Table', '    TR', '      TH', '      TH', '    TR', '      TD', '      TD'],
+    'no element twice',
+  );
 });
 
 void t.test('the page says its direction, else its locale', async (t) => {
@@ -212,12 +259,15 @@ void t.test('a workbook from the right', async (t) => {
   };
   const text = { id: 'r', type: 'rich-text' as const, content: 'x' };
   const { sheets } = await workbookOf({
-    pages: [{ ...pageOf('one', [text, table]), pageSettings: { direction: 'rtl', header: { content: 'h', align: 'start' } } }],
+    pages: [
+      { ...pageOf('one', [text, table]), pageSettings: { direction: 'rtl', header: { content: 'h', align: 'start' } } },
+    ],
   });
   const [sheet] = sheets;
   t.match(sheet?.xml, /rightToLeft="1"/);
   t.match(sheet?.xml, '<oddHeader>&amp;Rh</oddHeader>');
-  const styleOf = (text: string): string => [...(sheet?.cells.values() ?? [])].find((found) => found.text === text)?.style.xf ?? '';
+  const styleOf = (text: string): string =>
+    [...(sheet?.cells.values() ?? [])].find((found) => found.text === text)?.style.xf ?? '';
   t.match(styleOf('x'), 'horizontal="right"');
   t.match(styleOf('1'), 'horizontal="left"');
 });

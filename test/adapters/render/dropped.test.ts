@@ -22,21 +22,24 @@ const bodyOf = (component: unknown): string => {
   return html.slice(html.indexOf('<div role="article"'));
 };
 
-void t.test('elements, attributes, declarations and comments are named once, with their count and the place of the component', (t) => {
-  const html =
-    '<style>@media (max-width:480px){a{color:red}}</style><p>Dear <o:p>Ana</o:p><o:p></o:p></p><svg><path d="M0"/></svg>' +
-    '<p style="position:absolute;color:red;z-index:2" onclick="x()">a</p><p style="POSITION: fixed">b</p>' +
-    '<!--[if mso]><table><tr><td><![endif]--><!-- a note --><img src="https://a.example/a.png" srcset="b.png 2x" alt="">';
-  t.same(lossesOf(rich('<p>fine</p>'), { id: 'c', type: 'container', children: [fragment(html)] }), [
-    {
-      field: 'schema.sections[0].components[1].children[0].content',
-      message:
-        'is shown without what an email does not keep: <style> with all that is in it, @media, <o:p> (2 times), <svg> with all that is in it, ' +
-        'the style position (2 times), the style z-index, onclick of <p>, comments for Outlook (<!--[if …]>), srcset of <img>',
-    },
-  ]);
-  t.end();
-});
+void t.test(
+  'elements, attributes, declarations and comments are named once, with their count and the place of the component',
+  (t) => {
+    const html =
+      '<style>@media (max-width:480px){a{color:red}}</style><p>Dear <o:p>Ana</o:p><o:p></o:p></p><svg><path d="M0"/></svg>' +
+      '<p style="position:absolute;color:red;z-index:2" onclick="x()">a</p><p style="POSITION: fixed">b</p>' +
+      '<!--[if mso]><table><tr><td><![endif]--><!-- a note --><img src="https://a.example/a.png" srcset="b.png 2x" alt="">';
+    t.same(lossesOf(rich('<p>fine</p>'), { id: 'c', type: 'container', children: [fragment(html)] }), [
+      {
+        field: 'schema.sections[0].components[1].children[0].content',
+        message:
+          'is shown without what an email does not keep: <style> with all that is in it, @media, <o:p> (2 times), <svg> with all that is in it, ' +
+          'the style position (2 times), the style z-index, onclick of <p>, comments for Outlook (<!--[if …]>), srcset of <img>',
+      },
+    ]);
+    t.end();
+  },
+);
 
 void t.test('each component with HTML is looked at by what it keeps', (t) => {
   const table = {
@@ -72,7 +75,10 @@ void t.test('each component with HTML is looked at by what it keeps', (t) => {
       { field: `${at}[2].props.rows[0][0]`, message: /: <p>$/ },
       { field: `${at}[2].props.rows[0][1]`, message: /: <video>$/ },
       { field: `${at}[3].content`, message: /: <font>$/ },
-      { field: `${at}[4].content`, message: /: color="reddish" of <font>, bgcolor="#zz" of <td>, background="a.png" of <td>$/ },
+      {
+        field: `${at}[4].content`,
+        message: /: color="reddish" of <font>, bgcolor="#zz" of <td>, background="a.png" of <td>$/,
+      },
       { field: `${at}[5].elseChildren[0].content`, message: /: <marquee>$/ },
     ],
   );
@@ -117,21 +123,33 @@ void t.test('documents tell what a PDF and a workbook do not read', (t) => {
       '<p style="line-height:1.2;color:red;text-align:center;background:#eee">a</p><font color="red">b</font><td background="a.png">c</td>',
     ),
     rich('<p style="font-weight:bold;color:nocolour">a</p><!--[if mso]>x<![endif]--><style>p{}</style>', 's'),
-    { id: 't', type: 'table', props: { columns: [{ header: 'A' }, { header: 'B' }], rows: [['=IF(A1<B1,1,2)', cell]] } },
+    {
+      id: 't',
+      type: 'table',
+      props: { columns: [{ header: 'A' }, { header: 'B' }], rows: [['=IF(A1<B1,1,2)', cell]] },
+    },
   ];
   const pages = [{ pageId: 'p', pageName: 'P', sections: [{ id: 's1', type: 'main', components }] }];
-  const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf', 'excel'], pages } }, defaultLimits);
+  const { content } = checkAttachmentTemplate(
+    { variables: [], schema: { outputFormats: ['pdf', 'excel'], pages } },
+    defaultLimits,
+  );
   const at = 'schema.pages[0].sections[0].components';
   t.same(droppedIn(content), [
     {
       field: `${at}[0].content`,
-      message: 'is shown without what a document does not keep: the style line-height, <font>, background="a.png" of <td>',
+      message:
+        'is shown without what a document does not keep: the style line-height, <font>, background="a.png" of <td>',
     },
     {
       field: `${at}[1].content`,
-      message: 'is shown without what a document does not keep: the style color: nocolour, <style> with all that is in it',
+      message:
+        'is shown without what a document does not keep: the style color: nocolour, <style> with all that is in it',
     },
-    { field: `${at}[2].props.rows[0][1]`, message: 'is shown without what a document does not keep: the style position' },
+    {
+      field: `${at}[2].props.rows[0][1]`,
+      message: 'is shown without what a document does not keep: the style position',
+    },
   ]);
   t.end();
 });
@@ -143,35 +161,51 @@ void t.test('no more is told than somebody can read', (t) => {
   t.match(first?.message, / and 40 more$/);
   t.equal(rest.length, 19);
   const long = 'a'.repeat(10_000);
-  for (const html of [`<${long}>x</${long}>`, `<p ${long}="1">x</p>`, `<p style="${long}:1">x</p>`, `<p style="color:${long}">x</p>`])
+  for (const html of [
+    `<${long}>x</${long}>`,
+    `<p ${long}="1">x</p>`,
+    `<p style="${long}:1">x</p>`,
+    `<p style="color:${long}">x</p>`,
+  ])
     t.ok((lossesOf(fragment(html))[0]?.message.length ?? 0) < 200);
   t.match(namesOf(fragment('<div>'.repeat(60) + 'x' + '</div>'.repeat(60))), [/^elements deeper than 50/]);
   t.end();
 });
 
-void t.test('what MJML writes keeps its columns, backgrounds and buttons; its style sheet and comments are told', async (t) => {
-  const { html, errors } = await mjml2html(
-    `<mjml><mj-head><mj-style>.x{color:red}</mj-style></mj-head><mj-body background-color="#f4f4f4">
+void t.test(
+  'what MJML writes keeps its columns, backgrounds and buttons; its style sheet and comments are told',
+  async (t) => {
+    const { html, errors } = await mjml2html(
+      `<mjml><mj-head><mj-style>.x{color:red}</mj-style></mj-head><mj-body background-color="#f4f4f4">
       <mj-section background-url="https://cdn.example.com/hero.jpg" background-size="cover" background-repeat="no-repeat" background-color="#ffffff">
         <mj-column width="60%"><mj-text letter-spacing="1px">Hello</mj-text>
           <mj-button background-color="#1d4ed8" border-radius="6px" href="https://shop.example/a">Go</mj-button></mj-column>
         <mj-column width="40%" background-color="#eeeeee"><mj-image width="120px" src="https://cdn.example.com/a.png" alt="A"/></mj-column>
       </mj-section></mj-body></mjml>`,
-    { validationLevel: 'strict', minify: false },
-  );
-  t.same(errors, []);
-  t.match(namesOf(fragment(html)).join('; '), /^comments for Outlook.*<style> with all that is in it.*@media.*the look of <body>$/);
-  t.notMatch(namesOf(fragment(html)).join('; '), /the style| of <(?!body)/, 'no declaration and no attribute');
-  const body = bodyOf(fragment(html));
-  t.match(body, 'background="https://cdn.example.com/hero.jpg"');
-  t.match(body, "background:url('https://cdn.example.com/hero.jpg') center top / cover no-repeat;background-color:#ffffff");
-  t.match(body, /display:inline-block;vertical-align:top;width:100%/);
-  t.match(body, /border-radius:6px;[^"]*mso-padding-alt:/);
-  t.match(body, 'word-spacing:normal');
-  t.end();
-});
+      { validationLevel: 'strict', minify: false },
+    );
+    t.same(errors, []);
+    t.match(
+      namesOf(fragment(html)).join('; '),
+      /^comments for Outlook.*<style> with all that is in it.*@media.*the look of <body>$/,
+    );
+    t.notMatch(namesOf(fragment(html)).join('; '), /the style| of <(?!body)/, 'no declaration and no attribute');
+    const body = bodyOf(fragment(html));
+    t.match(body, 'background="https://cdn.example.com/hero.jpg"');
+    t.match(
+      body,
+      "background:url('https://cdn.example.com/hero.jpg') center top / cover no-repeat;background-color:#ffffff",
+    );
+    t.match(body, /display:inline-block;vertical-align:top;width:100%/);
+    t.match(body, /border-radius:6px;[^"]*mso-padding-alt:/);
+    t.match(body, 'word-spacing:normal');
+    t.end();
+  },
+);
 
-const { data } = JSON.parse(readFileSync(fileURLToPath(new URL('data/caniemail.json', import.meta.resolve('caniemail'))), 'utf8')) as {
+const { data } = JSON.parse(
+  readFileSync(fileURLToPath(new URL('data/caniemail.json', import.meta.resolve('caniemail'))), 'utf8'),
+) as {
   data: readonly Readonly<{ slug: string; category: string }>[];
 };
 

@@ -1,4 +1,7 @@
-/** Rendering of emails: every component and sample against its golden files, loops, conditions, formats, limits by their codes. */
+/**
+ * Rendering of emails: every component and sample against its golden files, loops, conditions, formats, limits by their
+ * codes.
+ */
 import t from 'tap';
 import { HtmlValidate } from 'html-validate';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
@@ -63,8 +66,13 @@ void t.test('all of them together', async (t) => {
   t.same(await wellFormed(html), []);
   t.ok(html.startsWith('<!doctype html><html lang="en-US" dir="ltr"'));
   t.ok(Buffer.byteLength(html) < 102 * 1024, 'below the size at which Gmail clips');
-  t.equal(html.match(/<!--\[if mso\]>/g)?.length, html.match(/<!\[endif\]-->/g)?.length, 'conditional comments are paired');
-  for (const line of text.split('\n')) t.ok(line.length <= 78 || !line.includes(' '), 'lines of the text part are short enough');
+  t.equal(
+    html.match(/<!--\[if mso\]>/g)?.length,
+    html.match(/<!\[endif\]-->/g)?.length,
+    'conditional comments are paired',
+  );
+  for (const line of text.split('\n'))
+    t.ok(line.length <= 78 || !line.includes(' '), 'lines of the text part are short enough');
   t.same(renderTemplate(kitchenSink(), sinkVariables), rendered, 'same input, same output');
 });
 
@@ -76,7 +84,9 @@ void t.test('the samples', async (t) => {
     matchesGolden(t, `email/sample-${name}.txt`, `Subject: ${rendered.subject}\n\n${rendered.text}`);
     t.same(await wellFormed(rendered.html), [], name);
     t.ok(Buffer.byteLength(rendered.html) < 24 * 1024, `${name} is small`);
-    const defaults = Object.fromEntries(content.variables.map(({ name: of, defaultValue }) => [of, defaultValue ?? null]));
+    const defaults = Object.fromEntries(
+      content.variables.map(({ name: of, defaultValue }) => [of, defaultValue ?? null]),
+    );
     t.doesNotThrow(() => renderTemplate(content, defaults as JsonObject), `${name} renders with its defaults`);
   }
 });
@@ -93,7 +103,12 @@ void t.test('loops nested to three, with index variables and shadowed names', as
       'a',
       'rows',
       'row',
-      loop('b', '{{row.cells}}', 'cell', loop('c', 'cell.parts', 'part', rich('d', '{{rowAt}}{{cellAt}}{{partAt}}={{part}};'))),
+      loop(
+        'b',
+        '{{row.cells}}',
+        'cell',
+        loop('c', 'cell.parts', 'part', rich('d', '{{rowAt}}{{cellAt}}{{partAt}}={{part}};')),
+      ),
     ),
     rich('after', 'row is {{row}}'),
   ]);
@@ -113,8 +128,18 @@ void t.test('conditions choose, values keep their types', async (t) => {
       children: [rich('a1', 'A')],
       elseChildren: [rich('a2', 'B')],
     },
-    { id: 'c', type: 'conditional', props: { condition: 'list', operator: 'contains', value: 2 }, children: [rich('c1', 'C')] },
-    { id: 'd', type: 'conditional', props: { condition: '__CURRENT_YEAR__', operator: '==', value: 2026 }, children: [rich('d1', 'D')] },
+    {
+      id: 'c',
+      type: 'conditional',
+      props: { condition: 'list', operator: 'contains', value: 2 },
+      children: [rich('c1', 'C')],
+    },
+    {
+      id: 'd',
+      type: 'conditional',
+      props: { condition: '__CURRENT_YEAR__', operator: '==', value: 2026 },
+      children: [rich('d1', 'D')],
+    },
     {
       id: 'e',
       type: 'conditional',
@@ -129,28 +154,33 @@ void t.test('conditions choose, values keep their types', async (t) => {
 });
 
 void t.test('formats come from definitions, schemas, columns and the language of the template', async (t) => {
-  const template = templateOf([rich('a', '{{price}} | {{order.total}} | {{order.lines[0].at}} | {{raw}} | {{__CURRENT_DATE__}}')], {
-    locale: 'de-DE',
-    timeZone: 'Europe/Berlin',
-    variables: [
-      { name: 'price', type: 'number', format: { style: 'currency', currency: 'EUR' } },
-      {
-        name: 'order',
-        type: 'object',
-        schema: {
+  const template = templateOf(
+    [rich('a', '{{price}} | {{order.total}} | {{order.lines[0].at}} | {{raw}} | {{__CURRENT_DATE__}}')],
+    {
+      locale: 'de-DE',
+      timeZone: 'Europe/Berlin',
+      variables: [
+        { name: 'price', type: 'number', format: { style: 'currency', currency: 'EUR' } },
+        {
+          name: 'order',
           type: 'object',
-          properties: {
-            total: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } },
-            lines: {
-              type: 'array',
-              itemType: 'object',
-              itemSchema: { properties: { at: { type: 'date', format: { style: 'datetime', pattern: 'd. MMMM yyyy HH:mm' } } } },
+          schema: {
+            type: 'object',
+            properties: {
+              total: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } },
+              lines: {
+                type: 'array',
+                itemType: 'object',
+                itemSchema: {
+                  properties: { at: { type: 'date', format: { style: 'datetime', pattern: 'd. MMMM yyyy HH:mm' } } },
+                },
+              },
             },
           },
         },
-      },
-    ],
-  });
+      ],
+    },
+  );
   const { text, html } = renderTemplate(template, {
     price: 1234.5,
     order: { total: 9, lines: [{ at: '2026-03-01T22:30:00Z' }] },
@@ -163,10 +193,14 @@ void t.test('formats come from definitions, schemas, columns and the language of
 });
 
 void t.test('a written cell has a format of its own', async (t) => {
-  const rows = [[{ content: '{{x}}', format: { style: 'percent' } }, '{{x}}', { content: '<b>{{x}}</b>', type: 'currency' }]];
+  const rows = [
+    [{ content: '{{x}}', format: { style: 'percent' } }, '{{x}}', { content: '<b>{{x}}</b>', type: 'currency' }],
+  ];
   const columns = [{}, { format: { style: 'number', minimumFractionDigits: 2 } }, {}];
   const variables = [{ name: 'x', type: 'number' }];
-  const { text } = renderTemplate(templateOf([{ id: 't', type: 'table', props: { rows, columns } }], { variables }), { x: 0.5 });
+  const { text } = renderTemplate(templateOf([{ id: 't', type: 'table', props: { rows, columns } }], { variables }), {
+    x: 0.5,
+  });
   t.match(text, /50% +0\.50/);
 });
 
@@ -184,9 +218,14 @@ void t.test('defaults, required variables, types', async (t) => {
   );
   t.match(
     failure(() => renderTemplate(template, { who: 5 })),
-    { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'must be a string, got a number' }] } },
+    {
+      code: 'VALIDATION_ERROR',
+      details: { errors: [{ field: 'variables.who', message: 'must be a string, got a number' }] },
+    },
   );
-  const loop = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'order.items', itemVariable: 'i' }, children: [rich('x', 'x')] }]);
+  const loop = templateOf([
+    { id: 'l', type: 'loop', props: { dataSource: 'order.items', itemVariable: 'i' }, children: [rich('x', 'x')] },
+  ]);
   t.match(
     failure(() => renderTemplate(loop, { order: { items: 'no' } })),
     { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.order.items' }] } },
@@ -210,10 +249,14 @@ void t.test('subjects', async (t) => {
     variables: [{ name: 'no', type: 'number', format: { style: 'number' } }],
   });
   t.equal(renderTemplate(template, { no: 1234 }).subject, 'Order 1,234 for Northwind Coffee');
-  t.equal(renderTemplate(template, { no: 1 }, { subject: 'Changed {{no}} & {{__CURRENT_YEAR__}}' }).subject, 'Changed 1 & 2026');
+  t.equal(
+    renderTemplate(template, { no: 1 }, { subject: 'Changed {{no}} & {{__CURRENT_YEAR__}}' }).subject,
+    'Changed 1 & 2026',
+  );
   t.match(renderTemplate(template, { no: 1 }, { subject: '<b>' }).html, /<title>&lt;b&gt;<\/title>/);
   t.equal(
-    renderTemplate(templateOf([rich('a', 'x')], { subject: 'a{{x}}b' }), { x: '\r\nBcc: evil@example.com\r\n\u2028' }).subject,
+    renderTemplate(templateOf([rich('a', 'x')], { subject: 'a{{x}}b' }), { x: '\r\nBcc: evil@example.com\r\n\u2028' })
+      .subject,
     'a Bcc: evil@example.com b',
   );
   t.match(
@@ -228,11 +271,16 @@ void t.test('subjects', async (t) => {
       details: { relatedInfo: { actualChars: 999, maxChars: 998 } },
     },
   );
-  t.equal(renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(998) }).subject.length, 998);
+  t.equal(
+    renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(998) }).subject.length,
+    998,
+  );
 });
 
 void t.test('limits, code by code', async (t) => {
-  const table = templateOf([{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{item}}' }] } }]);
+  const table = templateOf([
+    { id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{item}}' }] } },
+  ]);
   const rows = (count: number): JsonObject => ({ rows: Array.from({ length: count }, (_, at) => at) });
   t.doesNotThrow(() => renderTemplate(table, rows(1_000)));
   t.match(
@@ -244,7 +292,9 @@ void t.test('limits, code by code', async (t) => {
     },
   );
 
-  const loop = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'rows', itemVariable: 'i' }, children: [rich('x', 'x')] }]);
+  const loop = templateOf([
+    { id: 'l', type: 'loop', props: { dataSource: 'rows', itemVariable: 'i' }, children: [rich('x', 'x')] },
+  ]);
   t.doesNotThrow(() => renderTemplate(loop, rows(499)), 'the loop itself and 499 texts');
   t.match(
     failure(() => renderTemplate(loop, rows(500))),
@@ -259,7 +309,9 @@ void t.test('limits, code by code', async (t) => {
       id: 'l',
       type: 'loop',
       props: { dataSource: 'rows', itemVariable: 'i' },
-      children: [{ id: 'm', type: 'loop', props: { dataSource: 'rows', itemVariable: 'j' }, children: [rich('x', 'x')] }],
+      children: [
+        { id: 'm', type: 'loop', props: { dataSource: 'rows', itemVariable: 'j' }, children: [rich('x', 'x')] },
+      ],
     },
   ]);
   t.match(
@@ -279,7 +331,9 @@ void t.test('limits, code by code', async (t) => {
     'bytes, not characters',
   );
   t.doesNotThrow(() => renderTemplate(big, { x: 'y'.repeat(1_000_000) }));
-  const bigRows = templateOf([{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{x}}' }] } }]);
+  const bigRows = templateOf([
+    { id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{x}}' }] } },
+  ]);
   t.match(
     failure(() => renderTemplate(bigRows, { ...rows(1_000), x: 'y'.repeat(100_000) })),
     { code: 'RENDERED_BODY_TOO_LARGE', message: /at least/ },
@@ -364,7 +418,9 @@ void t.test('the text part says what elements mean', (t) => {
   );
 
   t.equal(
-    shown('<div style="display:none;max-height:0">Before</div><p>a <span hidden>b</span><span aria-hidden="true">*</span>c</p>'),
+    shown(
+      '<div style="display:none;max-height:0">Before</div><p>a <span hidden>b</span><span aria-hidden="true">*</span>c</p>',
+    ),
     'a c\n',
   );
   t.equal(
@@ -402,12 +458,19 @@ void t.test('the text part says what elements mean', (t) => {
   t.equal(shown('<ol reversed><li>a</li><li>b</li></ol>'), '2. a\n1. b\n');
   t.equal(shown('<ol type="I" start="4"><li>a</li><li>b</li></ol>'), 'IV. a\nV. b\n');
   t.equal(
-    shown('<ol style="list-style-type:upper-alpha" start="{{s}}"><li>a</li><li value="{{v}}">b</li><li>c</li></ol>', { s: 27, v: 2 }),
+    shown('<ol style="list-style-type:upper-alpha" start="{{s}}"><li>a</li><li value="{{v}}">b</li><li>c</li></ol>', {
+      s: 27,
+      v: 2,
+    }),
     'AA. a\nB. b\nC. c\n',
   );
   t.equal(shown('<ol start="x"><li>a</li></ol><ul type="a"><li>b</li></ul>'), '1. a\n- b\n');
   t.equal(
-    shown('<ol reversed><li>{{a}}</li><li>{{b}}</li><li>{{c}}</li></ol>', { a: 'A', c: 'C' }, { hideWhenEmpty: 'lines' }),
+    shown(
+      '<ol reversed><li>{{a}}</li><li>{{b}}</li><li>{{c}}</li></ol>',
+      { a: 'A', c: 'C' },
+      { hideWhenEmpty: 'lines' },
+    ),
     '2. A\n1. C\n',
   );
   t.equal(
@@ -506,24 +569,32 @@ void t.test('tables of rich text in the text part', (t) => {
     ...[15, 3].map((count, at) => (at === 0 ? '' : '  ') + 'word '.repeat(count).trim()),
     'x',
   ]);
-  t.same(shown('<table><tr><th>A</th><th>B</th></tr><tr><td>{{c}}</td><td>x</td></tr></table>', { c: 'C' }, { locale: 'ar' }).length, 2);
+  t.same(
+    shown('<table><tr><th>A</th><th>B</th></tr><tr><td>{{c}}</td><td>x</td></tr></table>', { c: 'C' }, { locale: 'ar' })
+      .length,
+    2,
+  );
 
-  const layout = '<tr><td>&nbsp;</td><td>A</td><td>{{none}}</td><td>{{b}}</td></tr><tr><td><p>Hello</p></td><td>World</td></tr>';
-  t.same(shown(`<table role="presentation">${layout}</table>`, { b: 'B' }), ['A  B', '', 'Hello', '', 'World'], 'a table for the layout');
+  const layout =
+    '<tr><td>&nbsp;</td><td>A</td><td>{{none}}</td><td>{{b}}</td></tr><tr><td><p>Hello</p></td><td>World</td></tr>';
+  t.same(
+    shown(`<table role="presentation">${layout}</table>`, { b: 'B' }),
+    ['A  B', '', 'Hello', '', 'World'],
+    'a table for the layout',
+  );
   t.same(shown('<table><tr><td>One</td></tr><tr><td>Two</td></tr></table>'), ['One', '', 'Two'], 'a single column');
-  t.same(shown('<table><tr><th>A</th><th>B</th></tr><tr><td><table><tr><td>x</td><td>y</td></tr></table></td><td>z</td></tr></table>'), [
-    'A  B',
-    '',
-    'x  y',
-    '',
-    'z',
-  ]);
-  t.same(shown('<ul><li>x<table><tr><th>A</th><td>{{b}}</td></tr><tr><th>Long</th><td>2</td></tr></table></li></ul>', { b: 'B' }), [
-    '- x',
-    '',
-    '  A     B',
-    '  Long  2',
-  ]);
+  t.same(
+    shown(
+      '<table><tr><th>A</th><th>B</th></tr><tr><td><table><tr><td>x</td><td>y</td></tr></table></td><td>z</td></tr></table>',
+    ),
+    ['A  B', '', 'x  y', '', 'z'],
+  );
+  t.same(
+    shown('<ul><li>x<table><tr><th>A</th><td>{{b}}</td></tr><tr><th>Long</th><td>2</td></tr></table></li></ul>', {
+      b: 'B',
+    }),
+    ['- x', '', '  A     B', '  Long  2'],
+  );
   t.same(
     shown(
       `<table><tr><th>A</th><th>B</th></tr>${row}<tr><td>{{c}}</td><td>x<ul><li>i</li></ul></td></tr></table>`,
@@ -534,14 +605,22 @@ void t.test('tables of rich text in the text part', (t) => {
     ['A  B', '------', 'C  x', '   - i'],
     'a row without a value is left out',
   );
-  t.same(shown('<table><tr><td colspan="1000" rowspan="1000">a</td><td>b</td></tr><tr hidden><td>c</td><td>d</td></tr></table>'), ['a  b']);
+  t.same(
+    shown(
+      '<table><tr><td colspan="1000" rowspan="1000">a</td><td>b</td></tr><tr hidden><td>c</td><td>d</td></tr></table>',
+    ),
+    ['a  b'],
+  );
   t.end();
 });
 
 void t.test('what is hidden is hidden in the HTML too', (t) => {
   const html = (content: string): string => bodyOf(renderTemplate(templateOf([rich('a', content)])).html);
   t.match(html('<p>a</p><p hidden>b</p>'), /<p hidden="" style="[^"]*display:none">b/);
-  t.match(html('<p>a</p><div style="max-height:0;overflow:hidden">b</div>'), /<div style="max-height:0;overflow:hidden;display:none">b/);
+  t.match(
+    html('<p>a</p><div style="max-height:0;overflow:hidden">b</div>'),
+    /<div style="max-height:0;overflow:hidden;display:none">b/,
+  );
   t.match(html('<p>a <span aria-hidden="true">b</span></p>'), /<span aria-hidden="true">b/);
   t.end();
 });
@@ -582,7 +661,9 @@ void t.test('declarations as authors write them keep their value, and blocks tha
     shown('<p>x</p><a href="https://x.example" style="color:#ffffff !important;background-color:#1d4ed8">QQ</a>').html,
     /color:#ffffff[^"]*">QQ/,
   );
-  const { text } = shown('<p>a</p><section>Total</section><section>Tax</section><details><summary>More</summary>Text</details>');
+  const { text } = shown(
+    '<p>a</p><section>Total</section><section>Tax</section><details><summary>More</summary>Text</details>',
+  );
   t.equal(text, 'a\n\nTotal\n\nTax\n\nMore\n\nText\n');
   t.equal(
     shown('<nav>Home</nav><aside>Note</aside><label>Name</label><button>Go</button>', 'html-fragment').text,
@@ -635,12 +716,15 @@ void t.test('a base completes relative addresses, and schemes of apps are links'
   t.equal(only, 'https://evil.example/', 'a whole address is none to complete');
   for (const url of ['//evil.example', 'app.example.com/reset', 'otherapp://x', 'javascript:alert(1)'])
     t.same(hrefs(renderTemplate(template([components[2]], props), { url }).html), ['#'], url);
-  const said = renderTemplate(template([rich('f', '<p><a href="{{url}}">{{url}}</a></p>')], props), { url: 'https://a.example/b' });
+  const said = renderTemplate(template([rich('f', '<p><a href="{{url}}">{{url}}</a></p>')], props), {
+    url: 'https://a.example/b',
+  });
   t.equal(said.text.trim(), 'https://a.example/b', 'an address that is said already is not said twice');
 
   const { content } = checkEmailTemplate({ ...template([components[2]], props), strictVariables: true }, defaultLimits);
   const strict = openRenderer({ limits: defaultLimits }).compileEmail(content);
-  for (const url of ['/reset', 'reset', 'myapp://reset', 'sms:+1']) t.ok(strict.check({ variables: { url }, environment }), url);
+  for (const url of ['/reset', 'reset', 'myapp://reset', 'sms:+1'])
+    t.ok(strict.check({ variables: { url }, environment }), url);
   for (const url of ['app.example.com/reset', 'otherapp://x'])
     t.throws(() => strict.check({ variables: { url }, environment }), { code: 'VARIABLES_EMPTY' }, url);
 
@@ -651,14 +735,20 @@ void t.test('a base completes relative addresses, and schemes of apps are links'
   t.match(warningsOf('<a href="app.example.com/a">a</a>', props), [/leads nowhere.*myapp:, or a relative one/]);
 
   const fieldsOf = (own: JsonObject) =>
-    failure(() => checkEmailTemplate(template([], own), defaultLimits)).details.errors?.map(({ field, message }) => `${field} ${message}`);
+    failure(() => checkEmailTemplate(template([], own), defaultLimits)).details.errors?.map(
+      ({ field, message }) => `${field} ${message}`,
+    );
   t.match(fieldsOf({ linkBase: '/a' }), [/^schema.props.linkBase must be an https/]);
   t.match(fieldsOf({ linkBase: 'https://{{host}}' }), [/^schema.props.linkBase cannot hold/]);
   t.match(fieldsOf({ linkSchemes: 'myapp' }), [/^schema.props.linkSchemes must be an array/]);
-  t.match(fieldsOf({ linkSchemes: ['myapp', 'javascript', 'MyApp:'] }), [/linkSchemes\[1\].*run code/, /linkSchemes\[2\].*lower case/]);
+  t.match(fieldsOf({ linkSchemes: ['myapp', 'javascript', 'MyApp:'] }), [
+    /linkSchemes\[1\].*run code/,
+    /linkSchemes\[2\].*lower case/,
+  ]);
   t.match(fieldsOf({ linkSchemes: Array.from({ length: 21 }, (_, at) => `app${at}`) }), [/the maximum is 20/]);
   t.match(
-    failure(() => checkEmailTemplate(template([{ ...components[0], props: { href: '/reset' } }], {}), defaultLimits)).message,
+    failure(() => checkEmailTemplate(template([{ ...components[0], props: { href: '/reset' } }], {}), defaultLimits))
+      .message,
     /linkBase completes a relative one/,
   );
   t.end();
@@ -678,7 +768,10 @@ void t.test('the cache compiles a revision once', async (t) => {
   t.equal(loads, 1);
   await renderer.email('other', load);
   t.equal(loads, 2);
-  await t.rejects(async () => renderer.email('broken', () => Promise.reject(new Error('no such draft'))), /no such draft/);
+  await t.rejects(
+    async () => renderer.email('broken', () => Promise.reject(new Error('no such draft'))),
+    /no such draft/,
+  );
   t.ok(await renderer.email('broken', load), 'a failure is not remembered');
   t.equal(a({ variables: {}, environment: { ...environment, company } }).text, 'x\n');
   await renderer.close();

@@ -42,7 +42,11 @@ void t.test('a template whose text has a letter of its own is never empty', asyn
 void t.test('a preheader that comes to nothing writes nothing', async (t) => {
   const htmlOf = (preheader: string, s: string): string => {
     const content = textOf('<p>Hello</p>');
-    const withPreheader = { ...content, variables: definitions, schema: { ...content.schema, props: { preheader } } } as typeof content;
+    const withPreheader = {
+      ...content,
+      variables: definitions,
+      schema: { ...content.schema, props: { preheader } },
+    } as typeof content;
     return render.compileEmail(withPreheader)({ variables: { s }, environment }).html;
   };
   for (const [preheader, s] of [
@@ -69,7 +73,9 @@ void t.test('where nothing but variables, attributes and blanks stand in it, the
 
 void t.test('what a conditional or a loop may leave out is not counted on', async (t) => {
   const inner = [{ id: 'b', type: 'rich-text', content: 'letters' }];
-  const content = contentOf([{ id: 'a', type: 'conditional', props: { condition: 's', operator: 'exists' }, children: inner }]);
+  const content = contentOf([
+    { id: 'a', type: 'conditional', props: { condition: 's', operator: 'exists' }, children: inner },
+  ]);
   t.notOk(alwaysShows(content));
   t.equal(render.compileEmail(content).check({ variables: {}, environment }).isEmpty, true);
   t.equal(render.compileEmail(content).check({ variables: { s: 'x' }, environment }).isEmpty, false);

@@ -1,6 +1,7 @@
 /**
- * How samples and components look, compared with pictures that somebody looked at: PDFs page by page, mails 600 and 375 pixels wide, light
- * and dark. `UPDATE_GOLDEN=1` keeps them anew. Letters are those of shipped fonts, so that lines end at the same words on every machine.
+ * How samples and components look, compared with pictures that somebody looked at: PDFs page by page, mails 600 and 375
+ * pixels wide, light and dark. `UPDATE_GOLDEN=1` keeps them anew. Letters are those of shipped fonts, so that lines end
+ * at the same words on every machine.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -80,7 +81,13 @@ const pdfComponents = [
   {
     id: 'golden-chart',
     type: 'chart',
-    props: { chartType: 'column', dataSource: 'items', categoryField: 'name', series: [{ valueField: 'price' }], height: 160 },
+    props: {
+      chartType: 'column',
+      dataSource: 'items',
+      categoryField: 'name',
+      series: [{ valueField: 'price' }],
+      height: 160,
+    },
   },
 ];
 
@@ -90,14 +97,18 @@ void t.test('PDFs, page by page', { skip: runs('pdftoppm') ? false : 'pdftoppm i
     for (const [at, page] of pages.entries()) matches(t, `pdf-${name}-${at + 1}`, page);
   }
   const all = attachmentOf(pdfComponents, { variables: sinkDefinitions });
-  for (const [at, page] of pagesOf(await pdfOf(all, sinkVariables), 'components').entries()) matches(t, `pdf-components-${at + 1}`, page);
+  for (const [at, page] of pagesOf(await pdfOf(all, sinkVariables), 'components').entries())
+    matches(t, `pdf-components-${at + 1}`, page);
 });
 
 void t.test('what differs is seen', { skip: runs('pdftoppm') ? false : 'pdftoppm is not here' }, async (t) => {
   const { variables, schema, locale, timeZone, exampleVariables } = sampleAttachment('invoice');
   const { order } = exampleVariables as { order: JsonObject };
   const pictureOf = async (schema: unknown, changed: JsonObject): Promise<Picture> => {
-    const [page] = pagesOf(await pdfOf({ variables, schema, locale, timeZone }, { ...exampleVariables, ...changed }), 'changed');
+    const [page] = pagesOf(
+      await pdfOf({ variables, schema, locale, timeZone }, { ...exampleVariables, ...changed }),
+      'changed',
+    );
     if (page === undefined) throw new Error('no page');
     return page;
   };
@@ -105,8 +116,14 @@ void t.test('what differs is seen', { skip: runs('pdftoppm') ? false : 'pdftoppm
   const other: Readonly<Record<string, Picture>> = {
     'a line less': await pictureOf(schema, { order: { ...order, discount: 0 } }),
     'no logo': await pictureOf(schema, { logo: '' }),
-    'another colour of the header': await pictureOf(JSON.parse(JSON.stringify(schema).replace('#0f3d3a', '#7c2d12')), {}),
-    'a margin 4 points wider': await pictureOf(JSON.parse(JSON.stringify(schema).replace('"left":"20mm"', '"left":"21.5mm"')), {}),
+    'another colour of the header': await pictureOf(
+      JSON.parse(JSON.stringify(schema).replace('#0f3d3a', '#7c2d12')),
+      {},
+    ),
+    'a margin 4 points wider': await pictureOf(
+      JSON.parse(JSON.stringify(schema).replace('"left":"20mm"', '"left":"21.5mm"')),
+      {},
+    ),
   };
   t.equal(differenceOf(same, await pictureOf(schema, {})), 0);
   for (const [what, picture] of Object.entries(other)) t.ok(differenceOf(same, picture) > SHARE_MAX, what);
@@ -131,11 +148,19 @@ const fontFace = (): string => {
 };
 
 /** A mail in four frames beside each other, as the browser draws it. */
-const screenshotOf = ({ html, inline }: ReturnType<typeof renderTemplate>, name: string, fonts: string, height = HEIGHT): Picture => {
+const screenshotOf = (
+  { html, inline }: ReturnType<typeof renderTemplate>,
+  name: string,
+  fonts: string,
+  height = HEIGHT,
+): Picture => {
   const shown = inline.reduce(
     (all, image) =>
       'bytes' in image
-        ? all.replaceAll(`cid:${image.contentId}`, `data:image/png;base64,${Buffer.from(image.bytes).toString('base64')}`)
+        ? all.replaceAll(
+            `cid:${image.contentId}`,
+            `data:image/png;base64,${Buffer.from(image.bytes).toString('base64')}`,
+          )
         : all,
     loaded(html).replace('</head>', `${fonts}</head>`),
   );
@@ -169,11 +194,19 @@ const screenshotOf = ({ html, inline }: ReturnType<typeof renderTemplate>, name:
   return gridOf(readPng(readFileSync(file)), 8);
 };
 
-void t.test('mails, wide and narrow, light and dark', { skip: runs('chromium') ? false : 'chromium is not here' }, async (t) => {
-  const fonts = fontFace();
-  for (const { name, locale, content, values } of emailSamples) {
-    const rendered = renderTemplate(content, values, locale === undefined ? {} : { language: { locale } });
-    matches(t, `mail-${name}`, screenshotOf(rendered, `mail-${name}`, fonts));
-  }
-  matches(t, 'mail-components', screenshotOf(renderTemplate(kitchenSink(), sinkVariables), 'mail-components', fonts, COMPONENTS_HEIGHT));
-});
+void t.test(
+  'mails, wide and narrow, light and dark',
+  { skip: runs('chromium') ? false : 'chromium is not here' },
+  async (t) => {
+    const fonts = fontFace();
+    for (const { name, locale, content, values } of emailSamples) {
+      const rendered = renderTemplate(content, values, locale === undefined ? {} : { language: { locale } });
+      matches(t, `mail-${name}`, screenshotOf(rendered, `mail-${name}`, fonts));
+    }
+    matches(
+      t,
+      'mail-components',
+      screenshotOf(renderTemplate(kitchenSink(), sinkVariables), 'mail-components', fonts, COMPONENTS_HEIGHT),
+    );
+  },
+);

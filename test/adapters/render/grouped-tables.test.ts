@@ -1,4 +1,7 @@
-/** Tables whose items stand group by group: the order of the groups, what stands above and below them, and what sums they show, in each output. */
+/**
+ * Tables whose items stand group by group: the order of the groups, what stands above and below them, and what sums
+ * they show, in each output.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
@@ -37,7 +40,13 @@ const variables = [
       },
     },
   },
-  { name: 'total', type: 'number', isCalculated: true, expression: 'lines.reduce((sum, line) => sum + line.total, 0)', format: euro },
+  {
+    name: 'total',
+    type: 'number',
+    isCalculated: true,
+    expression: 'lines.reduce((sum, line) => sum + line.total, 0)',
+    format: euro,
+  },
 ];
 const lines: readonly JsonObject[] = [
   { name: 'Mug', region: 'Östersund', quantity: 2, price: 14 },
@@ -71,12 +80,15 @@ const rowsIn = (
   more: JsonObject = {},
 ): ExpandedTable => {
   const [made] = componentsOf(
-    expandTemplate(attachmentOf([table], { variables, schema: { outputFormats: [format] }, ...more }), values, { format }),
+    expandTemplate(attachmentOf([table], { variables, schema: { outputFormats: [format] }, ...more }), values, {
+      format,
+    }),
   );
   if (made?.type !== 'table') throw new Error('it is no table');
   return made;
 };
-const written = ({ rows }: ExpandedTable): readonly string[] => rows.map((row) => row.map(({ html }) => html).join(' | '));
+const written = ({ rows }: ExpandedTable): readonly string[] =>
+  rows.map((row) => row.map(({ html }) => html).join(' | '));
 
 void t.test('a mail shows the lines of a group, then its sums, then the next group', async (t) => {
   const { html, text } = renderTemplate(templateOf([tableOf()], { variables }), { lines });
@@ -101,7 +113,9 @@ void t.test('a mail shows the lines of a group, then its sums, then the next gro
   t.equal(
     html.match(/<tr/g)?.length,
     renderTemplate(
-      templateOf([tableOf({ columns: columns.map(({ groupHeader: _, groupFooter: __, ...column }) => column) })], { variables }),
+      templateOf([tableOf({ columns: columns.map(({ groupHeader: _, groupFooter: __, ...column }) => column) })], {
+        variables,
+      }),
       { lines },
     ).html.match(/<tr/g)!.length + 6,
   );
@@ -110,7 +124,11 @@ void t.test('a mail shows the lines of a group, then its sums, then the next gro
 });
 
 void t.test('the groups stand as given, by name in the language, or as a list says', async (t) => {
-  const keysIn = (groupOrder: Json | undefined, locale = 'en', given: readonly JsonObject[] = lines): readonly string[] =>
+  const keysIn = (
+    groupOrder: Json | undefined,
+    locale = 'en',
+    given: readonly JsonObject[] = lines,
+  ): readonly string[] =>
     written(rowsIn(tableOf(groupOrder === undefined ? {} : { groupOrder }), { lines: given }, 'pdf', { locale }))
       .filter((row) => row.endsWith(' |  | '))
       .map((row) => row.slice(0, -6));
@@ -119,7 +137,12 @@ void t.test('the groups stand as given, by name in the language, or as a list sa
   t.strictSame(keysIn('name'), ['Arvika', 'Östersund', 'Zorn']);
   t.strictSame(keysIn('name', 'sv'), ['Arvika', 'Zorn', 'Östersund']);
   t.strictSame(keysIn(['Zorn', 'Östersund']), ['Zorn', 'Östersund', 'Arvika']);
-  t.strictSame(keysIn('name', 'en', [{ name: 'x', quantity: 1, price: 1 }, ...lines]), ['Arvika', 'Östersund', 'Zorn', '']);
+  t.strictSame(keysIn('name', 'en', [{ name: 'x', quantity: 1, price: 1 }, ...lines]), [
+    'Arvika',
+    'Östersund',
+    'Zorn',
+    '',
+  ]);
   const grouping: Grouping = { by: ['year'], order: 'name', sums: [] };
   const keys = (order: Grouping['order'], ...years: readonly Json[]): readonly (Json | undefined)[] =>
     groupItems(
@@ -182,8 +205,16 @@ void t.test('sums of what is missing, of text, of members of members', async (t)
       { name: 'b', quantity: 1, total: 1 },
     ],
   };
-  const prepared = compilePreparation(content.variables, { locale: 'en', timeZone: 'UTC' }, defaultLimits)(given, environment, budget);
-  const losses = compileLosses(partsOfEmail(content), { definitions: content.variables, locale: 'en', limits: defaultLimits });
+  const prepared = compilePreparation(content.variables, { locale: 'en', timeZone: 'UTC' }, defaultLimits)(
+    given,
+    environment,
+    budget,
+  );
+  const losses = compileLosses(partsOfEmail(content), {
+    definitions: content.variables,
+    locale: 'en',
+    limits: defaultLimits,
+  });
   t.strictSame(pathsOfLosses(losses(prepared, { budget })), ['lines[1].region', 'group.sum.quantity', 'group.key']);
 });
 
@@ -195,18 +226,24 @@ void t.test('a template that groups wrongly is told when it is saved', async (t)
       return [];
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      return (error.details.errors ?? []).map(({ field, message }) => `${field.replace(/^.*components\[0\]\.props\./, '')} ${message}`);
+      return (error.details.errors ?? []).map(
+        ({ field, message }) => `${field.replace(/^.*components\[0\]\.props\./, '')} ${message}`,
+      );
     }
   };
   const withColumn = (column: JsonObject, more: JsonObject = {}): JsonObject =>
     tableOf({ columns: [{ content: '{{item.name}}', ...column }], ...more });
   t.strictSame(faults(tableOf()), []);
   t.match(faults(tableOf({ groupBy: 'regoin' })), [/^groupBy .*did you mean "region"/]);
-  t.match(faults(withColumn({ groupFooter: '{{group.sum.totl}}' })), [/^columns\[0\]\.groupFooter .*did you mean "total"/]);
+  t.match(faults(withColumn({ groupFooter: '{{group.sum.totl}}' })), [
+    /^columns\[0\]\.groupFooter .*did you mean "total"/,
+  ]);
   t.match(faults(withColumn({ groupFooter: '{{groop.key}}' })), [/did you mean "group"/]);
   t.match(faults(tableOf({ groupOrder: 'size' })), [/^groupOrder must be given, name or an array/]);
   t.match(faults(tableOf({ groupOrder: [{}] })), [/^groupOrder\[0\] must be a number or text/]);
-  t.match(faults(tableOf({ groupOrder: Array.from({ length: 1_001 }, () => 'x') })), [/^groupOrder has 1001 values, the maximum is 1000/]);
+  t.match(faults(tableOf({ groupOrder: Array.from({ length: 1_001 }, () => 'x') })), [
+    /^groupOrder has 1001 values, the maximum is 1000/,
+  ]);
   const { groupBy: _, ...ungrouped } = tableOf()['props'] as JsonObject;
   t.match(faults({ ...tableOf(), props: { ...ungrouped, groupOrder: 'name' } }), [
     /^groupOrder is the order/,
@@ -215,17 +252,24 @@ void t.test('a template that groups wrongly is told when it is saved', async (t)
     /^columns\[1\]\.groupFooter /,
     /^columns\[2\]\.groupFooter /,
   ]);
-  t.match(faults({ id: 'r', type: 'table', props: { rows: [['a']], groupBy: 'x' } }), [/^groupBy groups the items of a dataSource/]);
+  t.match(faults({ id: 'r', type: 'table', props: { rows: [['a']], groupBy: 'x' } }), [
+    /^groupBy groups the items of a dataSource/,
+  ]);
   const sum = '=SUM(A{first}:A{last})';
   const subtotal = '=SUBTOTAL(9,A{first}:A{last})';
-  t.match(faults(withColumn({ footer: sum }), ['excel']), [/^columns\[0\]\.footer goes over the rows of the groups too: write =SUBTOTAL/]);
+  t.match(faults(withColumn({ footer: sum }), ['excel']), [
+    /^columns\[0\]\.footer goes over the rows of the groups too: write =SUBTOTAL/,
+  ]);
   t.match(faults(withColumn({ footer: subtotal, groupFooter: sum }), ['excel']), [
     /^columns\[0\]\.groupFooter is counted by the formulas of the footer/,
   ]);
   t.match(faults(withColumn({ footer: subtotal, groupFooter: '{{group.sum.total}}' }), ['excel']), [
     /^columns\[0\]\.groupFooter is counted/,
   ]);
-  t.strictSame(faults(withColumn({ footer: subtotal, groupFooter: subtotal, groupHeader: '{{group.key}}' }), ['excel']), []);
+  t.strictSame(
+    faults(withColumn({ footer: subtotal, groupFooter: subtotal, groupHeader: '{{group.key}}' }), ['excel']),
+    [],
+  );
   t.strictSame(faults(withColumn({ groupFooter: '{{group.sum.total}}' }), ['excel']), []);
 });
 
@@ -239,8 +283,16 @@ void t.test('a workbook has rows for the sums, as values or as subtotals that th
     return { bytes, cells: readWorkbook(bytes).sheets[0]!.cells };
   };
   const values = await sheetOf(columns);
-  const at = (cells: typeof values.cells, ...places: readonly string[]) => places.map((place) => cells.get(place)?.text);
-  t.strictSame(at(values.cells, 'A2', 'A5', 'B5', 'C5', 'C9', 'C13'), ['Östersund', '2 of Östersund', '5', '28.3', '64.7', '95']);
+  const at = (cells: typeof values.cells, ...places: readonly string[]) =>
+    places.map((place) => cells.get(place)?.text);
+  t.strictSame(at(values.cells, 'A2', 'A5', 'B5', 'C5', 'C9', 'C13'), [
+    'Östersund',
+    '2 of Östersund',
+    '5',
+    '28.3',
+    '64.7',
+    '95',
+  ]);
   t.match(values.cells.get('C5')?.code, /€/);
   t.match(values.cells.get('C5')?.style.font, /<b\/>/);
   const formulas = await sheetOf([
@@ -252,7 +304,12 @@ void t.test('a workbook has rows for the sums, as values or as subtotals that th
       footer: '=SUBTOTAL(9,B{first}:B{last})',
       rules: [{ kind: 'dataBar' }],
     },
-    { header: 'Sum', content: '{{item.total}}', groupFooter: '=SUBTOTAL(9,C{first}:C{last})', footer: '=SUBTOTAL(9,C{first}:C{last})' },
+    {
+      header: 'Sum',
+      content: '{{item.total}}',
+      groupFooter: '=SUBTOTAL(9,C{first}:C{last})',
+      footer: '=SUBTOTAL(9,C{first}:C{last})',
+    },
   ]);
   t.strictSame(at(formulas.cells, 'B4', 'C4', 'C7', 'C9', 'B10', 'C10'), ['5', '28.3', '64.7', '2', '8', '95']);
   t.equal(formulas.cells.get('C7')?.formula, 'SUBTOTAL(9,C5:C6)');
@@ -266,7 +323,12 @@ void t.test('a workbook has rows for the sums, as values or as subtotals that th
 
 void t.test('a PDF parts no sum from the last item of its group, and no head from the first', async (t) => {
   for (const before of [0, 7, 16, 25, 31]) {
-    const many = Array.from({ length: 120 }, (_, at) => ({ name: `n${at}`, region: `g${Math.floor(at / 3)}`, quantity: 1, price: 1 }));
+    const many = Array.from({ length: 120 }, (_, at) => ({
+      name: `n${at}`,
+      region: `g${Math.floor(at / 3)}`,
+      quantity: 1,
+      price: 1,
+    }));
     const props = {
       dataSource: '{{lines}}',
       groupBy: 'region',
@@ -282,11 +344,19 @@ void t.test('a PDF parts no sum from the last item of its group, and no head fro
       ],
     };
     const spacer = { id: 'before', type: 'spacer', props: { height: before } };
-    const document = expandTemplate(attachmentOf([spacer, { id: 't', type: 'table', props }], { variables }), { lines: many });
-    const made = await makePdf(document, new Map(), { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' }, defaultLimits);
+    const document = expandTemplate(attachmentOf([spacer, { id: 't', type: 'table', props }], { variables }), {
+      lines: many,
+    });
+    const made = await makePdf(
+      document,
+      new Map(),
+      { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' },
+      defaultLimits,
+    );
     const words = placedWords(made);
     if (words === undefined) return;
-    const pageOf = (text: string, end: 'find' | 'findLast'): number | undefined => words[end]((word) => word.text === text)?.page;
+    const pageOf = (text: string, end: 'find' | 'findLast'): number | undefined =>
+      words[end]((word) => word.text === text)?.page;
     t.ok((words.at(-1)?.page ?? 0) > 2, 'it has several sheets');
     for (let group = 0; group < 40; group += 1) {
       t.equal(pageOf(`foot-g${group}`, 'find'), pageOf(`item-g${group}`, 'findLast'), `foot of ${group}`);
@@ -300,7 +370,10 @@ void t.test('groups count for the limits, and stand in each language', async (t)
   const many = { lines: Array.from({ length: 30 }, (_, at) => ({ region: `g${at}`, quantity: 1, price: 1 })) };
   const limits = { ...defaultLimits, documentItemsMax: 60, excelRowsMax: 60 };
   const expand = (format: 'pdf' | 'excel') => () =>
-    expandTemplate(attachmentOf([tableOf()], { variables, schema: { outputFormats: [format] } }), many, { format, limits });
+    expandTemplate(attachmentOf([tableOf()], { variables, schema: { outputFormats: [format] } }), many, {
+      format,
+      limits,
+    });
   t.throws(expand('pdf'), { code: 'ERR_LIMIT_007' });
   t.throws(expand('excel'), { code: 'ERR_LIMIT_003' });
   const { text } = renderTemplate(

@@ -17,13 +17,17 @@ type Element = Readonly<{ name: string; attributes: Readonly<Record<string, stri
 /** The elements as a browser sees them; conditional comments are comments. */
 const elementsOf = (html: string): readonly Element[] => {
   const elements: Element[] = [];
-  const parser = new Parser({ onopentag: (name, attributes) => void elements.push({ name, attributes }) }, { decodeEntities: true });
+  const parser = new Parser(
+    { onopentag: (name, attributes) => void elements.push({ name, attributes }) },
+    { decodeEntities: true },
+  );
   parser.end(html);
   return elements;
 };
 
 /** Without what the renderer writes around long words of its own accord. */
-const withoutBreaks = (html: string): string => html.replace(/<span (?:class="w"|style="word-break:break-all")>([^<]*)<\/span>/g, '$1');
+const withoutBreaks = (html: string): string =>
+  html.replace(/<span (?:class="w"|style="word-break:break-all")>([^<]*)<\/span>/g, '$1');
 
 const FORBIDDEN = new Set([
   'script',
@@ -97,8 +101,12 @@ const dangers = (html: string): readonly string[] => {
         )
       )
         found.push(`src ${value}`);
-      if ((attribute === 'href' || attribute === 'src') && /[\x00-\x20]/.test(value)) found.push(`blanks in ${attribute}`);
-      if (attribute === 'style' && /url\s*\(|expression|javascript|@import|behavior|binding|position|[{}<>\\]|\/\*/i.test(value))
+      if ((attribute === 'href' || attribute === 'src') && /[\x00-\x20]/.test(value))
+        found.push(`blanks in ${attribute}`);
+      if (
+        attribute === 'style' &&
+        /url\s*\(|expression|javascript|@import|behavior|binding|position|[{}<>\\]|\/\*/i.test(value)
+      )
         found.push(`style ${value}`);
       if (attribute === 'http-equiv') found.push('meta refresh');
     }
@@ -120,7 +128,8 @@ const places: Readonly<Record<string, Json>> = {
   'link, host': {
     id: 'a',
     type: 'rich-text',
-    content: '<a href="https://{{x}}">a</a> <a href="https://{{x}}.example.com/">a</a> <a href="https://example.com{{x}}">a</a>',
+    content:
+      '<a href="https://{{x}}">a</a> <a href="https://{{x}}.example.com/">a</a> <a href="https://example.com{{x}}">a</a>',
   },
   'link, path': { id: 'a', type: 'rich-text', content: '<a href="https://example.com/{{x}}/b">a</a>' },
   'link, query': {
@@ -128,14 +137,31 @@ const places: Readonly<Record<string, Json>> = {
     type: 'rich-text',
     content: '<a href="https://example.com/?a={{x}}&b={{x}}#{{x}}">a</a> <a href="https://example.com/?{{x}}">a</a>',
   },
-  'link, mailto': { id: 'a', type: 'rich-text', content: '<a href="mailto:{{x}}?subject={{x}}">a</a> <a href="tel:{{x}}">a</a>' },
-  picture: { id: 'a', type: 'rich-text', content: '<img src="{{x}}" alt="{{x}}" width="{{x}}"><img src="data:image/png;base64,{{x}}">' },
-  style: { id: 'a', type: 'rich-text', content: '<p style="color:{{x}};background:{{x}};font-family:{{x}};width:{{x}}">a</p>' },
-  'style, part of a value': { id: 'a', type: 'rich-text', content: '<p style="border:1px solid {{x}};padding:{{x}}px">a</p>' },
+  'link, mailto': {
+    id: 'a',
+    type: 'rich-text',
+    content: '<a href="mailto:{{x}}?subject={{x}}">a</a> <a href="tel:{{x}}">a</a>',
+  },
+  picture: {
+    id: 'a',
+    type: 'rich-text',
+    content: '<img src="{{x}}" alt="{{x}}" width="{{x}}"><img src="data:image/png;base64,{{x}}">',
+  },
+  style: {
+    id: 'a',
+    type: 'rich-text',
+    content: '<p style="color:{{x}};background:{{x}};font-family:{{x}};width:{{x}}">a</p>',
+  },
+  'style, part of a value': {
+    id: 'a',
+    type: 'rich-text',
+    content: '<p style="border:1px solid {{x}};padding:{{x}}px">a</p>',
+  },
   'font and cell colours': {
     id: 'a',
     type: 'html-fragment',
-    content: '<font color="{{x}}" face="{{x}}">a</font><table bgcolor="{{x}}"><tr><td bgcolor="{{x}}" width="{{x}}">a</td></tr></table>',
+    content:
+      '<font color="{{x}}" face="{{x}}">a</font><table bgcolor="{{x}}"><tr><td bgcolor="{{x}}" width="{{x}}">a</td></tr></table>',
   },
   fragment: { id: 'a', type: 'html-fragment', content: '<div title="{{x}}">{{x}}<a href="{{x}}">{{x}}</a></div>' },
   'text props': {
@@ -188,14 +214,25 @@ const places: Readonly<Record<string, Json>> = {
   container: {
     id: 'a',
     type: 'container',
-    props: { backgroundColor: '{{x}}', border: '{{x}}', padding: '{{x}}', width: '{{x}}', borderRadius: '{{x}}', color: '{{x}}' },
+    props: {
+      backgroundColor: '{{x}}',
+      border: '{{x}}',
+      padding: '{{x}}',
+      width: '{{x}}',
+      borderRadius: '{{x}}',
+      color: '{{x}}',
+    },
     children: [{ id: 'b', type: 'rich-text', content: '{{x}}' }],
   },
   'divider and spacer': {
     id: 'a',
     type: 'container',
     children: [
-      { id: 'b', type: 'divider', props: { color: '{{x}}', thickness: '{{x}}', style: '{{x}}', width: '{{x}}', margin: '{{x}}' } },
+      {
+        id: 'b',
+        type: 'divider',
+        props: { color: '{{x}}', thickness: '{{x}}', style: '{{x}}', width: '{{x}}', margin: '{{x}}' },
+      },
       { id: 'c', type: 'spacer', props: { height: '{{x}}' } },
     ],
   },
@@ -214,12 +251,22 @@ const places: Readonly<Record<string, Json>> = {
   timeline: {
     id: 'a',
     type: 'timeline',
-    props: { dataSource: 'list', title: '{{item}}', description: '{{item}}', date: '{{item}}', status: '{{x}}', color: '{{x}}' },
+    props: {
+      dataSource: 'list',
+      title: '{{item}}',
+      description: '{{item}}',
+      date: '{{item}}',
+      status: '{{x}}',
+      color: '{{x}}',
+    },
   },
   'timeline, written': {
     id: 'a',
     type: 'timeline',
-    props: { items: [{ title: '{{x}}', description: '{{x}}', date: '{{x}}', status: '{{x}}' }, { title: '{{x}}' }], color: '{{x}}' },
+    props: {
+      items: [{ title: '{{x}}', description: '{{x}}', date: '{{x}}', status: '{{x}}' }, { title: '{{x}}' }],
+      color: '{{x}}',
+    },
   },
   'empty loop': {
     id: 'a',
@@ -244,7 +291,12 @@ void t.test(`${hostileValues.length} hostile values in ${Object.keys(places).len
           borderRadius: '{{x}}',
         },
         sections: [
-          { id: 's', type: 'header', props: { backgroundColor: '{{x}}', padding: '{{x}}', align: '{{x}}' }, components: [component] },
+          {
+            id: 's',
+            type: 'header',
+            props: { backgroundColor: '{{x}}', padding: '{{x}}', align: '{{x}}' },
+            components: [component],
+          },
         ],
       },
     });
@@ -273,11 +325,14 @@ void t.test(`${hostileValues.length} hostile values in ${Object.keys(places).len
 void t.test(`${hostileMarkup.length} pieces of hostile markup`, async (t) => {
   for (const type of ['rich-text', 'html-fragment', 'list', 'button', 'table']) {
     const componentWith = (content: string): Json => {
-      if (type === 'table') return { id: 'a', type, props: { rows: [[content]], columns: [{ header: content, footer: content }] } };
+      if (type === 'table')
+        return { id: 'a', type, props: { rows: [[content]], columns: [{ header: content, footer: content }] } };
       return { id: 'a', type, content, ...(type === 'button' ? { props: { href: 'https://example.com' } } : {}) };
     };
     const wrong = hostileMarkup.flatMap((markup) =>
-      dangers(renderTemplate(templateOf([componentWith(markup)]), markupVariables).html).map((what) => `${markup}: ${what}`),
+      dangers(renderTemplate(templateOf([componentWith(markup)]), markupVariables).html).map(
+        (what) => `${markup}: ${what}`,
+      ),
     );
     t.same(wrong, [], type);
   }
@@ -308,7 +363,10 @@ void t.test('hostile templates never become code', async (t) => {
       return dangers(renderTemplate(template, { x: evil }).html).map((what) => `${JSON.stringify(evil)}: ${what}`);
     });
   t.same(wrong, []);
-  t.equal(elementsOf(renderTemplate(kitchenSink(), sinkVariables).html).filter(({ name }) => name === 'script').length, 0);
+  t.equal(
+    elementsOf(renderTemplate(kitchenSink(), sinkVariables).html).filter(({ name }) => name === 'script').length,
+    0,
+  );
 });
 
 const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
@@ -365,28 +423,40 @@ void t.test('compiled access means what readPath means', async (t) => {
   })).node;
   const path = fc.tuple(
     fc.constantFrom('a', 'b', 'constructor', 'toString'),
-    fc.array(fc.oneof(fc.constantFrom('.a', '.b', '.length', '.constructor', '.toString', '.map', '.x-y'), fc.constantFrom('[0]', '[1]')), {
-      maxLength: 4,
-    }),
+    fc.array(
+      fc.oneof(
+        fc.constantFrom('.a', '.b', '.length', '.constructor', '.toString', '.map', '.x-y'),
+        fc.constantFrom('[0]', '[1]'),
+      ),
+      {
+        maxLength: 4,
+      },
+    ),
   );
   fc.assert(
-    fc.property(path, fc.dictionary(fc.constantFrom('a', 'b', 'constructor', 'toString'), tree), ([root, steps], values) => {
-      const source = root + steps.join('');
-      const segments = source.split(/[.[]/).map((segment) => (segment.endsWith(']') ? Number(segment.slice(0, -1)) : segment));
-      const expected = readPath(values as Json, segments);
-      const { text } = renderTemplate(
-        templateOf([
-          {
-            id: 'c',
-            type: 'conditional',
-            props: { condition: source, operator: 'exists' },
-            children: [{ id: 'a', type: 'rich-text', content: 'yes' }],
-          },
-        ]),
-        values as JsonObject,
-      );
-      return (text === 'yes\n') === (expected !== undefined && expected !== null);
-    }),
+    fc.property(
+      path,
+      fc.dictionary(fc.constantFrom('a', 'b', 'constructor', 'toString'), tree),
+      ([root, steps], values) => {
+        const source = root + steps.join('');
+        const segments = source
+          .split(/[.[]/)
+          .map((segment) => (segment.endsWith(']') ? Number(segment.slice(0, -1)) : segment));
+        const expected = readPath(values as Json, segments);
+        const { text } = renderTemplate(
+          templateOf([
+            {
+              id: 'c',
+              type: 'conditional',
+              props: { condition: source, operator: 'exists' },
+              children: [{ id: 'a', type: 'rich-text', content: 'yes' }],
+            },
+          ]),
+          values as JsonObject,
+        );
+        return (text === 'yes\n') === (expected !== undefined && expected !== null);
+      },
+    ),
     { numRuns: 200 },
   );
   t.pass('own members, and nothing else');
@@ -397,7 +467,9 @@ void t.test('huge inputs are handled in bounded time', async (t) => {
   t.throws(() => renderTemplate(templateOf([{ id: 'a', type: 'html-fragment', content: '<div>'.repeat(20_000) }])), {
     code: 'TEMPLATE_INVALID',
   });
-  renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content: `<p style="${'color:red;'.repeat(19_000)}">x</p>` }]));
+  renderTemplate(
+    templateOf([{ id: 'a', type: 'rich-text', content: `<p style="${'color:red;'.repeat(19_000)}">x</p>` }]),
+  );
   renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content: '<a href="{{x}}">{{x}}</a>' }]), {
     x: `https://example.com/${' '.repeat(200_000)}`,
   });

@@ -1,4 +1,7 @@
-/** Pictures inside a mail: QR codes, read back from their PNG; pictures of the gallery; their limits; and the check of a send call. */
+/**
+ * Pictures inside a mail: QR codes, read back from their PNG; pictures of the gallery; their limits; and the check of a
+ * send call.
+ */
 import { createRequire } from 'node:module';
 import { layQrCode } from '../../../src/adapters/render/qr-code.js';
 import { inflateSync } from 'node:zlib';
@@ -85,7 +88,10 @@ void t.test('a code is a PNG at twice its size, with its quiet zone, and holds i
     }
   }
   t.equal(wrong, 0, 'every pixel is that of its module');
-  t.match(html, `src="cid:${inline[0]!.contentId}" alt="https://example.com/t/8f3a?to=Ada&amp;n=1" width="150" height="150"`);
+  t.match(
+    html,
+    `src="cid:${inline[0]!.contentId}" alt="https://example.com/t/8f3a?to=Ada&amp;n=1" width="150" height="150"`,
+  );
   t.match(inline[0]!.contentId, /^qr-[0-9a-f]{24}@sealpost$/);
   t.equal(text, `${value}\n`);
 });
@@ -107,7 +113,10 @@ void t.test('the same code is one picture, another is another, none is none', as
 void t.test('what stands in the place of the picture', async (t) => {
   t.match(renderTemplate(templateOf([qr({ value: '{{v}}' })]), { v: 'x'.repeat(101) }).html, /alt="QR code"/);
   t.match(renderTemplate(templateOf([qr({ value: '{{v}}' })]), { v: '<"&>' }).html, /alt="&lt;&quot;&amp;&gt;"/);
-  t.match(renderTemplate(templateOf([qr({ value: '{{v}}' })]), { v: 'BEGIN:VCARD\nN:Ada' }).text, /^BEGIN:VCARD\nN:Ada\n$/);
+  t.match(
+    renderTemplate(templateOf([qr({ value: '{{v}}' })]), { v: 'BEGIN:VCARD\nN:Ada' }).text,
+    /^BEGIN:VCARD\nN:Ada\n$/,
+  );
 });
 
 void t.test('colours that no camera could read become black on white; transparency becomes white', async (t) => {
@@ -150,7 +159,10 @@ void t.test('a value that is too long, a size that is too small', async (t) => {
     );
     t.match(
       failure(() => act(input('x'.repeat(300), 60))),
-      { message: /300 bytes, which take 77 by 77 modules: at a size of 60 pixels no camera can tell them apart, make it 77 or more/ },
+      {
+        message:
+          /300 bytes, which take 77 by 77 modules: at a size of 60 pixels no camera can tell them apart, make it 77 or more/,
+      },
     );
     for (const [link, level] of [
       ['x'.repeat(2_331), 'M'],
@@ -169,25 +181,34 @@ void t.test('a value that is too long, a size that is too small', async (t) => {
   );
 });
 
-void t.test('a code with characters beyond ASCII says that they are UTF-8, module by module as another encoder says it', async (t) => {
-  type Raw = (options: object) => readonly [Readonly<{ pixs: readonly number[]; pixx: number }>];
-  const { raw } = createRequire(import.meta.url)('bwip-js/node') as Readonly<{ raw: Raw }>;
-  for (const [text, level] of [
-    ['日本語テキスト', 'h'],
-    ['a^b€🎉', 'q'],
-    ['Zoë '.repeat(40), 'm'],
-  ] as const) {
-    const escaped = `^ECI000026${text.replaceAll('^', '^^')}`;
-    const [{ pixs, pixx }] = raw({ bcid: 'qrcode', text: escaped, parsefnc: true, eclevel: level.toUpperCase(), suppresskanjimode: true });
-    const code = layQrCode(text, { size: '900px', level, color: '#000000', background: '#ffffff' });
-    if ('fault' in code) throw new Error(code.fault);
-    t.equal(code.modules, pixx);
-    t.same(
-      pixs.flatMap((_, at) => (code.isDark(at % pixx, Math.floor(at / pixx)) ? 1 : 0)),
-      pixs,
-    );
-  }
-});
+void t.test(
+  'a code with characters beyond ASCII says that they are UTF-8, module by module as another encoder says it',
+  async (t) => {
+    type Raw = (options: object) => readonly [Readonly<{ pixs: readonly number[]; pixx: number }>];
+    const { raw } = createRequire(import.meta.url)('bwip-js/node') as Readonly<{ raw: Raw }>;
+    for (const [text, level] of [
+      ['日本語テキスト', 'h'],
+      ['a^b€🎉', 'q'],
+      ['Zoë '.repeat(40), 'm'],
+    ] as const) {
+      const escaped = `^ECI000026${text.replaceAll('^', '^^')}`;
+      const [{ pixs, pixx }] = raw({
+        bcid: 'qrcode',
+        text: escaped,
+        parsefnc: true,
+        eclevel: level.toUpperCase(),
+        suppresskanjimode: true,
+      });
+      const code = layQrCode(text, { size: '900px', level, color: '#000000', background: '#ffffff' });
+      if ('fault' in code) throw new Error(code.fault);
+      t.equal(code.modules, pixx);
+      t.same(
+        pixs.flatMap((_, at) => (code.isDark(at % pixx, Math.floor(at / pixx)) ? 1 : 0)),
+        pixs,
+      );
+    }
+  },
+);
 
 void t.test('pictures of the gallery', async (t) => {
   const [a, b] = ['0b3c6a5e-7b1d-4c1e-9a55-111111111111', '0b3c6a5e-7b1d-4c1e-9a55-222222222222'];
@@ -195,7 +216,11 @@ void t.test('pictures of the gallery', async (t) => {
     { id: 'i', type: 'image', props: { src: `asset:${a}`, alt: 'A', width: 100 } },
     { id: 'j', type: 'image', props: { src: '{{logo}}' } },
     { id: 'k', type: 'image', props: { src: 'asset:{{id}}' } },
-    { id: 'r', type: 'rich-text', content: `<p><img src="asset:${a}" alt="again"> <a href="asset:${a}">no link</a></p>` },
+    {
+      id: 'r',
+      type: 'rich-text',
+      content: `<p><img src="asset:${a}" alt="again"> <a href="asset:${a}">no link</a></p>`,
+    },
   ]);
   const render = compile(checkEmailTemplate(template, defaultLimits).content, defaultLimits).render;
   const input = { variables: { logo: `ASSET:${b.toUpperCase()}`, id: a }, environment: { ...environment, company } };
@@ -249,7 +274,10 @@ void t.test('files of the call are shown where rich text, images, values and sty
 });
 
 void t.test('a data URI travels inside the mail, once for each picture', async (t) => {
-  const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const dot = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
   const uri = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`;
   const template = templateOf([
     { id: 'h', type: 'html-fragment', content: `<p><img src="${uri(dot)}" alt="d"></p>` },

@@ -12,7 +12,10 @@ const rich = (id: string, content: string): Json => ({ id, type: 'rich-text', co
 /** Every place where a word can stand, written by the author and brought by a value. */
 const places: Readonly<Record<string, Json>> = {
   headings: rich('a', `<h1>${word}</h1><p>{{w}}</p><p>${link} {{u}}</p>`),
-  'rich text': rich('a', '<ul><li>{{w}}</li></ul><blockquote>{{w}}</blockquote><pre>{{w}}</pre><a href="{{u}}">{{u}}</a>'),
+  'rich text': rich(
+    'a',
+    '<ul><li>{{w}}</li></ul><blockquote>{{w}}</blockquote><pre>{{w}}</pre><a href="{{u}}">{{u}}</a>',
+  ),
   'a table of the author': rich('a', '<table><tr><td>{{w}}</td><td>b</td></tr></table>'),
   'put together': rich('a', '<p>https://shop.example/orders/{{id}}/{{id}}/{{id}}/{{id}}</p><p>{{id}}-{{id}}</p>'),
   fragment: { id: 'a', type: 'html-fragment', content: '<div>{{w}}</div>' },
@@ -30,7 +33,11 @@ const places: Readonly<Record<string, Json>> = {
       ],
     },
   },
-  'table, empty': { id: 'a', type: 'table', props: { dataSource: 'none', emptyText: word, columns: [{ header: 'a', content: 'a' }] } },
+  'table, empty': {
+    id: 'a',
+    type: 'table',
+    props: { dataSource: 'none', emptyText: word, columns: [{ header: 'a', content: 'a' }] },
+  },
   'table, written': {
     id: 'a',
     type: 'table',
@@ -42,8 +49,17 @@ const places: Readonly<Record<string, Json>> = {
     },
   },
   container: { id: 'a', type: 'container', props: { padding: 24 }, children: [rich('b', '{{w}}')] },
-  columns: { id: 'a', type: 'columns', props: { stackOnMobile: false }, children: [rich('b', '{{w}}'), rich('c', 'c')] },
-  timeline: { id: 'a', type: 'timeline', props: { items: [{ title: word, description: '{{u}}', date: word, status: word }] } },
+  columns: {
+    id: 'a',
+    type: 'columns',
+    props: { stackOnMobile: false },
+    children: [rich('b', '{{w}}'), rich('c', 'c')],
+  },
+  timeline: {
+    id: 'a',
+    type: 'timeline',
+    props: { items: [{ title: word, description: '{{u}}', date: word, status: word }] },
+  },
   'loop, empty': {
     id: 'a',
     type: 'loop',
@@ -90,7 +106,9 @@ void t.test('what is told to be wide gives way on a narrow screen', (t) => {
     { id: 'a', type: 'image', props: { src: 'https://shop.example/a.png', width: 560 } },
   ] as const) {
     const { html } = renderTemplate(templateOf([one]));
-    const wide = [...html.matchAll(/<(?:table|img)[^>]* width="(\d+)"[^>]*style="([^"]*)"/g)].filter(([, width]) => Number(width) >= 500);
+    const wide = [...html.matchAll(/<(?:table|img)[^>]* width="(\d+)"[^>]*style="([^"]*)"/g)].filter(
+      ([, width]) => Number(width) >= 500,
+    );
     const inside = wide.filter(([, width]) => width !== '600');
     t.ok(inside.length > 0, one.type);
     for (const [, width, style] of inside) t.match(style, `width:100%;max-width:${width}px`, one.type);
@@ -111,7 +129,11 @@ void t.test('only words that are too long', (t) => {
     t.notMatch(breakWords(text, 18), /<span/, 'scripts that break by themselves, or whose letters join');
   const huge = '<'.repeat(5_000_000);
   t.ok(breakWords(huge, 18, 1_000).length > 1_000, 'what is too long is told by its length');
-  t.equal(breakWords(huge, 18).length, huge.length * 4 + '<span style="word-break:break-all"></span>'.length, 'however long it is');
+  t.equal(
+    breakWords(huge, 18).length,
+    huge.length * 4 + '<span style="word-break:break-all"></span>'.length,
+    'however long it is',
+  );
   t.equal(breakWords(`${'a'.repeat(18)}\u0301`, 18).includes('<span'), false, 'a mark stays with its letter');
   t.end();
 });

@@ -20,7 +20,12 @@ const htmlOf = (components: readonly unknown[], props: object = {}, locale = 'en
 
 void t.test('columns stand beside each other where the mail is as wide as it was made', (t) => {
   const rulesOf = (html: string): ReadonlyMap<number, string> =>
-    new Map([...html.matchAll(/@media \(max-width:(\d+)px\)\{(.*?\})\}/g)].map(([, width = '', rules = '']) => [Number(width), rules]));
+    new Map(
+      [...html.matchAll(/@media \(max-width:(\d+)px\)\{(.*?\})\}/g)].map(([, width = '', rules = '']) => [
+        Number(width),
+        rules,
+      ]),
+    );
   const columns = { id: 'columns', type: 'columns', children: [component, { ...component, id: 'other' }] };
   const usual = rulesOf(htmlOf([columns]));
   t.same([...usual.keys()], [623, 599]);
@@ -36,15 +41,20 @@ void t.test('columns stand beside each other where the mail is as wide as it was
 
 void t.test('tables of many columns take less room on small screens', (t) => {
   const table = (count: number): string =>
-    renderTemplate(templateOf([{ id: 't', type: 'table', props: { rows: [Array.from({ length: count }, (_, at) => `cell ${at}`)] } }]))
-      .html;
+    renderTemplate(
+      templateOf([
+        { id: 't', type: 'table', props: { rows: [Array.from({ length: count }, (_, at) => `cell ${at}`)] } },
+      ]),
+    ).html;
   t.match(table(5), /<table width="100%"[^>]* class="[^"]*\bm"/);
   t.notMatch(table(4), /class="[^"]*\bm"/);
   t.end();
 });
 
 const contrastOf = (a: string, b: string): number => {
-  const [light = 0, dark = 0] = [a, b].map((color) => luminanceOf(rgbOf(color) ?? [0, 0, 0])).sort((one, other) => other - one);
+  const [light = 0, dark = 0] = [a, b]
+    .map((color) => luminanceOf(rgbOf(color) ?? [0, 0, 0]))
+    .sort((one, other) => other - one);
   return (light + 0.05) / (dark + 0.05);
 };
 
@@ -58,7 +68,8 @@ void t.test('headers and footers can be read on the page, light or dark', (t) =>
     for (const [at, end] of ends.entries()) {
       const colors = [...end.matchAll(/[;"]color:(#[0-9a-f]{6})/g)].map(([, color = '']) => color);
       t.ok(colors.length >= 2, 'text and link');
-      for (const color of colors) t.ok(contrastOf(color, page) >= 4.5, `${color} on ${page} in the ${at === 0 ? 'header' : 'footer'}`);
+      for (const color of colors)
+        t.ok(contrastOf(color, page) >= 4.5, `${color} on ${page} in the ${at === 0 ? 'header' : 'footer'}`);
     }
   }
   t.end();
@@ -71,7 +82,8 @@ void t.test('links can be read on tinted boxes in dark mode', (t) => {
     const html = renderTemplate(templateOf([{ ...component, props: { backgroundColor } }])).html;
     const [boxes, texts] = [twins(html, 'background-color'), twins(html, 'color')];
     t.ok(boxes.length >= 3 && texts.length >= 2);
-    for (const box of boxes) for (const text of texts) t.ok(contrastOf(text, box) >= 4.5, `${text} on ${box}, for ${backgroundColor}`);
+    for (const box of boxes)
+      for (const text of texts) t.ok(contrastOf(text, box) >= 4.5, `${text} on ${box}, for ${backgroundColor}`);
   }
   t.end();
 });

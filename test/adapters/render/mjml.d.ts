@@ -3,6 +3,8 @@ declare module 'mjml' {
   const mjml2html: (
     source: string,
     options: Readonly<{ validationLevel: 'strict'; minify: boolean; minifyOptions?: Readonly<{ minifyCss: false }> }>,
-  ) => Promise<Readonly<{ html: string; errors: readonly unknown[] }>> | Readonly<{ html: string; errors: readonly unknown[] }>;
+  ) =>
+    | Promise<Readonly<{ html: string; errors: readonly unknown[] }>>
+    | Readonly<{ html: string; errors: readonly unknown[] }>;
   export default mjml2html;
 }

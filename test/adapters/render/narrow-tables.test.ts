@@ -44,7 +44,10 @@ const mails: Readonly<Record<string, string>> = {
   'German heads': html([tableOf(german)], 'de-DE'),
   'French heads': html([tableOf(order('Désignation', 'Quantité', 'Prix unitaire', 'Montant total'))], 'fr-FR'),
   'Spanish heads': html([tableOf(order('Descripción', 'Cantidad', 'Precio unitario', 'Importe'))], 'es-ES'),
-  'five columns': html([tableOf(order('Bezeichnung', 'Anzahl', 'Einzelpreis', 'Umsatzsteuer', 'Gesamtbetrag'))], 'de-DE'),
+  'five columns': html(
+    [tableOf(order('Bezeichnung', 'Anzahl', 'Einzelpreis', 'Umsatzsteuer', 'Gesamtbetrag'))],
+    'de-DE',
+  ),
   'six columns, striped, with lines': html(
     [
       tableOf(order('Bezeichnung', 'Anzahl', 'Nettobetrag', 'Mehrwertsteuer', 'Versandkosten', 'Gesamtbetrag'), {
@@ -55,7 +58,10 @@ const mails: Readonly<Record<string, string>> = {
     'de-DE',
   ),
   'large letters': html([tableOf(german, { fontSize: 22 })], 'de-DE'),
-  'large amounts': html([tableOf([...german.slice(0, 2), ['Preis', '123456789.9'], ['Summe', '987654321.5']])], 'de-DE'),
+  'large amounts': html(
+    [tableOf([...german.slice(0, 2), ['Preis', '123456789.9'], ['Summe', '987654321.5']])],
+    'de-DE',
+  ),
   'an IBAN and a link': html(
     [
       tableOf([
@@ -101,8 +107,14 @@ const mails: Readonly<Record<string, string>> = {
     ],
     'ar',
   ),
-  'in a container': html([{ id: 'box', type: 'container', props: { border: 1 }, children: [tableOf(german)] }], 'de-DE'),
-  'in columns': html([{ id: 'columns', type: 'columns', children: [tableOf(german), { ...tableOf(german), id: 'second' }] }], 'de-DE'),
+  'in a container': html(
+    [{ id: 'box', type: 'container', props: { border: 1 }, children: [tableOf(german)] }],
+    'de-DE',
+  ),
+  'in columns': html(
+    [{ id: 'columns', type: 'columns', children: [tableOf(german), { ...tableOf(german), id: 'second' }] }],
+    'de-DE',
+  ),
   'in a container in columns that stay': html(
     [
       {
@@ -119,7 +131,10 @@ const mails: Readonly<Record<string, string>> = {
       {
         id: 'table',
         type: 'table',
-        props: { columns: ['Eins', 'Zwei', 'Drei', 'Vier'].map((header) => ({ header, width: 130 })), rows: [['a', 'b', 'c', 'd']] },
+        props: {
+          columns: ['Eins', 'Zwei', 'Drei', 'Vier'].map((header) => ({ header, width: 130 })),
+          rows: [['a', 'b', 'c', 'd']],
+        },
       },
     ],
     'de-DE',
@@ -131,10 +146,15 @@ const measured = (pages: readonly string[], width: number): readonly number[] =>
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-phone-'));
   try {
     const escaped = pages.map((page) => page.replaceAll('&', '&amp;').replaceAll('"', '&quot;'));
-    const frames = escaped.map((page) => `<iframe srcdoc="${page}" width="${width}" height="600" style="border:0"></iframe>`);
+    const frames = escaped.map(
+      (page) => `<iframe srcdoc="${page}" width="${width}" height="600" style="border:0"></iframe>`,
+    );
     const measure =
       'onload=()=>{document.body.textContent="WIDTHS "+Array.from(frames).map(({document:d})=>d.documentElement.scrollWidth).join(" ")+" END"}';
-    writeFileSync(join(folder, 'all.html'), `<!doctype html><meta charset="utf-8"><body>${frames.join('')}<script>${measure}</script>`);
+    writeFileSync(
+      join(folder, 'all.html'),
+      `<!doctype html><meta charset="utf-8"><body>${frames.join('')}<script>${measure}</script>`,
+    );
     const switches = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${folder}/profile`];
     const dumped = execFileSync('chromium', [...switches, '--dump-dom', `file://${folder}/all.html`], {
       encoding: 'utf8',
@@ -147,11 +167,17 @@ const measured = (pages: readonly string[], width: number): readonly number[] =>
   }
 };
 
-void t.test('no table is wider than a phone', { skip: runs('chromium', '--version') ? false : 'chromium is not here' }, (t) => {
-  const widths = measured(Object.values(mails), 360);
-  Object.keys(mails).forEach((name, at) => t.ok((widths[at] ?? 0) > 0 && (widths[at] ?? 999) <= 360, `${name}: ${widths[at]} pixels`));
-  t.end();
-});
+void t.test(
+  'no table is wider than a phone',
+  { skip: runs('chromium', '--version') ? false : 'chromium is not here' },
+  (t) => {
+    const widths = measured(Object.values(mails), 360);
+    Object.keys(mails).forEach((name, at) =>
+      t.ok((widths[at] ?? 0) > 0 && (widths[at] ?? 999) <= 360, `${name}: ${widths[at]} pixels`),
+    );
+    t.end();
+  },
+);
 
 /** The class that decides, as the HTML of a mail says it. */
 const kindOf = (page: string): string =>
@@ -199,12 +225,16 @@ void t.test('the cells of a row stand below each other behind the heads of their
         id: 'table',
         type: 'table',
         props: {
-          columns: ['Artikel<br>und <b id="x">Nummer</b>', 'Ja?', 'Mehrwertsteuerbetrag', '', 'Gesamtbetrag &amp; Porto'].map(
-            (header, at) => ({
-              header,
-              footer: ['Summe', '', '', '', '{{total}}'][at],
-            }),
-          ),
+          columns: [
+            'Artikel<br>und <b id="x">Nummer</b>',
+            'Ja?',
+            'Mehrwertsteuerbetrag',
+            '',
+            'Gesamtbetrag &amp; Porto',
+          ].map((header, at) => ({
+            header,
+            footer: ['Summe', '', '', '', '{{total}}'][at],
+          })),
           rows: [
             ['Kaffeemaschine', 'ja', 'Mehrwertsteuern', 'ohne Kopf', '12345678'],
             ['Kaffee', '', '&nbsp;', '<img src="https://example.com/a.png" alt="x">', '1'],
@@ -216,7 +246,11 @@ void t.test('the cells of a row stand below each other behind the heads of their
   );
   const label = (text: string): string => `<span class="n" style="display:none;mso-hide:all">${text}</span>`;
   t.match(kindOf(page), /^k/);
-  t.equal(page.split(label('Artikel und Nummer: ')).length - 1, 2, 'in the rows, not in the footer, whose first cell says what it is');
+  t.equal(
+    page.split(label('Artikel und Nummer: ')).length - 1,
+    2,
+    'in the rows, not in the footer, whose first cell says what it is',
+  );
   t.equal(page.split(label('Ja? ')).length - 1, 1, 'no label where there is no value');
   t.equal(page.split(label('Mehrwertsteuerbetrag: ')).length - 1, 1);
   t.equal(page.split(label('Gesamtbetrag &amp; Porto: ')).length - 1, 3);

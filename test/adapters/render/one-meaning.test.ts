@@ -1,4 +1,7 @@
-/** One template in its three outputs: the texts of a mail, of a PDF and of a workbook are the same, and so are the branches of their conditions. */
+/**
+ * One template in its three outputs: the texts of a mail, of a PDF and of a workbook are the same, and so are the
+ * branches of their conditions.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
@@ -15,16 +18,28 @@ import { parseRichTree, treeText } from '../../../src/adapters/render/rich-tree.
 import { shownText } from './excel/shown-text.js';
 import { bytesOf, readWorkbook, type ReadSheet } from './excel/xlsx.js';
 
-type Case = Readonly<{ columns: readonly JsonObject[]; definitions: readonly VariableDefinition[]; locale: string; timeZone: string }>;
+type Case = Readonly<{
+  columns: readonly JsonObject[];
+  definitions: readonly VariableDefinition[];
+  locale: string;
+  timeZone: string;
+}>;
 
-const tableOf = (columns: readonly JsonObject[]) => ({ id: 't', type: 'table' as const, props: { dataSource: '{{rows}}', columns } });
+const tableOf = (columns: readonly JsonObject[]) => ({
+  id: 't',
+  type: 'table' as const,
+  props: { dataSource: '{{rows}}', columns },
+});
 const sectionOf = (components: readonly unknown[]) => ({ id: 's', type: 'main', components }) as never;
 const sheetText = (sheet: ReadSheet, address: string, locale: string): string => {
   const cell = sheet.cells.get(address);
   return cell === undefined ? '' : shownText(cell, locale);
 };
 
-/** The digits and marks of Arabic and Persian as Western ones, which a sheet has: whoever opens it sees those of the own system. */
+/**
+ * The digits and marks of Arabic and Persian as Western ones, which a sheet has: whoever opens it sees those of the own
+ * system.
+ */
 const western = (text: string): string =>
   text
     .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 15))
@@ -50,17 +65,30 @@ const plain = (html: string): string =>
 /** The texts of the first row, column by column, in each output. */
 const textsOf = async ({ columns, definitions, locale, timeZone }: Case, row: JsonObject) => {
   const variables = { rows: [row] };
-  const content = { subject: 'S', variables: definitions, locale, timeZone, schema: { sections: [sectionOf([tableOf(columns)])] } };
+  const content = {
+    subject: 'S',
+    variables: definitions,
+    locale,
+    timeZone,
+    schema: { sections: [sectionOf([tableOf(columns)])] },
+  };
   const { html } = openRenderer({ limits: defaultLimits }).compileEmail(content)({ variables, environment });
-  const mail = [...(/<tr valign="top">([^]*?)<\/tr>/.exec(html)?.[1] ?? '').matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(([, text = '']) =>
-    plain(text),
+  const mail = [...(/<tr valign="top">([^]*?)<\/tr>/.exec(html)?.[1] ?? '').matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(
+    ([, text = '']) => plain(text),
   );
   const pages = [{ pageId: 'p', pageName: 'P', sections: [sectionOf([tableOf(columns)])] }];
-  const document = compileDocument({ variables: definitions, locale, timeZone, schema: { outputFormats: ['pdf'], pages } }, defaultLimits);
+  const document = compileDocument(
+    { variables: definitions, locale, timeZone, schema: { outputFormats: ['pdf'], pages } },
+    defaultLimits,
+  );
   const [table] = componentsOf(document(variables, environment, 'pdf'));
   const pdf = table?.type === 'table' ? (table.rows[0] ?? []).map((cell) => plain(cell.html)) : [];
-  const [sheet] = readWorkbook(await bytesOf({ components: [tableOf(columns)], variables, definitions, locale, timeZone })).sheets;
-  const excel = columns.map((_, at) => (sheet === undefined ? '' : plain(sheetText(sheet, `${'ABCDEFGH'[at]}1`, locale))));
+  const [sheet] = readWorkbook(
+    await bytesOf({ components: [tableOf(columns)], variables, definitions, locale, timeZone }),
+  ).sheets;
+  const excel = columns.map((_, at) =>
+    sheet === undefined ? '' : plain(sheetText(sheet, `${'ABCDEFGH'[at]}1`, locale)),
+  );
   return { mail, pdf, excel };
 };
 
@@ -101,29 +129,42 @@ const format: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.constant({ style: 'datetime', timeZone: 'Asia/Tokyo' }),
 );
 const column = fc.record({ type: fc.constantFrom(...columnTypes), format }, { requiredKeys: [] });
-const member = fc.record({ type: fc.constantFrom('string', 'number', 'boolean', 'date'), format }, { requiredKeys: ['type'] });
+const member = fc.record(
+  { type: fc.constantFrom('string', 'number', 'boolean', 'date'), format },
+  { requiredKeys: ['type'] },
+);
 
 const locales =
-  'en-US de-DE fr-FR pt-PT en-GB ja-JP ko-KR zh-CN th-TH hi-IN ru-RU tr-TR hu-HU vi-VN he-IL ar-EG ar-SA fa-IR sv-SE fi-FI'.split(' ');
+  'en-US de-DE fr-FR pt-PT en-GB ja-JP ko-KR zh-CN th-TH hi-IN ru-RU tr-TR hu-HU vi-VN he-IL ar-EG ar-SA fa-IR sv-SE fi-FI'.split(
+    ' ',
+  );
 
 void t.test('the texts of a table are the same in a mail, a PDF and a workbook', async (t) => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ column, member: fc.option(member, { nil: undefined }), value }), { minLength: 4, maxLength: 8 }),
+      fc.array(fc.record({ column, member: fc.option(member, { nil: undefined }), value }), {
+        minLength: 4,
+        maxLength: 8,
+      }),
       fc.constantFrom(...locales),
       fc.constantFrom('UTC', 'Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'),
       async (parts, locale, timeZone) => {
         const fits = ({ member, value }: (typeof parts)[number]): boolean => {
           if (member === undefined || value === null) return true;
-          if (member.type === 'date') return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && value !== '2026-02-30';
+          if (member.type === 'date')
+            return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && value !== '2026-02-30';
           return typeof value === member.type;
         };
         const used = parts.filter(fits);
-        const properties = Object.fromEntries(used.flatMap(({ member }, at) => (member === undefined ? [] : [[`v${at}`, member]])));
+        const properties = Object.fromEntries(
+          used.flatMap(({ member }, at) => (member === undefined ? [] : [[`v${at}`, member]])),
+        );
         const definitions: VariableDefinition[] = [
           { name: 'rows', type: 'array', itemType: 'object', schema: { itemSchema: { properties } } as never },
         ];
-        const columns = used.map(({ column }, at) => ({ header: '', ...column, content: `{{item.v${at}}}` }) as JsonObject);
+        const columns = used.map(
+          ({ column }, at) => ({ header: '', ...column, content: `{{item.v${at}}}` }) as JsonObject,
+        );
         const row = { currency: 'CHF', ...Object.fromEntries(used.map(({ value }, at) => [`v${at}`, value])) };
         if (columns.length === 0) return;
         const { mail, pdf, excel } = await textsOf({ columns, definitions, locale, timeZone }, row);
@@ -132,7 +173,8 @@ void t.test('the texts of a table are the same in a mail, a PDF and a workbook',
           if (mail[at] !== pdf[at]) throw new Error(`${said}: "${mail[at]}" in the mail, "${pdf[at]}" in the PDF`);
           // A sheet writes truth values in the reader's language and in capitals.
           const sheet = /^(?:TRUE|FALSE)$/.test(excel[at] ?? '') ? excel[at]?.toLowerCase() : western(excel[at] ?? '');
-          if (western(mail[at] ?? '') !== sheet) throw new Error(`${said}: "${mail[at]}" in the mail, "${excel[at]}" in the workbook`);
+          if (western(mail[at] ?? '') !== sheet)
+            throw new Error(`${said}: "${mail[at]}" in the mail, "${excel[at]}" in the workbook`);
         }
       },
     ),
@@ -142,18 +184,33 @@ void t.test('the texts of a table are the same in a mail, a PDF and a workbook',
 });
 
 void t.test('what customers read', async (t) => {
-  const column = (name: string, more: JsonObject = {}): JsonObject => ({ header: '', content: `{{item.${name}}}`, ...more });
+  const column = (name: string, more: JsonObject = {}): JsonObject => ({
+    header: '',
+    content: `{{item.${name}}}`,
+    ...more,
+  });
   const zoned = { definitions: [], locale: 'en-US', timeZone: 'Europe/Berlin' };
-  const same = async (columns: readonly JsonObject[], row: JsonObject, wanted: readonly string[], given: Partial<Case> = {}) =>
-    t.same(await textsOf({ ...zoned, ...given, columns }, row), { mail: wanted, pdf: wanted, excel: wanted });
-  await same([column('at', { format: { style: 'datetime', timeStyle: 'medium' } })], { at: -0.0004 }, ['Jan 1, 1970, 1:00:00 AM']);
+  const same = async (
+    columns: readonly JsonObject[],
+    row: JsonObject,
+    wanted: readonly string[],
+    given: Partial<Case> = {},
+  ) => t.same(await textsOf({ ...zoned, ...given, columns }, row), { mail: wanted, pdf: wanted, excel: wanted });
+  await same([column('at', { format: { style: 'datetime', timeStyle: 'medium' } })], { at: -0.0004 }, [
+    'Jan 1, 1970, 1:00:00 AM',
+  ]);
   await same(
     [column('at', { type: 'date' }), column('day', { type: 'date' }), column('at'), column('day')],
     { at: '2026-08-31T23:30:00Z', day: '2026-08-31' },
     ['Sep 1, 2026, 1:30 AM', 'Aug 31, 2026', 'Sep 1, 2026, 1:30 AM', 'Aug 31, 2026'],
   );
   await same(
-    [column('sum'), column('sum', { type: 'number' }), column('sum', { type: 'currency' }), column('sum', { type: 'percent' })],
+    [
+      column('sum'),
+      column('sum', { type: 'number' }),
+      column('sum', { type: 'currency' }),
+      column('sum', { type: 'percent' }),
+    ],
     { sum: 0.1 + 0.2 },
     ['0.3', '0.3', '0.30', '30%'],
   );
@@ -241,10 +298,20 @@ void t.test('LibreOffice shows what the mail says', { skip: lacksLibreOffice }, 
     { content: '{{item.big}}', format: { style: 'currency', currency: 'EUR' } },
     { content: '{{item.card}}', type: 'number' },
   ];
-  const row = { at: '2026-08-31T23:30:00Z', day: '2026-08-31', sum: 0.1 + 0.2, big: 1234567.5, card: '12345678901234567890' };
+  const row = {
+    at: '2026-08-31T23:30:00Z',
+    day: '2026-08-31',
+    sum: 0.1 + 0.2,
+    big: 1234567.5,
+    card: '12345678901234567890',
+  };
   const given = { columns, definitions: [], locale: 'en-US', timeZone: 'Europe/Berlin' };
   const { mail } = await textsOf(given, row);
-  const bytes = await bytesOf({ components: [tableOf(columns)], variables: { rows: [row] }, timeZone: 'Europe/Berlin' });
+  const bytes = await bytesOf({
+    components: [tableOf(columns)],
+    variables: { rows: [row] },
+    timeZone: 'Europe/Berlin',
+  });
   const csv = await csvOf(t, bytes, '9,34,76,1,,0,false,true');
   const shown = csv.split('\n')[0]?.split('\t').map(plain);
   t.same(shown, mail);
@@ -267,7 +334,11 @@ void t.test(
     };
     const row = { day: '2026-08-31' };
     for (const [locale, texts] of Object.entries(wanted)) {
-      t.same((await textsOf({ columns, definitions: [], locale, timeZone: 'UTC' }, row)).mail, texts, `${locale}, the mail`);
+      t.same(
+        (await textsOf({ columns, definitions: [], locale, timeZone: 'UTC' }, row)).mail,
+        texts,
+        `${locale}, the mail`,
+      );
       const bytes = await bytesOf({ components: [tableOf(columns)], variables: { rows: [row] }, locale });
       const csv = await csvOf(t, bytes, '9,34,76,1,,0,false,true');
       t.same(csv.split('\n')[0]?.split('\t').map(plain), texts, `${locale}, the workbook`);
@@ -279,7 +350,12 @@ void t.test('line breaks in a value are blanks, and lines where the component ke
   const broken = { a: '\r\nRua <1>\r\n1200\u2028Lisboa\rPT\n\n', rows: [{ name: 'One\nTwo' }, { name: 'c' }] };
   const [asBlanks, asLines] = ['Rua <1> 1200 Lisboa PT', 'Rua <1>|1200|Lisboa|PT'];
   const rows: VariableDefinition = { name: 'rows', type: 'array' };
-  const list: VariableDefinition = { name: 'names', type: 'string', isCalculated: true, expression: "rows.map(r => r.name).join('\\n')" };
+  const list: VariableDefinition = {
+    name: 'names',
+    type: 'string',
+    isCalculated: true,
+    expression: "rows.map(r => r.name).join('\\n')",
+  };
   const components = (keepLines: boolean) => [
     { id: 'a', type: 'rich-text', content: '<p>{{a}}</p>', props: { keepLines } },
     { id: 'b', type: 'list', content: '<li>{{a}}</li>', props: { keepLines } },
@@ -303,7 +379,9 @@ void t.test('line breaks in a value are blanks, and lines where the component ke
     t.equal(text.replace(/\n */g, '|').split(lines).length - 1, 3, text);
     t.match(text, keepLines ? /One {2}x One\nTwo {2}Two\nc {4}c/ : /One Two c {2}x One Two c/);
 
-    const [a, b, c, d] = componentsOf(expandTemplate(attachmentOf(components(keepLines), { variables: [rows, list] }), broken));
+    const [a, b, c, d] = componentsOf(
+      expandTemplate(attachmentOf(components(keepLines), { variables: [rows, list] }), broken),
+    );
     t.equal(a?.type === 'rich-text' && shown(a.html).trim(), lines, 'rich text of a PDF');
     t.equal(b?.type === 'list' && shown(b.html ?? '').trim(), lines, 'list of a PDF');
     t.equal(c?.type === 'timeline' && c.items[0]?.description.replaceAll('\n', '|').trim(), lines, 'timeline of a PDF');
@@ -326,7 +404,11 @@ void t.test('line breaks in a value are blanks, and lines where the component ke
   t.match(html('<p>{{long}}</p>', true), /x<\/span><br>y<\/p>/);
   t.match(html('<p title="{{a}}">{{a}}</p>', true), /title="&lt;i&gt;\na"/);
   for (const content of ['<pre>{{a}}</pre>', '<p style="white-space:pre-line">{{a}}</p>'])
-    t.equal(renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }]), { a: 'One\nTwo' }).text, 'One\nTwo\n', content);
+    t.equal(
+      renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }]), { a: 'One\nTwo' }).text,
+      'One\nTwo\n',
+      content,
+    );
 });
 
 void t.test('what is hidden stands in no document', async (t) => {
@@ -348,7 +430,10 @@ void t.test('an empty value leaves no blank at the side of a column', (t) => {
     ['{{a}} {{none}}', 'x'],
     ['long', 'y'],
   ];
-  t.equal(renderTemplate(templateOf([{ id: 'a', type: 'table', props: { rows, columns } }]), { a: 'A' }).text, '   A  x\nlong  y\n');
+  t.equal(
+    renderTemplate(templateOf([{ id: 'a', type: 'table', props: { rows, columns } }]), { a: 'A' }).text,
+    '   A  x\nlong  y\n',
+  );
   t.end();
 });
 
@@ -362,7 +447,15 @@ void t.test('the lines of a cell stand in its column of the text part', (t) => {
     renderTemplate(templateOf([{ id: 'a', type: 'table', props: { rows, columns, keepLines: true } }]), { v }).text;
   t.equal(
     shown('Rua 1\n\nLisboa\n'),
-    ['Item  Name    Address', 'kind', '-'.repeat(21), 'Mug   日本語  Rua 1', 'blue          Lisboa', 'A     b', ''].join('\n'),
+    [
+      'Item  Name    Address',
+      'kind',
+      '-'.repeat(21),
+      'Mug   日本語  Rua 1',
+      'blue          Lisboa',
+      'A     b',
+      '',
+    ].join('\n'),
   );
   t.equal(
     shown(`${'x'.repeat(70)}\nLisboa`).split('\n\n')[0],

@@ -1,4 +1,7 @@
-/** Lines without a value are left out alike in the HTML of a mail, its text part, a PDF and a workbook, and the check of paths passes over the same ones. */
+/**
+ * Lines without a value are left out alike in the HTML of a mail, its text part, a PDF and a workbook, and the check of
+ * paths passes over the same ones.
+ */
 import t from 'tap';
 import { parseDocument } from 'htmlparser2';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
@@ -35,7 +38,10 @@ const definitions = [
   { name: 'spaces', type: 'string', filters: ['trim'] },
 ];
 
-/** What is left of a text: blocks between " / ", lines between "|", cells with a blank between them. Then the paths that stay empty in it. */
+/**
+ * What is left of a text: blocks between " / ", lines between "|", cells with a blank between them. Then the paths that
+ * stay empty in it.
+ */
 type Case = readonly [content: string, left: string, missed?: readonly string[]];
 
 const cases: readonly Case[] = [
@@ -156,7 +162,9 @@ const BLOCKS = new Set([
   'thead',
 ]);
 
-/** The blocks of HTML with their lines; an element that holds nothing but blanks is an empty block, for it leaves a gap. */
+/**
+ * The blocks of HTML with their lines; an element that holds nothing but blanks is an empty block, for it leaves a gap.
+ */
 const blocksIn = (html: string): readonly string[] => {
   const found: string[] = [];
   let text = '';
@@ -211,7 +219,12 @@ void t.test('a table of texts', async (t) => {
   const text = betweenMarks(mail.text.split('\n').map((line) => bare(line.replace(/^[-=]+$/, ''))));
   const template = attachmentOf(components, more);
   const read = readPdf(
-    await makePdf(expandTemplate(template, variables), new Map(), { title: '', author: '', createdAt: environment.at }, limits),
+    await makePdf(
+      expandTemplate(template, variables),
+      new Map(),
+      { title: '', author: '', createdAt: environment.at },
+      limits,
+    ),
   );
   const pdf = betweenMarks(read.sheets.flatMap(({ lines }) => lines.map(bare)));
   const [sheet] = readWorkbook(await bytesOf({ components, variables, definitions: definitions as never })).sheets;
@@ -226,7 +239,8 @@ void t.test('a table of texts', async (t) => {
     const html = renderTemplate(templateOf(only, more), variables).html;
     const cell = html.slice(html.indexOf('<div role="article"'));
     const inner =
-      /font-family:[^"]*">([^]*?)\s*<\/td><\/tr>\s*<\/table>\s*<\/td><\/tr>\s*<\/table>\s*<\/div>/.exec(cell)?.[1] ?? 'not found';
+      /font-family:[^"]*">([^]*?)\s*<\/td><\/tr>\s*<\/table>\s*<\/td><\/tr>\s*<\/table>\s*<\/div>/.exec(cell)?.[1] ??
+      'not found';
     t.equal(blocksIn(inner).join(' / '), left, `mail: ${content}`);
     const [made] = componentsOf(expandTemplate(attachmentOf(only, more), variables));
     t.equal(blocksIn(made?.type === 'rich-text' ? made.html : '').join(' / '), left, `expanded: ${content}`);
@@ -239,7 +253,11 @@ void t.test('a table of texts', async (t) => {
     t.same(excel[at], lines, `workbook: ${content}`);
     const { content: checked } = checkEmailTemplate(templateOf(only, more), limits);
     const budget = openBudget(limits);
-    const prepared = compilePreparation(checked.variables, { locale: 'en-US', timeZone: 'UTC' }, limits)(variables, environment, budget);
+    const prepared = compilePreparation(checked.variables, { locale: 'en-US', timeZone: 'UTC' }, limits)(
+      variables,
+      environment,
+      budget,
+    );
     const find = compileLosses(partsOfEmail(checked), { definitions: checked.variables, locale: 'en-US', limits });
     t.same(pathsOfLosses(find(prepared, { budget })), missed, `missed: ${content}`);
   }
@@ -250,21 +268,32 @@ void t.test('numbers of items go on without those that are left out', async (t) 
   const [made, list] = [
     renderTemplate(templateOf([rich('c', content, 'lines')]), variables),
     renderTemplate(
-      templateOf([{ id: 'l', type: 'list', content: content.slice(4, -5), props: { ordered: true, hideWhenEmpty: 'lines' } }]),
+      templateOf([
+        { id: 'l', type: 'list', content: content.slice(4, -5), props: { ordered: true, hideWhenEmpty: 'lines' } },
+      ]),
       variables,
     ),
   ];
   for (const { text } of [made, list]) t.equal(text.trim(), '1. V\n2. Letters\n3. W');
-  const paragraphs = renderTemplate(templateOf([rich('c', '<ul><li><p>One</p><p>Two</p></li><li>Three</li></ul>')]), {});
+  const paragraphs = renderTemplate(
+    templateOf([rich('c', '<ul><li><p>One</p><p>Two</p></li><li>Three</li></ul>')]),
+    {},
+  );
   t.equal(paragraphs.text.trim(), '- One\n  Two\n- Three', 'an item has one mark, however many paragraphs stand in it');
   const nested =
     '<ol><li><p>{{a}}</p><p>{{v}}</p><ul><li>{{w}}</li><li>{{b}}</li></ul></li><li>{{b}}</li></ol><p>{{v}}</p><h4>H</h4><p>{{b}}</p>';
   const after = { id: 'x', type: 'rich-text', content: 'After' };
-  t.equal(renderTemplate(templateOf([rich('c', nested, 'lines'), after]), variables).text.trim(), '1. V\n   - W\n\nV\n\nH\n\nAfter');
+  t.equal(
+    renderTemplate(templateOf([rich('c', nested, 'lines'), after]), variables).text.trim(),
+    '1. V\n   - W\n\nV\n\nH\n\nAfter',
+  );
 });
 
 void t.test('what is left out does not decide in which direction a text runs', async (t) => {
-  const component = { ...rich('c', '<p>שלום {{a}}</p><p>Hello {{v}}</p>'), props: { hideWhenEmpty: 'lines', direction: 'auto' } };
+  const component = {
+    ...rich('c', '<p>שלום {{a}}</p><p>Hello {{v}}</p>'),
+    props: { hideWhenEmpty: 'lines', direction: 'auto' },
+  };
   t.match(renderTemplate(templateOf([component]), variables).html, /<p style="margin:0">Hello/);
   t.notMatch(renderTemplate(templateOf([component]), variables).html, 'dir="rtl"');
   t.match(renderTemplate(templateOf([component]), { ...variables, a: 'A' }).html, 'dir="rtl"');

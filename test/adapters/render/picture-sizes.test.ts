@@ -34,13 +34,21 @@ const cases: readonly (readonly [what: string, component: JsonObject, sides: rea
   ['brought by a value', image({ src: '{{src}}', width: 120 }), ['120', '30']],
   ['a data URI brought by a value', image({ src: '{{data}}' }), ['7', '5']],
   ['a width brought by a value', image({ src: PNG, width: '{{width}}' }), ['70', '50']],
-  ['one that is not there', image({ src: 'asset:0b3c6a5e-7b1d-4c1e-9a55-222222222222', width: 120 }), ['120', undefined]],
+  [
+    'one that is not there',
+    image({ src: 'asset:0b3c6a5e-7b1d-4c1e-9a55-222222222222', width: 120 }),
+    ['120', undefined],
+  ],
   ['another server', image({ src: 'https://example.com/a.png', width: 120 }), ['120', undefined]],
   ['another server, a value', image({ src: 'https://example.com/{{src}}' }), [undefined, undefined]],
   ['rich text', rich(`<p><img src="${PNG}"></p>`), ['7', '5']],
   ['rich text, a width', rich(`<p><img src="asset:${ASSET}" width="40"></p>`), ['40', '10']],
   ['rich text, a value', rich('<p><img src="{{src}}" height="{{height}}"></p>'), ['200', '50']],
-  ['rich text, another server', rich('<p><img src="https://example.com/a.png" width="20" height="{{height}}"></p>'), ['20', '50']],
+  [
+    'rich text, another server',
+    rich('<p><img src="https://example.com/a.png" width="20" height="{{height}}"></p>'),
+    ['20', '50'],
+  ],
 ];
 
 void t.test('what is left open is taken from the picture', (t) => {
@@ -50,7 +58,10 @@ void t.test('what is left open is taken from the picture', (t) => {
 });
 
 void t.test('a mail that is accepted has room for the sizes of its pictures', (t) => {
-  const { content } = checkEmailTemplate(templateOf([image({ src: `asset:${ASSET}` }), rich('{{long}}')]), defaultLimits);
+  const { content } = checkEmailTemplate(
+    templateOf([image({ src: `asset:${ASSET}` }), rich('{{long}}')]),
+    defaultLimits,
+  );
   let accepted = 0;
   for (let chars = 1; chars < 400; chars += 1) {
     const limits = { ...defaultLimits, htmlSizeBytesMax: 3_600 };

@@ -1,4 +1,7 @@
-/** Text of a mail can be read on every background, light and dark, whether the template brings the colours or a variable. */
+/**
+ * Text of a mail can be read on every background, light and dark, whether the template brings the colours or a
+ * variable.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../src/domain/core/json.js';
@@ -12,7 +15,12 @@ const rich = (id: string, content: string, props: object = {}): object => ({ id,
 const linked = 'Text and <a href="https://example.com">a link</a>';
 
 const holders = (brand: string): readonly object[] => [
-  { id: 'button', type: 'button', content: 'See the <b>order</b>', props: { href: 'https://example.com', backgroundColor: brand } },
+  {
+    id: 'button',
+    type: 'button',
+    content: 'See the <b>order</b>',
+    props: { href: 'https://example.com', backgroundColor: brand },
+  },
   {
     id: 'container',
     type: 'container',
@@ -30,10 +38,18 @@ const holders = (brand: string): readonly object[] => [
   {
     id: 'table',
     type: 'table',
-    props: { headerBackgroundColor: brand, border: `1px solid ${brand}`, columns: [{ header: 'Header' }], rows: [['x']] },
+    props: {
+      headerBackgroundColor: brand,
+      border: `1px solid ${brand}`,
+      columns: [{ header: 'Header' }],
+      rows: [['x']],
+    },
   },
   rich('on-brand', `<p>${linked}</p>`, { backgroundColor: brand }),
-  rich('by-style', `<p><span style="background-color:${brand}">${linked}</span> <span style="background:${brand} !important">x</span></p>`),
+  rich(
+    'by-style',
+    `<p><span style="background-color:${brand}">${linked}</span> <span style="background:${brand} !important">x</span></p>`,
+  ),
   {
     id: 'fragment',
     type: 'html-fragment',
@@ -76,7 +92,8 @@ const renamed = (components: readonly object[]): readonly object[] =>
   JSON.parse(JSON.stringify(components).replaceAll('"id":"', '"id":"second-')) as readonly object[];
 
 const byte = fc.integer({ min: 0, max: 255 });
-const hex = (...channels: readonly number[]): string => `#${channels.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
+const hex = (...channels: readonly number[]): string =>
+  `#${channels.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
 const share = fc.integer({ min: 0, max: 100 });
 /** Colours in every spelling. */
 const colors = fc.oneof(
@@ -85,13 +102,16 @@ const colors = fc.oneof(
   fc.tuple(byte, byte, byte, byte).map((channels) => hex(...channels)),
   fc.tuple(byte, byte, byte).map(([red, green, blue]) => `rgb(${red}, ${green}, ${blue})`),
   fc.tuple(byte, byte, byte, share).map(([red, green, blue, alpha]) => `RGBA(${red},${green},${blue},${alpha / 100})`),
-  fc.tuple(fc.integer({ min: 0, max: 360 }), share, share).map(([hue, strong, light]) => `hsl(${hue}, ${strong}%, ${light}%)`),
+  fc
+    .tuple(fc.integer({ min: 0, max: 360 }), share, share)
+    .map(([hue, strong, light]) => `hsl(${hue}, ${strong}%, ${light}%)`),
   fc.constantFrom('gold', 'Navy', 'SILVER', 'salmon', 'transparent', 'slateblue', '#fff', '#000', '#888'),
 );
 /** Colours of text that something is seen of: a wholly transparent one has no twin. */
 const inks = colors.filter((color) => !/^transparent$|^#[0-9a-f]{6}[0-7].$|,0?(?:\.\d+)?\)$|,0\)$/i.test(color));
 
-const unreadable = (html: string, mode: Mode): readonly SeenText[] => seenTexts(html, mode).filter(({ contrast }) => contrast < READABLE);
+const unreadable = (html: string, mode: Mode): readonly SeenText[] =>
+  seenTexts(html, mode).filter(({ contrast }) => contrast < READABLE);
 
 const pages = (brand: string): readonly object[] => [
   {},
@@ -137,11 +157,25 @@ void t.test('colours by variable look as colours by literal', (t) => {
               type: 'table',
               props: { color, headerColor: color, columns: [{ header: 'Header' }], rows: [['x'], ['y']] },
             },
-            { id: 'striped', type: 'table', props: { color, striped: true, columns: [{ header: 'Striped' }], rows: [['x'], ['y']] } },
-            { id: 'container', type: 'container', props: { color, backgroundColor: '#fef3c7' }, children: [rich('inner', linked)] },
+            {
+              id: 'striped',
+              type: 'table',
+              props: { color, striped: true, columns: [{ header: 'Striped' }], rows: [['x'], ['y']] },
+            },
+            {
+              id: 'container',
+              type: 'container',
+              props: { color, backgroundColor: '#fef3c7' },
+              children: [rich('inner', linked)],
+            },
           ],
         },
-        { id: 'body', type: 'body', props: { color, linkColor: color, backgroundColor: '#eef2ff' }, components: [rich('second', linked)] },
+        {
+          id: 'body',
+          type: 'body',
+          props: { color, linkColor: color, backgroundColor: '#eef2ff' },
+          components: [rich('second', linked)],
+        },
       ],
     },
   });
@@ -158,7 +192,9 @@ void t.test('colours by variable look as colours by literal', (t) => {
 
 void t.test('a colour that is named for text can be read in dark mode on what becomes dark', (t) => {
   const components = [
-    rich('ink', `<p>${linked}</p><p style="color:{{ink}}">styled <span style="color: {{ink}}">twice</span></p>`, { color: '{{ink}}' }),
+    rich('ink', `<p>${linked}</p><p style="color:{{ink}}">styled <span style="color: {{ink}}">twice</span></p>`, {
+      color: '{{ink}}',
+    }),
     { id: 'font', type: 'html-fragment', content: '<p><font color="{{ink}}">font</font></p>' },
     {
       id: 'table',

@@ -1,4 +1,7 @@
-/** Values keep their own order in text of another direction: in the HTML of a mail, its text part, subject and preheader, in a PDF; and nothing changes where no value needs it. */
+/**
+ * Values keep their own order in text of another direction: in the HTML of a mail, its text part, subject and
+ * preheader, in a PDF; and nothing changes where no value needs it.
+ */
 import bidiModule, { type Bidi } from 'bidi-js';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../src/domain/core/json.js';
@@ -15,7 +18,9 @@ type Side = 'ltr' | 'rtl';
 
 /** A line as a reader sees it, from left to right. */
 const drawn = (line: string, direction: Side): string =>
-  bidi.getReorderedString(line, bidi.getEmbeddingLevels(line, direction)).replace(/[\u200e\u200f\u061c\u2066-\u2069]/g, '');
+  bidi
+    .getReorderedString(line, bidi.getEmbeddingLevels(line, direction))
+    .replace(/[\u200e\u200f\u061c\u2066-\u2069]/g, '');
 
 /** The lines of a mail's HTML as a browser draws them: a span with `dir` is isolated. */
 const htmlLines = (html: string, direction: Side): readonly string[] =>
@@ -41,7 +46,12 @@ const textLines = (text: string, direction: Side): readonly string[] =>
     .filter((line) => line !== '')
     .map((line) => drawn(line, direction));
 
-const rich = (content: string, more = {}): Record<string, unknown> => ({ id: `c${content.length}`, type: 'rich-text', content, ...more });
+const rich = (content: string, more = {}): Record<string, unknown> => ({
+  id: `c${content.length}`,
+  type: 'rich-text',
+  content,
+  ...more,
+});
 type Row = readonly [content: string, variables: JsonObject, seen: string];
 
 /** In: for a locale, content and values, and the line as it is seen. The HTML and the text part show the same. */
@@ -176,7 +186,14 @@ const places = (locale: string, word: string): ReturnType<typeof renderTemplate>
         ],
       },
     },
-    { v: V, w: '5px', s: 'current', u: 'https://z.example/a-b/', m: 'a@x.example', items: [{ v: '12-14 Main St.', n: 1234.5 }] },
+    {
+      v: V,
+      w: '5px',
+      s: 'current',
+      u: 'https://z.example/a-b/',
+      m: 'a@x.example',
+      items: [{ v: '12-14 Main St.', n: 1234.5 }],
+    },
   );
 
 void t.test('every place of a mail in which text is shown, and no other', async (t) => {
@@ -196,7 +213,10 @@ void t.test('every place of a mail in which text is shown, and no other', async 
   t.match(html, `href="https://x.example/482%20913?a=482%20913"`);
   t.match(html, `${word} ${apart}</a>`);
   t.match(html, `${word} ${apart}</strong>`);
-  t.match(html, `title="${V}" href="https://y.example/482%20913" style="color:#2563eb;text-decoration:underline;width:5px"`);
+  t.match(
+    html,
+    `title="${V}" href="https://y.example/482%20913" style="color:#2563eb;text-decoration:underline;width:5px"`,
+  );
   t.match(html, `<span dir="ltr">${V}</span></p>`, 'not twice where the author says it');
   t.match(html, ' href="https://z.example/a-b/"');
   const isolate = `\u2066${V}\u2069`;
@@ -218,7 +238,8 @@ void t.test('the text part', async (t) => {
   const { text } = renderTemplate(templateOf([rich('<p>קוד {{v}} קוד</p>')], { locale: 'he' }), { v: long });
   const lines = text.trimEnd().split('\n');
   t.equal(lines.length, 2);
-  for (const line of lines) t.equal(line.split('\u2066').length, line.split('\u2069').length, 'what a line begins it ends');
+  for (const line of lines)
+    t.equal(line.split('\u2066').length, line.split('\u2069').length, 'what a line begins it ends');
   t.match(lines[1], /^\u200f\u2066word .*end\.\u2069 קוד$/);
 
   const table = {
@@ -258,14 +279,20 @@ void t.test('text that runs as its first letter does', async (t) => {
   t.match(renderTemplate(templateOf([own]), { name: 'أحمد', v: V }).html, `<b><span dir="ltr">${V}</span></b>`);
   t.notMatch(renderTemplate(templateOf([own]), { name: 'Ada', v: V }).html, '<span');
   t.equal(renderTemplate(templateOf([own], { locale: 'he' }), { name: 'Ada', v: V }).text, `\u200fAda ${V}\n`);
-  t.equal(renderTemplate(templateOf([own], { locale: 'he' }), { name: 'שם', v: V }).text, `\u200fשם \u2066${V}\u2069\n`);
+  t.equal(
+    renderTemplate(templateOf([own], { locale: 'he' }), { name: 'שם', v: V }).text,
+    `\u200fשם \u2066${V}\u2069\n`,
+  );
 });
 
 void t.test('a subject that comes with the call', async (t) => {
   const template = templateOf([rich('x')], { locale: 'he' });
   t.equal(renderTemplate(template, { v: V }, { subject: 'קוד {{v}}' }).subject, `קוד \u2066${V}\u2069`);
   t.equal(renderTemplate(templateOf([rich('x')]), { v: V }, { subject: 'Code {{v}}' }).subject, `Code ${V}`);
-  t.equal(renderTemplate(templateOf([rich('x')]), { v: 'أحمد' }, { subject: 'For {{v}} 5' }).subject, 'For \u2067أحمد\u2069 5');
+  t.equal(
+    renderTemplate(templateOf([rich('x')]), { v: 'أحمد' }, { subject: 'For {{v}} 5' }).subject,
+    'For \u2067أحمد\u2069 5',
+  );
 });
 
 void t.test('values that bring such characters themselves end them', async (t) => {
@@ -277,7 +304,10 @@ void t.test('values that bring such characters themselves end them', async (t) =
     t.ok(isolatesByLine(value).length < lines * 40, 'isolates within isolates do not multiply with the lines');
     for (const keepLines of [false, true]) {
       const template = templateOf([{ id: 'text', type: 'rich-text', content: '<p>a {{v}}</p>', props: { keepLines } }]);
-      t.ok(renderTemplate(template, { v: value }).text.length < lines * 40, `nor in a text part, keepLines ${keepLines}`);
+      t.ok(
+        renderTemplate(template, { v: value }).text.length < lines * 40,
+        `nor in a text part, keepLines ${keepLines}`,
+      );
     }
   }
 });
@@ -291,7 +321,11 @@ const pdfOf = (components: readonly unknown[], variables: JsonObject, more = {})
   );
 
 /** The words of each line of a PDF by their places, from the left. */
-const pdfLines = async (components: readonly unknown[], variables: JsonObject, more = {}): Promise<readonly string[] | undefined> => {
+const pdfLines = async (
+  components: readonly unknown[],
+  variables: JsonObject,
+  more = {},
+): Promise<readonly string[] | undefined> => {
   const words = placedWords(await pdfOf(components, variables, more));
   if (words === undefined) return undefined;
   const lines = new Map<number, { left: number; text: string }[]>();
@@ -311,7 +345,9 @@ void t.test('values in a PDF keep their order', async (t) => {
   for (const [locale, word] of Object.entries({ ar: 'كود', he: 'קוד', fa: 'کد', ur: 'کوڈ' })) {
     const lines = await pdfLines(
       [
-        rich(`<p>${word} {{a}}</p><p>${word} <b>{{b}}</b></p><p>{{c}}</p><p>${word} {{d}}.</p><p>#{{a}}</p><p>${word}<br>Order {{a}}</p>`),
+        rich(
+          `<p>${word} {{a}}</p><p>${word} <b>{{b}}</b></p><p>{{c}}</p><p>${word} {{d}}.</p><p>#{{a}}</p><p>${word}<br>Order {{a}}</p>`,
+        ),
         { id: 't', type: 'table', props: { columns: [{ header: word, content: '{{item.v}}' }], dataSource: 'items' } },
         { id: 'l', type: 'list', content: '{{item.v}}', props: { dataSource: 'items' } },
       ],
@@ -332,7 +368,11 @@ void t.test('values in a PDF keep their order', async (t) => {
 void t.test('a PDF from the left', async (t) => {
   const html = (content: string, variables: JsonObject, more = {}, format: 'pdf' | 'excel' = 'pdf'): string => {
     const [component] = componentsOf(
-      expandTemplate(attachmentOf([rich(content)], { schema: { outputFormats: ['pdf', 'excel'] }, ...more }), variables, { format }),
+      expandTemplate(
+        attachmentOf([rich(content)], { schema: { outputFormats: ['pdf', 'excel'] }, ...more }),
+        variables,
+        { format },
+      ),
     );
     return component?.type === 'rich-text' ? component.html : '';
   };
@@ -343,7 +383,11 @@ void t.test('a PDF from the left', async (t) => {
     '<a href="https://x.example/%D8%A3" title="أ">\u2067أ\u2069</a>',
   );
   t.equal(html('<p>كود {{v}}</p>', { v: V }, { locale: 'ar' }), `<p>كود \u2066${V}\u2069</p>`);
-  t.equal(html('<p>كود {{v}}</p>', { v: V }, { locale: 'ar' }, 'excel'), `<p>كود ${V}</p>`, 'a sheet has the values as they are');
+  t.equal(
+    html('<p>كود {{v}}</p>', { v: V }, { locale: 'ar' }, 'excel'),
+    `<p>كود ${V}</p>`,
+    'a sheet has the values as they are',
+  );
   const kept = [rich('<p>קוד {{v}}</p>', { props: { keepLines: true } })];
   const [made] = componentsOf(expandTemplate(attachmentOf(kept, { locale: 'he' }), { v: '1 2\n3 4' }));
   t.match(made, { html: '<p>קוד \u20661 2\u2069<br>\u20663 4\u2069</p>' }, 'each line is set apart');
@@ -359,7 +403,11 @@ void t.test('a PDF from the left', async (t) => {
 
 void t.test('timelines, charts, margins and typed cells of a PDF', async (t) => {
   const components = [
-    { id: 'm', type: 'timeline', props: { items: [{ title: 'קוד {{v}}', date: '{{v}}', description: '{{v}}', status: 'current' }] } },
+    {
+      id: 'm',
+      type: 'timeline',
+      props: { items: [{ title: 'קוד {{v}}', date: '{{v}}', description: '{{v}}', status: 'current' }] },
+    },
     {
       id: 'g',
       type: 'chart',
@@ -417,7 +465,11 @@ void t.test('the parts of a calculated sentence', async (t) => {
     t.equal(htmlLines(html, locale === 'he' ? 'rtl' : 'ltr')[0], seen, expression);
     t.equal(textLines(text, locale === 'he' ? 'rtl' : 'ltr')[0], seen, expression);
   }
-  t.match(mail('`${v}/${n}`', 'he').html, 'href="https://x.example/482%20913/%D8%A3%D8%AD%D9%85%D8%AF"', 'an address has none');
+  t.match(
+    mail('`${v}/${n}`', 'he').html,
+    'href="https://x.example/482%20913/%D8%A3%D8%AD%D9%85%D8%AF"',
+    'an address has none',
+  );
   const inOutput = (format: 'pdf' | 'excel'): unknown =>
     componentsOf(
       expandTemplate(

@@ -8,7 +8,11 @@ const rowsMax = 1.2;
 type Item = Readonly<{ name: string; quantity: number; total: string }>;
 
 const itemsOf = (count: number): readonly Item[] =>
-  Array.from({ length: count }, (_, at) => ({ name: `Ceramic mug no. ${at + 1}`, quantity: (at % 9) + 1, total: `€${at + 12}.35` }));
+  Array.from({ length: count }, (_, at) => ({
+    name: `Ceramic mug no. ${at + 1}`,
+    quantity: (at % 9) + 1,
+    total: `€${at + 12}.35`,
+  }));
 
 const ours = (items: readonly Item[]): string =>
   renderTemplate(
@@ -57,7 +61,9 @@ for (const count of [10, 100, 300]) {
     for (const html of [mine, mjml]) t.equal(html.split('</tr>').length - 1 > count, true, 'all rows are there');
     const bytes = (html: string): number => Buffer.byteLength(html);
     const [table, whole] = [bytes(tableOf(mine)) / bytes(tableOf(mjml)), bytes(mine) / bytes(mjml)];
-    t.comment(`table ${bytes(tableOf(mine))} and ${bytes(tableOf(mjml))} bytes, mail ${bytes(mine)} and ${bytes(mjml)}`);
+    t.comment(
+      `table ${bytes(tableOf(mine))} and ${bytes(tableOf(mjml))} bytes, mail ${bytes(mine)} and ${bytes(mjml)}`,
+    );
     t.ok(table <= rowsMax, `the table is ${table.toFixed(2)} times that of MJML`);
     if (count > 10) t.ok(whole <= rowsMax, `the mail is ${whole.toFixed(2)} times that of MJML`);
   });

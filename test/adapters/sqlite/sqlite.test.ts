@@ -25,23 +25,26 @@ const holdElsewhere = async (file: string): Promise<{ said: string; kill: () => 
   };
 };
 
-void t.test('a lock has one holder, in this process and in others, and is free when its holder is killed', async (t) => {
-  const file = join(temporaryDirectory(t), 'locks', 'projector.lock');
-  const lock = holdLock({ file });
-  t.ok(lock);
-  t.equal(holdLock({ file }), undefined);
-  const refused = await holdElsewhere(file);
-  t.equal(refused.said, 'refused', 'asking twice has not lost the lock');
-  await refused.kill();
-  lock?.release();
-  const holder = await holdElsewhere(file);
-  t.equal(holder.said, 'held');
-  t.equal(holdLock({ file }), undefined);
-  await holder.kill();
-  const again = holdLock({ file });
-  t.ok(again);
-  again?.release();
-});
+void t.test(
+  'a lock has one holder, in this process and in others, and is free when its holder is killed',
+  async (t) => {
+    const file = join(temporaryDirectory(t), 'locks', 'projector.lock');
+    const lock = holdLock({ file });
+    t.ok(lock);
+    t.equal(holdLock({ file }), undefined);
+    const refused = await holdElsewhere(file);
+    t.equal(refused.said, 'refused', 'asking twice has not lost the lock');
+    await refused.kill();
+    lock?.release();
+    const holder = await holdElsewhere(file);
+    t.equal(holder.said, 'held');
+    t.equal(holdLock({ file }), undefined);
+    await holder.kill();
+    const again = holdLock({ file });
+    t.ok(again);
+    again?.release();
+  },
+);
 
 void t.test('a group is committed whole, and rolled back whole where a write throws', async (t) => {
   const database = openDatabase({ file: join(temporaryDirectory(t), 'group.db'), synchronous: 'full' });
@@ -95,30 +98,37 @@ const countingCommits = (t: Test, nowMs: () => number = () => 0) => {
     committed: () => groups.push(size),
     nowMs,
   });
-  return { groups, commits, run: (count: number) => Promise.all(Array.from({ length: count }, () => commits.run(null))) };
+  return {
+    groups,
+    commits,
+    run: (count: number) => Promise.all(Array.from({ length: count }, () => commits.run(null))),
+  };
 };
 
-void t.test('where few write nobody waits; where many do, those that come within some turns share a commit', async (t) => {
-  const { groups, run } = countingCommits(t);
-  let turned = 0;
-  const turns = async (count: number): Promise<void> => {
-    for (let done = 0; done < count; done += 1) await turn();
-  };
-  await Promise.all([run(1), turn().then(() => (turned = groups.length))]);
-  t.equal(turned, 1, 'the first is committed in the next turn');
-  await run(20);
-  t.same(groups, [1, 20]);
-  const together = [run(1)];
-  for (let more = 0; more < 3; more += 1) {
-    await turns(1);
-    together.push(run(1));
-  }
-  await Promise.all(together);
-  t.same(groups, [1, 20, 4], 'they came one turn after the other');
-  await run(1);
-  await Promise.all([run(1), turns(1).then(() => run(1))]);
-  t.same(groups, [1, 20, 4, 1, 1, 1], 'and where few write again nobody waits');
-});
+void t.test(
+  'where few write nobody waits; where many do, those that come within some turns share a commit',
+  async (t) => {
+    const { groups, run } = countingCommits(t);
+    let turned = 0;
+    const turns = async (count: number): Promise<void> => {
+      for (let done = 0; done < count; done += 1) await turn();
+    };
+    await Promise.all([run(1), turn().then(() => (turned = groups.length))]);
+    t.equal(turned, 1, 'the first is committed in the next turn');
+    await run(20);
+    t.same(groups, [1, 20]);
+    const together = [run(1)];
+    for (let more = 0; more < 3; more += 1) {
+      await turns(1);
+      together.push(run(1));
+    }
+    await Promise.all(together);
+    t.same(groups, [1, 20, 4], 'they came one turn after the other');
+    await run(1);
+    await Promise.all([run(1), turns(1).then(() => run(1))]);
+    t.same(groups, [1, 20, 4, 1, 1, 1], 'and where few write again nobody waits');
+  },
+);
 
 void t.test('where turns take long they are not waited for', async (t) => {
   let ms = 0;
@@ -132,15 +142,18 @@ void t.test('where turns take long they are not waited for', async (t) => {
   t.same(groups, [20, 1, 1]);
 });
 
-void t.test('when enough have come they are committed at once, and those after them are a group of their own', async (t) => {
-  const { groups, run } = countingCommits(t);
-  await run(31);
-  const early = run(32);
-  await turn();
-  t.same(groups, [31, 32]);
-  await Promise.all([early, run(1)]);
-  t.same(groups, [31, 32, 1]);
-});
+void t.test(
+  'when enough have come they are committed at once, and those after them are a group of their own',
+  async (t) => {
+    const { groups, run } = countingCommits(t);
+    await run(31);
+    const early = run(32);
+    await turn();
+    t.same(groups, [31, 32]);
+    await Promise.all([early, run(1)]);
+    t.same(groups, [31, 32, 1]);
+  },
+);
 
 void t.test('whatever the numbers, all are committed', async (t) => {
   const { groups, run } = countingCommits(t);

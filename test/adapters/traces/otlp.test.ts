@@ -50,7 +50,9 @@ const recordMany = ({ tracer }: World, count: number): void => {
 
 await t.test('A span comes with its ids, times, attributes and link; what waits is sent at the end', async (t) => {
   const { collector, tracer } = await openWorld(t);
-  tracer.record(span({ parent: '1111111111111111', link: { traceId: '2'.repeat(32), spanId: '3'.repeat(16) }, isError: true }));
+  tracer.record(
+    span({ parent: '1111111111111111', link: { traceId: '2'.repeat(32), spanId: '3'.repeat(16) }, isError: true }),
+  );
   await tracer.close();
   t.same(collector.spans, [
     {
@@ -81,27 +83,33 @@ await t.test('Whether a trace is wanted is told by its id alone', async (t) => {
   t.same(ids.filter(half.tracer.samples), wanted);
 });
 
-await t.test('Of what a collector refuses there is one line and a count; a line too when it takes spans again', async (t) => {
-  const world = await openWorld(t);
-  world.collector.behave(400);
-  recordMany(world, 1_024);
-  await eventually('both batches were refused', () => world.dropped() === 1_024);
-  t.match(world.lines, [/spans cannot be sent to the collector/]);
-  t.equal(world.lines.length, 1);
-  world.collector.behave('takes');
-  recordMany(world, 512);
-  await eventually('they came', () => world.collector.spans.length === 512 && world.lines.length === 2);
-  t.match(world.lines[1], /spans can be sent to the collector again/);
-  t.equal(world.dropped(), 1_024);
-});
+await t.test(
+  'Of what a collector refuses there is one line and a count; a line too when it takes spans again',
+  async (t) => {
+    const world = await openWorld(t);
+    world.collector.behave(400);
+    recordMany(world, 1_024);
+    await eventually('both batches were refused', () => world.dropped() === 1_024);
+    t.match(world.lines, [/spans cannot be sent to the collector/]);
+    t.equal(world.lines.length, 1);
+    world.collector.behave('takes');
+    recordMany(world, 512);
+    await eventually('they came', () => world.collector.spans.length === 512 && world.lines.length === 2);
+    t.match(world.lines[1], /spans can be sent to the collector again/);
+    t.equal(world.dropped(), 1_024);
+  },
+);
 
-await t.test('While a collector hangs a bounded number waits, the rest is dropped and counted, and the end is bounded too', async (t) => {
-  const world = await openWorld(t);
-  world.collector.behave('hangs');
-  recordMany(world, 20_000);
-  // A batch of 512 is under way, and 8,192 wait.
-  t.equal(world.dropped(), 20_000 - 512 - 8_192);
-  await world.tracer.close();
-  recordMany(world, 1);
-  t.equal(world.dropped(), 20_000 - 512 - 8_192 + 1, 'nothing is taken after the end');
-});
+await t.test(
+  'While a collector hangs a bounded number waits, the rest is dropped and counted, and the end is bounded too',
+  async (t) => {
+    const world = await openWorld(t);
+    world.collector.behave('hangs');
+    recordMany(world, 20_000);
+    // A batch of 512 is under way, and 8,192 wait.
+    t.equal(world.dropped(), 20_000 - 512 - 8_192);
+    await world.tracer.close();
+    recordMany(world, 1);
+    t.equal(world.dropped(), 20_000 - 512 - 8_192 + 1, 'nothing is taken after the end');
+  },
+);

@@ -1,8 +1,15 @@
 /**
- * A distant bus in memory. Pointers get lost, come twice and out of order; the server remembers an id for longer than it should or not
- * at all; what nobody acknowledges in time is delivered again.
+ * A distant bus in memory. Pointers get lost, come twice and out of order; the server remembers an id for longer than
+ * it should or not at all; what nobody acknowledges in time is delivered again.
  */
-import { priorities, priorityShares, type Bus, type Pointer, type Priority, type Work } from '../../../src/domain/ports/bus.js';
+import {
+  priorities,
+  priorityShares,
+  type Bus,
+  type Pointer,
+  type Priority,
+  type Work,
+} from '../../../src/domain/ports/bus.js';
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import type { FaultPlan } from './faults.js';
 import { ask, type Network } from './network.js';
@@ -141,7 +148,11 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
   const end = AbortSignal.any([closed.signal, server.closed]);
 
   /** Resolves, after one message's time, when `look` has found something; undefined where the signal has aborted. */
-  const whenFound = <Found>(callbacks: Set<() => void>, look: () => Found | undefined, signal: AbortSignal): Promise<Found | undefined> =>
+  const whenFound = <Found>(
+    callbacks: Set<() => void>,
+    look: () => Found | undefined,
+    signal: AbortSignal,
+  ): Promise<Found | undefined> =>
     new Promise((resolve) => {
       const stop = (): void => {
         callbacks.delete(again);
@@ -181,7 +192,11 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
     publish: (processor, pointers) => ask(network, 'bus.publish', () => server.publish(processor, pointers)),
     whenRoom: async (processor, { priority }, signal) => {
       const { publishers } = server.queueOf(processor);
-      await whenFound(publishers, () => (server.hasRoom(processor, priority) ? true : undefined), AbortSignal.any([signal, end]));
+      await whenFound(
+        publishers,
+        () => (server.hasRoom(processor, priority) ? true : undefined),
+        AbortSignal.any([signal, end]),
+      );
     },
     consume: async function* (processor, { maxInFlight, signal }) {
       const either = AbortSignal.any([signal, end]);
@@ -189,7 +204,8 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
       const mayGoOn = new Set<() => void>();
       let inFlight = 0;
       while (!either.aborted) {
-        if (inFlight >= maxInFlight) await whenFound(mayGoOn, () => (inFlight < maxInFlight ? true : undefined), either);
+        if (inFlight >= maxInFlight)
+          await whenFound(mayGoOn, () => (inFlight < maxInFlight ? true : undefined), either);
         const entry = await whenFound(queue.consumers, () => server.take(processor), either);
         if (entry === undefined) return;
         inFlight += 1;

@@ -1,9 +1,15 @@
 /**
- * A distant event log in memory. It keeps the promises of the port and nothing more: positions have gaps, reads come late, the answer to
- * an append gets lost, subscriptions break off.
+ * A distant event log in memory. It keeps the promises of the port and nothing more: positions have gaps, reads come
+ * late, the answer to an append gets lost, subscriptions break off.
  */
 import { splitStream } from '../../../src/domain/core/ids.js';
-import type { AppendOutcome, EventBatch, EventStore, EventToStore, StoredEvent } from '../../../src/domain/ports/event-store.js';
+import type {
+  AppendOutcome,
+  EventBatch,
+  EventStore,
+  EventToStore,
+  StoredEvent,
+} from '../../../src/domain/ports/event-store.js';
 import { typesOf } from '../memory-ports.js';
 import { ask, ConnectionLost, type Network } from './network.js';
 import type { Scheduler } from './scheduler.js';
@@ -22,7 +28,11 @@ export type EventServer = Readonly<{
 }>;
 
 /** In: what the log begins with, and how far two positions may lie apart. */
-export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readonly StoredEvent[] = [], gapMax = 900): EventServer => {
+export const eventServer = (
+  { random }: Pick<Scheduler, 'random'>,
+  begun: readonly StoredEvent[] = [],
+  gapMax = 900,
+): EventServer => {
   const events: StoredEvent[] = [...begun];
   const streams = new Map<string, StoredEvent[]>();
   for (const event of begun) streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
@@ -34,7 +44,8 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
     const actualRevision = own.at(-1)?.revision ?? -1;
     if (actualRevision !== expectedRevision) {
       const there = own.filter(({ revision }) => revision > expectedRevision).slice(0, toAppend.length);
-      const isRepeated = there.length === toAppend.length && there.every(({ eventId }, index) => eventId === toAppend[index]!.eventId);
+      const isRepeated =
+        there.length === toAppend.length && there.every(({ eventId }, index) => eventId === toAppend[index]!.eventId);
       const last = there.at(-1);
       return isRepeated && last !== undefined
         ? { kind: 'done', revision: last.revision, position: last.position }
@@ -123,7 +134,8 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
       const arrive = (): void => {
         if (signal.aborted) return;
         signal.removeEventListener('abort', end);
-        if (faults.strikes('event-store.subscription-dropped')) reject(new ConnectionLost('event-store.subscribeAll', false));
+        if (faults.strikes('event-store.subscription-dropped'))
+          reject(new ConnectionLost('event-store.subscribeAll', false));
         else resolve(batchAfter(server.events, after, server.head(), filter));
       };
       const look = (): void => {
@@ -145,14 +157,16 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
   return {
     positions: 'sparse',
     append: async (stream, expectedRevision, events) => {
-      if (events.length === 0 || expectedRevision < -1) throw new RangeError('an append needs an event and a revision from -1 on');
+      if (events.length === 0 || expectedRevision < -1)
+        throw new RangeError('an append needs an event and a revision from -1 on');
       if (closed.signal.aborted) throw new Error('the event store is closed');
       const outcome = ask(network, 'event-store.append', () => server.append(stream, expectedRevision, events));
       open.add(outcome);
       try {
         return await outcome;
       } catch (fault) {
-        if (fault instanceof ConnectionLost && !fault.certain) return { kind: 'unknown', cause: new Error(fault.message) };
+        if (fault instanceof ConnectionLost && !fault.certain)
+          return { kind: 'unknown', cause: new Error(fault.message) };
         throw fault;
       } finally {
         open.delete(outcome);

@@ -2,9 +2,9 @@
 import type { Random } from '../random.js';
 
 /**
- * Fate of one call to a distant server. `refused`: the server did not execute it and the caller is told so. For all others the caller only
- * learns that the connection broke. `answer-lost`: it was executed. `request-lost`: it never is. `late`: it is executed after the caller
- * was told.
+ * Fate of one call to a distant server. `refused`: the server did not execute it and the caller is told so. For all
+ * others the caller only learns that the connection broke. `answer-lost`: it was executed. `request-lost`: it never is.
+ * `late`: it is executed after the caller was told.
  */
 export type Fate = 'done' | 'refused' | 'answer-lost' | 'request-lost' | 'late';
 export const fates: readonly Fate[] = ['done', 'refused', 'answer-lost', 'request-lost', 'late'];
@@ -28,11 +28,18 @@ export type FaultRates = Readonly<{
 
 const counted = (struck: Map<string, number>, name: string): void => void struck.set(name, (struck.get(name) ?? 0) + 1);
 
-export const noFaults = (): FaultPlan => ({ fate: () => 'done', strikes: () => false, struck: new Map(), cease: () => {} });
+export const noFaults = (): FaultPlan => ({
+  fate: () => 'done',
+  strikes: () => false,
+  struck: new Map(),
+  cease: () => {},
+});
 
 export const randomFaults = (random: Random, rates: FaultRates): FaultPlan => {
   const struck = new Map<string, number>();
-  const table = new Map(Object.entries(rates.fates).map(([operation, shares]) => [operation, Object.entries(shares) as [Fate, number][]]));
+  const table = new Map(
+    Object.entries(rates.fates).map(([operation, shares]) => [operation, Object.entries(shares) as [Fate, number][]]),
+  );
   const anything = table.get('*') ?? [];
   let ceased = false;
   return {
@@ -61,7 +68,10 @@ export const randomFaults = (random: Random, rates: FaultRates): FaultPlan => {
   };
 };
 
-/** One entry: the `call`-th call (from 1) of that operation meets that fate, or the `call`-th chance of that fault is taken. */
+/**
+ * One entry: the `call`-th call (from 1) of that operation meets that fate, or the `call`-th chance of that fault is
+ * taken.
+ */
 export type ScriptedFault = Readonly<{ operation: string; call: number; fate: Fate } | { fault: string; call: number }>;
 
 export const scriptedFaults = (script: readonly ScriptedFault[]): FaultPlan => {
@@ -79,14 +89,17 @@ export const scriptedFaults = (script: readonly ScriptedFault[]): FaultPlan => {
     },
     fate: (operation) => {
       const call = callOf(operation);
-      const found = script.find((entry) => 'operation' in entry && entry.operation === operation && entry.call === call);
+      const found = script.find(
+        (entry) => 'operation' in entry && entry.operation === operation && entry.call === call,
+      );
       if (ceased || found === undefined || !('fate' in found)) return 'done';
       counted(struck, `${operation}:${found.fate}`);
       return found.fate;
     },
     strikes: (fault) => {
       const call = callOf(fault);
-      if (ceased || !script.some((entry) => 'fault' in entry && entry.fault === fault && entry.call === call)) return false;
+      if (ceased || !script.some((entry) => 'fault' in entry && entry.fault === fault && entry.call === call))
+        return false;
       counted(struck, fault);
       return true;
     },

@@ -1,4 +1,7 @@
-/** Files on a distant server, in memory: they are put, read and deleted late, and what came of a call is sometimes not known. */
+/**
+ * Files on a distant server, in memory: they are put, read and deleted late, and what came of a call is sometimes not
+ * known.
+ */
 import { createHash } from 'node:crypto';
 import type { Files } from '../../../src/domain/ports/files.js';
 import { ask, type Network } from './network.js';

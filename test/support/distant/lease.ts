@@ -1,4 +1,7 @@
-/** Leases on a distant server, in memory: the server measures the time, answers get lost, and now and then it forgets who holds one. */
+/**
+ * Leases on a distant server, in memory: the server measures the time, answers get lost, and now and then it forgets
+ * who holds one.
+ */
 import type { Lease, Leases } from '../../../src/domain/ports/lease.js';
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import { ask, type Network } from './network.js';

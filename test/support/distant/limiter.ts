@@ -14,7 +14,11 @@ export const openDistantLimiter = (
   const own = openMemoryLimiter({ clock });
   let isAway = false;
 
-  const shared = async <Answer>(operation: string, there: () => Promise<Answer>, here: () => Promise<Answer>): Promise<Answer> => {
+  const shared = async <Answer>(
+    operation: string,
+    there: () => Promise<Answer>,
+    here: () => Promise<Answer>,
+  ): Promise<Answer> => {
     try {
       const answer = await ask(network, operation, there);
       isAway = false;

@@ -16,11 +16,17 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** So long a caller waits for an answer before the connection counts as broken, and so much later a late request may arrive. */
+/**
+ * So long a caller waits for an answer before the connection counts as broken, and so much later a late request may
+ * arrive.
+ */
 const ANSWER_TIMEOUT_MS = 2_000;
 const LATE_MS = 6_000;
 
-/** Carries a request to the server and its answer back. `serve` runs at the server, in one piece; what it throws is an answer too. */
+/**
+ * Carries a request to the server and its answer back. `serve` runs at the server, in one piece; what it throws is an
+ * answer too.
+ */
 export const ask = <Answer>(
   { scheduler, faults, machine }: Network,
   operation: string,
@@ -37,7 +43,9 @@ export const ask = <Answer>(
       }
     };
     const broken = (): void =>
-      void scheduler.at(scheduler.now() + ANSWER_TIMEOUT_MS, machine, () => reject(new ConnectionLost(operation, false)));
+      void scheduler.at(scheduler.now() + ANSWER_TIMEOUT_MS, machine, () =>
+        reject(new ConnectionLost(operation, false)),
+      );
     switch (fate) {
       case 'done':
         scheduler.travel(undefined, answered);
@@ -67,4 +75,5 @@ const unheard = (serve: () => unknown): void => {
 };
 
 /** Resolves after the time that one message takes; where the machine has died, never. */
-export const passage = ({ scheduler, machine }: Network): Promise<void> => new Promise((resolve) => scheduler.travel(machine, resolve));
+export const passage = ({ scheduler, machine }: Network): Promise<void> =>
+  new Promise((resolve) => scheduler.travel(machine, resolve));

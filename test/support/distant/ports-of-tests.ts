@@ -1,4 +1,7 @@
-/** The ports that tests of commands, processors and projections look into, on distant servers whose messages overtake each other. */
+/**
+ * The ports that tests of commands, processors and projections look into, on distant servers whose messages overtake
+ * each other.
+ */
 import type { BusServerOptions } from './bus.js';
 import { busServer, openDistantBus } from './bus.js';
 import { eventServer, openDistantEventStore } from './event-store.js';

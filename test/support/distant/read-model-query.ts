@@ -16,7 +16,8 @@ const compare = (a: Scalar, b: Scalar): number => {
 };
 
 const holds = (value: Scalar | undefined, { eq, in: listed, gte, lt, lte }: Condition): boolean => {
-  if (eq === undefined && listed === undefined && gte === undefined && lt === undefined && lte === undefined) return true;
+  if (eq === undefined && listed === undefined && gte === undefined && lt === undefined && lte === undefined)
+    return true;
   return (
     value !== undefined &&
     (eq === undefined || value === eq) &&
@@ -28,16 +29,24 @@ const holds = (value: Scalar | undefined, { eq, in: listed, gte, lt, lte }: Cond
 };
 
 /** Throws RangeError for a field that is not declared, and for a search that does not say within which value. */
-export const checkDeclared = (spec: CollectionSpec, query: Pick<Query, 'where' | 'anyOf' | 'sort' | 'search' | 'terms'>): void => {
+export const checkDeclared = (
+  spec: CollectionSpec,
+  query: Pick<Query, 'where' | 'anyOf' | 'sort' | 'search' | 'terms'>,
+): void => {
   const { where, anyOf = [], sort } = query;
   if (isSearched(query) && (spec.search === undefined || where[spec.search.within]?.eq === undefined))
     throw new RangeError(`a search of ${spec.name} names the value that it searches within`);
-  for (const field of [...[where, ...anyOf].flatMap((one) => Object.keys(one)), ...(sort === undefined ? [] : [sort.field])]) {
-    if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  for (const field of [
+    ...[where, ...anyOf].flatMap((one) => Object.keys(one)),
+    ...(sort === undefined ? [] : [sort.field]),
+  ]) {
+    if (field !== 'seq' && !spec.fields.includes(field))
+      throw new RangeError(`${field} is no declared field of ${spec.name}`);
   }
 };
 
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
+  search !== undefined || terms.length > 0;
 
 const termsOf = (document: Document, field: string | undefined): readonly unknown[] => {
   const terms = field === undefined ? undefined : document[field];
@@ -71,7 +80,8 @@ export const pageOf = (documents: readonly Document[], query: Query): readonly D
   const newest = { field: 'seq', direction: 'desc' as const };
   const { field, direction } = isSearched(query) ? newest : (sort ?? newest);
   const sign = direction === 'asc' ? 1 : -1;
-  const valueOf = (document: Document): Scalar | undefined => (field === 'seq' ? document.seq : scalarOf(document, field));
+  const valueOf = (document: Document): Scalar | undefined =>
+    field === 'seq' ? document.seq : scalarOf(document, field);
   const order = (a: Readonly<{ value: Scalar; seq: number }>, b: Readonly<{ value: Scalar; seq: number }>): number =>
     sign * (compare(a.value, b.value) || a.seq - b.seq);
   const start = after === undefined ? undefined : { value: field === 'seq' ? after.seq : after.value, seq: after.seq };

@@ -1,6 +1,7 @@
 /**
- * Distant read models in memory. A write is a row of separate messages: it may end after any of them, others may write in between, and
- * one that was sent long ago may arrive. Each put and remove is conditional at the server, and nothing else protects a document.
+ * Distant read models in memory. A write is a row of separate messages: it may end after any of them, others may write
+ * in between, and one that was sent long ago may arrive. Each put and remove is conditional at the server, and nothing
+ * else protects a document.
  */
 import {
   CheckpointMoved,
@@ -25,16 +26,25 @@ type Generation = {
   position: number;
   passedOver?: number;
 };
-type Projected = { specs: readonly CollectionSpec[]; live: Generation; rebuilt: Generation | undefined; generations: number };
+type Projected = {
+  specs: readonly CollectionSpec[];
+  live: Generation;
+  rebuilt: Generation | undefined;
+  generations: number;
+};
 
 type Step = Readonly<{ collection: string; id: string; document: Document | undefined; position: number }>;
 
 /** `isConditional`: false plants the fault that an older write overwrites a later one. */
 export type ReadModelServer = Readonly<{ projections: Map<string, Projected>; isConditional: boolean }>;
-export const readModelServer = ({ isConditional = true } = {}): ReadModelServer => ({ projections: new Map(), isConditional });
+export const readModelServer = ({ isConditional = true } = {}): ReadModelServer => ({
+  projections: new Map(),
+  isConditional,
+});
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
-const versionOf = (specs: readonly CollectionSpec[]): string => specs.map(({ name, version }) => `${name}:${version}`).join();
+const versionOf = (specs: readonly CollectionSpec[]): string =>
+  specs.map(({ name, version }) => `${name}:${version}`).join();
 
 const generationOf = (specs: readonly CollectionSpec[], number: number): Generation => ({
   number,
@@ -51,11 +61,13 @@ const checkSpecs = (server: ReadModelServer, projection: string, specs: readonly
     if (!NAME.test(name)) throw new RangeError(`"${name}" is no name for a projection, a collection or a field`);
   }
   for (const { name, fields, indexes, search } of specs) {
-    if (search !== undefined && !fields.includes(search.within)) throw new RangeError(`${name} searches within ${search.within}`);
+    if (search !== undefined && !fields.includes(search.within))
+      throw new RangeError(`${name} searches within ${search.within}`);
     for (const field of indexes.flat())
       if (field !== 'seq' && !fields.includes(field)) throw new RangeError(`${name} has an index on ${field}`);
     for (const [other, known] of server.projections) {
-      if (other !== projection && known.specs.some((spec) => spec.name === name)) throw new RangeError(`${name} belongs to ${other}`);
+      if (other !== projection && known.specs.some((spec) => spec.name === name))
+        throw new RangeError(`${name} belongs to ${other}`);
     }
   }
 };
@@ -89,7 +101,10 @@ const checkStep = (specs: readonly CollectionSpec[], { collection, document }: S
     throw new TypeError(`the searched text of ${document.id} is no string`);
   const terms = spec.search?.terms === undefined ? undefined : document[spec.search.terms];
   if (terms === undefined) return;
-  const isList = Array.isArray(terms) && terms.length > 0 && terms.every((term) => typeof term === 'string' && !term.includes('\u0001'));
+  const isList =
+    Array.isArray(terms) &&
+    terms.length > 0 &&
+    terms.every((term) => typeof term === 'string' && !term.includes('\u0001'));
   if (!isList || text === undefined) throw new TypeError(`the terms of ${document.id} are no terms`);
 };
 
@@ -150,7 +165,9 @@ const storeOf = (network: Network, { projected, isConditional }: Opened, side: (
         ? network.scheduler.random.between(1, steps.length - at)
         : steps.length - at;
       const part = steps.slice(at, at + length);
-      await ask(network, 'read-models.write', () => carryOut(generationNumbered(projected, from.generation), part, isConditional));
+      await ask(network, 'read-models.write', () =>
+        carryOut(generationNumbered(projected, from.generation), part, isConditional),
+      );
       at += length;
     }
     await ask(network, 'read-models.checkpoint', () => moveCheckpoint(projected, from, to));
@@ -202,7 +219,9 @@ const inspectionOf = (network: Network, opened: Opened): Inspection => {
 };
 
 export const openDistantReadModels = (server: ReadModelServer, network: Network): ReadModels => {
-  const found = (collection: string): Readonly<{ spec: CollectionSpec; documents: () => Document[]; kept: Map<string, Kept> }> => {
+  const found = (
+    collection: string,
+  ): Readonly<{ spec: CollectionSpec; documents: () => Document[]; kept: Map<string, Kept> }> => {
     for (const { specs, live } of server.projections.values()) {
       const spec = specs.find(({ name }) => name === collection);
       const kept = live.collections.get(collection);

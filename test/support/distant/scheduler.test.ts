@@ -1,4 +1,7 @@
-/** Virtual time: it repeats by its seed, cuts off the dead, holds up the frozen, and gives every call the fate that was planned for it. */
+/**
+ * Virtual time: it repeats by its seed, cuts off the dead, holds up the frozen, and gives every call the fate that was
+ * planned for it.
+ */
 import t from 'tap';
 import { fates, noFaults, randomFaults, scriptedFaults, type FaultPlan } from './faults.js';
 import { ask, ConnectionLost } from './network.js';
@@ -17,7 +20,10 @@ const runAll = async (scheduler: Scheduler): Promise<void> => {
 void t.test('the same seed gives the same order and the same faults, another seed others', async (t) => {
   const played = async (seed: number): Promise<string> => {
     const scheduler = makeScheduler({ seed, latency: reordering });
-    const faults = randomFaults(scheduler.random, { fates: { '*': { refused: 0.1, 'answer-lost': 0.1, late: 0.1 } }, faults: {} });
+    const faults = randomFaults(scheduler.random, {
+      fates: { '*': { refused: 0.1, 'answer-lost': 0.1, late: 0.1 } },
+      faults: {},
+    });
     const network = networkOf(scheduler, faults);
     const order: string[] = [];
     for (let call = 0; call < 50; call += 1) {
@@ -62,7 +68,9 @@ void t.test('what a dead machine has sent arrives, and no answer reaches it; a f
   const [dead, frozen] = [networkOf(scheduler), networkOf(scheduler)];
   const heard: string[] = [];
   void ask(dead, 'call', () => heard.push('served the dead')).then(() => heard.push('the dead was answered'));
-  void ask(frozen, 'call', () => heard.push('served the frozen')).then(() => heard.push(`the frozen was answered at ${scheduler.now()}`));
+  void ask(frozen, 'call', () => heard.push('served the frozen')).then(() =>
+    heard.push(`the frozen was answered at ${scheduler.now()}`),
+  );
   const asleep = clockOf(scheduler, dead.machine).sleep(5, new AbortController().signal);
   void asleep.then(() => heard.push('the dead woke'));
   dead.machine.alive = false;

@@ -1,6 +1,6 @@
 /**
- * Virtual time for everything that happens far away. Each delay is a task in a queue; the scheduler runs the tasks by their time, and
- * what a seed decides repeats exactly, because no real timer takes part.
+ * Virtual time for everything that happens far away. Each delay is a task in a queue; the scheduler runs the tasks by
+ * their time, and what a seed decides repeats exactly, because no real timer takes part.
  */
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import { seededRandom, type Random } from '../random.js';
@@ -10,7 +10,12 @@ export type Machine = { readonly name: string; alive: boolean; frozenUntilMs: nu
 
 export const machineNamed = (name: string): Machine => ({ name, alive: true, frozenUntilMs: 0 });
 
-type Task = { dueMs: number; readonly order: number; readonly machine: Machine | undefined; run: (() => void) | undefined };
+type Task = {
+  dueMs: number;
+  readonly order: number;
+  readonly machine: Machine | undefined;
+  run: (() => void) | undefined;
+};
 
 export type Latency = (random: Random) => number;
 
@@ -36,13 +41,19 @@ export type Scheduler = Readonly<{
   seed: number;
   random: Random;
   now: () => number;
-  /** Runs at that time, or as soon after it as the machine is awake; never where the machine is dead. Out: a function that cancels it. */
+  /**
+   * Runs at that time, or as soon after it as the machine is awake; never where the machine is dead. Out: a function
+   * that cancels it.
+   */
   at: (dueMs: number, machine: Machine | undefined, run: () => void) => () => void;
   /** Runs after the time that one message takes. */
   travel: (machine: Machine | undefined, run: () => void) => void;
   /** From now on messages take that long. */
   setLatency: (latency: Latency) => void;
-  /** Runs the next task and all that follows from it at once. Out: false where there was none that is due by `untilMs` (default: ever). */
+  /**
+   * Runs the next task and all that follows from it at once. Out: false where there was none that is due by `untilMs`
+   * (default: ever).
+   */
   step: (untilMs?: number) => Promise<boolean>;
   /** When the next task is due; undefined where there is none. */
   nextDueMs: () => number | undefined;
@@ -55,7 +66,12 @@ export type Scheduler = Readonly<{
 /** Tasks that run by themselves and are due within this time run in one turn. */
 const TURN_MS = 4;
 
-export const makeScheduler = ({ seed, startMs = 0, latency = calm, selfDriven = false }: SchedulerOptions): Scheduler => {
+export const makeScheduler = ({
+  seed,
+  startMs = 0,
+  latency = calm,
+  selfDriven = false,
+}: SchedulerOptions): Scheduler => {
   const random = seededRandom(seed);
   const queue = taskQueue();
   let nowMs = startMs;
@@ -149,7 +165,10 @@ export const immediateScheduler = (): Scheduler => ({
   steps: () => 0,
 });
 
-/** Every promise that could go on has gone on: a tick is taken only when no microtask is left. It costs a fifth of a turn of the event loop. */
+/**
+ * Every promise that could go on has gone on: a tick is taken only when no microtask is left. It costs a fifth of a
+ * turn of the event loop.
+ */
 const allSettled = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 
 /** Lets what waits for a turn of the event loop have it. */

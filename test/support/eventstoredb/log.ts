@@ -1,4 +1,7 @@
-/** The log of the stand-in for EventStoreDB: streams, expected revisions, ids, deletion and metadata as a server of version 22.10.5 has them. */
+/**
+ * The log of the stand-in for EventStoreDB: streams, expected revisions, ids, deletion and metadata as a server of
+ * version 22.10.5 has them.
+ */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
@@ -8,7 +11,9 @@ export type Written = Proposed & Readonly<{ stream: string; revision: number; po
 export type Expected = 'any' | 'no_stream' | 'exists' | number;
 export type Place = Readonly<{ revision: number; position: number }>;
 export type AppendResult =
-  Readonly<{ kind: 'done' } & Place> | Readonly<{ kind: 'wrong'; actual: number | undefined }> | Readonly<{ kind: 'deleted' }>;
+  | Readonly<{ kind: 'done' } & Place>
+  | Readonly<{ kind: 'wrong'; actual: number | undefined }>
+  | Readonly<{ kind: 'deleted' }>;
 
 type Stream = { events: Written[]; isGone: boolean };
 type Metadata = Readonly<{ $tb?: number; $maxCount?: number; $maxAge?: number }>;
@@ -57,7 +62,13 @@ export const openServerLog = ({ file }: Readonly<{ file?: string }> = {}): Serve
   const add = (event: Written): void => {
     streamOf(event.stream).events.push(event);
     all.push(event);
-    end = event.position + RECORD_BYTES + event.stream.length + event.type.length + event.data.byteLength + event.meta.byteLength;
+    end =
+      event.position +
+      RECORD_BYTES +
+      event.stream.length +
+      event.type.length +
+      event.data.byteLength +
+      event.meta.byteLength;
   };
   const write = (name: string, proposed: readonly Proposed[]): Place => {
     const { events } = streamOf(name);
@@ -112,7 +123,8 @@ export const openServerLog = ({ file }: Readonly<{ file?: string }> = {}): Serve
   };
 
   if (file !== undefined && existsSync(file)) for (const event of keptIn(file)) add(event);
-  if (all.length === 0) for (const name of ['$users', '$user-admin', '$stats-127.0.0.1:2113']) write(name, [metadataEvent({})]);
+  if (all.length === 0)
+    for (const name of ['$users', '$user-admin', '$stats-127.0.0.1:2113']) write(name, [metadataEvent({})]);
 
   return {
     all,
@@ -160,7 +172,8 @@ const keptIn = (file: string): readonly Written[] => {
   const kept: Written[] = [];
   for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
     const { written } = JSON.parse(line) as { written: ReturnType<typeof plain>[] };
-    for (const one of written) kept.push({ ...one, data: Buffer.from(one.data, 'base64'), meta: Buffer.from(one.meta, 'base64') });
+    for (const one of written)
+      kept.push({ ...one, data: Buffer.from(one.data, 'base64'), meta: Buffer.from(one.meta, 'base64') });
   }
   return kept;
 };

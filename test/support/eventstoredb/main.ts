@@ -1,4 +1,7 @@
-/** The stand-in as a process of its own: node main.js PORT FILE. It keeps its log in the file and says its URL on standard output. */
+/**
+ * The stand-in as a process of its own: node main.js PORT FILE. It keeps its log in the file and says its URL on
+ * standard output.
+ */
 import { openServerLog } from './log.js';
 import { openStandIn } from './server.js';
 

@@ -15,7 +15,8 @@ import type { AppendResult, Expected, Place, Proposed, Written } from './log.js'
 export type Uuid = ReturnType<BatchAppendResp['getCorrelationId']>;
 type Identifier = ReturnType<BatchAppendResp['getStreamIdentifier']>;
 
-export const nameOf = (identifier: Identifier): string => Buffer.from(identifier?.getStreamName_asU8() ?? []).toString();
+export const nameOf = (identifier: Identifier): string =>
+  Buffer.from(identifier?.getStreamName_asU8() ?? []).toString();
 
 const hexOf = (bits: string): string => BigInt.asUintN(64, BigInt(bits)).toString(16).padStart(16, '0');
 
@@ -108,7 +109,11 @@ export const streamNotFound = (options: ReadReq.Options): ReadResp => {
 
 export type AppendAnswer = AppendResult | Readonly<{ kind: 'too-large'; max: number }> | Readonly<{ kind: 'timeout' }>;
 
-export const appendAnswer = (answer: AppendAnswer, correlationId: string, options: BatchAppendReq.Options): BatchAppendResp => {
+export const appendAnswer = (
+  answer: AppendAnswer,
+  correlationId: string,
+  options: BatchAppendReq.Options,
+): BatchAppendResp => {
   const response = new streams.BatchAppendResp();
   response.setCorrelationId(structured(correlationId));
   const identifier = options.getStreamIdentifier();
@@ -162,7 +167,11 @@ const wrongVersion = (actual: number | undefined, expected: Expected) => {
 };
 
 /** An error of a call as the server tells of it: the kind stands in the trailers. */
-export const callError = (code: number, exception: string, more: Readonly<Record<string, string>> = {}): grpc.ServiceError => {
+export const callError = (
+  code: number,
+  exception: string,
+  more: Readonly<Record<string, string>> = {},
+): grpc.ServiceError => {
   const metadata = new grpc.Metadata();
   metadata.set('exception', exception);
   for (const [name, value] of Object.entries(more)) metadata.set(name, value);

@@ -24,7 +24,14 @@ export const startStandInProcess = async (file?: string): Promise<StandInProcess
     // The test runner's loader would come along into the process: a shell takes it out.
     child = spawn(
       'sh',
-      ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, port, ...(file === undefined ? [] : [file])],
+      [
+        '-c',
+        'unset NODE_OPTIONS; exec "$0" "$@"',
+        process.execPath,
+        mainFile,
+        port,
+        ...(file === undefined ? [] : [file]),
+      ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },

@@ -11,7 +11,11 @@ const FAILED_PRECONDITION = 9;
 const UNKNOWN = 2;
 
 /** `endsAfter`: a filtered reading ends when it has looked at so many events. */
-export const answerRead = async (log: ServerLog, call: ReadCall, endsAfter = Number.POSITIVE_INFINITY): Promise<void> => {
+export const answerRead = async (
+  log: ServerLog,
+  call: ReadCall,
+  endsAfter = Number.POSITIVE_INFINITY,
+): Promise<void> => {
   call.setMaxListeners(0);
   const options = call.request.getOptions()!;
   const output = outputOf(call);
@@ -20,7 +24,11 @@ export const answerRead = async (log: ServerLog, call: ReadCall, endsAfter = Num
   else await readAll(log, call, options, { ...output, endsAfter });
 };
 
-type Output = Readonly<{ put: (response: ReadResp) => Promise<void>; isStopped: () => boolean; more: (log: ServerLog) => Promise<void> }>;
+type Output = Readonly<{
+  put: (response: ReadResp) => Promise<void>;
+  isStopped: () => boolean;
+  more: (log: ServerLog) => Promise<void>;
+}>;
 
 const outputOf = (call: ReadCall): Output => {
   let isStopped = false;
@@ -89,7 +97,8 @@ const readAll = async (
       }
       considered += 1;
       if (!isLive && filter !== undefined && considered >= output.endsAfter) return void call.end();
-      if (isLive && filter !== undefined && considered % filter.window === 0) await output.put(checkpoint(event.position));
+      if (isLive && filter !== undefined && considered % filter.window === 0)
+        await output.put(checkpoint(event.position));
     }
     if (!isLive || output.isStopped()) return void call.end();
     await output.more(log);
@@ -111,7 +120,8 @@ const beginning = (log: ServerLog, options: ReadReq.Options, step: number): numb
 };
 
 /** Sends no answer until the log has reached the position. */
-const waitingAfter = (log: ServerLog, position: number): number => (log.all.length > 0 ? Number.MAX_SAFE_INTEGER : position);
+const waitingAfter = (log: ServerLog, position: number): number =>
+  log.all.length > 0 ? Number.MAX_SAFE_INTEGER : position;
 
 type Filter = Readonly<{ matches: (event: Written) => boolean; window: number }>;
 

@@ -1,6 +1,7 @@
 /**
- * A stand-in for EventStoreDB that speaks its protocol to the client library. What it answers was held against a real server of version
- * 22.10.5 (oracle.test.ts). It has no users, no persistent subscriptions, and tells no subscription that it has caught up.
+ * A stand-in for EventStoreDB that speaks its protocol to the client library. What it answers was held against a real
+ * server of version 22.10.5 (oracle.test.ts). It has no users, no persistent subscriptions, and tells no subscription
+ * that it has caught up.
  */
 import grpc, { type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import features, { type SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
@@ -83,7 +84,8 @@ export const openStandIn = async (options: StandInOptions): Promise<StandIn> => 
     getSupportedMethods: (_call: unknown, done: sendUnaryData<SupportedMethods>) => done(null, supported()),
   });
   server.addService(gossipGrpc.GossipService as never, {
-    read: (_call: unknown, done: sendUnaryData<ClusterInfo>) => done(null, clusterInfo(options.members?.() ?? [{ port, isLeader: true }])),
+    read: (_call: unknown, done: sendUnaryData<ClusterInfo>) =>
+      done(null, clusterInfo(options.members?.() ?? [{ port, isLeader: true }])),
   });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`${HOST}:${options.port ?? 0}`, credentialsOf(options), (fault, bound) =>
@@ -106,7 +108,8 @@ const credentialsOf = ({ tls }: StandInOptions): grpc.ServerCredentials =>
     : grpc.ServerCredentials.createSsl(null, [{ private_key: tls.key, cert_chain: tls.certificate }]);
 
 const isForeign = ({ tls }: StandInOptions, metadata: grpc.Metadata): boolean =>
-  tls !== undefined && metadata.get('authorization')[0] !== `Basic ${Buffer.from(`${tls.user}:${tls.password}`).toString('base64')}`;
+  tls !== undefined &&
+  metadata.get('authorization')[0] !== `Basic ${Buffer.from(`${tls.user}:${tls.password}`).toString('base64')}`;
 
 const isRefused = ({ leader }: StandInOptions, metadata: grpc.Metadata): boolean =>
   leader?.() !== undefined && metadata.get('requires-leader')[0] === 'true';
@@ -160,7 +163,12 @@ type Removed = DeleteResp | TombstoneResp;
 type At = Readonly<{ setCommitPosition: (text: string) => unknown; setPreparePosition: (text: string) => unknown }>;
 
 const remover =
-  <Request extends Removal, Response extends Removed>(log: ServerLog, isHard: boolean, respond: () => Response, position: () => At) =>
+  <Request extends Removal, Response extends Removed>(
+    log: ServerLog,
+    isHard: boolean,
+    respond: () => Response,
+    position: () => At,
+  ) =>
   (call: ServerUnaryCall<Request, Response>, done: sendUnaryData<Response>): void => {
     const options = call.request.getOptions()!;
     const name = nameOf(options.getStreamIdentifier());

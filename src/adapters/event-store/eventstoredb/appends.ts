@@ -1,6 +1,7 @@
 /**
- * Appends, many of them under way on one call. The answer of each is found by its correlation id. If the call ends or is silent for too
- * long, the outcome of the appends under way on it is unknown. Calls of other clients are not affected.
+ * Appends, many of them under way on one call. The answer of each is found by its correlation id. If the call ends or
+ * is silent for too long, the outcome of the appends under way on it is unknown. Calls of other clients are not
+ * affected.
  */
 import * as crypto from 'node:crypto';
 import { isCommit, type ServerEvent } from './records.js';
@@ -124,7 +125,11 @@ const currentCall = ({ connection, clock }: Deps) => {
 };
 
 /** Watches, with one timer, for appends that are not answered in time. */
-const lateAnswers = ({ clock, timeoutMs }: Deps, current: () => Call | undefined, closing: AbortSignal): (() => Promise<void>) => {
+const lateAnswers = (
+  { clock, timeoutMs }: Deps,
+  current: () => Call | undefined,
+  closing: AbortSignal,
+): (() => Promise<void>) => {
   let isWatching = false;
   const expire = (call: Call, upToMs: number): void => {
     const late = new Error(`the event store has not answered within ${timeoutMs} ms`);
@@ -150,7 +155,10 @@ const lateAnswers = ({ clock, timeoutMs }: Deps, current: () => Call | undefined
 };
 
 /** A call and the appends under way on it. */
-const trackedCall = ({ call, failed }: Awaited<ReturnType<Connection['openBatch']>>, clock: Pick<Clock, 'monotonic'>): Call => {
+const trackedCall = (
+  { call, failed }: Awaited<ReturnType<Connection['openBatch']>>,
+  clock: Pick<Clock, 'monotonic'>,
+): Call => {
   const pending = new Map<number, Pending>();
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
@@ -192,7 +200,11 @@ const answerOf = (response: BatchAppendResp): AppendAnswer => {
   const success = response.getSuccess();
   if (success !== undefined) {
     const commit = Number(success.getPosition()?.getCommitPosition() ?? Number.NaN);
-    return { kind: 'done', revision: Number(success.getCurrentRevision()), commit: isCommit(commit) ? commit : undefined };
+    return {
+      kind: 'done',
+      revision: Number(success.getCurrentRevision()),
+      commit: isCommit(commit) ? commit : undefined,
+    };
   }
   const status = response.getError();
   return status === undefined ? unknown('an empty answer') : errorOf(status);
@@ -205,30 +217,48 @@ const errorOf = (status: Status): AppendAnswer => {
   switch (type) {
     case 'event_store.client.WrongExpectedVersion': {
       const wrong = shared.WrongExpectedVersion.deserializeBinary(bytes);
-      return { kind: 'conflict', actualRevision: wrong.hasCurrentStreamRevision() ? Number(wrong.getCurrentStreamRevision()) : -1 };
+      return {
+        kind: 'conflict',
+        actualRevision: wrong.hasCurrentStreamRevision() ? Number(wrong.getCurrentStreamRevision()) : -1,
+      };
     }
     case 'event_store.client.MaximumAppendSizeExceeded': {
       const max = shared.MaximumAppendSizeExceeded.deserializeBinary(bytes).getMaxappendsize();
-      return refused(`the events of one append are larger than the ${max} bytes that the event store takes (its option MaxAppendSize)`);
+      return refused(
+        `the events of one append are larger than the ${max} bytes that the event store takes (its option MaxAppendSize)`,
+      );
     }
     case 'event_store.client.AccessDenied':
       return refused('the event store does not let the user of the URL append');
     case 'event_store.client.StreamDeleted':
-      return refused('the stream was deleted for good at the event store, where nobody but an administrator can have done that');
+      return refused(
+        'the stream was deleted for good at the event store, where nobody but an administrator can have done that',
+      );
     default:
-      return unknown(`${type === '' ? 'an error' : type}${status.getMessage() === '' ? '' : `: ${status.getMessage()}`}`);
+      return unknown(
+        `${type === '' ? 'an error' : type}${status.getMessage() === '' ? '' : `: ${status.getMessage()}`}`,
+      );
   }
 };
 
 const refused = (message: string): AppendAnswer => ({ kind: 'refused', error: new AppendRefused(message) });
-const unknown = (message: string): AppendAnswer => ({ kind: 'unknown', cause: new Error(`the event store answered with ${message}`) });
+const unknown = (message: string): AppendAnswer => ({
+  kind: 'unknown',
+  cause: new Error(`the event store answered with ${message}`),
+});
 const tag = (field: number, kind: number): number => field * 8 + kind;
 
 /**
- * The messages of one append, which takes effect with the last. `BatchAppendReq` (streams.proto) is encoded by hand: the library's encoder
- * takes several times as long, and encodes every event. The numbers are those of the fields; each is below 16, so a tag is one byte.
+ * The messages of one append, which takes effect with the last. `BatchAppendReq` (streams.proto) is encoded by hand:
+ * the library's encoder takes several times as long, and encodes every event. The numbers are those of the fields; each
+ * is below 16, so a tag is one byte.
  */
-export const appendMessages = ({ correlationId, stream, expectedRevision, events }: AppendToSend): readonly Buffer[] => {
+export const appendMessages = ({
+  correlationId,
+  stream,
+  expectedRevision,
+  events,
+}: AppendToSend): readonly Buffer[] => {
   const head = field(1, uuid(correlationId));
   const groups = inGroups(events);
   return groups.map((group, index) => {
@@ -283,7 +313,8 @@ const proposed = ({ id, type, data, metadata }: ServerEvent): Buffer => {
 };
 
 const uuid = (id: string): Buffer => field(2, Buffer.from(id, 'latin1'));
-const entry = (key: string, value: string): Buffer => Buffer.concat([field(1, Buffer.from(key)), field(2, Buffer.from(value))]);
+const entry = (key: string, value: string): Buffer =>
+  Buffer.concat([field(1, Buffer.from(key)), field(2, Buffer.from(value))]);
 
 const field = (number: number, bytes: Uint8Array): Buffer => {
   const written = Buffer.allocUnsafe(fieldSize(bytes.byteLength));

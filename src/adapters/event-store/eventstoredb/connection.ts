@@ -1,9 +1,10 @@
 /**
- * The connection to an EventStoreDB or KurrentDB server. The client library handles addresses, discovery of the leader, TLS and credentials.
- * The calls use its generated stubs instead of its own append, which keeps the pending appends of all clients of a process in one table,
- * ends the process if a stream breaks off during a write, and parses and formats bytes that must not change. The package does not promise its
- * generated modules: only this file imports them. If an update moves or renames them, this file does not compile; if an update changes
- * a message, the contract of event stores fails on a server.
+ * The connection to an EventStoreDB or KurrentDB server. The client library handles addresses, discovery of the leader,
+ * TLS and credentials. The calls use its generated stubs instead of its own append, which keeps the pending appends of
+ * all clients of a process in one table, ends the process if a stream breaks off during a write, and parses and formats
+ * bytes that must not change. The package does not promise its generated modules: only this file imports them. If an
+ * update moves or renames them, this file does not compile; if an update changes a message, the contract of event
+ * stores fails on a server.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -19,8 +20,8 @@ export { shared, streams, type BatchAppendResp, type ReadReq, type Status };
 /** The URL of a server: a part for the client library, and our own options. */
 type EventStoreDbUrl = Readonly<{
   /**
-   * The URL for the client. The library pools connections of equal options together with the growing pauses between their attempts, so
-   * each generation has different options.
+   * The URL for the client. The library pools connections of equal options together with the growing pauses between
+   * their attempts, so each generation has different options.
    */
   clientUrl: (generation: number) => string;
   /** The beginning of every stream name at the server, before a dot. */
@@ -42,12 +43,15 @@ export type Connection = Readonly<{
   /** The server in messages. */
   shown: string;
   /**
-   * A call for appends on an open connection, and a function for its error, so that the next call goes to the present leader.
-   * Rejects with EventStoreAway if there is no connection in time.
+   * A call for appends on an open connection, and a function for its error, so that the next call goes to the present
+   * leader. Rejects with EventStoreAway if there is no connection in time.
    */
   openBatch: () => Promise<Readonly<{ call: BatchCall; failed: (error: Error) => void }>>;
   /** The messages of one read. Rejects with the error of the call. `timeoutMs` bounds the whole read. */
-  read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadMessage>;
+  read: (
+    request: ReadReq,
+    options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>,
+  ) => AsyncGenerator<ReadMessage>;
   close: () => Promise<void>;
 }>;
 
@@ -69,7 +73,9 @@ const GENERATIONS = 1_000;
 const PREFIX_DEFAULT = 'sealpost';
 const PREFIX_FORM = /^[A-Za-z0-9_]{1,40}$/;
 
-/** The client prints an unknown option together with the whole URL, password included, so it gets known options only. */
+/**
+ * The client prints an unknown option together with the whole URL, password included, so it gets known options only.
+ */
 const CLIENT_OPTIONS = [
   'userCertFile',
   'userKeyFile',
@@ -129,7 +135,9 @@ const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
   let failure: Readonly<{ error: EventStoreAway; atMs: number }> | undefined;
   let isClosed = false;
   const away = (cause?: unknown): EventStoreAway =>
-    new EventStoreAway(`SEALPOST_EVENT_STORE_URL: the event store at ${url.shown} cannot be reached${because(cause)}`, { cause });
+    new EventStoreAway(`SEALPOST_EVENT_STORE_URL: the event store at ${url.shown} cannot be reached${because(cause)}`, {
+      cause,
+    });
 
   const connect = async (): Promise<Made> => {
     const using = (client ??= clientOf(url, (generation += 1)));
@@ -166,7 +174,10 @@ const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
   };
 };
 
-/** Tells the library of an error: it follows the leader if the error names another, and gives up a connection that has ended. */
+/**
+ * Tells the library of an error: it follows the leader if the error names another, and gives up a connection that has
+ * ended.
+ */
 const failed = ({ client, stubs }: Made, error: Error): void => void client['handleError'](stubs, error);
 
 /** The stubs of the client's channel. They change when the channel is given up. */
@@ -175,16 +186,26 @@ const stubsOf = (client: EventStoreDBClient): Promise<StreamsClient> =>
 
 const stateOf = (stubs: StreamsClient): number => stubs.getChannel().getConnectivityState(false);
 
-/** Resolves when the channel is connected. Rejects at the first failure, because the library would go on trying until the deadline. */
+/**
+ * Resolves when the channel is connected. Rejects at the first failure, because the library would go on trying until
+ * the deadline.
+ */
 const connected = async (stubs: StreamsClient, connectMs: number): Promise<void> => {
   const channel = stubs.getChannel();
   const deadline = Date.now() + connectMs;
-  for (let state: number = channel.getConnectivityState(true); state !== READY; state = channel.getConnectivityState(true)) {
-    if (state === TRANSIENT_FAILURE) throw new Error('no connection is accepted there, or its certificate is not trusted');
+  for (
+    let state: number = channel.getConnectivityState(true);
+    state !== READY;
+    state = channel.getConnectivityState(true)
+  ) {
+    if (state === TRANSIENT_FAILURE)
+      throw new Error('no connection is accepted there, or its certificate is not trusted');
     if (state === SHUTDOWN) throw new Error('the connection was given up');
     await new Promise<void>((resolve, reject) => {
       channel.watchConnectivityState(state, deadline, (fault) =>
-        fault === undefined || fault === null ? resolve() : reject(new Error(`there was no connection within ${connectMs} ms`)),
+        fault === undefined || fault === null
+          ? resolve()
+          : reject(new Error(`there was no connection within ${connectMs} ms`)),
       );
     });
   }
@@ -245,7 +266,8 @@ const attempt = <T>(make: () => T): readonly [T, undefined] | readonly [undefine
   }
 };
 
-const because = (cause: unknown): string => (cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '');
+const because = (cause: unknown): string =>
+  cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
 
 const within = async <T>(work: Promise<T>, ms: number, clock: Clock, late: () => Error): Promise<T> => {
   const over = new AbortController();
@@ -264,7 +286,9 @@ const within = async <T>(work: Promise<T>, ms: number, clock: Clock, late: () =>
 /** Whether an error is one of the connection, not of the request, so that another attempt may succeed. */
 export const isPassing = (error: unknown): boolean => {
   const { code, details } = error as Readonly<{ code?: number; details?: string }>;
-  return error instanceof EventStoreAway || passingCodes.has(code ?? -1) || details?.includes('write after end') === true;
+  return (
+    error instanceof EventStoreAway || passingCodes.has(code ?? -1) || details?.includes('write after end') === true
+  );
 };
 
 /** Throws RangeError if the text is no such URL. The message shows no credentials. */
@@ -275,12 +299,18 @@ export const parseEventStoreDbUrl = (url: string): EventStoreDbUrl => {
       'the URL of the event store must have the form esdb://[user:password@]host[:port][,host[:port]][?option=value], or begin with esdb+discover, kurrentdb or kurrentdb+discover',
     );
   if (credentials !== undefined && !/^[^:]+:.+$/.test(credentials))
-    throw new RangeError('the URL of the event store has credentials without a password: they are written user:password@');
+    throw new RangeError(
+      'the URL of the event store has credentials without a password: they are written user:password@',
+    );
   const options = query === '' ? [] : query.split('&').map(optionOf);
   const prefix = options.find(([name]) => name === 'prefix')?.[1] ?? PREFIX_DEFAULT;
   if (!PREFIX_FORM.test(prefix))
-    throw new RangeError(`prefix in the URL of the event store must be 1 to 40 letters, digits and underscores, but is ${prefix}`);
-  const passed = options.filter(([name]) => name !== 'prefix' && name !== TIMEOUT).map(([name, value]) => `${name}=${value}`);
+    throw new RangeError(
+      `prefix in the URL of the event store must be 1 to 40 letters, digits and underscores, but is ${prefix}`,
+    );
+  const passed = options
+    .filter(([name]) => name !== 'prefix' && name !== TIMEOUT)
+    .map(([name, value]) => `${name}=${value}`);
   const timeoutMs = Number(options.find(([name]) => name === TIMEOUT)?.[1] ?? KEEP_ALIVE_TIMEOUT_MS);
   const shown = `esdb${discover}://${hosts}`;
   const user = credentials === undefined ? '' : `${credentials}@`;
@@ -304,8 +334,8 @@ const optionOf = (text: string): readonly [name: string, value: string] => {
   return [known, value];
 };
 
-// * Decodes `ReadResp` (streams.proto) by hand: the library's decoder takes several times as long, and each reader decodes every event.
-// The numbers are those of the fields.
+// * Decodes `ReadResp` (streams.proto) by hand: the library's decoder takes several times as long, and each reader
+// decodes every event. The numbers are those of the fields.
 
 /** An event, or the position up to which the server has looked. Both are undefined for other messages. */
 export type ReadMessage = Readonly<{ event: RecordedServerEvent | undefined; checkpoint: number | undefined }>;

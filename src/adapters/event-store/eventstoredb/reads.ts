@@ -103,17 +103,28 @@ export const openReading = (deps: ReadingDeps): Reading => {
 
   return {
     head,
-    stream: (atServer, from, countMax) => short(readStreamRequest(atServer, from, countMax), (name) => names.ours(name) ?? name),
+    stream: (atServer, from, countMax) =>
+      short(readStreamRequest(atServer, from, countMax), (name) => names.ours(name) ?? name),
     justAfter: async (place) => {
-      const [event] = await short(readAllRequest({ prefixes: names.prefixes(undefined), from: place, countMax: 1 }), names.ours);
-      return event !== undefined && isBeforeEvent(place) && commitOf(place) === commitOf(event.position) ? event : undefined;
+      const [event] = await short(
+        readAllRequest({ prefixes: names.prefixes(undefined), from: place, countMax: 1 }),
+        names.ours,
+      );
+      return event !== undefined && isBeforeEvent(place) && commitOf(place) === commitOf(event.position)
+        ? event
+        : undefined;
     },
     isClear: async (after, kinds, upTo) => {
       const matches = kindMatcher(kinds);
       // The stream of the head is asked for, too: its event shows that the server has looked so far.
-      const request = readAllRequest({ prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)], from: after });
+      const request = readAllRequest({
+        prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)],
+        from: after,
+      });
       const isWanted = ({ position, stream }: StoredEvent): boolean => position > after && matches(stream);
-      const last = (await short(request, names.ours, (event) => event.position >= upTo.position || isWanted(event))).at(-1);
+      const last = (await short(request, names.ours, (event) => event.position >= upTo.position || isWanted(event))).at(
+        -1,
+      );
       return last !== undefined && last.position >= upTo.position && !isWanted(last);
     },
     all: (after, options) => readAll(deps, head, after, options),
@@ -121,7 +132,12 @@ export const openReading = (deps: ReadingDeps): Reading => {
 };
 
 /** Begins anew after the last event if the connection breaks off. Rejects if nothing comes for too long. */
-async function* readAll(deps: ReadingDeps, head: Reading['head'], after: Position, options: ReadLogOptions): AsyncGenerator<EventBatch> {
+async function* readAll(
+  deps: ReadingDeps,
+  head: Reading['head'],
+  after: Position,
+  options: ReadLogOptions,
+): AsyncGenerator<EventBatch> {
   const { clock, stillMs } = deps;
   const upTo = await head();
   let cursor = after;
@@ -163,7 +179,8 @@ async function* stretch(
   for await (const { event: recorded } of connection.read(request, signal === undefined ? {} : { signal })) {
     const ours = recorded && renamed(names, recorded);
     if (ours === undefined || positionOf(ours.commit) <= after) continue;
-    if (positionOf(ours.commit) <= upTo.position && isWantedKind(ours.stream) && isWantedType(ours.type)) events.push(toStoredEvent(ours));
+    if (positionOf(ours.commit) <= upTo.position && isWantedKind(ours.stream) && isWantedType(ours.type))
+      events.push(toStoredEvent(ours));
     isWhole ||= positionOf(ours.commit) >= upTo.position;
     if (positionOf(ours.commit) >= upTo.position) break;
     if (events.length < batchSize) continue;
@@ -178,8 +195,16 @@ async function* stretch(
   if (!isWhole) throw new EndedEarly('the event store ended a reading before the head of the log');
 }
 
-/** The server filters by streams or by types. With kinds, the stream of the head is asked for too: its event shows that the server has looked so far. */
-const filterOf = (names: StreamNames, kinds: readonly string[] | undefined, types: readonly string[] | undefined, upTo: Head) =>
+/**
+ * The server filters by streams or by types. With kinds, the stream of the head is asked for too: its event shows that
+ * the server has looked so far.
+ */
+const filterOf = (
+  names: StreamNames,
+  kinds: readonly string[] | undefined,
+  types: readonly string[] | undefined,
+  upTo: Head,
+) =>
   types === undefined
     ? { prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)] }
     : { types: types.length === 0 ? [NOTHING] : types };

@@ -1,10 +1,12 @@
 /**
- * The format of events at the server, and the names of our streams there. `data` is the event's data, byte for byte. The metadata bytes are one JSON object,
+ * The format of events at the server, and the names of our streams there. `data` is the event's data, byte for byte.
+ * The metadata bytes are one JSON object,
  *
  *     {"hash":"<hex>","sealed":null|"<base64>"[,"eventId":"<id>"],"metadata":<the event's metadata, byte for byte>}
  *
- * with its members in this order and without spaces. It is cut apart, never parsed, so that reads give exactly the bytes that were written.
- * `eventId` is present only if the id of the event is no UUID. The server's id is then derived from it.
+ * with its members in this order and without spaces. It is cut apart, never parsed, so that reads give exactly the
+ * bytes that were written. `eventId` is present only if the id of the event is no UUID. The server's id is then derived
+ * from it.
  */
 import * as crypto from 'node:crypto';
 import type { EventToStore, Position, StoredEvent } from '../../../domain/ports/event-store.js';
@@ -40,8 +42,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const COMMIT_MAX = (Number.MAX_SAFE_INTEGER - 1) / 2;
 
 /**
- * The position of an event is 2 × its commit position + 1. The even number before it means "just before the event", so that
- * `position - 1` is a position too, although commit positions are byte offsets and the server knows none between two events.
+ * The position of an event is 2 × its commit position + 1. The even number before it means "just before the event", so
+ * that `position - 1` is a position too, although commit positions are byte offsets and the server knows none between
+ * two events.
  */
 export const positionOf = (commit: number): Position => commit * 2 + 1;
 export const commitOf = (position: Position): number => Math.floor(position / 2);
@@ -78,9 +81,18 @@ export const toServerEvent = ({ eventId, type, data, metadata, sealed, hash }: E
   };
 };
 
-export const toStoredEvent = ({ id, type, data, metadata, stream, revision, commit }: RecordedServerEvent): StoredEvent => {
+export const toStoredEvent = ({
+  id,
+  type,
+  data,
+  metadata,
+  stream,
+  revision,
+  commit,
+}: RecordedServerEvent): StoredEvent => {
   const text = textOf(metadata);
-  // Metadata in another form was changed by somebody. It is given as it is, so that verification and readers find it damaged.
+  // Metadata in another form was changed by somebody. It is given as it is, so that verification and readers find it
+  // damaged.
   const parts = partsOf(text) ?? { eventId: undefined, metadata: text, sealed: undefined, hash: '' };
   // If the server's id is not derived from this id, the id was changed.
   const eventId = parts.eventId !== undefined && serverIdOf(parts.eventId) === id ? parts.eventId : id;
@@ -129,7 +141,8 @@ const unquoted = (text: string): string | undefined => {
   }
 };
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
 export const streamNames = (prefix: string): StreamNames => {

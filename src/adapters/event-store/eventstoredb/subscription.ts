@@ -1,10 +1,21 @@
-/** Follows the log: the server sends new events, filtered by the names of the streams. A subscription that breaks off is made anew. */
+/**
+ * Follows the log: the server sends new events, filtered by the names of the streams. A subscription that breaks off is
+ * made anew.
+ */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Position, EventBatch, ReadAllOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import { type Head, type Reading, readAllRequest } from './reads.js';
 import type { Logger } from '../../../domain/ports/logger.js';
 import { isPassing, type Connection, type ReadMessage } from './connection.js';
-import { isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent, kindMatcher, renamed, type StreamNames } from './records.js';
+import {
+  isBeforeEvent,
+  positionOf,
+  toStoredEvent,
+  type RecordedServerEvent,
+  kindMatcher,
+  renamed,
+  type StreamNames,
+} from './records.js';
 
 /** The head of the log, as far as it is known. It is read from the server only while a filtered subscription waits. */
 export type HeadWatch = Readonly<{
@@ -49,14 +60,19 @@ const WAITING_MAX = 2_000;
 /** The reason of each abort. Without one, a DOMException with a stack is made each time. */
 const OVER = 'over';
 
-export async function* subscribeAll(deps: SubscribingDeps, after: Position, options: Options): AsyncGenerator<EventBatch> {
+export async function* subscribeAll(
+  deps: SubscribingDeps,
+  after: Position,
+  options: Options,
+): AsyncGenerator<EventBatch> {
   const { signal } = options;
   let cursor = after;
   let failures = 0;
   while (!signal.aborted) {
     try {
       for await (const batch of followed(deps, cursor, options)) {
-        if (failures > 0) deps.logger.info({ server: deps.connection.shown }, 'the subscription to the event store goes on');
+        if (failures > 0)
+          deps.logger.info({ server: deps.connection.shown }, 'the subscription to the event store goes on');
         failures = 0;
         cursor = batch.position;
         yield batch;
@@ -94,7 +110,8 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
   try {
     while (!signal.aborted) {
       const batch =
-        ofOurs(inbox.take(batchSize), cursor, deps.watch.head().position, options) ?? (await quietBatch(deps, inbox, cursor, options));
+        ofOurs(inbox.take(batchSize), cursor, deps.watch.head().position, options) ??
+        (await quietBatch(deps, inbox, cursor, options));
       if (batch === undefined) continue;
       cursor = batch.position;
       const last = batch.events.at(-1);
@@ -107,10 +124,15 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
 }
 
 /**
- * Only a filtered reader gets batches without events, which tell it how far it is. Their position is never beyond our own events: events
- * that others write at the server are no part of the log.
+ * Only a filtered reader gets batches without events, which tell it how far it is. Their position is never beyond our
+ * own events: events that others write at the server are no part of the log.
  */
-const ofOurs = (batch: EventBatch | undefined, cursor: Position, head: Position, { kinds }: Options): EventBatch | undefined => {
+const ofOurs = (
+  batch: EventBatch | undefined,
+  cursor: Position,
+  head: Position,
+  { kinds }: Options,
+): EventBatch | undefined => {
   if (batch === undefined || batch.events.length > 0) return batch;
   const position = Math.min(batch.position, head);
   return kinds === undefined || position <= cursor ? undefined : { events: [], position };

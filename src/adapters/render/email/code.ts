@@ -1,6 +1,6 @@
 /**
- * Writes the source of the one function that renders a template: literals gathered into as few concatenations as possible,
- * values read once per block. User text enters only through `quote`, as the literal of a string.
+ * Writes the source of the one function that renders a template: literals gathered into as few concatenations as
+ * possible, values read once per block. User text enters only through `quote`, as the literal of a string.
  */
 
 /** A piece of output: text as it is, or a JavaScript expression that gives text. */
@@ -19,7 +19,10 @@ export type Code = Readonly<{
   textStatement: (js: string) => void;
   /** `head` and a pair of braces around what `body` writes; what is remembered inside is forgotten after. */
   block: (head: string, body: () => void) => void;
-  /** The name of a constant that holds the expression, declared where it is first needed and shared where it is in reach. */
+  /**
+   * The name of a constant that holds the expression, declared where it is first needed and shared where it is in
+   * reach.
+   */
   remember: (expression: string) => string;
   /** A constant of the template, made once when it is compiled. */
   constant: (expression: string) => string;
@@ -54,11 +57,13 @@ export const concat = (terms: readonly Term[]): string => {
 };
 
 /**
- * The terms as one expression, for values that are not measured yet: where there are several, the function `join` of the runtime measures
- * them before it puts them together.
+ * The terms as one expression, for values that are not measured yet: where there are several, the function `join` of
+ * the runtime measures them before it puts them together.
  */
 export const joinedBy = (join: string, terms: readonly Term[]): string =>
-  terms.filter((term) => typeof term !== 'string').length > 1 ? `${join}([${expressionsOf(terms).join(',')}])` : concat(terms);
+  terms.filter((term) => typeof term !== 'string').length > 1
+    ? `${join}([${expressionsOf(terms).join(',')}])`
+    : concat(terms);
 
 /** One expression for each term; neighbouring literals become one. */
 const expressionsOf = (terms: readonly Term[]): readonly string[] => {
@@ -83,9 +88,13 @@ const expressionsOf = (terms: readonly Term[]): readonly string[] => {
 export const literalOf = (terms: readonly Term[]): string | undefined =>
   terms.every((term) => typeof term === 'string') ? terms.join('') : undefined;
 
-/** Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. One break serves all that stand together. */
+/**
+ * Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and
+ * a mail whose lines are short needs no encoding. One break serves all that stand together.
+ */
 const BREAK = /(?:<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>)+/g;
-const breakable = (term: Term): Term => (typeof term === 'string' && mayBreak(term) ? term.replace(BREAK, '$&\n') : term);
+const breakable = (term: Term): Term =>
+  typeof term === 'string' && mayBreak(term) ? term.replace(BREAK, '$&\n') : term;
 const mayBreak = (text: string): boolean => text.includes('</') || text.includes('<tr>');
 
 const createNames = (prefix: string): ((kind: string) => string) => {
@@ -100,7 +109,10 @@ const addTo = (pending: Term[], terms: readonly Term[]): void => {
   for (const term of terms) pending.push(term);
 };
 
-/** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
+/**
+ * `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the
+ * text.
+ */
 export const createCode = (prefix = '', withText = true): Code => {
   const constants = new Map<string, string>();
   const lines: string[] = [];
@@ -138,7 +150,8 @@ export const createCode = (prefix = '', withText = true): Code => {
       const known = scopes.findLast((scope) => scope.has(expression))?.get(expression);
       if (known !== undefined) return known;
       const made = name('x');
-      // Values never change while a template is rendered, so a declaration may stand before output that is still pending.
+      // Values never change while a template is rendered, so a declaration may stand before output that is still
+      // pending.
       lines.push(`const ${made}=${expression};`);
       scopes.at(-1)?.set(expression, made);
       return made;

@@ -1,13 +1,20 @@
 /**
- * Legible colours of a mail, light and dark: letters on a background, and a counterpart in dark mode for every colour. Light surfaces
- * become dark ones of the same hue, dark text light. Literals are computed when the template is compiled, values when it is rendered.
+ * Legible colours of a mail, light and dark: letters on a background, and a counterpart in dark mode for every colour.
+ * Light surfaces become dark ones of the same hue, dark text light. Literals are computed when the template is
+ * compiled, values when it is rendered.
  */
 import { contrastOf, hexOfHsl, hslOf, isTranslucent, rgbOf, seenOn } from '../colors.js';
 
-/** `stripe`: the background of a row, which becomes dark with what surrounds it only. `cells`: the lines of all cells of a table, by one class of the table. */
+/**
+ * `stripe`: the background of a row, which becomes dark with what surrounds it only. `cells`: the lines of all cells of
+ * a table, by one class of the table.
+ */
 export type ColorRole = 'page' | 'surface' | 'stripe' | 'text' | 'line' | 'cells';
 
-/** What is behind text: an opaque colour in light mode and in dark mode. They are the same for a surface that stays as it is. */
+/**
+ * What is behind text: an opaque colour in light mode and in dark mode. They are the same for a surface that stays as
+ * it is.
+ */
 export type Surface = Readonly<{
   light: string;
   dark: string;
@@ -15,7 +22,10 @@ export type Surface = Readonly<{
 }>;
 
 export type DarkColors = Readonly<{
-  /** The name of the class that gives the twin of a colour that lies on a surface, or '' where the colour stays as it is. */
+  /**
+   * The name of the class that gives the twin of a colour that lies on a surface, or '' where the colour stays as it
+   * is.
+   */
   classOf: (role: ColorRole, css: string, on: Surface) => string;
   /** The rules of all classes that were asked for. */
   rules: () => string;
@@ -33,7 +43,10 @@ const property: Readonly<Record<ColorRole, string>> = {
   cells: 'border-color',
 };
 
-/** Classes for the colours that the variables of one mail bring. Beyond them, one class serves all texts and one all surfaces. */
+/**
+ * Classes for the colours that the variables of one mail bring. Beyond them, one class serves all texts and one all
+ * surfaces.
+ */
 export const DARK_CLASSES_MAX = 500;
 
 /** `prefix` keeps the names of two sets apart that are in one mail. */
@@ -54,7 +67,8 @@ export const createDarkColors = (prefix = '', classesMax = Infinity): DarkColors
       if (known !== undefined) return known;
       const twin = twinOn(role, css, on);
       if (twin === undefined) return '';
-      if (asked.size >= classesMax) return role === 'line' || role === 'cells' ? '' : named(role, role === 'text' ? '#f3f4f6' : WHITE.dark);
+      if (asked.size >= classesMax)
+        return role === 'line' || role === 'cells' ? '' : named(role, role === 'text' ? '#f3f4f6' : WHITE.dark);
       const name = named(role, twin);
       asked.set(key, name);
       return name;
@@ -64,7 +78,8 @@ export const createDarkColors = (prefix = '', classesMax = Infinity): DarkColors
 };
 
 /** The rules of classes for clients in dark mode. */
-export const darkStyle = (rules: string): string => (rules === '' ? '' : `@media (prefers-color-scheme:dark){${rules}}`);
+export const darkStyle = (rules: string): string =>
+  rules === '' ? '' : `@media (prefers-color-scheme:dark){${rules}}`;
 
 const ruleOf = (role: ColorRole, name: string, declared: string): { name: string; rule: string } => ({
   name,
@@ -72,7 +87,11 @@ const ruleOf = (role: ColorRole, name: string, declared: string): { name: string
 });
 
 /** In: what is behind, and a background. Out: the surface that the two make. */
-export const surfaceOn = (behind: Surface, css: string, role: 'page' | 'surface' | 'stripe' | 'fixed' = 'surface'): Surface => {
+export const surfaceOn = (
+  behind: Surface,
+  css: string,
+  role: 'page' | 'surface' | 'stripe' | 'fixed' = 'surface',
+): Surface => {
   const light = seenOn(css, behind.light);
   if (light === undefined) return behind;
   const isVeil = behind.picture === true && isTranslucent(css);
@@ -85,15 +104,24 @@ export const opaqueOn = ({ light, picture }: Surface, css: string): string =>
   picture === undefined && isTranslucent(css) ? (seenOn(css, light) ?? css) : css;
 
 /**
- * The first of the colours that can be read on a surface in light mode, else white, near black or black. The first colour is one that the
- * template names for its surroundings: it needs only the contrast `least`.
+ * The first of the colours that can be read on a surface in light mode, else white, near black or black. The first
+ * colour is one that the template names for its surroundings: it needs only the contrast `least`.
  */
 export const readableOn = ({ light }: Surface, colors: readonly string[], least = READABLE_CONTRAST): string => {
-  const found = colors.find((color, at) => contrastOf(seenOn(color, light) ?? light, light) >= (at === 0 ? least : READABLE_CONTRAST));
-  return found ?? ['#1f2937', '#ffffff', '#111827'].find((color) => contrastOf(color, light) >= READABLE_CONTRAST) ?? '#000000';
+  const found = colors.find(
+    (color, at) => contrastOf(seenOn(color, light) ?? light, light) >= (at === 0 ? least : READABLE_CONTRAST),
+  );
+  return (
+    found ??
+    ['#1f2937', '#ffffff', '#111827'].find((color) => contrastOf(color, light) >= READABLE_CONTRAST) ??
+    '#000000'
+  );
 };
 
-/** The background of every other row: nearly white on light surfaces, else a shade on which the text of the surface can be read too. */
+/**
+ * The background of every other row: nearly white on light surfaces, else a shade on which the text of the surface can
+ * be read too.
+ */
 export const stripeOn = ({ light }: Surface, text: string): string => {
   const color = seenOn(text, light) ?? light;
   const shades = ['#f9fafb', seenOn('rgba(255,255,255,0.08)', light), seenOn('rgba(0,0,0,0.16)', light)];
@@ -110,14 +138,18 @@ export const classesOf = (...names: readonly string[]): string => {
   return some.size === 0 ? '' : ` class="${[...some].join(' ')}"`;
 };
 
-/** The twin of a colour on a surface; undefined where the colour stays as it is. Only backgrounds become dark on a surface that does not. */
+/**
+ * The twin of a colour on a surface; undefined where the colour stays as it is. Only backgrounds become dark on a
+ * surface that does not.
+ */
 const twinOn = (role: ColorRole, css: string, on: Surface): string | undefined => {
   const isBackground = role === 'page' || role === 'surface';
   if (on.light === on.dark && !isBackground) return undefined;
   if (on.picture === true && isTranslucent(css)) return undefined;
   const seen = seenOn(css, on.light);
   if (seen === undefined) return undefined;
-  const twin = role === 'text' ? textTwin(seen, on.dark) : (twinOf(role, seen) ?? (role === 'stripe' ? on.dark : undefined));
+  const twin =
+    role === 'text' ? textTwin(seen, on.dark) : (twinOf(role, seen) ?? (role === 'stripe' ? on.dark : undefined));
   return twin ?? (isTranslucent(css) ? seen : undefined);
 };
 

@@ -1,7 +1,19 @@
-/** The HTML document of a mail (head, preheader, the column of sections around the components) and its text part, as source code of one function. */
+/**
+ * The HTML document of a mail (head, preheader, the column of sections around the components) and its text part, as
+ * source code of one function.
+ */
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
 import type { Component, EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
-import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, isolatedOf, templated, textOf } from './values.js';
+import {
+  type ComponentRenderer,
+  type Context,
+  shownConditionOf,
+  shapesOf,
+  WORD_CHARS,
+  isolatedOf,
+  templated,
+  textOf,
+} from './values.js';
 import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
 import { conditional, loop, columns, container, countFixed } from './components/layout.js';
 import { button, image, qrCode } from './components/media.js';
@@ -47,7 +59,10 @@ const FOOTER_COLORS = { color: ['#656b78', '#d1d5db'], linkColor: ['#4b5563', '#
 /** Colours that the template names for the page and the card are another's choice, unless they cannot be seen there. */
 const LEAST_ON_PAGE = 2;
 
-/** In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of components. */
+/**
+ * In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of
+ * components.
+ */
 export const writeDocument = (
   content: EmailTemplateContent,
   limits: Limits,
@@ -59,7 +74,10 @@ export const writeDocument = (
   const props = content.schema.props ?? {};
   const context = { ...rootContext(content, code, limits, language), ...known };
   const subjectExpression = concat(
-    textOf(withSurroundings(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), { ...context, code: subject }),
+    textOf(withSurroundings(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), {
+      ...context,
+      code: subject,
+    }),
   );
   const page = color(props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
@@ -68,7 +86,9 @@ export const writeDocument = (
     `let n=${countFixed(content.schema.sections.flatMap(({ components }) => components))};if(n>${limits.componentsExpandedMax})TOO_MANY(n);`,
   );
   const widthPx =
-    typeof props['width'] === 'undefined' ? WIDTH_PX : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
+    typeof props['width'] === 'undefined'
+      ? WIDTH_PX
+      : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
   const lang = ` lang="${escapeHtml(language.locale)}" dir="${context.direction}"`;
   code.html(
     `<!doctype html><html${lang} xmlns:o="urn:schemas-microsoft-com:office:office"><head>${META}<title>`,
@@ -91,7 +111,11 @@ export const writeDocument = (
   code.html(
     `<!--[if mso]>${tableTag(context, String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${tableTag(context)} style="border-collapse:separate">`,
   );
-  sections(content.schema.sections, props, onSurface(surfaceOf(page, context, 'page'), { ...context, widthPx }, LEAST_ON_PAGE));
+  sections(
+    content.schema.sections,
+    props,
+    onSurface(surfaceOf(page, context, 'page'), { ...context, widthPx }, LEAST_ON_PAGE),
+  );
   code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
 
   code.statement('h=head+(k?STACKED:"")+(d===undefined?DARK:DARK_STYLE(DARK_RULES,d))+h;');
@@ -155,13 +179,19 @@ const PHONE_PADDING_PX = 24;
 /** Padding of the page at both sides of the mail. */
 const PAGE_PADDING_PX = 12;
 
-/** On a screen without room beside the mail, the page loses its padding; on one narrower than the mail itself, columns fall below each other. */
+/**
+ * On a screen without room beside the mail, the page loses its padding; on one narrower than the mail itself, columns
+ * fall below each other.
+ */
 const styleOf = (widthPx: number, context: Context): string =>
   `${STYLE}@media (max-width:${widthPx + 2 * PAGE_PADDING_PX - 1}px){.page{padding:0!important}.card{border-radius:0!important}}` +
   `@media (max-width:${widthPx - 1}px){.w{word-break:break-word}.sec{padding-left:${PHONE_PADDING_PX}px!important;padding-right:${PHONE_PADDING_PX}px!important}` +
   `.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-${endOf(context)}:0!important}.m{font-size:12px!important}.m td,.m th{padding:8px 3px!important}}`;
 
-/** Tables whose words are wider than a small screen: the cells of a row stand below each other, behind the heads of their columns. */
+/**
+ * Tables whose words are wider than a small screen: the cells of a row stand below each other, behind the heads of
+ * their columns.
+ */
 const stackedStyle = (widthPx: number, context: Context): string =>
   `@media (max-width:${widthPx - 1}px){.k,.k tbody,.k tr,.k td{display:block!important;width:auto!important}.k .h{display:none!important}` +
   `.k tr{padding:8px 0;border-bottom:1px solid rgba(128,128,128,.4)}.q tr{padding:8px 10px}.k .n{display:inline!important}` +
@@ -208,7 +238,10 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
   return props['linkColor'] === undefined ? inner : { ...inner, type: inLinkColor(linkColor, inner) };
 };
 
-/** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One without text writes nothing. */
+/**
+ * What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One
+ * without text writes nothing.
+ */
 const preheader = (props: JsonObject, context: Context): void => {
   if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;
   const text = isolatedOf(templated(props['preheader'], context), context);
@@ -230,19 +263,25 @@ const preheader = (props: JsonObject, context: Context): void => {
 };
 
 /**
- * Sections from top to bottom. Main and body stand on a card; header and footer on the page itself, the footer in small grey
- * letters, unless they have a background of their own, which makes them a part of the card.
+ * Sections from top to bottom. Main and body stand on a card; header and footer on the page itself, the footer in small
+ * grey letters, unless they have a background of their own, which makes them a part of the card.
  */
 const sections = (all: readonly Section[], props: JsonObject, context: Context): void => {
   const card = color(props['contentBackgroundColor'], '#ffffff', context);
   const radius = css('length', props['borderRadius'], '8px', context);
-  const onCard = all.map(({ type, props: own }) => type === 'main' || type === 'body' || own?.['backgroundColor'] !== undefined);
+  const onCard = all.map(
+    ({ type, props: own }) => type === 'main' || type === 'body' || own?.['backgroundColor'] !== undefined,
+  );
   all.forEach((section, at) => {
     const own = section.props ?? {};
     const first = onCard[at] === true && onCard[at - 1] !== true;
     const last = onCard[at] === true && onCard[at + 1] !== true;
     const background =
-      own['backgroundColor'] === undefined ? (onCard[at] === true ? card : 'transparent') : color(own['backgroundColor'], card, context);
+      own['backgroundColor'] === undefined
+        ? onCard[at] === true
+          ? card
+          : 'transparent'
+        : color(own['backgroundColor'], card, context);
     const joined = onCard[at] === true && !last;
     oneSection(
       section,
@@ -274,21 +313,42 @@ const mutedType = (context: Context): Context['type'] => {
   return { ...context.type, color: text, linkColor, around };
 };
 
-const oneSection = (section: Section, look: { background: Term; corners: readonly Term[]; padding: string }, outer: Context): void => {
+const oneSection = (
+  section: Section,
+  look: { background: Term; corners: readonly Term[]; padding: string },
+  outer: Context,
+): void => {
   const { code } = outer;
   const props = section.props ?? {};
   const muted = section.type === 'footer' && look.background === 'transparent';
   const base: Context = muted ? { ...outer, type: { ...mutedType(outer), fontSize: '13px', align: 'center' } } : outer;
-  const context = onBackground(look.background, props['color'], base, props['backgroundColor'] === undefined ? LEAST_ON_PAGE : undefined);
+  const context = onBackground(
+    look.background,
+    props['color'],
+    base,
+    props['backgroundColor'] === undefined ? LEAST_ON_PAGE : undefined,
+  );
   const padding = css('box', props['padding'], look.padding, outer);
   const { color: _, ...others } = props;
   const inner: Context = { ...context, type: typographyOf(others, context) };
-  const type = props['linkColor'] === undefined ? inner.type : inLinkColor(color(props['linkColor'], inner.type.linkColor, inner), inner);
-  const classes = classAttribute('sec', look.corners.length > 0 ? 'card' : '', colorClass('surface', look.background, outer));
+  const type =
+    props['linkColor'] === undefined
+      ? inner.type
+      : inLinkColor(color(props['linkColor'], inner.type.linkColor, inner), inner);
+  const classes = classAttribute(
+    'sec',
+    look.corners.length > 0 ? 'card' : '',
+    colorClass('surface', look.background, outer),
+  );
   code.html('<tr><td', classes, ' style="padding:', padding);
   if (look.background !== 'transparent') code.html(';background-color:', look.background);
   code.html(...look.corners, '">', tableTag(outer), '>');
-  context.rows(section.components, { ...context, type, gapPx: 0, widthPx: Math.max(outer.widthPx - horizontalPx(padding), 50) });
+  context.rows(section.components, {
+    ...context,
+    type,
+    gapPx: 0,
+    widthPx: Math.max(outer.widthPx - horizontalPx(padding), 50),
+  });
   if (section.components.length === 0) code.html('<tr><td></td></tr>');
   code.html('</table></td></tr>');
   if (section.type === 'header') code.text('\n');

@@ -1,18 +1,25 @@
-/** Escaping by the place where a value stands: text and attributes, addresses, CSS values; long words and wide tables on small screens. Harmless text passes untouched and fast. */
+/**
+ * Escaping by the place where a value stands: text and attributes, addresses, CSS values; long words and wide tables on
+ * small screens. Harmless text passes untouched and fast.
+ */
 import { safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 
 const SPECIAL = /[&<>"'\u0080-\uffff]/;
 const LATIN_SHARE = 10;
 
 /**
- * For text between tags and for attributes in double quotes. A single euro sign among Latin letters becomes a reference:
- * with it, a string of 20 KB would take two bytes a character and three times as long to encode. Other scripts stay as they are.
- * It stops where more than `charsMax` characters are written; what it answers is then longer than that and not whole.
+ * For text between tags and for attributes in double quotes. A single euro sign among Latin letters becomes a
+ * reference: with it, a string of 20 KB would take two bytes a character and three times as long to encode. Other
+ * scripts stay as they are. It stops where more than `charsMax` characters are written; what it answers is then longer
+ * than that and not whole.
  */
 export const escapeHtml = (text: string, charsMax = Infinity): string =>
   text.length <= charsMax && SPECIAL.test(text) ? escapeSlowly(text, charsMax) : text;
 
-/** Longer texts are escaped in pieces: a string put together of millions of parts takes more memory than its text, and all of it at once. */
+/**
+ * Longer texts are escaped in pieces: a string put together of millions of parts takes more memory than its text, and
+ * all of it at once.
+ */
 const PIECE_CHARS = 4_096;
 
 const escapeSlowly = (text: string, charsMax: number): string => {
@@ -52,8 +59,8 @@ const escapePiece = (text: string, referenceFrom: number): string => {
 };
 
 /**
- * What is cut from a string of two bytes a character keeps that form, whatever is left in it, and gives it to all that it
- * becomes a part of. Written and read again, a text without wide characters takes one byte a character.
+ * What is cut from a string of two bytes a character keeps that form, whatever is left in it, and gives it to all that
+ * it becomes a part of. Written and read again, a text without wide characters takes one byte a character.
  */
 const narrow = (text: string): string => {
   if (text.length > SHORT_CHARS) return Buffer.from(text, 'latin1').toString('latin1');
@@ -108,16 +115,24 @@ const isLetter = (code: number): boolean =>
   (code > 0x36f && code < 0x590) ||
   (code > 0x1dff && code < 0x2000);
 
-/** How many characters the markup around long words may have in one mail. What is beyond is written without: no mail is refused for it. */
+/**
+ * How many characters the markup around long words may have in one mail. What is beyond is written without: no mail is
+ * refused for it.
+ */
 export const BREAKS_CHARS_MAX = 256 * 1024;
 export type BreaksLeft = { breaksLeft: number };
 
 /**
- * Lets words break that are wider than a screen: a long link or number would push the whole mail out of it.
- * In: text as it is read, the length from which a word may break on a small screen, and what is left for the markup, which is taken from it.
- * Out: HTML, escaped; longer than `htmlCharsMax` where it is not whole.
+ * Lets words break that are wider than a screen: a long link or number would push the whole mail out of it. In: text as
+ * it is read, the length from which a word may break on a small screen, and what is left for the markup, which is taken
+ * from it. Out: HTML, escaped; longer than `htmlCharsMax` where it is not whole.
  */
-export const breakWords = (text: string, chars: number, htmlCharsMax = Infinity, left: BreaksLeft = { breaksLeft: Infinity }): string => {
+export const breakWords = (
+  text: string,
+  chars: number,
+  htmlCharsMax = Infinity,
+  left: BreaksLeft = { breaksLeft: Infinity },
+): string => {
   if (text.length <= chars || text.length > htmlCharsMax) return escapeHtml(text, htmlCharsMax);
   let html = '';
   let from = 0;
@@ -139,13 +154,17 @@ export const breakWords = (text: string, chars: number, htmlCharsMax = Infinity,
 /** An amount stays in one piece; a longer number is one of an account or an order. */
 const NUMBER_CHARS = 18;
 const NUMBER = /^[\d.,'’+%$€£-]+$/;
-const isNumber = (text: string, from: number, to: number): boolean => to - from <= NUMBER_CHARS && NUMBER.test(text.slice(from, to));
+const isNumber = (text: string, from: number, to: number): boolean =>
+  to - from <= NUMBER_CHARS && NUMBER.test(text.slice(from, to));
 
 /** `break-all` is what Outlook knows; the class is one of the rules for small screens. */
 const BREAKS = '<span style="word-break:break-all">';
 const BREAKS_IF_NARROW = '<span class="w">';
 
-/** `roomPx`: pixels that a table has on a phone. `paddingPx`: of a cell, both sides. `flushPx`: what the outer cells lack of it. `wordChars`: longer words break. */
+/**
+ * `roomPx`: pixels that a table has on a phone. `paddingPx`: of a cell, both sides. `flushPx`: what the outer cells
+ * lack of it. `wordChars`: longer words break.
+ */
 export type NarrowTable = Readonly<{
   roomPx: number;
   fontPx: number;
@@ -164,10 +183,15 @@ const SMALL_FONT_PX = 12;
 const SMALL_PADDING_PX = 6;
 
 /**
- * In: the rows of a table as HTML. Out: the same, with the class under which the table is no wider than a phone. `m` makes letters and padding
- * smaller; where that is not enough, `k` puts the cells of a row below each other, each behind the head of its column.
+ * In: the rows of a table as HTML. Out: the same, with the class under which the table is no wider than a phone. `m`
+ * makes letters and padding smaller; where that is not enough, `k` puts the cells of a row below each other, each
+ * behind the head of its column.
  */
-export const fitted = (html: string, table: NarrowTable, left: BreaksLeft): Readonly<{ name: '' | 'm' | 'k' | 'k q'; html: string }> => {
+export const fitted = (
+  html: string,
+  table: NarrowTable,
+  left: BreaksLeft,
+): Readonly<{ name: '' | 'm' | 'k' | 'k q'; html: string }> => {
   const widths = wordWidths(html, table);
   const sum = widths.reduce((all, width) => all + width, 0);
   const usual = sum * table.fontPx + widths.length * table.paddingPx - table.flushPx;
@@ -194,9 +218,11 @@ const OTHER_FONTS = 1.04;
 const widthBeyondAscii = (code: number): number => {
   if (code === 0xa0 || code === 0x202f || code === 0x2007) return 0.28;
   if (code === 0xad || code === 0x200b || (code >= 0x2000 && code <= 0x200a)) return -0.01;
-  if ((code >= 0x300 && code < 0x370) || (code >= 0x200c && code <= 0x200f) || (code >= 0x202a && code <= 0x206f)) return 0;
+  if ((code >= 0x300 && code < 0x370) || (code >= 0x200c && code <= 0x200f) || (code >= 0x202a && code <= 0x206f))
+    return 0;
   // Scripts whose lines break between any two signs, or by a dictionary; then pairs of surrogates.
-  if ((code >= 0x0e00 && code < 0x0f00) || (code >= 0x1000 && code < 0x10a0) || (code >= 0x1780 && code < 0x1800)) return -1;
+  if ((code >= 0x0e00 && code < 0x0f00) || (code >= 0x1000 && code < 0x10a0) || (code >= 0x1780 && code < 0x1800))
+    return -1;
   if (code >= 0x2e80) return code >= 0xfb1d && code <= 0xfefc ? 0.56 : -1;
   return 0.62;
 };
@@ -205,7 +231,10 @@ const SCRATCH_UNITS = 32 * 1024;
 const scratch = new Uint16Array(SCRATCH_UNITS);
 const scratchBytes = Buffer.from(scratch.buffer);
 
-/** The UTF-16 units of a text, valid until the next call. A text put together of many pieces is read several times faster from an array. */
+/**
+ * The UTF-16 units of a text, valid until the next call. A text put together of many pieces is read several times
+ * faster from an array.
+ */
 const unitsOf = (text: string): Uint16Array => {
   if (text.length > SCRATCH_UNITS) {
     const bytes = Buffer.alloc(text.length * 2);
@@ -216,7 +245,9 @@ const unitsOf = (text: string): Uint16Array => {
   return scratch;
 };
 
-const [LESS, MORE, SLASH, AMPERSAND, SEMICOLON, NUMBER_SIGN, HYPHEN, ZERO, NINE] = [60, 62, 47, 38, 59, 35, 45, 48, 57] as const;
+const [LESS, MORE, SLASH, AMPERSAND, SEMICOLON, NUMBER_SIGN, HYPHEN, ZERO, NINE] = [
+  60, 62, 47, 38, 59, 35, 45, 48, 57,
+] as const;
 const [B, D, H, I, N, R, S, T, W] = [98, 100, 104, 105, 110, 114, 115, 116, 119] as const;
 
 /** In: rows as HTML. Out: the width of the widest word of each column, in sizes of the letters. */
@@ -340,4 +371,11 @@ export const linkAttribute = (address: string, rules?: LinkRules, charsMax?: num
 export const imageAttribute = (address: string, rules?: LinkRules, charsMax?: number): string =>
   escapeHtml(safeImage(address, rules) ?? NO_IMAGE, charsMax);
 
-export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/addresses.js';
+export {
+  urlAddress,
+  urlAfterHost,
+  urlComponent,
+  urlHost,
+  urlPath,
+  urlQuery,
+} from '../../../domain/rendering/addresses.js';

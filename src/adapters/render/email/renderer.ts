@@ -1,12 +1,27 @@
-/** The renderer port: compiles a template revision to one function from variables to a finished email, and keeps compiled revisions while they are in use. */
+/**
+ * The renderer port: compiles a template revision to one function from variables to a finished email, and keeps
+ * compiled revisions while they are in use.
+ */
 import { Eta } from 'eta/core';
-import type { Component, EmailTemplateContent, AttachmentTemplateContent, DocumentComponent } from '../../../domain/rendering/content.js';
+import type {
+  Component,
+  EmailTemplateContent,
+  AttachmentTemplateContent,
+  DocumentComponent,
+} from '../../../domain/rendering/content.js';
 import { charsOf, isLonger } from '../../../shared/text.js';
 import type { PictureSize } from '../../../domain/rendering/pictures.js';
 import { openBudget, openUnlimitedBudget, bodyTooLarge, subjectTooLong } from '../../../domain/rendering/budget.js';
 import { type JsonObject, isJsonObject, type Json } from '../../../domain/core/json.js';
 import type { Limits } from '../../../domain/core/limits.js';
-import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail, Renderer } from '../../../domain/ports/renderer.js';
+import type {
+  CheckedEmail,
+  CompiledEmail,
+  EmailInput,
+  InlineImage,
+  RenderedEmail,
+  Renderer,
+} from '../../../domain/ports/renderer.js';
 import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/filling.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { linkRulesOf, insideImage, safeImage, type LinkRules } from '../../../domain/rendering/addresses.js';
@@ -56,7 +71,10 @@ type Body = Readonly<{ html: string; text: string; inline: readonly InlineImage[
 /** `sizeChars`: the length of its source, which caches weigh. */
 type CompiledTemplate = Readonly<{ render: CompiledEmail; sizeChars: number }>;
 
-type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made; sizeChars: number }>;
+type Compiled = Readonly<{
+  /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made;
+  sizeChars: number;
+}>;
 
 const REVISIONS_MAX = 1_000;
 const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
@@ -122,7 +140,12 @@ const outputsOf = (content: EmailTemplateContent, limits: Limits) => {
 
 const languageOf = ({ locale = 'en-US', timeZone = 'UTC' }: EmailTemplateContent): Language => ({ locale, timeZone });
 
-const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compiled, htmlOnly: Compiled): CompiledTemplate => {
+const functionOf = (
+  content: EmailTemplateContent,
+  limits: Limits,
+  whole: Compiled,
+  htmlOnly: Compiled,
+): CompiledTemplate => {
   const language = languageOf(content);
   const direction = directionOf(content.schema.props, language);
   const meter = openMeter();
@@ -165,24 +188,34 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
       losses,
       subject: title,
       // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
-      isEmpty: !isNeverEmpty && !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
+      isEmpty:
+        !isNeverEmpty &&
+        !showsAnything(html) &&
+        (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
       assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])),
-      contentIds: inline === undefined ? NONE : inline.flatMap((image) => ('isAttached' in image ? [image.contentId] : [])),
+      contentIds:
+        inline === undefined ? NONE : inline.flatMap((image) => ('isAttached' in image ? [image.contentId] : [])),
     };
   };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
 /**
- * In: a template. Out: what a call loses. With `strictVariables` it throws VARIABLES_EMPTY instead; else it looks only where the rendering met
- * a loss, as far as a share of the budget of a call reaches. Emails that were accepted are rendered without it.
+ * In: a template. Out: what a call loses. With `strictVariables` it throws VARIABLES_EMPTY instead; else it looks only
+ * where the rendering met a loss, as far as a share of the budget of a call reaches. Emails that were accepted are
+ * rendered without it.
  */
 const lossesOf = (content: EmailTemplateContent, limits: Limits) => {
   const { variables: definitions, strictVariables, subject: own } = content;
   const { locale } = languageOf(content);
-  const compiled = (subject: string): LossesOf => compileLosses(partsOfEmail({ ...content, subject }), { definitions, locale, limits });
+  const compiled = (subject: string): LossesOf =>
+    compileLosses(partsOfEmail({ ...content, subject }), { definitions, locale, limits });
   let known: LossesOf | undefined;
-  return (prepared: PreparedValues, { subject, budget = openBudget(limits) }: EmailInput, isMet: boolean): readonly Loss[] => {
+  return (
+    prepared: PreparedValues,
+    { subject, budget = openBudget(limits) }: EmailInput,
+    isMet: boolean,
+  ): readonly Loss[] => {
     if (strictVariables !== true && !isMet) return NONE;
     // The texts of a subject that comes with a call are not kept.
     const find = subject === undefined ? (known ??= compiled(own)) : compiled(subject);
@@ -230,8 +263,8 @@ const oneLine = (subject: string): string =>
   (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
 
 /**
- * UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. The markup around long words does not count:
- * a mail that was accepted without it is not refused for it.
+ * UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. The markup around long words
+ * does not count: a mail that was accepted without it is not refused for it.
  */
 const checkSize = (html: string, { breaksLeft }: Meter, { htmlSizeBytesMax }: Limits): void => {
   if (html.length * 3 <= htmlSizeBytesMax) return;
@@ -246,11 +279,15 @@ const BODY_BEGINS = '<div role="article"';
 const SHOWN = /^<(?:img|svg|video|audio|canvas|object|input)\b/i;
 
 /** References to blanks and to characters that take no room. */
-const BLANK_REFERENCE = /^&(?:nbsp|ensp|emsp|thinsp|shy|zwj|zwnj|lrm|rlm|#(?:32|160|173|847|8199|820[3-7]|8232|8288|65279));/i;
+const BLANK_REFERENCE =
+  /^&(?:nbsp|ensp|emsp|thinsp|shy|zwj|zwnj|lrm|rlm|#(?:32|160|173|847|8199|820[3-7]|8232|8288|65279));/i;
 const BLANK = /\u034f|[\s\u00ad\u200b-\u200f\u2060\ufeff]/;
 const REFERENCE_CHARS_MAX = 12;
 
-/** True where the HTML of a mail shows a letter or a picture. The search ends at the first, which most mails have right behind the head. */
+/**
+ * True where the HTML of a mail shows a letter or a picture. The search ends at the first, which most mails have right
+ * behind the head.
+ */
 export const showsAnything = (html: string): boolean => {
   let at = Math.max(html.indexOf(BODY_BEGINS), 0);
   while (at < html.length) {
@@ -269,7 +306,10 @@ export const showsAnything = (html: string): boolean => {
   return false;
 };
 
-/** The place behind a tag or a comment; a comment for one mail program shows nothing that the others are not shown as well. */
+/**
+ * The place behind a tag or a comment; a comment for one mail program shows nothing that the others are not shown as
+ * well.
+ */
 const endOfMarkup = (html: string, at: number): number => {
   const [end, length] = html.startsWith('<!--', at) ? [html.indexOf('-->', at + 4), 3] : [html.indexOf('>', at + 1), 1];
   return end < 0 ? html.length : end + length;
@@ -282,8 +322,8 @@ const NOT_TEXT = /\{\{[^}]*\}?\}?|&[^;\s]*;?/g;
 const LETTER = /[\p{L}\p{N}]/u;
 
 /**
- * True where a mail of the template shows a letter whatever its variables are: one that stands in the text itself, outside every loop
- * and conditional. Most templates have one, and their mails need not be looked at.
+ * True where a mail of the template shows a letter whatever its variables are: one that stands in the text itself,
+ * outside every loop and conditional. Most templates have one, and their mails need not be looked at.
  */
 export const alwaysShows = ({ schema }: Pick<EmailTemplateContent, 'schema'>): boolean =>
   schema.sections.some(({ components }) => components.some(hasFixedLetter));
@@ -297,12 +337,13 @@ const hasFixedLetter = ({ type, content = '', children = [], props }: Component)
 const hasLetter = (html: string): boolean => {
   if (OTHER_TAG.test(html)) return false;
   // An angle within quotes does not end a tag.
-  if ((html.match(TAG) ?? []).some((tag) => tag.split('"').length % 2 === 0 || tag.split("'").length % 2 === 0)) return false;
+  if ((html.match(TAG) ?? []).some((tag) => tag.split('"').length % 2 === 0 || tag.split("'").length % 2 === 0))
+    return false;
   return LETTER.test(html.replace(TAG, '').replace(NOT_TEXT, ''));
 };
 
-// What the HTML of an author loses in a mail or a document, as warnings about a template: elements, attributes, styles and comments that
-// are not kept.
+// What the HTML of an author loses in a mail or a document, as warnings about a template: elements, attributes, styles
+// and comments that are not kept.
 
 /** Enough to work with: components that are told, and names that are told of each. */
 const WARNINGS_MAX = 20;
@@ -313,16 +354,21 @@ type AnyComponent = Component | DocumentComponent;
 /** `links`: the addresses that an email allows; undefined in a document. */
 type Rules = Readonly<{ mode: RichMode; links: LinkRules | undefined }>;
 
-/** In: a checked template in one of its languages. Out: a warning for each text whose HTML loses something, with the names of what it loses. */
+/**
+ * In: a checked template in one of its languages. Out: a warning for each text whose HTML loses something, with the
+ * names of what it loses.
+ */
 export const droppedIn = ({
   schema,
 }: Pick<EmailTemplateContent, 'schema'> | Pick<AttachmentTemplateContent, 'schema'>): readonly FieldError[] => {
   const links = 'pages' in schema ? undefined : linkRulesOf(schema.props);
   const warnings: FieldError[] = [];
   const look = (text: Json | undefined, field: string, mode: RichMode): void => {
-    if (typeof text !== 'string' || !text.includes('<') || text.startsWith('=') || warnings.length >= WARNINGS_MAX) return;
+    if (typeof text !== 'string' || !text.includes('<') || text.startsWith('=') || warnings.length >= WARNINGS_MAX)
+      return;
     const lost = lossesIn(text, { mode, links });
-    if (lost.size > 0) warnings.push({ field, message: messageFor(lost, links === undefined ? 'a document' : 'an email') });
+    if (lost.size > 0)
+      warnings.push({ field, message: messageFor(lost, links === undefined ? 'a document' : 'an email') });
   };
   const visit = (components: readonly AnyComponent[], field: string): void =>
     components.forEach((component, at) => {
@@ -353,7 +399,8 @@ const itemsOf = (value: Json | undefined): readonly Json[] => (Array.isArray(val
 const visitTable = ({ props = {} }: AnyComponent, place: string, look: Look): void => {
   itemsOf(props['columns']).forEach((column, at) => {
     if (!isJsonObject(column)) return;
-    for (const name of ['header', 'content', 'footer']) look(column[name], `${place}.props.columns[${at}].${name}`, 'inline');
+    for (const name of ['header', 'content', 'footer'])
+      look(column[name], `${place}.props.columns[${at}].${name}`, 'inline');
   });
   itemsOf(props['rows']).forEach((row, at) =>
     itemsOf(row).forEach((cell, column) =>
@@ -366,7 +413,9 @@ const visitTable = ({ props = {} }: AnyComponent, place: string, look: Look): vo
 type Losses = Map<string, number>;
 
 const messageFor = (losses: Losses, noun: string): string => {
-  const names = [...losses].slice(0, NAMES_MAX).map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
+  const names = [...losses]
+    .slice(0, NAMES_MAX)
+    .map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
   const rest = losses.size > NAMES_MAX ? ` and ${losses.size - NAMES_MAX} more` : '';
   return `is shown without what ${noun} does not keep: ${names.join(', ')}${rest}`;
 };
@@ -376,7 +425,8 @@ const FRAME: ReadonlySet<string> = new Set(['html', 'head', 'body', 'meta', 'tit
 const SURFACE: ReadonlySet<string> = new Set(['style', 'bgcolor', 'background']);
 const WITH_CONTENT: ReadonlySet<string> = new Set(droppedTags);
 /** Attributes for style sheets, scripts, editors and browsers' windows: without them a mail looks as before. */
-const UNSEEN = /^(?:class|target|rel|xmlns(?::.*)?|data-.*|contenteditable|spellcheck|tabindex|draggable|translate|itemscope|item.*)$/;
+const UNSEEN =
+  /^(?:class|target|rel|xmlns(?::.*)?|data-.*|contenteditable|spellcheck|tabindex|draggable|translate|itemscope|item.*)$/;
 const AT_RULE = /@(?:media|font-face|import|keyframes|supports)\b/gi;
 
 type DomNode = ReturnType<typeof parseDocument>['children'][number];
@@ -401,36 +451,74 @@ const lossesIn = (html: string, { mode, links }: Rules): Losses => {
       if (Object.keys(node.attribs).some((attribute) => SURFACE.has(attribute))) add(`the look of <${name}>`);
     } else add(`<${shorten(name, CHARS_SHOWN)}>${WITH_CONTENT.has(name) ? ' with all that is in it' : ''}`);
     if (kept === undefined && name === 'style')
-      for (const child of node.children) if ('data' in child) for (const [rule] of child.data.matchAll(AT_RULE)) add(rule.toLowerCase());
+      for (const child of node.children)
+        if ('data' in child) for (const [rule] of child.data.matchAll(AT_RULE)) add(rule.toLowerCase());
     if (kept !== undefined || !WITH_CONTENT.has(name)) visit(node.children, depth + 1);
   };
   visit(parseDocument(html).children, 1);
   return losses;
 };
 
-const attributesLost = ({ name: tag, attribs }: Pick<DomElement, 'name' | 'attribs'>, links: LinkRules | undefined): readonly string[] =>
+const attributesLost = (
+  { name: tag, attribs }: Pick<DomElement, 'name' | 'attribs'>,
+  links: LinkRules | undefined,
+): readonly string[] =>
   Object.entries(attribs).flatMap(([name, value]) => {
     if (name === 'style')
       return (links === undefined ? lostInDocument(value) : lostDeclarations(value, links)).map(
         (lost) => `the style ${shorten(lost, CHARS_SHOWN)}`,
       );
     const where = `of <${tag}>`;
-    if (!isKeptAttribute(tag, name)) return UNSEEN.test(name) || name.includes('{{') ? [] : [`${shorten(name, CHARS_SHOWN)} ${where}`];
+    if (!isKeptAttribute(tag, name))
+      return UNSEEN.test(name) || name.includes('{{') ? [] : [`${shorten(name, CHARS_SHOWN)} ${where}`];
     return isUsable(name, value, links) ? [] : [`${name}="${shorten(value, CHARS_SHOWN)}" ${where}`];
   });
 
-/** False for a colour or a picture that the author wrote out and that is none. Links and other pictures have warnings of their own. */
+/**
+ * False for a colour or a picture that the author wrote out and that is none. Links and other pictures have warnings of
+ * their own.
+ */
 const isUsable = (name: string, value: string, links: LinkRules | undefined): boolean => {
   if (value.includes('{{')) return true;
   if (name === 'bgcolor' || name === 'color') return cssColor(value) !== undefined;
-  return name !== 'background' || (links !== undefined && (insideImage(value) ?? safeImage(value, links)) !== undefined);
+  return (
+    name !== 'background' || (links !== undefined && (insideImage(value) ?? safeImage(value, links)) !== undefined)
+  );
 };
 
 /** The properties that a PDF or a workbook reads. */
 const READ: ReadonlySet<string> = new Set([
-  ...['color', 'background', 'background-color', 'font-family', 'font-size', 'font-weight', 'font-style', 'letter-spacing', 'white-space'],
-  ...['text-align', 'text-decoration', 'text-decoration-line', 'text-transform', 'vertical-align', 'direction', 'width', 'height'],
-  ...['margin-left', 'margin-right', 'padding-left', 'padding-right', 'border', 'border-color', 'list-style', 'list-style-type'],
+  ...[
+    'color',
+    'background',
+    'background-color',
+    'font-family',
+    'font-size',
+    'font-weight',
+    'font-style',
+    'letter-spacing',
+    'white-space',
+  ],
+  ...[
+    'text-align',
+    'text-decoration',
+    'text-decoration-line',
+    'text-transform',
+    'vertical-align',
+    'direction',
+    'width',
+    'height',
+  ],
+  ...[
+    'margin-left',
+    'margin-right',
+    'padding-left',
+    'padding-right',
+    'border',
+    'border-color',
+    'list-style',
+    'list-style-type',
+  ],
 ]);
 
 const lostInDocument = (style: string): readonly string[] =>

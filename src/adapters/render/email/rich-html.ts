@@ -1,4 +1,7 @@
-/** Writes the elements of rich text as HTML for mail: every style inlined, addresses judged, colours with their dark twins. */
+/**
+ * Writes the elements of rich text as HTML for mail: every style inlined, addresses judged, colours with their dark
+ * twins.
+ */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import { directions } from '../../../domain/rendering/direction.js';
@@ -37,19 +40,27 @@ const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl
 
 /** In: elements, and how the column that they stand in shows its values. Out: the terms of their HTML. */
 export const richHtml = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
-  const last = nodes.findLastIndex((node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '');
+  const last = nodes.findLastIndex(
+    (node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '',
+  );
   return nodes.flatMap((node, at) =>
     node.kind === 'text' ? shownOf(node.text, context, column) : optionalElement(node, context, at === last, column),
   );
 };
 
-const optionalElement = (node: RichElement, context: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
+const optionalElement = (
+  node: RichElement,
+  context: Context,
+  isLast: boolean,
+  column: Showing | undefined,
+): readonly Term[] => {
   const terms = element(node, context, isLast, column);
   const when = node.when && whenOf(node.when, context);
   return when === undefined ? terms : [js(`(${when}?${concat(terms)}:"")`)];
 };
 
-const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));
+const htmlLiteral = (text: TemplatedText): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? part : js('0')));
 
 const element = (node: RichElement, outer: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
   const { tag, attributes } = node;
@@ -66,7 +77,9 @@ const element = (node: RichElement, outer: Context, isLast: boolean, column: Sho
   const src = attributes.get('src');
   if (tag === 'img' && src === undefined) return [];
   if (tag === 'img' && src !== undefined)
-    open.push(...imageSizeOf(src, { width: side('width', node, context), height: side('height', node, context) }, context));
+    open.push(
+      ...imageSizeOf(src, { width: side('width', node, context), height: side('height', node, context) }, context),
+    );
   if (tag === 'table' && !attributes.has('role') && !hasHeaders(node)) open.push(' role="presentation"');
   if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
   if (VOID.has(tag)) return [...open, '>'];
@@ -76,7 +89,8 @@ const element = (node: RichElement, outer: Context, isLast: boolean, column: Sho
 /** What stands in an element that names its direction is indented from there. */
 const directed = ({ attributes }: RichElement, context: Context): Context => {
   const dir = attributes.get('dir');
-  const direction = dir === undefined ? undefined : directions.find((known) => known === literalOf(htmlLiteral(dir))?.toLowerCase());
+  const direction =
+    dir === undefined ? undefined : directions.find((known) => known === literalOf(htmlLiteral(dir))?.toLowerCase());
   return direction === undefined || direction === context.direction ? context : { ...context, direction };
 };
 
@@ -110,10 +124,14 @@ const attribute = (name: string, value: TemplatedText, colors: Style['colors'], 
   }
 };
 
-/** A colour that stands in an attribute; one that is none becomes transparent, or nothing where it comes from a value. */
+/**
+ * A colour that stands in an attribute; one that is none becomes transparent, or nothing where it comes from a value.
+ */
 const colorOf = (value: TemplatedText, context: Context): Term => {
   const literal = literalOf(htmlLiteral(value));
-  return literal === undefined ? js(context.code.remember(`COLOR(${plainOf(value, context)},"")`)) : (cssColor(literal) ?? 'transparent');
+  return literal === undefined
+    ? js(context.code.remember(`COLOR(${plainOf(value, context)},"")`))
+    : (cssColor(literal) ?? 'transparent');
 };
 
 /** Indents and bars at the other side. */
@@ -121,7 +139,12 @@ const mirrored = (style: string): string =>
   style.replace(/(padding|margin):0 0 ([^\s;]+) (\d+px)/, '$1:0 $3 $2 0').replace('border-left', 'border-right');
 
 /** `colors`: those that attributes of the element give, as they are written. */
-type Style = Readonly<{ terms: readonly Term[]; classes: readonly Term[]; colors: ReadonlyMap<string, Term>; inner: Context }>;
+type Style = Readonly<{
+  terms: readonly Term[];
+  classes: readonly Term[];
+  colors: ReadonlyMap<string, Term>;
+  inner: Context;
+}>;
 
 const styleOf = (node: RichElement, context: Context, isLast: boolean): Style => {
   const { tag, attributes } = node;
@@ -129,7 +152,9 @@ const styleOf = (node: RichElement, context: Context, isLast: boolean): Style =>
   const valueOf = (property: string): Term | undefined => declared.findLast((one) => one.property === property)?.value;
   const surface = colorFrom(valueOf('background-color'), attributes.get('bgcolor'), 'transparent', context);
   const around = surface === undefined ? context : onBackground(surface, undefined, context);
-  const on = declared.some(({ property }) => property === 'background' || property === 'background-image') ? overPicture(around) : around;
+  const on = declared.some(({ property }) => property === 'background' || property === 'background-image')
+    ? overPicture(around)
+    : around;
   const isLink = tag === 'a' && attributes.has('href');
   const natural = isLink ? on.type.linkColor : on.type.color;
   const color = colorFrom(valueOf('color'), tag === 'font' ? attributes.get('color') : undefined, natural, on);
@@ -198,13 +223,40 @@ const PROPERTIES = new Set([
   ...['', '-color', '-image', '-repeat', '-position', '-size', '-clip', '-origin', '-attachment', '-blend-mode'].map(
     (part) => `background${part}`,
   ),
-  ...['-size', '-weight', '-style', '-family', '-variant', '-stretch', '-kerning', '-size-adjust'].map((part) => `font${part}`),
-  ...['line-height', 'letter-spacing', 'word-spacing', 'white-space', 'word-break', 'word-wrap', 'overflow-wrap', 'hyphens', 'tab-size'],
-  ...['-align', '-align-last', '-decoration', '-transform', '-indent', '-overflow', '-shadow', '-orientation', '-emphasis'].map(
-    (part) => `text${part}`,
+  ...['-size', '-weight', '-style', '-family', '-variant', '-stretch', '-kerning', '-size-adjust'].map(
+    (part) => `font${part}`,
   ),
+  ...[
+    'line-height',
+    'letter-spacing',
+    'word-spacing',
+    'white-space',
+    'word-break',
+    'word-wrap',
+    'overflow-wrap',
+    'hyphens',
+    'tab-size',
+  ],
+  ...[
+    '-align',
+    '-align-last',
+    '-decoration',
+    '-transform',
+    '-indent',
+    '-overflow',
+    '-shadow',
+    '-orientation',
+    '-emphasis',
+  ].map((part) => `text${part}`),
   ...['-color', '-line', '-style', '-thickness'].map((part) => `text-decoration${part}`),
-  ...['text-underline-offset', 'text-underline-position', 'vertical-align', 'direction', 'unicode-bidi', 'writing-mode'],
+  ...[
+    'text-underline-offset',
+    'text-underline-position',
+    'vertical-align',
+    'direction',
+    'unicode-bidi',
+    'writing-mode',
+  ],
   ...['width', 'height'].flatMap((side) => [side, `max-${side}`, `min-${side}`]),
   ...['object-fit', 'object-position', 'box-sizing', 'box-shadow', 'overflow', 'float', 'clear', 'display'],
   ...['border', 'border-top', 'border-right', 'border-bottom', 'border-left', 'outline'].flatMap((side) => [
@@ -214,18 +266,35 @@ const PROPERTIES = new Set([
   ...['', '-top-left', '-top-right', '-bottom-right', '-bottom-left'].map((corner) => `border${corner}-radius`),
   ...['border-collapse', 'border-spacing', 'table-layout', 'caption-side', 'empty-cells'],
   ...['list-style', 'list-style-type', 'list-style-position'],
-  ...['padding', 'margin'].flatMap((room) => [room, ...['top', 'right', 'bottom', 'left'].map((side) => `${room}-${side}`)]),
+  ...['padding', 'margin'].flatMap((room) => [
+    room,
+    ...['top', 'right', 'bottom', 'left'].map((side) => `${room}-${side}`),
+  ]),
   ...['columns', 'column-count', 'column-width', 'column-gap', 'column-rule', 'column-span', 'column-fill'],
-  ...['flex', 'flex-direction', 'flex-wrap', 'flex-grow', 'flex-shrink', 'flex-basis', 'align-items', 'align-self', 'justify-content'],
+  ...[
+    'flex',
+    'flex-direction',
+    'flex-wrap',
+    'flex-grow',
+    'flex-shrink',
+    'flex-basis',
+    'align-items',
+    'align-self',
+    'justify-content',
+  ],
   ...['-webkit-text-size-adjust', '-ms-text-size-adjust', '-ms-interpolation-mode'],
 ]);
 const OUTLOOK = /^mso-[a-z-]{1,40}$/;
 
-const isKnown = (property: string): boolean => PROPERTIES.has(property) || property === 'font' || OUTLOOK.test(property);
+const isKnown = (property: string): boolean =>
+  PROPERTIES.has(property) || property === 'font' || OUTLOOK.test(property);
 
 type Declaration = Readonly<{ property: string; value: Term }>;
 
-/** The declarations that a mail may carry. A value with a placeholder is judged when it is rendered; where it fails, a colour is empty, another `inherit`. */
+/**
+ * The declarations that a mail may carry. A value with a placeholder is judged when it is rendered; where it fails, a
+ * colour is empty, another `inherit`.
+ */
 const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
   split(style).flatMap(({ name, value }): readonly Declaration[] => {
     const literal = literalOf(htmlLiteral(value));
@@ -241,7 +310,11 @@ const declarationsOf = (style: TemplatedText, context: Context): readonly Declar
   });
 
 /** The declarations that stand for one that the author wrote out; none where it cannot be kept. */
-const keptOf = (name: string, written: string, pictureOf: (css: string) => CssPicture | undefined): readonly Declaration[] => {
+const keptOf = (
+  name: string,
+  written: string,
+  pictureOf: (css: string) => CssPicture | undefined,
+): readonly Declaration[] => {
   if (!isKnown(name)) return [];
   const literal = written.replace(IMPORTANT, '').replaceAll('"', "'").trim();
   const isBackground = name === 'background';
@@ -261,8 +334,8 @@ const keptOf = (name: string, written: string, pictureOf: (css: string) => CssPi
 const GRADIENT = /gradient\(/i;
 
 /**
- * In: the text of a `style` attribute. Out: the declarations in it that are not kept, each by its property, with its value where another value
- * would be kept.
+ * In: the text of a `style` attribute. Out: the declarations in it that are not kept, each by its property, with its
+ * value where another value would be kept.
  */
 export const lostDeclarations = (style: string, links: LinkRules): readonly string[] => [
   ...piecesOf(style).flatMap((piece) => (/^[;\s]*$|:/.test(piece) ? [] : [piece.trim()])),
@@ -282,12 +355,16 @@ const IMPORTANT = /\s*!\s*important\s*$/i;
 const WORD = /[\w-]+\([^)]*\)|[^\s]+/g;
 
 /** The colour of a shorthand such as `#fff url(…) no-repeat`. */
-const colorIn = (value: string): string | undefined => (value.match(WORD) ?? []).flatMap((word) => cssColor(word) ?? [])[0];
+const colorIn = (value: string): string | undefined =>
+  (value.match(WORD) ?? []).flatMap((word) => cssColor(word) ?? [])[0];
 
 const FONT =
   /^((?:(?:normal|italic|oblique|small-caps|bold|bolder|lighter|[1-9]00)\s+)*)([\d.]+(?:px|pt|em|rem|%)|(?:x{1,2}-)?(?:small|large)|medium)(?:\s*\/\s*([\d.]+(?:px|pt|em|rem|%)?))?\s+(.+)$/i;
 
-/** The parts of the shorthand, which mail clients read one by one more surely. A value that is none of a font gives nothing. */
+/**
+ * The parts of the shorthand, which mail clients read one by one more surely. A value that is none of a font gives
+ * nothing.
+ */
 const fontOf = (value: string): readonly Declaration[] => {
   const [, words = '', size, height, family] = FONT.exec(value.trim()) ?? [];
   const names = family === undefined ? undefined : cssDeclaration(family);
@@ -319,7 +396,10 @@ const backgroundOf = ({ beside, image }: CssPicture, isShorthand: boolean): read
   ];
 };
 
-/** The text of a style at its semicolons, which are pieces too, but for those within parentheses and quotation marks; without comments. */
+/**
+ * The text of a style at its semicolons, which are pieces too, but for those within parentheses and quotation marks;
+ * without comments.
+ */
 const piecesOf = (style: string): readonly string[] => {
   const text = style.replaceAll(/\/\*[^]*?\*\//g, ' ');
   const pieces: string[] = [];

@@ -1,4 +1,7 @@
-/** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
+/**
+ * Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text
+ * (address)`.
+ */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
@@ -28,7 +31,15 @@ type TextState = {
   readonly counters: (readonly [name: string, first: string])[];
 };
 
-const openText = (): TextState => ({ paragraphs: [], terms: [], kind: 'plain', first: '', rest: '', when: undefined, counters: [] });
+const openText = (): TextState => ({
+  paragraphs: [],
+  terms: [],
+  kind: 'plain',
+  first: '',
+  rest: '',
+  when: undefined,
+  counters: [],
+});
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
 export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: Showing): void => {
@@ -101,14 +112,16 @@ const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'tabl
 
 /** True for an element in which HTML shows the line breaks of values. */
 const showsLines = ({ tag, attributes }: RichElement): boolean =>
-  tag === 'pre' || /(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)/i.test(literalAttribute(attributes.get('style')) ?? '');
+  tag === 'pre' ||
+  /(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)/i.test(literalAttribute(attributes.get('style')) ?? '');
 
 const literalAttribute = (value: TemplatedText | undefined): string | undefined =>
   value?.every((part) => typeof part === 'string') === true ? value.join('') : undefined;
 
 const visit = (nodes: readonly RichNode[], state: TextState, outer: Context, column: Showing | undefined): void => {
   for (const node of nodes) {
-    const context = node.kind === 'element' && !outer.keepsLines && showsLines(node) ? { ...outer, keepsLines: true } : outer;
+    const context =
+      node.kind === 'element' && !outer.keepsLines && showsLines(node) ? { ...outer, keepsLines: true } : outer;
     if (node.kind === 'text') addText(textOf(node.text, context, column), state);
     else if (isSilent(node)) continue;
     else if (BLOCKS.has(node.tag)) visitOptional(node, state, context, () => visitBlock(node, state, context, column));
@@ -234,13 +247,17 @@ const elementsIn = ({ children }: RichElement, ...tags: readonly string[]): read
 
 /** True for an element with nothing in it that stands in lines of its own. */
 const isInline = (node: RichNode): boolean =>
-  node.kind === 'text' || node.children.every((child) => !(child.kind === 'element' && BLOCKS.has(child.tag)) && isInline(child));
+  node.kind === 'text' ||
+  node.children.every((child) => !(child.kind === 'element' && BLOCKS.has(child.tag)) && isInline(child));
 
-const cellsOf = (row: RichElement): readonly RichElement[] => elementsIn(row, 'td', 'th').filter((cell) => !isSilent(cell));
+const cellsOf = (row: RichElement): readonly RichElement[] =>
+  elementsIn(row, 'td', 'th').filter((cell) => !isSilent(cell));
 
 const besideOf = (cells: readonly (readonly Term[])[]): readonly Term[] => {
   const literals = cells.map(literalOf);
-  return literals.every((literal) => literal !== undefined) ? [beside(literals)] : [js(`BESIDE([${cells.map(concat).join(',')}])`)];
+  return literals.every((literal) => literal !== undefined)
+    ? [beside(literals)]
+    : [js(`BESIDE([${cells.map(concat).join(',')}])`)];
 };
 
 /** A row of a table of data, and the expression of what it is there for. */
@@ -265,8 +282,8 @@ const rowsOf = (table: RichElement, context: Context): readonly DataRow[] => {
 };
 
 /**
- * True for a table that is laid out in columns: one with several of them and with heads, or with text alone in its cells. Others are there for
- * the layout of what they hold, and so is what calls itself so.
+ * True for a table that is laid out in columns: one with several of them and with heads, or with text alone in its
+ * cells. Others are there for the layout of what they hold, and so is what calls itself so.
  */
 const holdsData = (table: RichElement): boolean => {
   if (/^(?:presentation|none)$/i.test(literalAttribute(table.attributes.get('role'))?.trim() ?? '')) return false;
@@ -409,7 +426,10 @@ const visitItems = (list: RichElement, state: TextState, context: Context, colum
       return close(state);
     }
     const value = item.attributes.get('value');
-    number = value === undefined ? number + numbering.step : integer(literalOf(textOf(value, context)) ?? '', number + numbering.step);
+    number =
+      value === undefined
+        ? number + numbering.step
+        : integer(literalOf(textOf(value, context)) ?? '', number + numbering.step);
     const bullet = numbering.mark(number);
     const inner = rest + ' '.repeat(bullet.length);
     Object.assign(state, { kind: 'item', first: marked?.(item, at + 1, inner) ?? `${rest}${bullet}`, rest: inner });
@@ -418,7 +438,8 @@ const visitItems = (list: RichElement, state: TextState, context: Context, colum
   });
   Object.assign(state, { first, rest, kind });
   // It is not known here which item will be the last.
-  if (isOptional && kind !== 'item') state.paragraphs.push({ terms: [], kind: 'gap', first: '', rest, when: state.when });
+  if (isOptional && kind !== 'item')
+    state.paragraphs.push({ terms: [], kind: 'gap', first: '', rest, when: state.when });
 };
 
 const LISTS: ReadonlySet<string> = new Set(['ul', 'ol']);
@@ -461,12 +482,17 @@ const numberingOf = (list: RichElement, context: Context): Numbering => {
   const step = isOrdered && attributes.has('reversed') ? -1 : 1;
   const shown = items.map(({ when }) => (when && whenOf(when, context)) ?? '1');
   const counted =
-    step > 0 ? '1' : shown.every((one) => one === '1') ? String(items.length) : `0${shown.map((one) => `+(${one}?1:0)`).join('')}`;
+    step > 0
+      ? '1'
+      : shown.every((one) => one === '1')
+        ? String(items.length)
+        : `0${shown.map((one) => `+(${one}?1:0)`).join('')}`;
   const start = attributes.get('start');
   const literal = start === undefined ? undefined : literalOf(textOf(start, context));
   const otherwise = step > 0 ? 1 : items.length;
   const isDynamic =
-    isOrdered && ((start !== undefined && literal === undefined) || items.some((item) => valueOf(item, context) !== undefined));
+    isOrdered &&
+    ((start !== undefined && literal === undefined) || items.some((item) => valueOf(item, context) !== undefined));
   const begin =
     start === undefined
       ? counted
@@ -496,8 +522,8 @@ const holdsOptional = (node: RichNode): boolean =>
   node.kind === 'element' && (node.when !== undefined || node.children.some(holdsOptional));
 
 /**
- * What the items of a list begin with where some may be left out or bring their number: the first paragraph of an item that is there has the
- * mark, and takes the next number.
+ * What the items of a list begin with where some may be left out or bring their number: the first paragraph of an item
+ * that is there has the mark, and takes the next number.
  */
 const marksOf = (
   { isOrdered, type, step, before }: Numbering,

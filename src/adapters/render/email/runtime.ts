@@ -1,4 +1,7 @@
-/** The functions that the compiled source of a template calls: reading and showing values, escaping for each place, collecting the pictures inside the mail. */
+/**
+ * The functions that the compiled source of a template calls: reading and showing values, escaping for each place,
+ * collecting the pictures inside the mail.
+ */
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../domain/core/errors.js';
 import { type Limits, defaultLimits } from '../../../domain/core/limits.js';
@@ -50,10 +53,23 @@ import {
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, isCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
-import { insideImage, NO_LINK_RULES, safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
+import {
+  insideImage,
+  NO_LINK_RULES,
+  safeImage,
+  safeLink,
+  type LinkRules,
+} from '../../../domain/rendering/addresses.js';
 import { groupItems } from '../../../domain/rendering/scope/scope.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
-import { htmlLines, isBlank, keptLines, onOneLine, substituterOf, withBreaks } from '../../../domain/rendering/fill/shown-value.js';
+import {
+  htmlLines,
+  isBlank,
+  keptLines,
+  onOneLine,
+  substituterOf,
+  withBreaks,
+} from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
 import * as dark from './dark-colors.js';
@@ -110,7 +126,10 @@ const NONE: readonly Json[] = [];
 
 const UNLIMITED = openUnlimitedBudget();
 
-/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references, and what is written around long words, are shorter. */
+/**
+ * Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references, and what is
+ * written around long words, are shorter.
+ */
 const bytesPerUnitMax = 9;
 
 /** Thrown where only the finished mail can tell. */
@@ -118,7 +137,10 @@ export const UNDECIDED = new Error('the size is not certain');
 
 /** The longest that one letter of a pattern stands for: a month, a weekday or the name of a time zone. */
 const longestPerLetter = 64;
-/** No number below this has more than 21 digits and their marks before the fraction, and no currency a longer name than the rest. */
+/**
+ * No number below this has more than 21 digits and their marks before the fraction, and no currency a longer name than
+ * the rest.
+ */
 const plainBelow = 1e15;
 const longNumber = 128;
 const longDate = 192;
@@ -157,7 +179,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
       return NONE;
     }
     if (!isArray(value)) throw notAnArray(source, value);
-    if (value.length > limits.loopIterationsMax) throw tooManyIterations(source, value.length, limits.loopIterationsMax);
+    if (value.length > limits.loopIterationsMax)
+      throw tooManyIterations(source, value.length, limits.loopIterationsMax);
     return value;
   },
   GROUPS: groupItems,
@@ -214,7 +237,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   },
   PX: (css: string): string => String(Math.round(pixels(css) ?? 0) || ''),
   WRAP: layout.wrap,
-  ITEM: (bullet: string, text: string): string => layout.wrap(layout.cellLines(text).join('\n'), bullet, ' '.repeat(bullet.length)),
+  ITEM: (bullet: string, text: string): string =>
+    layout.wrap(layout.cellLines(text).join('\n'), bullet, ' '.repeat(bullet.length)),
   HEADING: layout.heading,
   PROGRESS: progressOf,
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
@@ -226,10 +250,15 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
 });
 
 /**
- * The runtime of a check: it does everything that can refuse an email (variables, lists, limits) and leaves out what only changes how a
- * value is written. The text that comes of it is no mail; its length tells how large the mail can be at most.
+ * The runtime of a check: it does everything that can refuse an email (variables, lists, limits) and leaves out what
+ * only changes how a value is written. The text that comes of it is no mail; its length tells how large the mail can be
+ * at most.
  */
-export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), rules: LinkRules = NO_LINK_RULES): Runtime => ({
+export const checkingRuntimeOf = (
+  limits: Limits,
+  meter: Meter = openMeter(),
+  rules: LinkRules = NO_LINK_RULES,
+): Runtime => ({
   ...runtimeOf(limits, meter, rules),
   WORD: (pieces) => joinedIfShort(pieces, meter),
   WHOLE: (pieces) => joinedIfShort(pieces, meter),
@@ -268,7 +297,8 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), ru
 });
 
 /** True where a text of that many units, as written by this runtime, can become no larger mail than allowed. */
-export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean => chars * bytesPerUnitMax <= htmlSizeBytesMax;
+export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean =>
+  chars * bytesPerUnitMax <= htmlSizeBytesMax;
 
 /** The functions through which values pass, however long they are. */
 const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
@@ -278,7 +308,8 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
   };
   const write = (chars: number): void => {
     meter.htmlLeft -= chars;
-    if (meter.htmlLeft < 0) throw bodyTooLarge(limits.htmlSizeBytesMax - meter.htmlLeft, limits.htmlSizeBytesMax, false);
+    if (meter.htmlLeft < 0)
+      throw bodyTooLarge(limits.htmlSizeBytesMax - meter.htmlLeft, limits.htmlSizeBytesMax, false);
   };
   const written = (html: string, markup = 0): string => {
     write(html.length - markup);
@@ -325,7 +356,8 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
       if (typeof right === 'string') read(right);
       return holds(operator, left, right);
     },
-    SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter => formatted(writerOf(showing, { locale, timeZone })),
+    SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter =>
+      formatted(writerOf(showing, { locale, timeZone })),
     IN_CURRENCY: (showing: Showing, locale: string, timeZone: string): ((currency: string) => Formatter) =>
       lastOf((currency) => {
         if (!isCurrency(currency)) meter.lost = true;
@@ -358,10 +390,17 @@ const apartFrom = <Functions extends Pick<ReturnType<typeof measured>, 'W' | 'T'
   ...functions,
   ...spansOf(functions.W),
   /** A value in text from the left without markup. */
-  I: (text: string): string => (holdsRightToLeft(functions.T(text)) ? isolated(text, directionOfText(text) ?? 'ltr') : text),
-  /** Values in text without markup; `mark` is the direction of the words before them, where it is not that of the text. */
+  I: (text: string): string =>
+    holdsRightToLeft(functions.T(text)) ? isolated(text, directionOfText(text) ?? 'ltr') : text,
+  /**
+   * Values in text without markup; `mark` is the direction of the words before them, where it is not that of the text.
+   */
   ISOLATED:
-    (joints: Joints, around: Direction | undefined, mark: Direction | undefined): ((...texts: readonly string[]) => string) =>
+    (
+      joints: Joints,
+      around: Direction | undefined,
+      mark: Direction | undefined,
+    ): ((...texts: readonly string[]) => string) =>
     (...texts) =>
       apartBy(setApart(texts, joints, around), (piece, direction) =>
         direction === undefined || isAddress(piece)
@@ -370,12 +409,17 @@ const apartFrom = <Functions extends Pick<ReturnType<typeof measured>, 'W' | 'T'
       ),
 });
 
-/** Programs that make links of addresses would take the character behind for a part of it, and an address keeps its order without. */
-const isAddress = (text: string): boolean => /^(?:[a-z]+:\/\/|www\.)[\x21-\x7e]+$|^[\x21-\x7e]+@[\x21-\x7e]+$/i.test(text);
+/**
+ * Programs that make links of addresses would take the character behind for a part of it, and an address keeps its
+ * order without.
+ */
+const isAddress = (text: string): boolean =>
+  /^(?:[a-z]+:\/\/|www\.)[\x21-\x7e]+$|^[\x21-\x7e]+@[\x21-\x7e]+$/i.test(text);
 
 /**
- * The functions that set values apart between tags. A span with `dir` is isolated by every browser (HTML, 15.3.5), mail programs keep it,
- * and Outlook, which knows no `bdi`, makes it a run of that direction. Marks within would be copied with a code.
+ * The functions that set values apart between tags. A span with `dir` is isolated by every browser (HTML, 15.3.5), mail
+ * programs keep it, and Outlook, which knows no `bdi`, makes it a run of that direction. Marks within would be copied
+ * with a code.
  */
 const spansOf = (write: (text: string, chars?: number) => string) => ({
   /** A word of text from the left. */
@@ -390,15 +434,19 @@ const spansOf = (write: (text: string, chars?: number) => string) => ({
     ): ((...texts: readonly string[]) => string) =>
     (...texts) =>
       apartBy(setApart(texts, joints, around), (piece, direction) =>
-        direction === undefined ? write(piece, chars) : span(write(piece, chars), direction) + (direction === mark ? REFERENCES[mark] : ''),
+        direction === undefined
+          ? write(piece, chars)
+          : span(write(piece, chars), direction) + (direction === mark ? REFERENCES[mark] : ''),
       ),
 });
 
 const span = (html: string, direction: Direction): string => `<span dir="${direction}">${html}</span>`;
 const REFERENCES: Readonly<Record<Direction, string>> = { ltr: '&lrm;', rtl: '&rlm;' };
 
-const apartBy = (pieces: readonly ApartText[], write: (text: string, direction: Direction | undefined) => string): string =>
-  pieces.map(({ text, direction }) => write(text, direction)).join('');
+const apartBy = (
+  pieces: readonly ApartText[],
+  write: (text: string, direction: Direction | undefined) => string,
+): string => pieces.map(({ text, direction }) => write(text, direction)).join('');
 
 /** Notes a value that is nothing to a reader. */
 const noticed =
@@ -408,7 +456,10 @@ const noticed =
     return format(value);
   };
 
-/** CSS that a variable brings: what is not of the kind falls back to the value that the template has without it, and is noted. */
+/**
+ * CSS that a variable brings: what is not of the kind falls back to the value that the template has without it, and is
+ * noted.
+ */
 const judgedBy =
   (css: (value: string) => string | undefined, meter: Meter) =>
   (value: string, fallback: string): string => {
@@ -441,7 +492,10 @@ const joinedIfShort = (pieces: readonly string[], { htmlLeft }: Meter): string =
   return pieces.join('');
 };
 
-/** Takes the text from the meter. Throws UNDECIDED where nothing is left: only the finished mail tells whether it is too large. */
+/**
+ * Takes the text from the meter. Throws UNDECIDED where nothing is left: only the finished mail tells whether it is too
+ * large.
+ */
 const countHtml = (text: string, meter: Meter): string => {
   meter.htmlLeft -= text.length;
   if (meter.htmlLeft < 0) throw UNDECIDED;
@@ -451,7 +505,11 @@ const countHtml = (text: string, meter: Meter): string => {
 /** Instead of formatting: the value as it is, and as many blanks as its formatted text can have at most. */
 const longestOf = (showing: Showing, exact: Formatter): Formatter => {
   const { format, type } = showing;
-  if ((format?.minimumFractionDigits ?? 0) > fractionDigitsFew || (format?.maximumFractionDigits ?? 0) > fractionDigitsFew) return exact;
+  if (
+    (format?.minimumFractionDigits ?? 0) > fractionDigitsFew ||
+    (format?.maximumFractionDigits ?? 0) > fractionDigitsFew
+  )
+    return exact;
   const isDate = type === 'date' || (type === undefined && isDated(format));
   const blanks = ' '.repeat((isDate ? longDate : longNumber) + longestPerLetter * (format?.pattern?.length ?? 0));
   const dateBlanks = ' '.repeat(longDate);
@@ -459,14 +517,22 @@ const longestOf = (showing: Showing, exact: Formatter): Formatter => {
     if (typeof value === 'number') return isDate || Math.abs(value) < plainBelow ? blanks : exact(value);
     if (typeof value !== 'string') return writeValue(value);
     // What only may be a date is one where it begins as one.
-    return value + (showing.isWhole === true && format === undefined && type === undefined ? (value[4] === '-' ? dateBlanks : '') : blanks);
+    return (
+      value +
+      (showing.isWhole === true && format === undefined && type === undefined
+        ? value[4] === '-'
+          ? dateBlanks
+          : ''
+        : blanks)
+    );
   };
 };
 export const RUNTIME_NAMES: readonly string[] = Object.keys(runtimeOf(defaultLimits));
 
 /**
  * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
- * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
+ * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has
+ * too many pictures. With `draws` false the picture itself is not made.
  */
 const addQrCode = (inline: Inline, value: string, options: QrOptions, { limits, draws, budget }: CodeWork): string => {
   const contentId = qrContentId(value, options);
@@ -508,7 +574,10 @@ const embeddedPicture = (uri: string): EmbeddedPicture => {
   return { uri, image: { contentId, contentType: contentType === 'image/jpg' ? 'image/jpeg' : contentType, bytes } };
 };
 
-/** Adds the picture and answers its `cid:` address, for few readers show a data URI. Beyond the number of pictures that a mail may hold it stays one. */
+/**
+ * Adds the picture and answers its `cid:` address, for few readers show a data URI. Beyond the number of pictures that
+ * a mail may hold it stays one.
+ */
 const addEmbedded = (inline: Inline, { uri, image }: EmbeddedPicture, { inlineImagesMax }: Limits): string => {
   const others = inline.filter(isEmbedded);
   if (!others.some(({ contentId }) => contentId === image.contentId)) {
@@ -526,9 +595,14 @@ const checkCount = (inline: Inline, { inlineImagesMax }: Limits): void => {
 };
 
 const unreadable = (fault: string, { id, field }: QrOptions): DomainError =>
-  new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, { errors: [{ field, message: `${fault} (the QR code "${id}")` }] });
+  new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, {
+    errors: [{ field, message: `${fault} (the QR code "${id}")` }],
+  });
 
-/** Adds a bar code or a payment code; undefined where it has no content. Throws VALIDATION_ERROR where it cannot be made, else as `addQrCode`. */
+/**
+ * Adds a bar code or a payment code; undefined where it has no content. Throws VALIDATION_ERROR where it cannot be
+ * made, else as `addQrCode`.
+ */
 const addCode = (inline: Inline, fields: CodeFields, options: CodeOptions, work: CodeWork): ShownCode | undefined => {
   const kind = codeKindOf(options.kind);
   const value = 'value' in fields ? fields.value : '';
@@ -545,7 +619,13 @@ const addCode = (inline: Inline, fields: CodeFields, options: CodeOptions, work:
   return { src, width: size, height: size, alt, text: alt };
 };
 
-const addBars = (inline: Inline, text: string, kind: BarKind, options: CodeOptions, { limits, draws, budget }: CodeWork): ShownCode => {
+const addBars = (
+  inline: Inline,
+  text: string,
+  kind: BarKind,
+  options: CodeOptions,
+  { limits, draws, budget }: CodeWork,
+): ShownCode => {
   const { showText, gs1, color, background } = options;
   const [width, height] = [lengthOf(options.size), lengthOf(options.height)];
   const wish: BarWish = { kind, showText, gs1, color, background, width, height, room: options.room };
@@ -558,7 +638,11 @@ const addBars = (inline: Inline, text: string, kind: BarKind, options: CodeOptio
     .slice(0, 24)}@sealpost`;
   if (!inline.some((image) => image.contentId === contentId)) {
     checkCount(inline, limits);
-    inline.push({ contentId, contentType: 'image/png', bytes: draws ? barCodePng(laid, wish, pixelDefaults) : NOTHING });
+    inline.push({
+      contentId,
+      contentType: 'image/png',
+      bytes: draws ? barCodePng(laid, wish, pixelDefaults) : NOTHING,
+    });
   }
   const px = (length: number): string => String(Math.round(length));
   return { src: `cid:${contentId}`, width: px(laid.width), height: px(laid.height), alt: text, text };

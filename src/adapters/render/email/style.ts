@@ -1,4 +1,7 @@
-/** Turns props into the declarations of `style` attributes: literals are settled when the template is compiled, values are judged when it is rendered. */
+/**
+ * Turns props into the declarations of `style` attributes: literals are settled when the template is compiled, values
+ * are judged when it is rendered.
+ */
 import type { Json, JsonObject } from '../../../domain/core/json.js';
 import { sideOf } from '../../../domain/rendering/direction.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
@@ -7,7 +10,16 @@ import { DARK, js, literalOf, quote, type Code, type Js, type Term } from './cod
 import { type Context, type Typography, plainOf, templated } from './values.js';
 import { escapeHtml } from './escape.js';
 import { isTranslucent } from '../colors.js';
-import { classesOf, lineColorOf, opaqueOn, readableOn, stripeOn, surfaceOn, type ColorRole, type Surface } from './dark-colors.js';
+import {
+  classesOf,
+  lineColorOf,
+  opaqueOn,
+  readableOn,
+  stripeOn,
+  surfaceOn,
+  type ColorRole,
+  type Surface,
+} from './dark-colors.js';
 
 type CssKind = 'color' | 'length' | 'box' | 'border' | 'fontFamily' | 'lineHeight';
 
@@ -31,7 +43,11 @@ const helpers: Readonly<Record<CssKind, string>> = {
 /** The CSS of a prop: a literal, or an expression that gives `fallback` where the value is not of the kind. */
 export const css = (kind: CssKind, value: Json | undefined, fallback: Term, context: Context): Term => {
   if (typeof value === 'string' && hasPlaceholder(value)) {
-    return js(context.code.remember(`${helpers[kind]}(${plainOf(templated(value, context), context)},${expressionOf(fallback)})`));
+    return js(
+      context.code.remember(
+        `${helpers[kind]}(${plainOf(templated(value, context), context)},${expressionOf(fallback)})`,
+      ),
+    );
   }
   return (value === undefined ? undefined : literals[kind](value)) ?? fallback;
 };
@@ -39,7 +55,11 @@ export const css = (kind: CssKind, value: Json | undefined, fallback: Term, cont
 /** A word out of a few; `fallback` where a value brings another. */
 export const word = (value: Json | undefined, words: readonly string[], fallback: string, context: Context): Term => {
   if (typeof value === 'string' && hasPlaceholder(value)) {
-    return js(context.code.remember(`ONE_OF(${plainOf(templated(value, context), context)},${JSON.stringify(words)},${quote(fallback)})`));
+    return js(
+      context.code.remember(
+        `ONE_OF(${plainOf(templated(value, context), context)},${JSON.stringify(words)},${quote(fallback)})`,
+      ),
+    );
   }
   return typeof value === 'string' && words.includes(value) ? value : fallback;
 };
@@ -57,8 +77,10 @@ export const aligned = (props: JsonObject, fallback: Term, context: Context): Te
   props['align'] === undefined ? fallback : side(props['align'], literalOf([fallback]) ?? startOf(context), context);
 
 /** The side where lines begin. */
-export const startOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' => (direction === 'rtl' ? 'right' : 'left');
-export const endOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' => (direction === 'rtl' ? 'left' : 'right');
+export const startOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' =>
+  direction === 'rtl' ? 'right' : 'left';
+export const endOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' =>
+  direction === 'rtl' ? 'left' : 'right';
 
 /** `0 0 0 24px`: room on one side only, the start or the end. */
 export const boxAt = (where: 'left' | 'right', room: string, below = '0'): string =>
@@ -85,7 +107,8 @@ export const opaque = (shown: Term, { surface, code }: Context): Term =>
 
 const expressionOf = (term: Term): string => (typeof term === 'string' ? quote(term) : term.js);
 
-const surfaceJs = (surface: Surface | Js, code: Code): string => ('js' in surface ? surface.js : code.constant(JSON.stringify(surface)));
+const surfaceJs = (surface: Surface | Js, code: Code): string =>
+  'js' in surface ? surface.js : code.constant(JSON.stringify(surface));
 
 /** The class of a colour's dark twin, '' where the colour stays as it is. */
 export const colorClass = (role: ColorRole, shown: Term, { surface, dark, code }: Context): Term =>
@@ -117,7 +140,10 @@ export const surfaceOf = (
     ? surfaceOn(surface, background, role)
     : js(code.remember(`SURFACE(${surfaceJs(surface, code)},${expressionOf(background)},${quote(role)})`));
 
-/** The first of the colours that can be read in the context, else another that can; the first needs only the contrast `least`. */
+/**
+ * The first of the colours that can be read in the context, else another that can; the first needs only the contrast
+ * `least`.
+ */
 export const readable = (colors: readonly Term[], { surface, code }: Context, least?: number): Term =>
   !('js' in surface) && colors.every((one) => typeof one === 'string')
     ? readableOn(surface, colors, least)
@@ -133,9 +159,20 @@ export const stripe = (text: Term, { surface, code }: Context): Term =>
     ? stripeOn(surface, text)
     : js(code.remember(`STRIPE(${surfaceJs(surface, code)},${expressionOf(text)})`));
 
-/** The context on a background. Text has its own colour; else the colour of the surroundings, if it can be read, else another. */
-export const onBackground = (background: Term, own: Json | undefined, context: Context, leastNamed = LEAST_NAMED): Context =>
-  withColor(own, background === 'transparent' ? context : onSurface(surfaceOf(background, context), context, leastNamed));
+/**
+ * The context on a background. Text has its own colour; else the colour of the surroundings, if it can be read, else
+ * another.
+ */
+export const onBackground = (
+  background: Term,
+  own: Json | undefined,
+  context: Context,
+  leastNamed = LEAST_NAMED,
+): Context =>
+  withColor(
+    own,
+    background === 'transparent' ? context : onSurface(surfaceOf(background, context), context, leastNamed),
+  );
 
 /** The context on a surface, in colours that can be read there. */
 export const onSurface = (surface: Surface | Js, outer: Context, leastNamed = LEAST_NAMED): Context => {
@@ -177,7 +214,10 @@ export const typographyOf = (props: JsonObject, context: Context): Typography =>
   };
 };
 
-/** `font-family:…;font-size:…;line-height:…;color:…`, on every cell or every table of data anew: Outlook inherits none of it into tables. */
+/**
+ * `font-family:…;font-size:…;line-height:…;color:…`, on every cell or every table of data anew: Outlook inherits none
+ * of it into tables.
+ */
 export const textDeclarations = (type: Typography): readonly Term[] => [
   'font-family:',
   type.fontFamily,
@@ -205,10 +245,12 @@ export const attributePx = (length: Term): Term | undefined => {
 };
 
 /** For fonts, whose names hold quotes. */
-export const attributeSafe = (term: Term): Term => (typeof term === 'string' ? escapeHtml(term).replaceAll('&#39;', "'") : term);
+export const attributeSafe = (term: Term): Term =>
+  typeof term === 'string' ? escapeHtml(term).replaceAll('&#39;', "'") : term;
 
 /** ` dir="rtl"` where columns run from the right. */
-export const dirAttribute = ({ direction }: Pick<Context, 'direction'>): string => (direction === 'rtl' ? ' dir="rtl"' : '');
+export const dirAttribute = ({ direction }: Pick<Context, 'direction'>): string =>
+  direction === 'rtl' ? ' dir="rtl"' : '';
 
 /** The beginning of a table that holds rows; more attributes may follow. */
 export const tableTag = (context: Pick<Context, 'direction'>, width = '100%'): string =>

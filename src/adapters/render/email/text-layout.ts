@@ -1,4 +1,7 @@
-/** Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in columns. */
+/**
+ * Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in
+ * columns.
+ */
 import { safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 import { isolatesByLine, withoutIsolates, type Direction } from '../../../domain/rendering/direction.js';
 import { progressOf, type Progress } from '../../../domain/rendering/expand/expanded.js';
@@ -9,7 +12,10 @@ const TEXT_COLUMNS = 78;
 const PREFIX_COLUMNS = TEXT_COLUMNS / 2;
 const LABEL_COLUMNS = TEXT_COLUMNS;
 
-/** A blank that an author wrote as one (`&nbsp;`): wrapping and `tidy` keep it, `finish` makes it a blank. Values hold no controls. */
+/**
+ * A blank that an author wrote as one (`&nbsp;`): wrapping and `tidy` keep it, `finish` makes it a blank. Values hold
+ * no controls.
+ */
 export const HARD_BLANK = '\u0002';
 
 /** A line as HTML shows it: a run of blanks is one, and none stand at the ends. */
@@ -65,8 +71,9 @@ export const oneLine = (text: string): string => {
 };
 
 /**
- * In: the words of a link, and its address. Out: the words with the address in brackets; the words alone where they say the address or there
- * is nowhere to go; the address alone where there are no words, and where they are the address without its scheme.
+ * In: the words of a link, and its address. Out: the words with the address in brackets; the words alone where they say
+ * the address or there is nowhere to go; the address alone where there are no words, and where they are the address
+ * without its scheme.
  */
 export const linked = (words: string, address: string, rules: LinkRules): string => {
   const safe = safeLink(address, rules);
@@ -95,7 +102,10 @@ const bareAddress = (address: string): string =>
     .replace(/^www\./, '')
     .replace(/\/$/, '');
 
-/** An address as people read it: numbers and mailboxes without scheme, subject and body; nothing for a place in the mail itself. */
+/**
+ * An address as people read it: numbers and mailboxes without scheme, subject and body; nothing for a place in the mail
+ * itself.
+ */
 const shownAddress = (address: string): string => {
   const [, scheme, rest = ''] = /^(mailto|tel|sms):([^?;]*)/i.exec(address) ?? [];
   if (scheme === undefined) return address.startsWith('#') ? '' : address;
@@ -131,8 +141,8 @@ const MARKS_OF_TRADE: Readonly<Record<string, string>> = { TM: '™', SM: '℠' 
 const RAISED_MAX = 12;
 
 /**
- * In: a text that HTML raises (`sup`) or lowers (`sub`). Out: digits and signs as Unicode has them; letters above the line as they are, for
- * they are the ends of words (1st, Mme); other short texts behind `^` or `_`.
+ * In: a text that HTML raises (`sup`) or lowers (`sub`). Out: digits and signs as Unicode has them; letters above the
+ * line as they are, for they are the ends of words (1st, Mme); other short texts behind `^` or `_`.
  */
 export const raised = (text: string, tag: 'sup' | 'sub'): string => {
   const core = withoutIsolates(text).trim();
@@ -142,7 +152,9 @@ export const raised = (text: string, tag: 'sup' | 'sub'): string => {
   if (!/[\p{N}]/u.test(core)) {
     return tag === 'sup' || !/^\p{L}+$/u.test(core) ? text : put(`_${core}`);
   }
-  const signs = [...core].map((char) => [...RAISED_SIGNS[tag]][[...PLAIN_SIGNS].indexOf(char)] ?? (/[\s,*†‡[\]]/.test(char) ? char : ''));
+  const signs = [...core].map(
+    (char) => [...RAISED_SIGNS[tag]][[...PLAIN_SIGNS].indexOf(char)] ?? (/[\s,*†‡[\]]/.test(char) ? char : ''),
+  );
   if (!signs.includes('')) return put(signs.join(''));
   return /\s/.test(core) ? text : put(`${tag === 'sup' ? '^' : '_'}(${core})`);
 };
@@ -186,7 +198,8 @@ export const mark = (number: number, type: string): string => {
 };
 
 /** The whole number that an attribute holds, or `otherwise`. */
-export const integer = (text: string, otherwise: number): number => (/^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : otherwise);
+export const integer = (text: string, otherwise: number): number =>
+  /^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : otherwise;
 
 /** A heading over a line of its own length. */
 export const heading = (text: string, mark: string): string => {
@@ -195,7 +208,13 @@ export const heading = (text: string, mark: string): string => {
   return longest === 0 ? '' : `${title}\n${mark.repeat(Math.min(longest, TEXT_COLUMNS))}`;
 };
 
-const MARKS: Readonly<Record<Progress, string>> = { completed: '[x] ', current: '[>] ', pending: '[ ] ', other: '- ', none: '- ' };
+const MARKS: Readonly<Record<Progress, string>> = {
+  completed: '[x] ',
+  current: '[>] ',
+  pending: '[ ] ',
+  other: '- ',
+  none: '- ',
+};
 
 /** One step of a timeline: its mark, title, date and status on the first line, its description below. */
 export const moment = (title: string, date: string, status: string, description: string): string => {
@@ -206,7 +225,10 @@ export const moment = (title: string, date: string, status: string, description:
   return wrap(head, mark, indent) + (description === '' ? '' : `\n${wrap(description, indent)}`);
 };
 
-/** A cell of a table: its text, the columns that it reaches over, and its side (l, c, r), which is '' where it is that of its column. */
+/**
+ * A cell of a table: its text, the columns that it reaches over, and its side (l, c, r), which is '' where it is that
+ * of its column.
+ */
 export type TextCell = readonly [text: string, span: number, side: string];
 export type TextRow = readonly TextCell[];
 
@@ -259,9 +281,12 @@ export const grid = (given: TextTable): string => {
   const wide = Math.max(given.aligns.indexOf('l'), 0);
   if (given.aligns.endsWith('r')) widths[wide] = (widths[wide] ?? 0) + Math.max(given.least - spread(widths), 0);
   const total = spread(widths);
-  const sides = [...given.aligns].map((side, column) => (side === 'n' ? (holdsNumbers(rows, column) ? 'r' : 'l') : side));
+  const sides = [...given.aligns].map((side, column) =>
+    side === 'n' ? (holdsNumbers(rows, column) ? 'r' : 'l') : side,
+  );
   const rule = rest + '-'.repeat(total);
-  const lines = (row: readonly LaidCell[]): readonly string[] => aligned(row, widths, sides).map((line) => (rest + line).trimEnd());
+  const lines = (row: readonly LaidCell[]): readonly string[] =>
+    aligned(row, widths, sides).map((line) => (rest + line).trimEnd());
   return beginning(
     [
       ...heads.flatMap(lines),
@@ -440,5 +465,8 @@ export const finish = (text: string, direction: Direction = 'ltr'): string => {
 
 const RIGHT_TO_LEFT_MARK = '\u200f';
 
-/** Readers of plain text take the direction of each line from its first letter, which may be of a name, a number or a link. */
+/**
+ * Readers of plain text take the direction of each line from its first letter, which may be of a name, a number or a
+ * link.
+ */
 const marked = (text: string): string => text.replace(/^(?=[^\n])/gm, RIGHT_TO_LEFT_MARK);

@@ -1,4 +1,7 @@
-/** Addresses of links and pictures in a mail, each value escaped for its part of the address, and the size attributes of pictures. */
+/**
+ * Addresses of links and pictures in a mail, each value escaped for its part of the address, and the size attributes of
+ * pictures.
+ */
 import { shownSize, type PictureSize } from '../../../domain/rendering/pictures.js';
 import {
   completedStart,
@@ -16,7 +19,10 @@ import { concat, INLINE, joinedBy, js, quote, type Term } from './code.js';
 import { type Context, plainStringOf } from './values.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 
-/** Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; `unknown` where they are not looked up yet, and room is kept for them. */
+/**
+ * Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; `unknown` where they are not
+ * looked up yet, and room is kept for them.
+ */
 export type PictureSizes = ReadonlyMap<string, PictureSize> | 'unknown';
 
 /** The size that the template states: '' for nothing, pixels, or a share of the place. */
@@ -42,23 +48,37 @@ const encoders: Readonly<Record<Exclude<AddressPart, 'asIs'>, string>> = {
   afterHost: 'AFTER_HOST',
 };
 
-const judges = { LINK: { safe: safeLink, attribute: linkAttribute }, IMAGE: { safe: safeImage, attribute: imageAttribute } };
+const judges = {
+  LINK: { safe: safeLink, attribute: linkAttribute },
+  IMAGE: { safe: safeImage, attribute: imageAttribute },
+};
 
 /** Terms for `href`. An address whose scheme and host stand in the template needs no judgement when it is rendered. */
-export const linkOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'LINK').html;
+export const linkOf = (address: TemplatedText, context: Context): readonly Term[] =>
+  compile(address, context, 'LINK').html;
 
 /** Terms for `src`. */
-export const imageOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'IMAGE').html;
-
-/** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
-export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> =>
-  compile(address, context, 'LINK').text;
+export const imageOf = (address: TemplatedText, context: Context): readonly Term[] =>
+  compile(address, context, 'IMAGE').html;
 
 /**
- * The attributes of a picture's size: what the template says (as the attributes take it, '' for nothing), and what is left open from the picture
- * itself where its address may tell it.
+ * The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be
+ * judged first.
  */
-export const imageSizeOf = (written: TemplatedText, given: Readonly<{ width: Term; height: Term }>, context: Context): readonly Term[] => {
+export const textLinkOf = (
+  address: TemplatedText,
+  context: Context,
+): Readonly<{ terms: readonly Term[] } | { judge: string }> => compile(address, context, 'LINK').text;
+
+/**
+ * The attributes of a picture's size: what the template says (as the attributes take it, '' for nothing), and what is
+ * left open from the picture itself where its address may tell it.
+ */
+export const imageSizeOf = (
+  written: TemplatedText,
+  given: Readonly<{ width: Term; height: Term }>,
+  context: Context,
+): readonly Term[] => {
   const { width, height } = given;
   const address = addressAtBase(written, context);
   const placePx = Math.round(context.widthPx);
@@ -68,18 +88,24 @@ export const imageSizeOf = (written: TemplatedText, given: Readonly<{ width: Ter
     const literal = address.join('');
     const inside = insideImage(literal);
     if (inside === undefined) return known;
-    if (!inside.startsWith('data:')) return [js(`SIZES(${quote(inside)},${concat([width])},${concat([height])},${placePx})`)];
-    if (typeof width === 'string' && typeof height === 'string') return [sizeAttributes(literal, { width, height, placePx }, 'unknown')];
+    if (!inside.startsWith('data:'))
+      return [js(`SIZES(${quote(inside)},${concat([width])},${concat([height])},${placePx})`)];
+    if (typeof width === 'string' && typeof height === 'string')
+      return [sizeAttributes(literal, { width, height, placePx }, 'unknown')];
     return [js(`SIZES(${quote(literal)},${concat([width])},${concat([height])},${placePx})`)];
   }
   const [first] = address;
   if (isSettled(typeof first === 'string' ? first : '', 'image')) return known;
-  return [js(`SIZES(${context.code.remember(unsettled(address, context, 'image'))},${concat([width])},${concat([height])},${placePx})`)];
+  return [
+    js(
+      `SIZES(${context.code.remember(unsettled(address, context, 'image'))},${concat([width])},${concat([height])},${placePx})`,
+    ),
+  ];
 };
 
 /**
- * The size attributes of a picture. A side that the template leaves open comes from the picture itself, so that nothing moves while it
- * loads and Outlook shows it at its own size. Empty where neither knows a size.
+ * The size attributes of a picture. A side that the template leaves open comes from the picture itself, so that nothing
+ * moves while it loads and Outlook shows it at its own size. Empty where neither knows a size.
  */
 export const sizeAttributes = (address: string, given: StatedSize, sizes: PictureSizes): string => {
   const { width, height } = sidesOf(given, sizeOf(address, sizes));
@@ -115,7 +141,9 @@ const compile = (written: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   let before = '';
   const terms = address.map((part, at): Term => {
     if (typeof part !== 'string')
-      return js(context.code.remember(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context)));
+      return js(
+        context.code.remember(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context)),
+      );
     before += part;
     return (at === 0 ? part.trimStart() : part).replaceAll(' ', '%20');
   });
@@ -136,7 +164,10 @@ const CSS_IMAGE = /^([^()'"]*)url\(\s*(['"]?)([^'"()\\\s]+)\2\s*\)([^()'"]*)$/i;
 /** The one picture of a background, and what stands beside it. */
 export type CssPicture = Readonly<{ beside: string; image: Term }>;
 
-/** In: the value of `background` or `background-image`. Out: the address of its one picture, and what stands beside it; undefined if there is none that a mail may show. */
+/**
+ * In: the value of `background` or `background-image`. Out: the address of its one picture, and what stands beside it;
+ * undefined if there is none that a mail may show.
+ */
 export const cssPictureIn = (
   value: string,
   links: LinkRules,
@@ -144,7 +175,9 @@ export const cssPictureIn = (
   const [, before = '', , written = '', after = ''] = CSS_IMAGE.exec(value.trim()) ?? [];
   const inside = insideImage(written);
   const address = inside ?? safeImage(written, links);
-  return address === undefined ? undefined : { beside: `${before} ${after}`.trim(), address, isInside: inside !== undefined };
+  return address === undefined
+    ? undefined
+    : { beside: `${before} ${after}`.trim(), address, isInside: inside !== undefined };
 };
 
 /** `cssPictureIn` with the picture as terms. */
@@ -161,7 +194,8 @@ const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'ima
   const start = typeof first === 'string' ? first : '';
   let before = '';
   const terms = address.map((part, at): Term => {
-    if (typeof part !== 'string') return js(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context));
+    if (typeof part !== 'string')
+      return js(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context));
     before += part;
     return part;
   });
@@ -178,13 +212,17 @@ const sizeOf = (address: string, sizes: PictureSizes): PictureSize | undefined =
   const inside = insideImage(address);
   if (inside === undefined) return undefined;
   const [start, type] = DATA.exec(inside) ?? [];
-  if (start === undefined || type === undefined) return sizes === 'unknown' ? ROOM : sizes.get(inside.replace(/^asset:/, ''));
+  if (start === undefined || type === undefined)
+    return sizes === 'unknown' ? ROOM : sizes.get(inside.replace(/^asset:/, ''));
   const bytes = Buffer.from(inside.slice(start.length, start.length + HEADER_CHARS_MAX), 'base64');
   return shownSize(bytes, type.toLowerCase() === 'image/jpg' ? 'image/jpeg' : type.toLowerCase());
 };
 
 /** Both sides in whole pixels where the picture is known, at its own proportions and within its place. */
-const sidesOf = ({ width, height, placePx }: StatedSize, natural: PictureSize | undefined): Readonly<{ width: string; height: string }> => {
+const sidesOf = (
+  { width, height, placePx }: StatedSize,
+  natural: PictureSize | undefined,
+): Readonly<{ width: string; height: string }> => {
   if (natural === undefined) return { width, height };
   if (natural === ROOM) return { width: String(SIDE_MAX), height: String(SIDE_MAX) };
   const ratio = natural.height / natural.width;

@@ -1,4 +1,7 @@
-/** Compiles what an author wrote (paths, text with placeholders, rich text, conditions) to JavaScript expressions, in the context that a component stands in. */
+/**
+ * Compiles what an author wrote (paths, text with placeholders, rich text, conditions) to JavaScript expressions, in
+ * the context that a component stands in.
+ */
 import { parseDocument } from 'htmlparser2';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { LinkRules } from '../../../domain/rendering/addresses.js';
@@ -40,7 +43,10 @@ type ColorAround = Readonly<{ term: Term; isNamed: boolean }>;
 export type Typography = Readonly<{
   color: Term;
   linkColor: Term;
-  /** The colours of text and links around. On a background where they cannot be read, `color` and `linkColor` differ from them. */
+  /**
+   * The colours of text and links around. On a background where they cannot be read, `color` and `linkColor` differ
+   * from them.
+   */
   around: Readonly<{ color: ColorAround; linkColor: ColorAround }>;
   fontFamily: Term;
   fontSize: Term;
@@ -51,7 +57,10 @@ export type Typography = Readonly<{
 /** `wordChars` in a single column: a longer word of a heading may be wider than a small screen. */
 export const WORD_CHARS = 18;
 
-/** What a component knows of the place that it stands in while a template is compiled; a parent hands a changed copy to its children. */
+/**
+ * What a component knows of the place that it stands in while a template is compiled; a parent hands a changed copy to
+ * its children.
+ */
 export type Context = Readonly<{
   code: Code;
   limits: Limits;
@@ -98,7 +107,10 @@ export const withLocals = (context: Context, locals: readonly (readonly [string,
   locals: new Map([...context.locals, ...locals]),
 });
 
-/** Names that every object or array inherits, and places of arrays as text: only these need the slow way that asks for own members. */
+/**
+ * Names that every object or array inherits, and places of arrays as text: only these need the slow way that asks for
+ * own members.
+ */
 const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype || /^\d/.test(name);
 
 /** The expression that reads a path; the same meaning as `readPath` of the domain, without its loop. */
@@ -138,10 +150,13 @@ const shown = (showing: Showing | undefined, path: Path, context: Context): stri
 
 /** The value with the filters and the fallback of its definition. */
 const filteredOf = (raw: string, instead: Substitution | undefined, { code, language }: Context): string =>
-  instead === undefined ? raw : code.remember(`${code.constant(`SHOW(${quoteJson(instead)},${quote(language.locale)})`)}(${raw})`);
+  instead === undefined
+    ? raw
+    : code.remember(`${code.constant(`SHOW(${quoteJson(instead)},${quote(language.locale)})`)}(${raw})`);
 
 /** The shape of the items that a path's array holds. */
-export const itemShapeAt = (path: Path, context: Context): Shape | undefined => shapeAt(rootShape(path, context), path)?.item;
+export const itemShapeAt = (path: Path, context: Context): Shape | undefined =>
+  shapeAt(rootShape(path, context), path)?.item;
 
 /** What the definitions say of the variable that a path begins with. */
 export const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined => {
@@ -173,14 +188,17 @@ type Apart = ApartValues<Placeholder>;
 const isApart = (part: string | Placeholder | Apart): part is Apart => typeof part !== 'string' && 'values' in part;
 
 /**
- * The pieces of a text with the values that are set apart from it, so that each keeps its own order. In text from the left only the values
- * tell whether they need it, and those that stand alone are asked one by one (`I`, `B`): their text stays as it is.
+ * The pieces of a text with the values that are set apart from it, so that each keeps its own order. In text from the
+ * left only the values tell whether they need it, and those that stand alone are asked one by one (`I`, `B`): their
+ * text stays as it is.
  */
 const apartOf = (text: TemplatedText, context: Context): readonly (string | Placeholder | Apart)[] => {
   if (text.every((part) => typeof part === 'string')) return text;
   const parts = apartIn(text);
   if (!text.some((part) => isTurned(part, context))) {
-    return parts.flatMap((part) => (isApart(part) && !isOfNames(part) ? [part.head, ...partsOf(part), part.tail] : part)).filter(isPart);
+    return parts
+      .flatMap((part) => (isApart(part) && !isOfNames(part) ? [part.head, ...partsOf(part), part.tail] : part))
+      .filter(isPart);
   }
   return parts;
 };
@@ -196,9 +214,19 @@ const isTurned = (part: TextPart, { direction }: Context): boolean =>
   typeof part !== 'string' && (direction === 'rtl' || part.around?.holdsRightToLeft === true);
 
 /** The term of values that are set apart by that function of the runtime. */
-const apartTerm = (by: 'APART' | 'ISOLATED', { values, ...joints }: Apart, context: Context, column: Showing | undefined): Js => {
+const apartTerm = (
+  by: 'APART' | 'ISOLATED',
+  { values, ...joints }: Apart,
+  context: Context,
+  column: Showing | undefined,
+): Js => {
   const { direction, code, wordChars } = context;
-  const around = direction === 'rtl' ? quote(direction) : values.some((value) => isTurned(value, context)) ? 'void 0' : quote(direction);
+  const around =
+    direction === 'rtl'
+      ? quote(direction)
+      : values.some((value) => isTurned(value, context))
+        ? 'void 0'
+        : quote(direction);
   const before = values[0]?.around?.before;
   const mark = before === undefined || before === direction ? 'void 0' : quote(before);
   const made = code.constant(`${by}(${quoteJson(joints)},${around},${mark}${by === 'APART' ? `,${wordChars}` : ''})`);
@@ -207,7 +235,10 @@ const apartTerm = (by: 'APART' | 'ISOLATED', { values, ...joints }: Apart, conte
   return by === 'APART' ? withBreaks(shown, context) : js(shown);
 };
 
-/** Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one word. */
+/**
+ * Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one
+ * word.
+ */
 export const shownOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] => {
   const terms: Term[] = [];
   let words: TextPart[] = [];
@@ -228,7 +259,9 @@ const wordTerms = (text: TemplatedText, context: Context, column: Showing | unde
   return wordsOf(text).map((word) => {
     const literal = literalOf(word.filter((part) => typeof part === 'string'));
     if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
-    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(shownValue(part.path, context, column))));
+    const terms = word.map((part): Term =>
+      typeof part === 'string' ? part : js(shownValue(part.path, context, column)),
+    );
     return withBreaks(`B(${joinedBy('WORD', terms)}${place})`, context);
   });
 };
@@ -317,7 +350,8 @@ export const pathOf = (value: Json | undefined, { limits }: Context): Path => {
 };
 
 /** A JSON value as an expression. */
-export const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
+export const quoteJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
 
 type RichText = Readonly<{ kind: 'text'; text: TemplatedText }>;
 export type RichElement = Readonly<{
@@ -331,8 +365,9 @@ export type RichElement = Readonly<{
 export type RichNode = RichText | RichElement;
 
 /**
- * In: HTML as the author wrote it, its placeholders checked. Out: its elements in order. Scripts, styles, forms, frames, event
- * handlers, comments and unknown elements are gone (unknown ones leave their text); addresses are judged where they are written.
+ * In: HTML as the author wrote it, its placeholders checked. Out: its elements in order. Scripts, styles, forms,
+ * frames, event handlers, comments and unknown elements are gone (unknown ones leave their text); addresses are judged
+ * where they are written.
  */
 export const parseRichText = (content: string, mode: RichMode, context: Context): readonly RichNode[] => {
   return once(`${mode} ${content}`, context, () => parsed(content, mode, context));
@@ -343,7 +378,9 @@ export const parseOptionalLines = (content: string, context: Context): readonly 
   once(`lines ${content}`, context, () => {
     const whens: When[] = [];
     const attribute = `data-${unusedMark(content)}`;
-    const html = optionalLinesOf(content, context.limits.pathSegmentsMax).map((part) => markedHtml(part, attribute, whens));
+    const html = optionalLinesOf(content, context.limits.pathSegmentsMax).map((part) =>
+      markedHtml(part, attribute, whens),
+    );
     return parsed(html.join(''), 'block', context, { attribute, whens });
   });
 
@@ -377,7 +414,8 @@ const parsed = (content: string, mode: RichMode, context: Context, marks?: Marks
   const marked = parts.map((part, at) => (typeof part === 'string' ? part : `${mark}${at}z`)).join('');
   const clean = sanitized(marked, mode, [mark, ...context.links.schemes], marks?.attribute);
   const places = new RegExp(`${mark}(\\d+)z`, 'g');
-  const restore = (text: string): TemplatedText => (text.includes(mark) ? restored(text, places, parts) : text === '' ? [] : [text]);
+  const restore = (text: string): TemplatedText =>
+    text.includes(mark) ? restored(text, places, parts) : text === '' ? [] : [text];
   return parseDocument(clean).children.flatMap((node) => convert(node, { restore, tags: tagSets[mode], marks }));
 };
 
@@ -404,7 +442,11 @@ const restored = (text: string, marks: RegExp, parts: TemplatedText): TemplatedT
 
 type DomNode = ReturnType<typeof parseDocument>['children'][number];
 
-type Conversion = Readonly<{ restore: (text: string) => TemplatedText; tags: ReadonlySet<string>; marks: Marks | undefined }>;
+type Conversion = Readonly<{
+  restore: (text: string) => TemplatedText;
+  tags: ReadonlySet<string>;
+  marks: Marks | undefined;
+}>;
 
 const convert = (node: DomNode, conversion: Conversion): readonly RichNode[] => {
   const { restore, tags, marks } = conversion;
@@ -430,7 +472,9 @@ export const anyShown = (paths: readonly Path[], context: Context): string | und
 /** The condition under which a component is shown; undefined: always. */
 export const shownConditionOf = (component: Component, context: Context): string | undefined => {
   const hides = component.props?.['hideWhenEmpty'];
-  return hides === true || hides === 'lines' ? anyShown(decidingPaths(component, context.limits.pathSegmentsMax), context) : undefined;
+  return hides === true || hides === 'lines'
+    ? anyShown(decidingPaths(component, context.limits.pathSegmentsMax), context)
+    : undefined;
 };
 
 /** The condition under which an element is shown; undefined: always. */

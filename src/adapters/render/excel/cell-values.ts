@@ -20,7 +20,10 @@ type Codes = Readonly<{
   wallClock: (epochMs: number, format: ValueFormat) => number;
 }>;
 
-/** The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output. `isZero`: so it is shown. */
+/**
+ * The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output.
+ * `isZero`: so it is shown.
+ */
 type NumberCode = (value: number) => Readonly<{ code: string; isZero: boolean }>;
 
 type PartCode = (value: string, isLong: boolean) => string;
@@ -40,7 +43,10 @@ const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
 /** A format that a sheet cannot write: a day of another calendar, an era, a name of one letter. */
 const NO_CODE = Symbol('no code');
 
-/** In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in every output. */
+/**
+ * In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in
+ * every output.
+ */
 export const typedCells = (language: Language): Typed => {
   const codes = createCodes(language);
   return ({ value, showing }) => {
@@ -127,8 +133,9 @@ const clocksOf = (timeZone: string): ((epochMs: number) => number) => {
 };
 
 /**
- * In: a format whose style is number, currency or percent. Out: the code for a value; undefined where Intl refuses the format.
- * Group and decimal marks are those of the reader's own system, as sheets have it; the currency and its place are the template's.
+ * In: a format whose style is number, currency or percent. Out: the code for a value; undefined where Intl refuses the
+ * format. Group and decimal marks are those of the reader's own system, as sheets have it; the currency and its place
+ * are the template's.
  */
 const numberCode = (format: ValueFormat, language: Language): NumberCode | undefined => {
   const { style, currency = 'USD' } = format;
@@ -183,12 +190,17 @@ const codeOf = (intl: Intl.NumberFormat, lcid: string): NumberCode => {
     const shown = value * scale;
     const rounded = Number(Math.abs(shown).toFixed(max));
     const fitting = ungrouped !== codes && rounded < 10_000 ? ungrouped : codes;
-    return { code: fitting[max === min ? 0 : Math.max(0, digitsNeeded(shown, max) - min)] ?? 'General', isZero: rounded === 0 };
+    return {
+      code: fitting[max === min ? 0 : Math.max(0, digitsNeeded(shown, max) - min)] ?? 'General',
+      isZero: rounded === 0,
+    };
   };
 };
 
 const isGrouped = (intl: Intl.NumberFormat, value: number): boolean =>
-  intl.formatToParts(value / (intl.resolvedOptions().style === 'percent' ? 100 : 1)).some(({ type }) => type === 'group');
+  intl
+    .formatToParts(value / (intl.resolvedOptions().style === 'percent' ? 100 : 1))
+    .some(({ type }) => type === 'group');
 
 const grouped = (zeros: string): string => zeros.replace(/(?!^)(?=(?:0{3})+$)/g, ',');
 
@@ -208,7 +220,10 @@ const BUDDHIST = '107';
 
 const TOKEN = /'((?:[^']|'')*)'|(G+|y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
-/** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
+/**
+ * Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words
+ * are longest in the longest date.
+ */
 const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
 
 /** In: a format whose style is date, time or datetime. Out: its code; undefined where Intl refuses the format. */
@@ -221,7 +236,8 @@ const dateCode = (format: ValueFormat, language: Language): string | undefined |
     const code = written === 'mm-dd-yy' ? 'mm\\-dd\\-yy' : written;
     // Words for months and days in the template's language, whatever the reader's own is.
     const lcid = /mmm|ddd|AM\/PM/.test(code) ? localeId(locale) : '';
-    const holdsDay = format.pattern === undefined ? format.style !== 'time' : DAY_LETTERS.test(withoutQuotes(format.pattern));
+    const holdsDay =
+      format.pattern === undefined ? format.style !== 'time' : DAY_LETTERS.test(withoutQuotes(format.pattern));
     if (format.pattern !== undefined && WORDS_OF_NO_CODE.test(withoutQuotes(format.pattern))) return NO_CODE;
     if (calendar === 'gregory' || !holdsDay) return inLanguage(lcid, code);
     return calendar === 'buddhist' ? `[$-${BUDDHIST}${localeId(locale).padStart(4, '0')}]${code}` : NO_CODE;
@@ -242,7 +258,8 @@ const inLanguage = (lcid: string, code: string): string => (lcid === '' ? code :
 const patternCode = (pattern: string): string =>
   [...pattern.matchAll(TOKEN)]
     .map(([whole, quoted, letters]) => {
-      if (letters === undefined) return literal(quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'"));
+      if (letters === undefined)
+        return literal(quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'"));
       const width = letters.length;
       switch (letters.charAt(0)) {
         case 'y':
@@ -275,7 +292,8 @@ const styleCode = (format: ValueFormat, locale: string): string => {
   const partsOf = (options: Intl.DateTimeFormatOptions): readonly Intl.DateTimeFormatPart[] =>
     new Intl.DateTimeFormat(inSheets, { timeZone: 'UTC', ...options }).formatToParts(SHOWN_DAY);
   const long = partsOf({ dateStyle: 'full' });
-  const isLong = ({ type, value }: Intl.DateTimeFormatPart): boolean => long.some((part) => part.type === type && part.value === value);
+  const isLong = ({ type, value }: Intl.DateTimeFormatPart): boolean =>
+    long.some((part) => part.type === type && part.value === value);
   return partsOf({ ...(style === 'time' ? {} : { dateStyle }), ...(style === 'date' ? {} : { timeStyle }) })
     .map((part) => partCode(part, isLong(part)))
     .join('')
@@ -285,7 +303,9 @@ const styleCode = (format: ValueFormat, locale: string): string => {
 const partCode = ({ type, value }: Intl.DateTimeFormatPart, isLong: boolean): string =>
   Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value, isLong) ?? '') : '';
 
-/** Months and days of the week are numbers or words, short or long, as the part itself shows. Time zones have no code. */
+/**
+ * Months and days of the week are numbers or words, short or long, as the part itself shows. Time zones have no code.
+ */
 const partCodes: Readonly<Partial<Record<Intl.DateTimeFormatPartTypes, PartCode>>> = {
   year: (value) => (value.length <= 2 ? 'yy' : 'yyyy'),
   month: (value, isLong) => {

@@ -1,4 +1,7 @@
-/** Adds to the package of a workbook what the streaming writer cannot write: links, pictures, charts, properties of the document. Reads and writes the ZIP file itself. */
+/**
+ * Adds to the package of a workbook what the streaming writer cannot write: links, pictures, charts, properties of the
+ * document. Reads and writes the ZIP file itself.
+ */
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DocumentMetadata } from '../../../domain/ports/generator.js';
 import { dataBarsXml, type DataBar, quotedName, type Drawing, type Link, type Place } from './sheet.js';
@@ -71,7 +74,8 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
       path,
       linked.replace('</worksheet>', () => `${drawing}${dataBarsXml(dataBars)}</worksheet>`),
     );
-    if (links.length > 0 || drawings.length > 0) workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
+    if (links.length > 0 || drawings.length > 0)
+      workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
   }
   if (overrides.length === 0) return;
   const types = [...extensions]
@@ -85,7 +89,10 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
   );
 };
 
-/** In: the sheets, what the document says of itself, and whether formulas without a value are to be worked out when it is opened. Marked texts get their apostrophe. */
+/**
+ * In: the sheets, what the document says of itself, and whether formulas without a value are to be worked out when it
+ * is opened. Marked texts get their apostrophe.
+ */
 export const finishParts = (
   workbook: Package,
   sheets: readonly SheetExtras[],
@@ -101,7 +108,9 @@ export const finishParts = (
       `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`,
   );
   const defined = (name: string, at: number, place: string | undefined): string =>
-    place === undefined ? '' : `<definedName name="_xlnm.${name}" localSheetId="${at}">${escapeXml(place)}</definedName>`;
+    place === undefined
+      ? ''
+      : `<definedName name="_xlnm.${name}" localSheetId="${at}">${escapeXml(place)}</definedName>`;
   // Names stand in order.
   const areas = sheets.map(({ name, printArea }, at) =>
     defined('Print_Area', at, printArea && `${quotedName(name)}!${printArea.replace(/([A-Z]+)(\d+)/g, '$$$1$$$2')}`),
@@ -121,7 +130,10 @@ export const finishParts = (
       .replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`),
   );
   // 49 is the code `@`, which only texts that look like formulas have.
-  workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));
+  workbook.put(
+    'xl/styles.xml',
+    partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'),
+  );
 };
 
 const partOf = (workbook: Package, name: string): string => {
@@ -154,7 +166,12 @@ const createRelations = (): Relations => {
   };
 };
 
-const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[], { numbers, overrides, extensions }: Registers): void => {
+const addDrawing = (
+  workbook: Package,
+  name: string,
+  drawings: readonly Drawing[],
+  { numbers, overrides, extensions }: Registers,
+): void => {
   const relations = createRelations();
   // A picture that a sheet shows several times is stored once.
   const stored = new Map<Uint8Array, string>();
@@ -166,14 +183,21 @@ const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[
       overrides.push(
         `<Override PartName="/xl/charts/${chart}" ContentType="application/vnd.openxmlformats-officedocument.drawingml.chart+xml"/>`,
       );
-      return anchor(drawing.place, chartFrame(id, drawing.title, relations.internal('chart', `../charts/${chart}`), drawing.place));
+      return anchor(
+        drawing.place,
+        chartFrame(id, drawing.title, relations.internal('chart', `../charts/${chart}`), drawing.place),
+      );
     }
     const file = stored.get(drawing.bytes) ?? `image${numbers.next('image')}.${drawing.extension}`;
     if (!stored.has(drawing.bytes)) workbook.put(`xl/media/${file}`, drawing.bytes);
     stored.set(drawing.bytes, file);
     extensions.add(drawing.extension);
-    const link = drawing.href === undefined ? '' : `<a:hlinkClick r:id="${relations.external('hyperlink', drawing.href)}"/>`;
-    return anchor(drawing.place, picture(id, drawing.alt, link, relations.internal('image', `../media/${file}`), drawing.place));
+    const link =
+      drawing.href === undefined ? '' : `<a:hlinkClick r:id="${relations.external('hyperlink', drawing.href)}"/>`;
+    return anchor(
+      drawing.place,
+      picture(id, drawing.alt, link, relations.internal('image', `../media/${file}`), drawing.place),
+    );
   });
   workbook.put(
     `xl/drawings/${name}`,
@@ -181,7 +205,9 @@ const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[
       ` xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`,
   );
   workbook.put(`xl/drawings/_rels/${name}.rels`, relations.xml());
-  overrides.push(`<Override PartName="/xl/drawings/${name}" ContentType="application/vnd.openxmlformats-officedocument.drawing+xml"/>`);
+  overrides.push(
+    `<Override PartName="/xl/drawings/${name}" ContentType="application/vnd.openxmlformats-officedocument.drawing+xml"/>`,
+  );
 };
 
 /** English Metric Units of a length in points. */
@@ -211,7 +237,8 @@ export const openPackage = (zip: Uint8Array): Package => {
       if (entry === undefined) return undefined;
       return Buffer.from(entry.method === 0 ? entry.packed : inflateRawSync(entry.packed)).toString('utf8');
     },
-    put: (name, content) => entries.set(name, packed(name, typeof content === 'string' ? Buffer.from(content, 'utf8') : content)),
+    put: (name, content) =>
+      entries.set(name, packed(name, typeof content === 'string' ? Buffer.from(content, 'utf8') : content)),
     bytes: () => writeEntries([...entries.values()].sort((a, b) => rank(a.name) - rank(b.name))),
   };
 };
@@ -236,7 +263,8 @@ const readEntries = (zip: Uint8Array): Entry[] => {
   if (end < 0 || view.getUint32(end, true) !== END) throw new Error('the workbook that was written is no ZIP file');
   let at = view.getUint32(end + 16, true);
   return Array.from({ length: view.getUint16(end + 10, true) }, () => {
-    if (view.getUint32(at, true) !== CENTRAL) throw new Error('the directory of the workbook that was written is broken');
+    if (view.getUint32(at, true) !== CENTRAL)
+      throw new Error('the directory of the workbook that was written is broken');
     const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true)) as [
       number,
       number,
@@ -265,7 +293,10 @@ const UTF8_NAMES = 0x800;
 
 const writeEntries = (entries: readonly Entry[]): Uint8Array => {
   const names = entries.map(({ name }) => Buffer.from(name, 'utf8'));
-  const total = entries.reduce((sum, { packed: bytes }, at) => sum + 76 + 2 * (names[at]?.length ?? 0) + bytes.length, END_BYTES);
+  const total = entries.reduce(
+    (sum, { packed: bytes }, at) => sum + 76 + 2 * (names[at]?.length ?? 0) + bytes.length,
+    END_BYTES,
+  );
   const out = Buffer.alloc(total);
   let at = 0;
   const offsets = entries.map((entry, index) => {

@@ -26,7 +26,10 @@ export const fontOfStyle = ({ color, fontFamily, fontSize }: TextStyle): RunFont
 const WHITE = 'FFFFFFFF';
 const isDarkFill = (fill: string): boolean => isDark(`#${fill.slice(2).toLowerCase()}`);
 
-/** The font on a background, where nothing within it names a colour: white on a dark one, for readers draw letters black on any. */
+/**
+ * The font on a background, where nothing within it names a colour: white on a dark one, for readers draw letters black
+ * on any.
+ */
 export const fontOnFill = (font: RunFont, fill: string): RunFont => {
   if (isDarkFill(fill)) return { ...font, color: { argb: WHITE } };
   const { color: around, ...rest } = font;
@@ -37,7 +40,9 @@ export const fontOnFill = (font: RunFont, fill: string): RunFont => {
 export const linkColorOnFill = (fill: string, around: string | undefined, usual: string): string =>
   isDarkFill(fill) ? WHITE : around === undefined || around === WHITE ? usual : around;
 
-/** The font of an element inside another; the same object where the element changes nothing, so that runs flow together. */
+/**
+ * The font of an element inside another; the same object where the element changes nothing, so that runs flow together.
+ */
 export const fontOf = ({ tag, style }: TreeElement, outer: RunFont): RunFont => {
   const own: RunFont = { ...tagFonts[tag] };
   const weight = style.get('font-weight');
@@ -56,25 +61,28 @@ export const fontOf = ({ tag, style }: TreeElement, outer: RunFont): RunFont => 
   return Object.keys(own).length === 0 ? outer : { ...outer, ...own };
 };
 
-const tagFonts: Readonly<Record<string, RunFont | undefined>> = Object.assign(Object.create(null) as Record<string, RunFont | undefined>, {
-  b: { bold: true },
-  strong: { bold: true },
-  th: { bold: true },
-  dt: { bold: true },
-  i: { italic: true },
-  em: { italic: true },
-  var: { italic: true },
-  u: { underline: true },
-  ins: { underline: true },
-  s: { strike: true },
-  del: { strike: true },
-  strike: { strike: true },
-  sub: { vertAlign: 'subscript' },
-  sup: { vertAlign: 'superscript' },
-  code: { name: 'Consolas' },
-  kbd: { name: 'Consolas' },
-  pre: { name: 'Consolas' },
-} satisfies Record<string, RunFont>);
+const tagFonts: Readonly<Record<string, RunFont | undefined>> = Object.assign(
+  Object.create(null) as Record<string, RunFont | undefined>,
+  {
+    b: { bold: true },
+    strong: { bold: true },
+    th: { bold: true },
+    dt: { bold: true },
+    i: { italic: true },
+    em: { italic: true },
+    var: { italic: true },
+    u: { underline: true },
+    ins: { underline: true },
+    s: { strike: true },
+    del: { strike: true },
+    strike: { strike: true },
+    sub: { vertAlign: 'subscript' },
+    sup: { vertAlign: 'superscript' },
+    code: { name: 'Consolas' },
+    kbd: { name: 'Consolas' },
+    pre: { name: 'Consolas' },
+  } satisfies Record<string, RunFont>,
+);
 
 const sizeOf = (css: string | undefined, outer: number): number | undefined => {
   const match = /^([\d.]+)(px|pt|em|rem|%)$/.exec(css ?? '');
@@ -94,7 +102,9 @@ const sizeOf = (css: string | undefined, outer: number): number | undefined => {
 /** The first name of a list, where it is the name of a font and no word such as `sans-serif`. */
 const fontName = (family: string | undefined): string | undefined => {
   const name = /^\s*['"]?([^,'"]{1,31})/.exec(family ?? '')?.[1]?.trim();
-  return name === undefined || name === '' || /^(?:sans-serif|serif|monospace|cursive|fantasy|system-ui|inherit|-apple-system)$/i.test(name)
+  return name === undefined ||
+    name === '' ||
+    /^(?:sans-serif|serif|monospace|cursive|fantasy|system-ui|inherit|-apple-system)$/i.test(name)
     ? undefined
     : name;
 };
@@ -124,13 +134,20 @@ export const createLooks = (table: ExpandedTable, style: TextStyle, direction: D
   });
   const isHeaderDark = isDark(pdfColor(table.headerBackgroundColor) ?? '#ffffff');
   const headerColor = argb(table.headerColor ?? (isHeaderDark ? '#ffffff' : undefined));
-  const headerFont: RunFont = { ...font, bold: true, ...(headerColor === undefined ? {} : { color: { argb: headerColor } }) };
+  const headerFont: RunFont = {
+    ...font,
+    bold: true,
+    ...(headerColor === undefined ? {} : { color: { argb: headerColor } }),
+  };
   const footerFont: RunFont = { ...font, bold: true };
   const line = lineOf(table.border);
   const border =
     line === undefined
       ? {}
-      : { border: table.borderLines === 'rows' ? { bottom: line } : { top: line, right: line, bottom: line, left: line } };
+      : {
+          border:
+            table.borderLines === 'rows' ? { bottom: line } : { top: line, right: line, bottom: line, left: line },
+        };
   const kept = createKept();
   return {
     font,
@@ -158,7 +175,11 @@ export const createLooks = (table: ExpandedTable, style: TextStyle, direction: D
         border: { ...border.border, top: { style: 'medium', color: { argb: argb(table.border.color) ?? 'FF9CA3AF' } } },
         alignment: { ...aligned(align), vertical: 'top', ...(wrap ? { wrapText: true } : {}) },
       })),
-    empty: { font: { ...font, italic: true }, ...border, alignment: { horizontal: 'center', vertical: 'middle', wrapText: true } },
+    empty: {
+      font: { ...font, italic: true },
+      ...border,
+      alignment: { horizontal: 'center', vertical: 'middle', wrapText: true },
+    },
   };
 };
 

@@ -1,4 +1,7 @@
-/** Draws an expanded document as a workbook: exceljs streams the sheets, and what it cannot stream is added to the package afterwards. */
+/**
+ * Draws an expanded document as a workbook: exceljs streams the sheets, and what it cannot stream is added to the
+ * package afterwards.
+ */
 import ExcelJS, { type HeaderFooter, type PageSetup } from 'exceljs';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -71,7 +74,14 @@ const POINTS_PER_INCH = 72;
 const MARGIN_CHARS_MAX = 255;
 
 /** Numbers of ECMA-376, 18.3.1.63. */
-const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = { A3: 8, A4: 9, A5: 11, Letter: 1, Legal: 5, Tabloid: 3 };
+const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = {
+  A3: 8,
+  A4: 9,
+  A5: 11,
+  Letter: 1,
+  Legal: 5,
+  Tabloid: 3,
+};
 
 const ALIGN = { left: '&L', center: '&C', right: '&R' } as const;
 
@@ -86,9 +96,10 @@ const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<Type> } 
 };
 
 /**
- * In: a document whose limits of text and items were kept when it was expanded, and its pictures by address. Out: the bytes of
- * an .xlsx file, the same for the same input. Throws DomainError: ERR_LIMIT_003 to 006, VALIDATION_ERROR for a text that no cell
- * holds, GENERATION_FAILED for a picture that a workbook cannot show. `tell` takes what the author should know.
+ * In: a document whose limits of text and items were kept when it was expanded, and its pictures by address. Out: the
+ * bytes of an .xlsx file, the same for the same input. Throws DomainError: ERR_LIMIT_003 to 006, VALIDATION_ERROR for a
+ * text that no cell holds, GENERATION_FAILED for a picture that a workbook cannot show. `tell` takes what the author
+ * should know.
  */
 export const makeWorkbook = async (
   document: ExpandedDocument,
@@ -102,13 +113,20 @@ export const makeWorkbook = async (
   if (plans.length > limits.excelSheetsMax) throw tooManySheets(plans.length, limits.excelSheetsMax);
   countRows(plans, limits.excelRowsMax);
   const sink = createSink(limits.documentSizeBytesMax);
-  const workbook = new ExcelJS.stream.xlsx.WorkbookWriter({ stream: sink.stream, useStyles: true, useSharedStrings: false });
+  const workbook = new ExcelJS.stream.xlsx.WorkbookWriter({
+    stream: sink.stream,
+    useStyles: true,
+    useSharedStrings: false,
+  });
   const extras: SheetExtras[] = [];
   const sheets: SheetWork[] = [];
   let textRows = 0;
   // A workbook shows at least one sheet.
-  const isHidden = (plan: SheetPlan): boolean => plan.page.sheet?.hidden === true && plans.some(({ page }) => page.sheet?.hidden !== true);
-  const tables = plans.flatMap(({ components }) => components.flatMap(({ component }) => (component.type === 'table' ? [component] : [])));
+  const isHidden = (plan: SheetPlan): boolean =>
+    plan.page.sheet?.hidden === true && plans.some(({ page }) => page.sheet?.hidden !== true);
+  const tables = plans.flatMap(({ components }) =>
+    components.flatMap(({ component }) => (component.type === 'table' ? [component] : [])),
+  );
   let data: ReadonlyMap<ExpandedTable, PlacedData> = new Map();
   const rangeOf: RangeOf = (id, column) => {
     const table = tables.find((one) => one.id === id);
@@ -131,7 +149,10 @@ export const makeWorkbook = async (
       prepare(component, { ...around, style: section.style, linkColor: section.linkColor }),
     );
     const arrangement = arrange(prepared);
-    textRows += arrangement.blocks.reduce((sum, { component: { kind, rows } }) => sum + (kind === 'text' ? rows : 0), 0);
+    textRows += arrangement.blocks.reduce(
+      (sum, { component: { kind, rows } }) => sum + (kind === 'text' ? rows : 0),
+      0,
+    );
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
     sheets.push({ plan, arrangement, number: sheets.length + 1, isHidden: isHidden(plan) });
   }
@@ -143,7 +164,8 @@ export const makeWorkbook = async (
   addExtras(parts, extras);
   finishParts(parts, extras, metadata, book.isOpen());
   const bytes = parts.bytes();
-  if (bytes.length > limits.documentSizeBytesMax) throw fileTooLarge('excel', bytes.length, limits.documentSizeBytesMax);
+  if (bytes.length > limits.documentSizeBytesMax)
+    throw fileTooLarge('excel', bytes.length, limits.documentSizeBytesMax);
   return bytes;
 };
 
@@ -158,8 +180,8 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
 };
 
 /**
- * A page's sheet has the page's name, or the name that its first table with `sheetName` gives it; each further name on the page
- * begins a sheet of its own, to which the title right above the table goes along.
+ * A page's sheet has the page's name, or the name that its first table with `sheetName` gives it; each further name on
+ * the page begins a sheet of its own, to which the title right above the table goes along.
  */
 const sheetsOf = (document: ExpandedDocument): readonly SheetPlan[] => {
   const plans = document.pages.flatMap(splitPage);
@@ -174,7 +196,10 @@ const splitPage = (page: ExpandedPage): readonly SheetPlan[] => {
     part.components.map((each) => ({ component: each, section: part })),
   )) {
     if (!isDrawn(component))
-      throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
+      throw new DomainError(
+        'GENERATION_FAILED',
+        `${component.field}: a workbook has no component of type "${component.type}"`,
+      );
     const wanted = component.type === 'table' ? component.sheetName?.trim() : undefined;
     if (wanted !== undefined && wanted !== '' && wanted !== sheet.name) {
       if (sheet.name !== undefined || sheet.hasTable) {
@@ -250,12 +275,16 @@ const hiddenOf = (prepared: readonly Prepared[]): readonly boolean[] => {
   return Array.from({ length: count }, (_, at) => given.every((hidden) => hidden[at] ?? true));
 };
 
-/** The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks for it. */
+/**
+ * The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks
+ * for it.
+ */
 const frozenRowOf = (prepared: readonly Prepared[]): number | undefined => {
   let row = 0;
   for (const [at, { header, kind, rows }] of prepared.entries()) {
     row += gapAbove(prepared, at);
-    if (header !== undefined && (at === 0 || header.freeze)) return row + header.row <= FROZEN_ROWS_MAX ? row + header.row : undefined;
+    if (header !== undefined && (at === 0 || header.freeze))
+      return row + header.row <= FROZEN_ROWS_MAX ? row + header.row : undefined;
     if (kind === 'block') return undefined;
     row += rows;
   }
@@ -280,7 +309,12 @@ const dataOf = (sheets: readonly SheetWork[]): ReadonlyMap<ExpandedTable, Placed
       return arrangement.blocks.flatMap(({ component: { data } }, at) =>
         data === undefined
           ? []
-          : [[data.table, { sheetName: plan.name, first: (starts[at]?.start ?? 1) + data.first, codeOf: data.codeOf }] as const],
+          : [
+              [
+                data.table,
+                { sheetName: plan.name, first: (starts[at]?.start ?? 1) + data.first, codeOf: data.codeOf },
+              ] as const,
+            ],
       );
     }),
   );
@@ -299,7 +333,13 @@ const writeSheet = async (
   });
   worksheet.columns = arrangement.widths.map((width, at) => ({ width, hidden: arrangement.hidden[at] ?? false }));
   const resultOf = (row: number, column: number): Scalar | undefined => book.resultAt(plan.name, row, column);
-  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, resultOf, dataOf: (table) => data.get(table), flush });
+  const sheet = openSheet(worksheet, {
+    name: plan.name,
+    widths: arrangement.widths,
+    resultOf,
+    dataOf: (table) => data.get(table),
+    flush,
+  });
   for (const { component, gap } of arrangement.blocks) {
     sheet.skip(gap, GAP_POINTS);
     await component.draw(sheet);
@@ -321,7 +361,9 @@ const writeSheet = async (
 
 const viewOf = ({ frozenRow }: Arrangement, direction: Direction): Partial<ExcelJS.WorksheetView> => {
   const rightToLeft = direction === 'rtl';
-  return frozenRow === undefined ? { state: 'normal', rightToLeft } : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
+  return frozenRow === undefined
+    ? { state: 'normal', rightToLeft }
+    : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
 };
 
 /** Takes the file as it grows, and no more of it than the limit allows. */
@@ -374,10 +416,16 @@ const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<He
 const codesOf = ({ html, align }: ExpandedMargin, direction: Direction): string => {
   const text = treeText(parseRichTree(html, 'block')).replace(/\s+/g, ' ').trim().replaceAll('&', '&&');
   const codes = text.replace(/\{\{\s*pageNumber\s*\}\}/g, '&P').replace(/\{\{\s*totalPages\s*\}\}/g, '&N');
-  return ALIGN[sideOf(align, direction)] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
+  return (
+    ALIGN[sideOf(align, direction)] +
+    codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1))
+  );
 };
 
-/** Names that Excel takes for sheets. In: the names of the template, in order. Out: names of at most 31 characters, without `[]:*?/\`, no two alike (letter case apart). */
+/**
+ * Names that Excel takes for sheets. In: the names of the template, in order. Out: names of at most 31 characters,
+ * without `[]:*?/\`, no two alike (letter case apart).
+ */
 const sheetNames = (wanted: readonly string[]): readonly string[] => {
   const taken = new Set<string>();
   return wanted.map((name, at) => {

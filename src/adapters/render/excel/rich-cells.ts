@@ -1,4 +1,7 @@
-/** Rich text as cells show it: paragraphs of runs with a font each, marks of lists, rows of tables, and a link where all of a cell leads to one place. */
+/**
+ * Rich text as cells show it: paragraphs of runs with a font each, marks of lists, rows of tables, and a link where all
+ * of a cell leads to one place.
+ */
 import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { type RunFont, fontOf, fontOnFill, linkColorOnFill } from './looks.js';
@@ -18,7 +21,10 @@ export type Paragraph = Readonly<{
   fill: string | undefined;
   /** Steps to the right. */
   indent: number;
-  /** The address, where all of the text is one link: a cell can lead to one place only, and does so wherever it is clicked. */
+  /**
+   * The address, where all of the text is one link: a cell can lead to one place only, and does so wherever it is
+   * clicked.
+   */
   href: string | undefined;
 }>;
 export type RichRow =
@@ -54,7 +60,8 @@ type Writer = Readonly<{
 type Run = { text: string; font: RunFont; href: string | undefined };
 
 /** `row` and `column` from 1. */
-export type TextSpot = TextPlace & Readonly<{ sheet: Sheet; charsMax: number; row: number; column: number; font: RunFont }>;
+export type TextSpot = TextPlace &
+  Readonly<{ sheet: Sheet; charsMax: number; row: number; column: number; font: RunFont }>;
 /** In: the text, and the code of its format ('' or `@`). */
 type StyleOfText = (text: string, code: string) => CellStyle;
 
@@ -65,7 +72,10 @@ export const LINK_COLOR = 'FF0563C1';
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'table']);
 
-/** In: rich text of a component, its font, the colour of links as ARGB. Out: its rows from top to bottom, empty ones left out. */
+/**
+ * In: rich text of a component, its font, the colour of links as ARGB. Out: its rows from top to bottom, empty ones
+ * left out.
+ */
 export const richRows = (html: Html, font: RunFont, linkColor?: string): readonly RichRow[] => {
   const writer = createWriter();
   blocks(parseRichTree(html, 'block'), stateOf(font, linkColor), writer);
@@ -73,9 +83,13 @@ export const richRows = (html: Html, font: RunFont, linkColor?: string): readonl
   return writer.rows;
 };
 
-/** A cell of text: plain if possible, with runs if it has fonts of its own. Throws DomainError where the text is longer than a cell holds. */
+/**
+ * A cell of text: plain if possible, with runs if it has fonts of its own. Throws DomainError where the text is longer
+ * than a cell holds.
+ */
 export const textCell = (content: Content, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
-  if ('html' in content && content.html.includes('<')) return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
+  if ('html' in content && content.html.includes('<'))
+    return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
   const text = cellText('text' in content ? content.text : plainOf(content.html), spot.charsMax, spot);
   if (text === '') return { value: null, style: styleOf('', '') };
   // Not every reader keeps line breaks and undoes escapes in a plain value; all do in a text with runs.
@@ -88,7 +102,10 @@ export const paragraphCell = (paragraph: Paragraph, spot: TextSpot, styleOf: Sty
   const style = styleOf(text, codeOf(text));
   if (paragraph.href !== undefined) spot.sheet.link(spot.row, spot.column, paragraph.href);
   if (paragraph.runs.length === 0) return { value: null, style };
-  return { value: { richText: paragraph.runs.map((run) => ({ ...run, text: cellText(run.text, spot.charsMax, spot) })) }, style };
+  return {
+    value: { richText: paragraph.runs.map((run) => ({ ...run, text: cellText(run.text, spot.charsMax, spot) })) },
+    style,
+  };
 };
 
 /** In: the content of one cell. Out: its runs as one paragraph. */
@@ -156,13 +173,19 @@ const createWriter = (): Writer => {
 };
 
 /** A link that stands among other text is followed by its address, unless its text is the address. */
-const linked = (runs: readonly Run[], font: RunFont): Readonly<{ href: string | undefined; shown: readonly RichText[] }> => {
+const linked = (
+  runs: readonly Run[],
+  font: RunFont,
+): Readonly<{ href: string | undefined; shown: readonly RichText[] }> => {
   const [href] = runs.map((run) => run.href);
   const isLink = href !== undefined && runs.every((run) => run.href === href || run.text.trim() === '');
   const shown = runs.flatMap((run, at): RichText[] => {
     const isEnd = run.href !== undefined && !isLink && runs[at + 1]?.href !== run.href;
     const address = run.href?.replace(/^(?:mailto|tel|sms):/i, '') ?? '';
-    return [{ text: run.text, font: run.font }, ...(isEnd && run.text.trim() !== address ? [{ text: ` (${address})`, font }] : [])];
+    return [
+      { text: run.text, font: run.font },
+      ...(isEnd && run.text.trim() !== address ? [{ text: ` (${address})`, font }] : []),
+    ];
   });
   return { href: isLink ? href : undefined, shown };
 };
@@ -187,9 +210,12 @@ const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor?: str
     else inlineOrBreak(node, state, writer);
   }
   writer.end();
-  const paragraphs = writer.rows.flatMap((row) => (row.kind === 'paragraph' ? [row.paragraph] : row.kind === 'cells' ? row.cells : []));
+  const paragraphs = writer.rows.flatMap((row) =>
+    row.kind === 'paragraph' ? [row.paragraph] : row.kind === 'cells' ? row.cells : [],
+  );
   const [first] = paragraphs;
-  if (first === undefined) return { runs: [], text: '', heading: undefined, align: undefined, fill: undefined, indent: 0, href: undefined };
+  if (first === undefined)
+    return { runs: [], text: '', heading: undefined, align: undefined, fill: undefined, indent: 0, href: undefined };
   if (paragraphs.length === 1) return first;
   const runs = paragraphs.flatMap((paragraph, at) => (at === 0 ? paragraph.runs : [{ text: '\n' }, ...paragraph.runs]));
   return { ...first, runs, text: paragraphs.map(({ text }) => text).join('\n') };
@@ -209,7 +235,10 @@ const inlineOrBreak = (node: TreeElement, state: State, writer: Writer): void =>
   if (node.tag === 'q') writer.text('\u201c', state);
   const href = node.tag === 'a' ? safeLink(node.attributes['href'] ?? '') : undefined;
   const inner = href === undefined || href.startsWith('#') ? state : { ...state, href };
-  const font = fontOf(node, inner.href === state.href ? state.font : { ...state.font, underline: true, color: { argb: state.linkColor } });
+  const font = fontOf(
+    node,
+    inner.href === state.href ? state.font : { ...state.font, underline: true, color: { argb: state.linkColor } },
+  );
   blocks(node.children, { ...inner, font }, writer);
   if (node.tag === 'q') writer.text('\u201d', state);
 };
@@ -228,7 +257,9 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
   const fill = argb(node.style.get('background-color') ?? node.style.get('background'));
   const around = fill === undefined ? outer : onFill(fill, outer);
   const base: RunFont =
-    heading === undefined ? around.font : { ...around.font, bold: true, size: HEADING_SIZES[Number(heading) - 1] ?? 11 };
+    heading === undefined
+      ? around.font
+      : { ...around.font, bold: true, size: HEADING_SIZES[Number(heading) - 1] ?? 11 };
   const state: State = {
     ...around,
     heading: level,
@@ -236,7 +267,8 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
     align: tag === 'center' ? 'center' : (alignOf(node) ?? outer.align),
     fill: fill ?? outer.fill,
     indent:
-      outer.indent + (tag === 'blockquote' || tag === 'dd' || ((tag === 'ul' || tag === 'ol') && outer.ordered !== undefined) ? 1 : 0),
+      outer.indent +
+      (tag === 'blockquote' || tag === 'dd' || ((tag === 'ul' || tag === 'ol') && outer.ordered !== undefined) ? 1 : 0),
     pre: outer.pre || tag === 'pre',
     ordered: tag === 'ul' ? () => 0 : tag === 'ol' ? counter(Number(node.attributes['start'] ?? 1)) : outer.ordered,
   };
@@ -267,7 +299,9 @@ const tableRows = (table: TreeElement, outer: State, writer: Writer): void => {
       tableRows(child, outer, writer);
       continue;
     }
-    const cells = child.children.filter((cell): cell is TreeElement => cell.kind === 'element' && (cell.tag === 'td' || cell.tag === 'th'));
+    const cells = child.children.filter(
+      (cell): cell is TreeElement => cell.kind === 'element' && (cell.tag === 'td' || cell.tag === 'th'),
+    );
     const drawn = cells.map((cell): Paragraph => {
       const fill = argb(cell.style.get('background-color') ?? cell.attributes['bgcolor']);
       const state = fill === undefined ? outer : onFill(fill, outer);

@@ -1,4 +1,7 @@
-/** A sheet while it is written: rows go in from top to bottom and leave memory at once; links, drawings and rules are collected for the end. And the contract by which a component is drawn on it. */
+/**
+ * A sheet while it is written: rows go in from top to bottom and leave memory at once; links, drawings and rules are
+ * collected for the end. And the contract by which a component is drawn on it.
+ */
 import type { ConditionalFormattingRule, CellValue, Style, Worksheet } from 'exceljs';
 import type { ColumnRule, RuleOperator } from '../../../domain/rendering/column-rules.js';
 import { argb } from '../colors.js';
@@ -16,18 +19,35 @@ import type { BlockCells } from './formula/book.js';
 export type CellStyle = Partial<Style>;
 export type DrawnCell = Readonly<{ value: CellValue; style: CellStyle }>;
 
-/** The place of a picture or a chart: its upper left corner in a row (from 1) and a column (from 0), `offset` right of the column's edge; lengths in points. */
+/**
+ * The place of a picture or a chart: its upper left corner in a row (from 1) and a column (from 0), `offset` right of
+ * the column's edge; lengths in points.
+ */
 export type Place = Readonly<{ row: number; column: number; offset: number; width: number; height: number }>;
 export type Drawing =
-  | Readonly<{ kind: 'picture'; place: Place; bytes: Uint8Array; extension: 'png' | 'jpeg' | 'gif'; alt: string; href: string | undefined }>
-  | Readonly<{ kind: 'chart'; place: Place; title: string; /** The part of the package, a whole document. */ xml: string }>;
+  | Readonly<{
+      kind: 'picture';
+      place: Place;
+      bytes: Uint8Array;
+      extension: 'png' | 'jpeg' | 'gif';
+      alt: string;
+      href: string | undefined;
+    }>
+  | Readonly<{
+      kind: 'chart';
+      place: Place;
+      title: string;
+      /** The part of the package, a whole document. */ xml: string;
+    }>;
 
 /** Rows of its data in its sheet, and the code of the format of a column, which counts from 0. */
 export type PlacedData = Readonly<{ sheetName: string; first: number; codeOf: (column: number) => string | undefined }>;
 
 export type Link = Readonly<{ address: string; href: string }>;
 
-/** A data bar that the end of the sheet says more about: what Excel 2010 added to bars stands there, under the same id. */
+/**
+ * A data bar that the end of the sheet says more about: what Excel 2010 added to bars stands there, under the same id.
+ */
 export type DataBar = Readonly<{ id: string; range: string }>;
 
 export type Sheet = Readonly<{
@@ -58,7 +78,8 @@ export type Sheet = Readonly<{
   flush: () => Promise<void>;
 }>;
 
-type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
+type OpenSheet = Sheet &
+  Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
 
 /** Loops and conditions are gone once a document is expanded. */
 export type ExcelComponentType = Exclude<ComponentsOf<'excel'>, 'conditional' | 'loop'>;
@@ -94,7 +115,10 @@ export type Prepared = Readonly<{
   widths: readonly (number | undefined)[];
   /** For each column: true where it is not to be seen. */
   hidden?: readonly boolean[];
-  /** The row to keep in sight when the sheet is scrolled, counted from its first one; asked for, or only fitting when nothing stands above. */
+  /**
+   * The row to keep in sight when the sheet is scrolled, counted from its first one; asked for, or only fitting when
+   * nothing stands above.
+   */
   header?: Readonly<{ row: number; freeze: boolean }>;
   /** A paragraph stands close to the next, a block has room around it. */
   kind: 'text' | 'block';
@@ -142,7 +166,11 @@ export const openSheet = (
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
   let next = 1;
-  type Look = Readonly<{ height?: number | undefined; /** Columns that the first cell reaches over. */ merged?: number; hidden?: true }>;
+  type Look = Readonly<{
+    height?: number | undefined;
+    /** Columns that the first cell reaches over. */ merged?: number;
+    hidden?: true;
+  }>;
   const write = (cells: readonly (DrawnCell | undefined)[], { height, merged, hidden }: Look): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
@@ -183,7 +211,8 @@ export const openSheet = (
     resultOf,
     dataOf,
     link: (row, column, href) => {
-      if (links.length < LINKS_MAX && href.length <= LINK_CHARS_MAX) links.push({ address: `${columnLetters(column)}${row}`, href });
+      if (links.length < LINKS_MAX && href.length <= LINK_CHARS_MAX)
+        links.push({ address: `${columnLetters(column)}${row}`, href });
     },
     draw: (drawing) => {
       drawings.push(drawing);
@@ -210,7 +239,10 @@ const rulesOn = (worksheet: Worksheet): Pick<OpenSheet, 'dataBars' | 'formatByRu
   };
 };
 
-/** The rules of a column as conditional formats. `priority` is that of the first, counted over the whole sheet; `sheet` is the number of the sheet. */
+/**
+ * The rules of a column as conditional formats. `priority` is that of the first, counted over the whole sheet; `sheet`
+ * is the number of the sheet.
+ */
 const conditionalFormats = (
   rules: readonly ColumnRule[],
   { range, priority, sheet }: Readonly<{ range: string; priority: number; sheet: number }>,
@@ -253,10 +285,16 @@ const formatOf = (
   switch (rule.kind) {
     case 'colorScale': {
       const middle = rule.colors.length === 3 ? [{ type: 'percentile' as const, value: 50 }] : [];
-      return { type: 'colorScale', priority, cfvo: [{ type: 'min' }, ...middle, { type: 'max' }], color: rule.colors.map(colorOf) };
+      return {
+        type: 'colorScale',
+        priority,
+        cfvo: [{ type: 'min' }, ...middle, { type: 'max' }],
+        color: rule.colors.map(colorOf),
+      };
     }
     case 'dataBar':
-      // The library writes the colour and the id, which its types do not know. Without an id Excel calls the file damaged.
+      // The library writes the colour and the id, which its types do not know. Without an id Excel calls the file
+      // damaged.
       return {
         type: 'dataBar',
         priority,
@@ -269,11 +307,23 @@ const formatOf = (
       const style = {
         ...(rule.color === undefined && !rule.bold
           ? {}
-          : { font: { ...(rule.bold ? { bold: true } : {}), ...(rule.color === undefined ? {} : { color: colorOf(rule.color) }) } }),
+          : {
+              font: {
+                ...(rule.bold ? { bold: true } : {}),
+                ...(rule.color === undefined ? {} : { color: colorOf(rule.color) }),
+              },
+            }),
         // Excel shows the background colour of a conditional fill.
-        ...(fill === undefined ? {} : { fill: { type: 'pattern' as const, pattern: 'solid' as const, bgColor: { argb: fill } } }),
+        ...(fill === undefined
+          ? {}
+          : { fill: { type: 'pattern' as const, pattern: 'solid' as const, bgColor: { argb: fill } } }),
       };
-      return { type: 'expression', priority, style, formulae: [conditionOf(rule.operator, rule.values.map(literal), range)] };
+      return {
+        type: 'expression',
+        priority,
+        style,
+        formulae: [conditionOf(rule.operator, rule.values.map(literal), range)],
+      };
     }
   }
 };
@@ -281,9 +331,14 @@ const formatOf = (
 const literal = (value: number | string): string =>
   typeof value === 'number' ? String(value) : `"${withoutInvalid(value).replaceAll('"', '""')}"`;
 
-const signs = { greaterThan: '>', atLeast: '>=', lessThan: '<', atMost: '<=', equal: '=', notEqual: '<>' } as const satisfies Partial<
-  Record<RuleOperator, string>
->;
+const signs = {
+  greaterThan: '>',
+  atLeast: '>=',
+  lessThan: '<',
+  atMost: '<=',
+  equal: '=',
+  notEqual: '<>',
+} as const satisfies Partial<Record<RuleOperator, string>>;
 
 /** The formula of a rule for the first cell of the range; a blank is not taken for zero. */
 const conditionOf = (operator: RuleOperator, [value = '', and = '']: readonly string[], range: string): string => {
@@ -294,7 +349,9 @@ const conditionOf = (operator: RuleOperator, [value = '', and = '']: readonly st
 
 /** In: a column from 1. Out: A, B, … Z, AA. */
 export const columnLetters = (column: number): string =>
-  column <= 26 ? String.fromCharCode(64 + column) : columnLetters(Math.floor((column - 1) / 26)) + columnLetters(((column - 1) % 26) + 1);
+  column <= 26
+    ? String.fromCharCode(64 + column)
+    : columnLetters(Math.floor((column - 1) / 26)) + columnLetters(((column - 1) % 26) + 1);
 
 /** The name of a sheet as a reference writes it. */
 export const quotedName = (sheetName: string): string => `'${sheetName.replaceAll("'", "''")}'`;

@@ -1,8 +1,12 @@
-/** Text as cells and hand-written parts of a workbook take it: the characters of XML, the length that a cell allows, no way to become a formula, and its width. */
+/**
+ * Text as cells and hand-written parts of a workbook take it: the characters of XML, the length that a cell allows, no
+ * way to become a formula, and its width.
+ */
 import { cellTooLong } from '../../../domain/rendering/budget.js';
 
 /** Text without the characters that XML cannot hold. */
-export const withoutInvalid = (text: string): string => text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|\p{Surrogate}/gu, '');
+export const withoutInvalid = (text: string): string =>
+  text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|\p{Surrogate}/gu, '');
 
 /** Text for an element or a quoted attribute of XML, without the characters that XML cannot hold. */
 export const escapeXml = (text: string): string =>
@@ -29,8 +33,9 @@ export const cellText = (text: string, charsMax: number, { field, where }: TextP
 };
 
 /**
- * The code for text, `@`, where the text begins as a formula or a command does (`=`, `+`, `-`, `@`, tab, line break): as text
- * it stands there anyhow, and so marked it stays text when the reader edits the cell. The package adds the mark of an apostrophe.
+ * The code for text, `@`, where the text begins as a formula or a command does (`=`, `+`, `-`, `@`, tab, line break):
+ * as text it stands there anyhow, and so marked it stays text when the reader edits the cell. The package adds the mark
+ * of an apostrophe.
  */
 export const TEXT_CODE = '@';
 export const looksLikeFormula = (text: string): boolean => /^\s*[=+\-@\t\r\n]/.test(text);
@@ -44,7 +49,8 @@ export const textWidth = (text: string): number => {
   return text.split('\n').reduce((widest, line) => Math.max(widest, lineWidth(line)), 0);
 };
 
-const lineWidth = (line: string): number => line.length + (/[\u1100-\uffe6]/.test(line) ? (line.match(WIDE)?.length ?? 0) : 0);
+const lineWidth = (line: string): number =>
+  line.length + (/[\u1100-\uffe6]/.test(line) ? (line.match(WIDE)?.length ?? 0) : 0);
 
 /** Lines that a text takes in a cell of so many characters. */
 export const linesIn = (text: string, charsWide: number): number => {

@@ -55,17 +55,29 @@ const bandOf = (
   context: Context,
   { left, right }: Sides,
 ): MakeBand => {
-  const inner: Context = { ...context, fontSize: FONT_SIZE_PT, lineHeight: LINE_HEIGHT, color: COLOR, align, tag: unread };
+  const inner: Context = {
+    ...context,
+    fontSize: FONT_SIZE_PT,
+    lineHeight: LINE_HEIGHT,
+    color: COLOR,
+    align,
+    tag: unread,
+  };
   const around = code === undefined ? (text: Text) => text(inner) : besideCode(code, inner);
   return (sheet, sheets) => {
-    const numbered = html.replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet)).replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
+    const numbered = html
+      .replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet))
+      .replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
     return { stack: around((room) => richNodes(numbered, room)), margin: [left, 0, right, 0], band: { height, edge } };
   };
 };
 
 type Text = (context: Context) => readonly Node[];
 
-/** A code stands at the end of the line, or at the start where it says so; in the middle it stands below the text. Drawn anew for each sheet. */
+/**
+ * A code stands at the end of the line, or at the start where it says so; in the middle it stands below the text. Drawn
+ * anew for each sheet.
+ */
 const besideCode =
   (code: ExpandedQrCode, context: Context) =>
   (text: Text): readonly Node[] => {
@@ -82,4 +94,5 @@ const besideCode =
     return [{ columns: side === 'left' ? [picture, words] : [words, picture], columnGap: CODE_GAP_PT }];
   };
 
-const widthOf = (nodes: readonly Node[]): number => Math.max(0, ...nodes.map((node) => (typeof node.width === 'number' ? node.width : 0)));
+const widthOf = (nodes: readonly Node[]): number =>
+  Math.max(0, ...nodes.map((node) => (typeof node.width === 'number' ? node.width : 0)));

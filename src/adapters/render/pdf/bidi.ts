@@ -1,4 +1,7 @@
-/** Text from right to left (UAX #9): embedding levels of a paragraph, mirrored characters, and the order in which the words of a line that pdfmake broke are drawn. */
+/**
+ * Text from right to left (UAX #9): embedding levels of a paragraph, mirrored characters, and the order in which the
+ * words of a line that pdfmake broke are drawn.
+ */
 import bidiModule, { type Bidi } from 'bidi-js';
 import { isSetInOrder, SOFT_HYPHEN, withoutBreaks } from './scripts.js';
 
@@ -10,15 +13,22 @@ const bidi = (factory as () => Bidi)();
 const DRAWN_RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
 
-/** An embedding level for each UTF-16 unit; odd ones run from right to left. The first strong letter sets the direction where none is given. */
-export const levelsOf = (paragraph: string, direction?: 'ltr' | 'rtl'): Readonly<{ levels: Uint8Array; isRightToLeft: boolean }> => {
+/**
+ * An embedding level for each UTF-16 unit; odd ones run from right to left. The first strong letter sets the direction
+ * where none is given.
+ */
+export const levelsOf = (
+  paragraph: string,
+  direction?: 'ltr' | 'rtl',
+): Readonly<{ levels: Uint8Array; isRightToLeft: boolean }> => {
   const { levels, paragraphs } = bidi.getEmbeddingLevels(paragraph, direction);
   return { levels, isRightToLeft: (paragraphs[0]?.level ?? 0) % 2 === 1 };
 };
 
 /**
- * The text of one level as it must be given to the font, which draws letters of right-to-left scripts from the right and all else from the left:
- * brackets mirrored and signs without a script turned round at odd levels, digits of a right-to-left script turned round at even ones.
+ * The text of one level as it must be given to the font, which draws letters of right-to-left scripts from the right
+ * and all else from the left: brackets mirrored and signs without a script turned round at odd levels, digits of a
+ * right-to-left script turned round at even ones.
  */
 export const asDrawn = (text: string, level: number): string => {
   const fromRight = DRAWN_RIGHT_TO_LEFT.test(text);
@@ -62,7 +72,14 @@ export type Inline = {
   noNewLine?: boolean;
   bidiLevel?: number;
 };
-export type Line = { x?: number; maxWidth: number; inlines: Inline[]; leadingCut: number; trailingCut: number; inlineWidths: number };
+export type Line = {
+  x?: number;
+  maxWidth: number;
+  inlines: Inline[];
+  leadingCut: number;
+  trailingCut: number;
+  inlineWidths: number;
+};
 
 /** True if the next inline goes on with the word, so that no room stands between them. */
 const isWithinWord = ({ noNewLine, text }: Inline): boolean => noNewLine === true || text.endsWith(SOFT_HYPHEN);
@@ -70,9 +87,9 @@ const isWithinWord = ({ noNewLine, text }: Inline): boolean => noNewLine === tru
 const ordered = new WeakSet<Inline[]>();
 
 /**
- * To be called once a line is broken and aligned, before it is drawn; calling it again changes nothing. pdfmake breaks lines in reading
- * order, so which words share a line is right already; here they get their places within it. Justified lines get their room between
- * words only, where pdfmake puts some between all parts of a line.
+ * To be called once a line is broken and aligned, before it is drawn; calling it again changes nothing. pdfmake breaks
+ * lines in reading order, so which words share a line is right already; here they get their places within it. Justified
+ * lines get their room between words only, where pdfmake puts some between all parts of a line.
  */
 export const orderLine = (line: Line): void => {
   const { inlines } = line;
@@ -102,8 +119,9 @@ export const orderLine = (line: Line): void => {
 };
 
 /**
- * The text of a line as it is written, for those who hear or copy it, where letters that join or stack do not tell it; to be asked before
- * `orderLine`. Undefined where they do, and for lines that run from the right: readers of PDF turn round what they are told of those.
+ * The text of a line as it is written, for those who hear or copy it, where letters that join or stack do not tell it;
+ * to be asked before `orderLine`. Undefined where they do, and for lines that run from the right: readers of PDF turn
+ * round what they are told of those.
  */
 export const readText = ({ inlines }: Line): string | undefined => {
   const text = withoutBreaks(inlines.map((inline) => inline.text).join(''));
@@ -124,7 +142,9 @@ const startOfLast = ({ inlines, maxWidth }: Line): number => {
   return Math.max(0, maxWidth - inlines.reduce((sum, inline) => sum + inline.width, 0));
 };
 
-/** The spaces at both ends of a line hang outside of it; on the side where they are drawn they would shift the words. */
+/**
+ * The spaces at both ends of a line hang outside of it; on the side where they are drawn they would shift the words.
+ */
 const trimEnds = (line: Line): void => {
   const first = line.inlines[0];
   const last = line.inlines.at(-1);

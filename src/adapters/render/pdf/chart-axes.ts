@@ -1,5 +1,18 @@
-/** Charts with axes: the scale of the values, the axes with their labels and grid, and the marks (bars, stacks, lines, areas). */
-import { n, type Area, LABEL_PT, TEXT_COLOR, axisNumbers, type AxisKind, fitted, textElement, type ChartText } from './chart-text.js';
+/**
+ * Charts with axes: the scale of the values, the axes with their labels and grid, and the marks (bars, stacks, lines,
+ * areas).
+ */
+import {
+  n,
+  type Area,
+  LABEL_PT,
+  TEXT_COLOR,
+  axisNumbers,
+  type AxisKind,
+  fitted,
+  textElement,
+  type ChartText,
+} from './chart-text.js';
 
 /** The round numbers between which the values of a chart lie. */
 type Scale = Readonly<{
@@ -64,7 +77,13 @@ const vertical = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   const numbers = numberLabels(scale, outer.width * 0.3, axes.kind, text);
   const heightMax = Math.max(outer.height * 0.35, Math.min(60, outer.height / 2));
   const numbersWidth = yTitle + Math.max(0, ...numbers.map(({ width }) => width)) + 6;
-  const { overhang } = categoryLabels(axes.categories, Math.max(10, outer.width - numbersWidth), heightMax, Infinity, text);
+  const { overhang } = categoryLabels(
+    axes.categories,
+    Math.max(10, outer.width - numbersWidth),
+    heightMax,
+    Infinity,
+    text,
+  );
   // Turned labels reach to the left of their place: as far as there is room to give, the axis makes way for the first.
   const leftRoom = Math.max(numbersWidth, Math.min(overhang, numbersWidth + outer.width * 0.12));
   const left = outer.x + leftRoom;
@@ -81,7 +100,13 @@ const vertical = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
     .map((tick) => line(area.x, yOf(tick), area.x + area.width, yOf(tick), tick === 0 ? AXIS_COLOR : GRID_COLOR))
     .join('');
   const values = numbers.map(({ text: number }, index) =>
-    textElement(number, area.x - 6, yOf(scale.ticks[index]!) + LABEL_PT * 0.35, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'end' }, text),
+    textElement(
+      number,
+      area.x - 6,
+      yOf(scale.ticks[index]!) + LABEL_PT * 0.35,
+      { size: LABEL_PT, color: TEXT_COLOR, anchor: 'end' },
+      text,
+    ),
   );
   const bottom = area.y + area.height;
   return {
@@ -96,7 +121,10 @@ const vertical = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   };
 };
 
-/** Categories downwards, values along the bottom. The title of the values is `yTitle`, as in a chart that stands upright. */
+/**
+ * Categories downwards, values along the bottom. The title of the values is `yTitle`, as in a chart that stands
+ * upright.
+ */
 const horizontal = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   const below = axes.yTitle === '' ? 0 : TITLE_PT + 6;
   const beside = axes.xTitle === '' ? 0 : TITLE_PT + 6;
@@ -115,12 +143,20 @@ const horizontal = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   const xOf = (value: number): number => area.x + scale.at(value) * area.width;
   const bottom = area.y + area.height;
   const values = numberLabels(scale, outer.width * 0.3, axes.kind, text).map(({ text: number }, index) =>
-    textElement(number, xOf(scale.ticks[index]!), bottom + PITCH_PT, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'middle' }, text),
+    textElement(
+      number,
+      xOf(scale.ticks[index]!),
+      bottom + PITCH_PT,
+      { size: LABEL_PT, color: TEXT_COLOR, anchor: 'middle' },
+      text,
+    ),
   );
   return {
     area,
     scale,
-    grid: scale.ticks.map((tick) => line(xOf(tick), area.y, xOf(tick), bottom, tick === 0 ? AXIS_COLOR : GRID_COLOR)).join(''),
+    grid: scale.ticks
+      .map((tick) => line(xOf(tick), area.y, xOf(tick), bottom, tick === 0 ? AXIS_COLOR : GRID_COLOR))
+      .join(''),
     labels:
       values.join('') +
       names
@@ -142,7 +178,14 @@ const horizontal = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
 const line = (x1: number, y1: number, x2: number, y2: number, color: string): string =>
   `<path d="M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}" stroke="${color}" stroke-width="0.6" fill="none"/>`;
 
-const title = (words: string, x: number, y: number, widthMax: number, rotate: number | undefined, text: ChartText): string =>
+const title = (
+  words: string,
+  x: number,
+  y: number,
+  widthMax: number,
+  rotate: number | undefined,
+  text: ChartText,
+): string =>
   textElement(
     fitted(words, TITLE_PT, widthMax, text).text,
     x,
@@ -161,7 +204,10 @@ const numberLabels = (
   return scale.ticks.map((tick) => fitted(write(tick), LABEL_PT, widthMax, text));
 };
 
-/** Level where they fit, else turned; every second, third, … where even those would touch. `leftRoom` is free beside the first. */
+/**
+ * Level where they fit, else turned; every second, third, … where even those would touch. `leftRoom` is free beside the
+ * first.
+ */
 const categoryLabels = (
   categories: readonly string[],
   width: number,
@@ -181,7 +227,15 @@ const categoryLabels = (
       overhang: 0,
       draw: (left, top) =>
         level
-          .map((label) => textElement(label.text, left + (label.at + 0.5) * band, top + PITCH_PT, { ...look, anchor: 'middle' }, text))
+          .map((label) =>
+            textElement(
+              label.text,
+              left + (label.at + 0.5) * band,
+              top + PITCH_PT,
+              { ...look, anchor: 'middle' },
+              text,
+            ),
+          )
           .join(''),
     };
   }
@@ -212,8 +266,8 @@ const categoryLabels = (
 };
 
 /**
- * Round numbers around the values: about `count` steps of 1, 2, 2.5 or 5 times a power of ten. With `fromZero` the axis holds zero;
- * without, it does so unless the values are close together far from it.
+ * Round numbers around the values: about `count` steps of 1, 2, 2.5 or 5 times a power of ten. With `fromZero` the axis
+ * holds zero; without, it does so unless the values are close together far from it.
  */
 export const niceScale = (lowest: number, highest: number, count: number, fromZero: boolean): Scale => {
   const isClose =
@@ -277,7 +331,12 @@ export const drawStacks = (series: readonly Series[], plot: Plot): string => {
         const side = value > 0 ? tops : bottoms;
         const from = side[at]!;
         side[at] = from + value;
-        return barPath(plot, false, { from, to: from + value, start: at * band + (band * (1 - FILLED)) / 2, size: band * FILLED });
+        return barPath(plot, false, {
+          from,
+          to: from + value,
+          start: at * band + (band * (1 - FILLED)) / 2,
+          size: band * FILLED,
+        });
       });
       return filled(bars.join(''), color);
     })
@@ -290,10 +349,15 @@ export const drawLines = (series: readonly Series[], plot: Plot, isFilled: boole
   const zero = area.y + (1 - Math.min(1, Math.max(0, scale.at(0)))) * area.height;
   const band = area.width / categoryCount;
   const drawn = series.map(({ color, values }) => {
-    const pieces = piecesOf(values, (value, at) => ({ x: area.x + (at + 0.5) * band, y: area.y + (1 - scale.at(value)) * area.height }));
+    const pieces = piecesOf(values, (value, at) => ({
+      x: area.x + (at + 0.5) * band,
+      y: area.y + (1 - scale.at(value)) * area.height,
+    }));
     const thinned = pieces.map((piece) => thin(piece));
     const fills = isFilled
-      ? thinned.map((piece) => `${lineOf(piece)}L${n(piece.at(-1)!.x)} ${n(zero)}L${n(piece[0]!.x)} ${n(zero)}z`).join('')
+      ? thinned
+          .map((piece) => `${lineOf(piece)}L${n(piece.at(-1)!.x)} ${n(zero)}L${n(piece[0]!.x)} ${n(zero)}z`)
+          .join('')
       : '';
     const lines = thinned
       .filter((piece) => piece.length > 1)
@@ -306,7 +370,9 @@ export const drawLines = (series: readonly Series[], plot: Plot, isFilled: boole
         (lines === ''
           ? ''
           : `<path d="${lines}" fill="none" stroke="${color}" stroke-width="1.6" stroke-linejoin="round" stroke-linecap="round"/>`) +
-        dots.map(({ x, y }) => `<circle cx="${n(x)}" cy="${n(y)}" r="${isFilled ? 1.4 : 2}" fill="${color}"/>`).join(''),
+        dots
+          .map(({ x, y }) => `<circle cx="${n(x)}" cy="${n(y)}" r="${isFilled ? 1.4 : 2}" fill="${color}"/>`)
+          .join(''),
     };
   });
   return drawn.map(({ fill }) => fill).join('') + drawn.map(({ line }) => line).join('');
@@ -322,13 +388,18 @@ const barPath = ({ area, scale }: Plot, isHorizontal: boolean, { from, to, start
     : rectangle(area.x + start, area.y + (1 - high) * area.height, size, (high - low) * area.height);
 };
 
-const bandOf = ({ area, categoryCount }: Plot, isHorizontal: boolean): number => (isHorizontal ? area.height : area.width) / categoryCount;
+const bandOf = ({ area, categoryCount }: Plot, isHorizontal: boolean): number =>
+  (isHorizontal ? area.height : area.width) / categoryCount;
 
 const filled = (path: string, color: string): string => (path === '' ? '' : `<path d="${path}" fill="${color}"/>`);
 
-const lineOf = (points: readonly Point[]): string => points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${n(x)} ${n(y)}`).join('');
+const lineOf = (points: readonly Point[]): string =>
+  points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${n(x)} ${n(y)}`).join('');
 
-const piecesOf = (values: readonly (number | null)[], pointOf: (value: number, at: number) => Point): readonly (readonly Point[])[] => {
+const piecesOf = (
+  values: readonly (number | null)[],
+  pointOf: (value: number, at: number) => Point,
+): readonly (readonly Point[])[] => {
   const pieces: Point[][] = [];
   let isOpen = false;
   for (const [at, value] of values.entries()) {
@@ -349,7 +420,11 @@ const thin = (points: readonly Point[]): readonly Point[] => {
     const column = points.slice(start, end + 1);
     const lowest = column.reduce((best, point) => (point.y > best.y ? point : best));
     const highest = column.reduce((best, point) => (point.y < best.y ? point : best));
-    kept.push(...column.filter((point, index) => index === 0 || index === column.length - 1 || point === lowest || point === highest));
+    kept.push(
+      ...column.filter(
+        (point, index) => index === 0 || index === column.length - 1 || point === lowest || point === highest,
+      ),
+    );
     start = end + 1;
   }
   return kept;

@@ -1,4 +1,7 @@
-/** Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no room. */
+/**
+ * Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no
+ * room.
+ */
 import { holdsRightToLeft, withoutIsolates, type Direction } from '../../../domain/rendering/direction.js';
 import type { Fonts, TextLine } from './fonts.js';
 
@@ -21,7 +24,12 @@ export type ChartPlace = Readonly<{
 /** Keeps each line of one chart, for labels are measured several times. Throws DomainError FONT_MISSING. */
 export const chartText = ({ fonts, locale, direction, family, refuses }: ChartPlace, field: string): ChartText => {
   const isMirrored = direction === 'rtl';
-  const options = { locale, field, ...(family === undefined ? {} : { family }), ...(refuses === undefined ? {} : { refuses }) };
+  const options = {
+    locale,
+    field,
+    ...(family === undefined ? {} : { family }),
+    ...(refuses === undefined ? {} : { refuses }),
+  };
   const lines = new Map<string, TextLine>();
   return {
     locale,
@@ -66,7 +74,8 @@ const escapeXml = (text: string): string =>
     .replaceAll('"', '&quot;');
 
 /** In points. */
-const widthOf = (text: string, size: number, { line }: ChartText, bold: boolean): number => line(text, bold).widthAt(size);
+const widthOf = (text: string, size: number, { line }: ChartText, bold: boolean): number =>
+  line(text, bold).widthAt(size);
 
 /** The text, or as much of its beginning as fits, with an ellipsis. */
 export const fitted = (given: string, size: number, widthMax: number, context: ChartText, bold = false): Label => {
@@ -94,7 +103,11 @@ const shares = { start: 0, middle: 0.5, end: 1 } as const;
 export const textElement = (words: string, x: number, y: number, look: TextLook, text: ChartText): string => {
   if (!text.isMirrored) return drawnText(words, x, y, look, text);
   const { rotate, anchor, ...rest } = look;
-  const mirrored: TextLook = { ...rest, anchor: opposite[anchor], ...(rotate === undefined ? {} : { rotate: -rotate }) };
+  const mirrored: TextLook = {
+    ...rest,
+    anchor: opposite[anchor],
+    ...(rotate === undefined ? {} : { rotate: -rotate }),
+  };
   return `<g transform="translate(${n(2 * x)} 0)scale(-1 1)">${drawnText(words, x, y, mirrored, text)}</g>`;
 };
 
@@ -125,8 +138,16 @@ const drawnText = (
 /** What the numbers of an axis are, where they are not plain ones. */
 export type AxisKind = Readonly<{ style?: 'currency'; currency?: string } | { style: 'percent' }>;
 
-/** Numbers of an axis: as many decimals as tell its steps apart, large ones shortened as the language does, money and shares as such. */
-export const axisNumbers = (step: number, largest: number, locale: string, kind: AxisKind = {}): ((value: number) => string) => {
+/**
+ * Numbers of an axis: as many decimals as tell its steps apart, large ones shortened as the language does, money and
+ * shares as such.
+ */
+export const axisNumbers = (
+  step: number,
+  largest: number,
+  locale: string,
+  kind: AxisKind = {},
+): ((value: number) => string) => {
   const isCompact = largest >= 1_000_000;
   if (largest >= 1e15 || step < 1e-8)
     return (value) =>

@@ -1,4 +1,7 @@
-/** Charts as SVG for the PDF, in the fonts of the document: title and legend around a pie, a doughnut, or axes with marks. */
+/**
+ * Charts as SVG for the PDF, in the fonts of the document: title and legend around a pie, a doughnut, or axes with
+ * marks.
+ */
 import { chartPalette } from '../../../domain/rendering/css.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { drawAxes, drawBars, drawLines, drawStacks, type Series } from './chart-axes.js';
@@ -34,8 +37,9 @@ const REST_COLOR = '#9ca3af';
 const HOLE = 0.58;
 
 /**
- * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the fonts of the
- * document, families by their names in `fonts.descriptors`. Equal charts give equal text. Throws DomainError FONT_MISSING.
+ * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the
+ * fonts of the document, families by their names in `fonts.descriptors`. Equal charts give equal text. Throws
+ * DomainError FONT_MISSING.
  */
 export const chartSvg = (chart: ExpandedChart, widthPt: number, place: ChartPlace): ChartDrawing => {
   const text = chartText(place, chart.field);
@@ -63,10 +67,16 @@ export const chartSvg = (chart: ExpandedChart, widthPt: number, place: ChartPlac
 /** Bars lie below each other: many of them need more height. */
 const naturalHeight = ({ chartType, categories, series }: ExpandedChart, width: number): number => {
   const height = width * HEIGHT_PER_WIDTH;
-  return chartType === 'bar' ? Math.max(height, Math.min(width * 1.2, 70 + categories.length * Math.max(12, series.length * 6))) : height;
+  return chartType === 'bar'
+    ? Math.max(height, Math.min(width * 1.2, 70 + categories.length * Math.max(12, series.length * 6)))
+    : height;
 };
 
-const below = (area: Area, points: number): Area => ({ ...area, y: area.y + points, height: Math.max(10, area.height - points) });
+const below = (area: Area, points: number): Area => ({
+  ...area,
+  y: area.y + points,
+  height: Math.max(10, area.height - points),
+});
 const above = (area: Area, points: number): Area => ({ ...area, height: Math.max(10, area.height - points) });
 
 const drawBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
@@ -85,10 +95,19 @@ const drawBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
 
 const nothing = (area: Area, text: ChartText): string =>
   `<path d="M${n(area.x)} ${n(area.y)}h${n(area.width)}v${n(area.height)}h${n(-area.width)}z" fill="#f9fafb" stroke="#e5e7eb" stroke-width="0.6"/>` +
-  textElement('No data', area.x + area.width / 2, area.y + area.height / 2 + 3, { size: 9, color: '#6b7280', anchor: 'middle' }, text);
+  textElement(
+    'No data',
+    area.x + area.width / 2,
+    area.y + area.height / 2 + 3,
+    { size: 9, color: '#6b7280', anchor: 'middle' },
+    text,
+  );
 
 const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
-  const slices = slicesOf(chart, chart.showLegend ? Math.max(2, Math.min(SLICES_MAX, Math.floor(area.height / ROW_PT))) : SLICES_MAX);
+  const slices = slicesOf(
+    chart,
+    chart.showLegend ? Math.max(2, Math.min(SLICES_MAX, Math.floor(area.height / ROW_PT))) : SLICES_MAX,
+  );
   if (slices.length === 0) return nothing(area, text);
   const entries = slices.map(({ label, color }) => ({ name: label, color }));
   if (!chart.showLegend) return circleOf(slices, chart, area, text);
@@ -110,15 +129,22 @@ const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string =>
 /** Slices follow each other clockwise in every language: in a drawing that is turned round they are turned back. */
 const circleOf = (slices: readonly Slice[], { chartType }: ExpandedChart, area: Area, text: ChartText): string => {
   const circle = drawRound(slices, chartType === 'doughnut', area, { ...text, isMirrored: false });
-  return text.isMirrored ? `<g transform="translate(${n(2 * area.x + area.width)} 0)scale(-1 1)">${circle}</g>` : circle;
+  return text.isMirrored
+    ? `<g transform="translate(${n(2 * area.x + area.width)} 0)scale(-1 1)">${circle}</g>`
+    : circle;
 };
 
 type Slice = Readonly<{ label: string; value: number; color: string }>;
 
-/** Values of zero and below have no share. The order is that of the data; of more than `slicesMax` the smallest are one slice, the last. */
+/**
+ * Values of zero and below have no share. The order is that of the data; of more than `slicesMax` the smallest are one
+ * slice, the last.
+ */
 export const slicesOf = ({ categories, series }: ExpandedChart, slicesMax: number): readonly Slice[] => {
   const values = series.find((one) => one.values.some((value) => value !== null && value > 0))?.values ?? [];
-  const all = values.flatMap((value, at) => (value !== null && value > 0 ? [{ label: categories[at] ?? '', value, at }] : []));
+  const all = values.flatMap((value, at) =>
+    value !== null && value > 0 ? [{ label: categories[at] ?? '', value, at }] : [],
+  );
   const kept =
     all.length <= slicesMax
       ? all
@@ -126,11 +152,18 @@ export const slicesOf = ({ categories, series }: ExpandedChart, slicesMax: numbe
           .sort((a, b) => b.value - a.value || a.at - b.at)
           .slice(0, slicesMax - 1)
           .sort((a, b) => a.at - b.at);
-  const slices = kept.map(({ label, value }, index) => ({ label, value, color: chartPalette[index % chartPalette.length]! }));
+  const slices = kept.map(({ label, value }, index) => ({
+    label,
+    value,
+    color: chartPalette[index % chartPalette.length]!,
+  }));
   if (kept.length === all.length) return slices;
   const keptPlaces = new Set(kept.map(({ at }) => at));
   const rest = all.filter(({ at }) => !keptPlaces.has(at));
-  return [...slices, { label: `… (${rest.length})`, value: rest.reduce((sum, { value }) => sum + value, 0), color: REST_COLOR }];
+  return [
+    ...slices,
+    { label: `… (${rest.length})`, value: rest.reduce((sum, { value }) => sum + value, 0), color: REST_COLOR },
+  ];
 };
 
 /** The share of each slice, for its label; of values of any size. */
@@ -236,11 +269,17 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
 const kindOf = ({ series: [first] }: ExpandedChart): AxisKind => {
   const format = first?.showing?.format;
   if (format?.style === 'percent') return { style: 'percent' };
-  return format?.style === 'currency' && format.currency !== undefined ? { style: 'currency', currency: format.currency } : {};
+  return format?.style === 'currency' && format.currency !== undefined
+    ? { style: 'currency', currency: format.currency }
+    : {};
 };
 
 const bounded = (value: number | null): number | null =>
-  value === null || !Number.isFinite(value) ? null : Math.abs(value) < 1 / LARGEST ? 0 : Math.min(LARGEST, Math.max(-LARGEST, value));
+  value === null || !Number.isFinite(value)
+    ? null
+    : Math.abs(value) < 1 / LARGEST
+      ? 0
+      : Math.min(LARGEST, Math.max(-LARGEST, value));
 
 type Range = readonly [lowest: number, highest: number];
 
@@ -248,7 +287,8 @@ const plainRange = (series: readonly Series[]): Range | undefined => {
   let range: Range | undefined;
   for (const { values } of series) {
     for (const value of values) {
-      if (value !== null) range = range === undefined ? [value, value] : [Math.min(range[0], value), Math.max(range[1], value)];
+      if (value !== null)
+        range = range === undefined ? [value, value] : [Math.min(range[0], value), Math.max(range[1], value)];
     }
   }
   return range;
@@ -282,10 +322,16 @@ const entry = ({ name, color }: Entry, x: number, baseline: number, text: ChartT
   textElement(name, x + LEGEND_BOX_PT + 4, baseline, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'start' }, text);
 
 const legible = (entries: readonly Entry[], max: number): readonly Entry[] =>
-  entries.length <= max ? entries : [...entries.slice(0, max - 1), { name: `… (${entries.length - max + 1})`, color: '#9ca3af' }];
+  entries.length <= max
+    ? entries
+    : [...entries.slice(0, max - 1), { name: `… (${entries.length - max + 1})`, color: '#9ca3af' }];
 
 /** Rows at the bottom of an area, each in its middle. */
-const legendRows = (entries: readonly Entry[], area: Area, text: ChartText): Readonly<{ svg: string; height: number }> => {
+const legendRows = (
+  entries: readonly Entry[],
+  area: Area,
+  text: ChartText,
+): Readonly<{ svg: string; height: number }> => {
   const rowsMax = Math.max(1, Math.floor((area.height * 0.4) / ROW_PT));
   const rows: { items: (Entry & Readonly<{ width: number }>)[]; width: number }[] = [];
   for (const given of legible(entries, ENTRIES_MAX)) {
@@ -317,14 +363,20 @@ const legendRows = (entries: readonly Entry[], area: Area, text: ChartText): Rea
 };
 
 /** One entry below the other, in the middle of the area's height. */
-const legendColumn = (entries: readonly Entry[], area: Area, text: ChartText): Readonly<{ svg: string; width: number }> => {
+const legendColumn = (
+  entries: readonly Entry[],
+  area: Area,
+  text: ChartText,
+): Readonly<{ svg: string; width: number }> => {
   const shown = legible(entries, Math.max(1, Math.floor(area.height / ROW_PT))).map((given) => ({
     ...given,
     ...fitted(given.name, LABEL_PT, area.width - LEGEND_BOX_PT - 4, text),
   }));
   const top = area.y + (area.height - shown.length * ROW_PT) / 2;
   return {
-    svg: shown.map(({ text: name, color }, index) => entry({ name, color }, area.x, top + index * ROW_PT + LABEL_PT + 1, text)).join(''),
+    svg: shown
+      .map(({ text: name, color }, index) => entry({ name, color }, area.x, top + index * ROW_PT + LABEL_PT + 1, text))
+      .join(''),
     width: Math.max(...shown.map(({ width }) => width)) + LEGEND_BOX_PT + 4,
   };
 };

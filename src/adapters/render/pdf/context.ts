@@ -1,5 +1,13 @@
-/** What a component renderer knows of the place where it draws: room, direction, look of the text, fonts and pictures. */
-import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
+/**
+ * What a component renderer knows of the place where it draws: room, direction, look of the text, fonts and pictures.
+ */
+import {
+  directionOfText,
+  sideOf,
+  type Direction,
+  type Side,
+  type TextDirection,
+} from '../../../domain/rendering/direction.js';
 import type { HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Border } from '../../../domain/rendering/lengths.js';
 import { isDark, isPale, pdfColor } from '../colors.js';
@@ -7,7 +15,9 @@ import type { Fonts, Refuses } from './fonts.js';
 import type { Dash, Margin, Node, Tag } from './nodes.js';
 
 /** A picture as it can be drawn: an embedded file by its name, or a cleaned drawing. Natural size in points. */
-export type Picture = Readonly<{ width: number; height: number } & ({ kind: 'file'; name: string } | { kind: 'svg'; svg: string })>;
+export type Picture = Readonly<
+  { width: number; height: number } & ({ kind: 'file'; name: string } | { kind: 'svg'; svg: string })
+>;
 
 export type Context = Readonly<{
   fontSize: number;
@@ -25,7 +35,10 @@ export type Context = Readonly<{
   height: number;
   /** The element that the blocks are part of. */
   tag: Tag | undefined;
-  /** Undefined for an address that the caller did not load. `field` names the place in messages. Throws GENERATION_FAILED for a corrupt picture. */
+  /**
+   * Undefined for an address that the caller did not load. `field` names the place in messages. Throws
+   * GENERATION_FAILED for a corrupt picture.
+   */
   picture: (src: string, field: string) => Picture | undefined;
   /** The sides of the room beside which nothing but paper is, so that the white around a code may hang out of it. */
   paperAt: Readonly<{ left: boolean; right: boolean }>;
@@ -53,7 +66,8 @@ export const LINE_COLOR = '#d1d5db';
 const MUTED_COLOR = '#6b7280';
 const MUTED_LIGHT_COLOR = '#d1d5db';
 /** Colour of side notes: grey, and light grey where the text is light, because that stands on something dark. */
-export const mutedColor = ({ color }: Pick<Context, 'color'>): string => (isPale(color) ? MUTED_LIGHT_COLOR : MUTED_COLOR);
+export const mutedColor = ({ color }: Pick<Context, 'color'>): string =>
+  isPale(color) ? MUTED_LIGHT_COLOR : MUTED_COLOR;
 
 /** A line must fit on a sheet beside the header of a table; one that does not would be dropped. */
 export const LINE_SHARE_MAX = 0.3;
@@ -84,7 +98,10 @@ export const TEXT_COLOR = '#1f2937';
 export const LINK_COLOR = '#1d4ed8';
 const WHITE = '#ffffff';
 
-/** In: what an author says of a box, and what stands around it. Out: the colours in it: readable on its background where no colour is named. */
+/**
+ * In: what an author says of a box, and what stands around it. Out: the colours in it: readable on its background where
+ * no colour is named.
+ */
 export const colorsOn = (
   { color, backgroundColor }: Readonly<{ color?: string; backgroundColor?: string }>,
   { color: around, linkColor }: Pick<Context, 'color' | 'linkColor'>,
@@ -129,7 +146,10 @@ export const inDirection = (direction: TextDirection | undefined, html: Html, co
 };
 
 /** The context of a block that is narrower than its surroundings by `points`. */
-export const narrower = (points: number, context: Context): Context => ({ ...context, width: Math.max(context.width - points, 1) });
+export const narrower = (points: number, context: Context): Context => ({
+  ...context,
+  width: Math.max(context.width - points, 1),
+});
 
 /** Inline styles that hold for all text of a block. */
 export const lookOf = ({

@@ -1,4 +1,7 @@
-/** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
+/**
+ * The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are
+ * embedded one after the other.
+ */
 import { boundedCache, type BoundedCache } from '../../../shared/cache.js';
 import type { FontDescriptor } from './fonts.js';
 import type { Place } from './nodes.js';
@@ -29,8 +32,9 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
   return (word) => {
     const known = words.get(word);
     if (known !== undefined) return known;
-    // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text. Here they are always
-    // those of the word itself: from a word or a document before, they would be another's, and other bytes.
+    // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text.
+    // Here they are always those of the word itself: from a word or a document before, they would be another's, and
+    // other bytes.
     forgetGlyphs(face);
     const laid = font.layoutRun(shapedText(word, face));
     if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
@@ -39,15 +43,18 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
 };
 
 /**
- * Above and below the base line, in thousandths of the size: the same for every font, or a word of another script, whose fonts ask for
- * up to twice the height, would push the lines apart and lower the text beside it.
+ * Above and below the base line, in thousandths of the size: the same for every font, or a word of another script,
+ * whose fonts ask for up to twice the height, would push the lines apart and lower the text beside it.
  */
 const lineOfRoboto = (): Readonly<{ ascender: number; descender: number; lineGap: number }> => {
   const { ascent, descent, unitsPerEm } = faceOf(roboto.files.normal);
   return { ascender: (ascent * 1_000) / unitsPerEm, descender: (descent * 1_000) / unitsPerEm, lineGap: 0 };
 };
 
-/** In `info`: what the file says of itself. `onBytes` is called with each piece of the file and may throw to stop the work. */
+/**
+ * In `info`: what the file says of itself. `onBytes` is called with each piece of the file and may throw to stop the
+ * work.
+ */
 export type DocumentOptions = Readonly<{
   info: Readonly<Record<string, string | Date>>;
   /** BCP 47 */
@@ -130,7 +137,10 @@ export class PrintedDocument extends PdfmakeDocument {
     return true;
   }
 
-  /** Opens a font file of ours: its tables are read and its words laid out once for all documents; what is embedded belongs to this one. */
+  /**
+   * Opens a font file of ours: its tables are read and its words laid out once for all documents; what is embedded
+   * belongs to this one.
+   */
   override font(file: unknown, _family?: string | number | null, size?: number): this {
     if (typeof file !== 'string') throw new TypeError('fonts are named by their files');
     let font = this.embedded.get(file);
@@ -147,8 +157,8 @@ export class PrintedDocument extends PdfmakeDocument {
   }
 
   /**
-   * Embeds a checked picture under a name. Its transparency is split off by a thread of zlib, so pictures are embedded one after
-   * the other: at once, their order in the file would be by chance.
+   * Embeds a checked picture under a name. Its transparency is split off by a thread of zlib, so pictures are embedded
+   * one after the other: at once, their order in the file would be by chance.
    */
   async embed(name: string, bytes: Uint8Array): Promise<void> {
     const image = this.openImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));

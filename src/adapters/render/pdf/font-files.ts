@@ -1,4 +1,7 @@
-/** The font files: shipped ones, those of the configured folder and those that a template brings, and their bytes as OpenType, read when they are first needed. */
+/**
+ * The font files: shipped ones, those of the configured folder and those that a template brings, and their bytes as
+ * OpenType, read when they are first needed.
+ */
 import { inflateSync, brotliDecompressSync } from 'node:zlib';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +12,11 @@ import { shapedText } from './scripts.js';
 
 /** Paths by style. A family without a style of its own shows its upright or regular letters in place of it. */
 export type FontFiles = Readonly<{ normal: string; bold?: string; italics?: string; bolditalics?: string }>;
-export type FontFamily = Readonly<{ name: string; /** How templates name it; default: `name`. */ alias?: string; files: FontFiles }>;
+export type FontFamily = Readonly<{
+  name: string;
+  /** How templates name it; default: `name`. */ alias?: string;
+  files: FontFiles;
+}>;
 export type Face = fontkit.Font;
 
 const folder = new URL('../../../../../fonts/', import.meta.url);
@@ -18,9 +25,11 @@ const family = (name: string, regular: string, bold?: string): FontFamily => ({
   name,
   files: { normal: shipped(regular), ...(bold === undefined ? {} : { bold: shipped(bold) }) },
 });
-const notoFamily = (script: string): FontFamily => family(`NotoSans${script}`, `NotoSans${script}-Regular`, `NotoSans${script}-Bold`);
+const notoFamily = (script: string): FontFamily =>
+  family(`NotoSans${script}`, `NotoSans${script}-Regular`, `NotoSans${script}-Bold`);
 
-const robotoFile = (style: string): string => createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
+const robotoFile = (style: string): string =>
+  createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
 
 export const roboto: FontFamily = {
   name: 'Roboto',
@@ -34,7 +43,8 @@ export const roboto: FontFamily = {
 /** One family for each script; it also shows a space or a digit after its words, if it has them. */
 export const scriptFamilies: readonly FontFamily[] = [
   notoFamily('Hebrew'),
-  // Draws each Arabic letter as one glyph, so that who copies or searches the text finds it; the next has letters that it has not.
+  // Draws each Arabic letter as one glyph, so that who copies or searches the text finds it; the next has letters that
+  // it has not.
   family('IBMPlexSansArabic', 'IBMPlexSansArabic-Regular', 'IBMPlexSansArabic-Bold'),
   ...['Arabic', 'Devanagari', 'Thai'].map(notoFamily),
 ];
@@ -43,7 +53,13 @@ export const hanFamilies = { zh: notoFamily('SC'), ja: notoFamily('JP'), ko: not
 /** Arrows, signs and rarer letters; before the Han fonts, which have some of them and are the largest files. */
 export const symbols = family('DejaVuSans', 'DejaVuSans-Regular', 'DejaVuSans-Bold');
 export const pictographs = family('NotoEmoji', 'NotoEmoji-Regular');
-export const builtInFamilies: readonly FontFamily[] = [roboto, ...scriptFamilies, ...Object.values(hanFamilies), symbols, pictographs];
+export const builtInFamilies: readonly FontFamily[] = [
+  roboto,
+  ...scriptFamilies,
+  ...Object.values(hanFamilies),
+  symbols,
+  pictographs,
+];
 
 const FILES_MAX = 200;
 const styleOfSuffix: Readonly<Record<string, keyof FontFiles>> = {
@@ -56,18 +72,21 @@ const styleOfSuffix: Readonly<Record<string, keyof FontFiles>> = {
 };
 
 /**
- * The fonts of a folder, in the order of their names: `Name-Regular.ttf`, `Name-Bold.otf`, `Name-Italic.woff`, `Name-BoldItalic.ttf`
- * make one family; a file named otherwise is a family of its own. Throws where the folder cannot be read or holds too many files.
+ * The fonts of a folder, in the order of their names: `Name-Regular.ttf`, `Name-Bold.otf`, `Name-Italic.woff`,
+ * `Name-BoldItalic.ttf` make one family; a file named otherwise is a family of its own. Throws where the folder cannot
+ * be read or holds too many files.
  */
 export const familiesIn = (directory: string): readonly FontFamily[] => {
   const names = readdirSync(directory)
     .filter((name) => /\.(?:ttf|otf|woff)$/i.test(name))
     .sort();
-  if (names.length > FILES_MAX) throw new Error(`The folder ${directory} holds ${names.length} fonts; at most ${FILES_MAX} are read.`);
+  if (names.length > FILES_MAX)
+    throw new Error(`The folder ${directory} holds ${names.length} fonts; at most ${FILES_MAX} are read.`);
   const families = new Map<string, Partial<Record<keyof FontFiles, string>>>();
   for (const name of names) {
     const stem = basename(name, extname(name));
-    const [, familyName = stem, suffix = 'regular'] = /^(.+?)-(regular|bold|italic|oblique|bolditalic|boldoblique)$/i.exec(stem) ?? [];
+    const [, familyName = stem, suffix = 'regular'] =
+      /^(.+?)-(regular|bold|italic|oblique|bolditalic|boldoblique)$/i.exec(stem) ?? [];
     const files = families.get(familyName) ?? {};
     families.set(familyName, { ...files, [styleOfSuffix[suffix.toLowerCase()] ?? 'normal']: join(directory, name) });
   }
@@ -96,7 +115,11 @@ export const fontBytes = (file: string): Uint8Array => {
   const known = brought.get(file) ?? bytesByFile.get(file);
   if (known !== undefined) return known;
   const stored = readFileSync(file);
-  const bytes = file.endsWith('.br') ? brotliDecompressSync(stored) : file.toLowerCase().endsWith('.woff') ? sfntOfWoff(stored) : stored;
+  const bytes = file.endsWith('.br')
+    ? brotliDecompressSync(stored)
+    : file.toLowerCase().endsWith('.woff')
+      ? sfntOfWoff(stored)
+      : stored;
   bytesByFile.set(file, bytes);
   return bytes;
 };
@@ -106,7 +129,8 @@ export const faceOf = (file: string): Face => {
   const known = faceByFile.get(file);
   if (known !== undefined) return known;
   const opened = open(file);
-  if (!('hasGlyphForCodePoint' in opened)) throw new Error(`The font file ${file} is a collection; a file with one font is needed.`);
+  if (!('hasGlyphForCodePoint' in opened))
+    throw new Error(`The font file ${file} is a collection; a file with one font is needed.`);
   skipNullAnchors(opened);
   faceByFile.set(file, opened);
   return opened;
@@ -121,9 +145,13 @@ type Positioner = {
 
 const NO_ANCHOR = new Error('the font has no anchor for this mark');
 
-/** A font may have no anchor (NULL in its GPOS table) for some marks and bases. fontkit would throw; here the next table of the lookup is tried, as in HarfBuzz. */
+/**
+ * A font may have no anchor (NULL in its GPOS table) for some marks and bases. fontkit would throw; here the next table
+ * of the lookup is tried, as in HarfBuzz.
+ */
 const skipNullAnchors = (face: Face): void => {
-  const positioner = (face as Face & { _layoutEngine?: { engine?: { GPOSProcessor?: Positioner } } })._layoutEngine?.engine?.GPOSProcessor;
+  const positioner = (face as Face & { _layoutEngine?: { engine?: { GPOSProcessor?: Positioner } } })._layoutEngine
+    ?.engine?.GPOSProcessor;
   if (positioner === undefined || positioner === null) return;
   const { applyAnchor, applyLookup } = positioner;
   positioner.applyAnchor = (mark, base, baseIndex) => {
@@ -141,10 +169,13 @@ const skipNullAnchors = (face: Face): void => {
 };
 
 /**
- * A text as glyphs and their places. A font keeps each glyph with the characters that it first stood for, and shapes later texts by
- * them: without forgetting, what a text looks like would depend on the texts before it.
+ * A text as glyphs and their places. A font keeps each glyph with the characters that it first stood for, and shapes
+ * later texts by them: without forgetting, what a text looks like would depend on the texts before it.
  */
-export const layoutIn = (file: string, text: string): Readonly<{ run: ReturnType<Face['layout']>; unitsPerEm: number }> => {
+export const layoutIn = (
+  file: string,
+  text: string,
+): Readonly<{ run: ReturnType<Face['layout']>; unitsPerEm: number }> => {
   const face = faceOf(file) as Face & { _glyphs: object };
   face._glyphs = {};
   return { run: face.layout(shapedText(text, face)), unitsPerEm: face.unitsPerEm };
@@ -154,7 +185,9 @@ const open = (file: string): ReturnType<typeof fontkit.create> => {
   try {
     return fontkit.create(Buffer.from(fontBytes(file).buffer, fontBytes(file).byteOffset, fontBytes(file).byteLength));
   } catch (fault) {
-    throw new Error(`The font file ${file} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`, { cause: fault });
+    throw new Error(`The font file ${file} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`, {
+      cause: fault,
+    });
   }
 };
 
@@ -166,11 +199,12 @@ const TABLES_MAX = 256;
 const TABLE_BYTES_MAX = 64 * 1_024 * 1_024;
 
 /**
- * The OpenType file that a WOFF 1.0 file packs (https://www.w3.org/TR/WOFF/ sections 3 to 5): read so, a table is unpacked once and not
- * for every letter. Throws where the bytes are no WOFF file.
+ * The OpenType file that a WOFF 1.0 file packs (https://www.w3.org/TR/WOFF/ sections 3 to 5): read so, a table is
+ * unpacked once and not for every letter. Throws where the bytes are no WOFF file.
  */
 export const sfntOfWoff = (woff: Buffer): Buffer => {
-  if (woff.length < WOFF_HEADER_BYTES || woff.toString('latin1', 0, 4) !== 'wOFF') throw new Error('it is no WOFF 1.0 file');
+  if (woff.length < WOFF_HEADER_BYTES || woff.toString('latin1', 0, 4) !== 'wOFF')
+    throw new Error('it is no WOFF 1.0 file');
   const tableCount = woff.readUInt16BE(12);
   if (tableCount === 0 || tableCount > TABLES_MAX) throw new Error(`it says that it holds ${tableCount} tables`);
   const header = Buffer.alloc(HEADER_BYTES + ENTRY_BYTES * tableCount);
@@ -206,7 +240,8 @@ const tableAt = (woff: Buffer, entry: number): Buffer => {
   const packedBytes = woff.readUInt32BE(entry + 8);
   const sizeBytes = woff.readUInt32BE(entry + 12);
   const packed = woff.subarray(start, start + packedBytes);
-  if (packed.length < packedBytes || sizeBytes > TABLE_BYTES_MAX) throw new Error('its table of contents does not fit its size');
+  if (packed.length < packedBytes || sizeBytes > TABLE_BYTES_MAX)
+    throw new Error('its table of contents does not fit its size');
   const table = packedBytes < sizeBytes ? inflateSync(packed, { maxOutputLength: sizeBytes }) : packed;
   if (table.length !== sizeBytes) throw new Error('one of its tables has not the size that it says');
   return table;

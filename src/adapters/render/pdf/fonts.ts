@@ -1,4 +1,7 @@
-/** Chooses the font for each part of a text, so that no character is drawn as an empty box, and splits right-to-left text into runs that can be put in order line by line. */
+/**
+ * Chooses the font for each part of a text, so that no character is drawn as an empty box, and splits right-to-left
+ * text into runs that can be put in order line by line.
+ */
 import { createRequire } from 'node:module';
 import { DomainError } from '../../../domain/core/errors.js';
 import { codePointOf } from '../../../shared/text.js';
@@ -42,9 +45,9 @@ export type TextLine = Readonly<{
   /** In points. */
   widthAt: (fontSize: number) => number;
   /**
-   * The line as a path of SVG in thousandths of the font size, y downwards, where its letters join, stack or run from the right or are of
-   * several fonts: what draws SVG sets letters one after the other and parts in different fonts with a space between them. Otherwise
-   * undefined.
+   * The line as a path of SVG in thousandths of the font size, y downwards, where its letters join, stack or run from
+   * the right or are of several fonts: what draws SVG sets letters one after the other and parts in different fonts
+   * with a space between them. Otherwise undefined.
    */
   outline: () => string | undefined;
 }>;
@@ -53,21 +56,27 @@ export type FontStyle = Readonly<{ bold: boolean; italic: boolean }>;
 export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: string; bolditalics: string }>;
 
 /**
- * A part of a text in one font, to be spread into a run of pdfmake beside the looks. `bidiLevel` must stay on the inline that pdfmake
- * makes of it: `orderLine` of bidi.ts puts the inlines of a broken line in order by it.
+ * A part of a text in one font, to be spread into a run of pdfmake beside the looks. `bidiLevel` must stay on the
+ * inline that pdfmake makes of it: `orderLine` of bidi.ts puts the inlines of a broken line in order by it.
  */
 export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }>;
 /** `runs` of one piece, in reading order. */
 export type ShapedPiece<Piece> = Readonly<{ piece: Piece; runs: readonly FontRun[] }>;
 export type TextPiece = FontStyle &
   Readonly<{ text: string; /** The family that is tried first, by its name in `descriptors`. */ family?: string }>;
-/** True for a character that no font has and that is refused. With `standIn`, the text in its place, it is told only, and the answer means nothing. */
+/**
+ * True for a character that no font has and that is refused. With `standIn`, the text in its place, it is told only,
+ * and the answer means nothing.
+ */
 export type Refuses = (character: string, standIn?: string) => boolean;
 export type ShapeOptions = Readonly<{
   /** The component's place in the template, for messages. */ field: string;
   /** BCP 47 */ locale: string;
   direction?: 'ltr' | 'rtl';
-  /** True for a character that is refused if no font has it; any other is replaced by its name. Undefined: all are refused. */
+  /**
+   * True for a character that is refused if no font has it; any other is replaced by its name. Undefined: all are
+   * refused.
+   */
   refuses?: Refuses;
 }>;
 
@@ -78,7 +87,10 @@ export type Fonts = Readonly<{
   familyOf: (list: string) => string | undefined;
   /** One paragraph of one look. Throws DomainError FONT_MISSING. */
   shape: (text: string, style: FontStyle, options: ShapeOptions) => readonly FontRun[];
-  /** One paragraph whose parts look differently: direction and Han forms follow from the whole. Throws DomainError FONT_MISSING. */
+  /**
+   * One paragraph whose parts look differently: direction and Han forms follow from the whole. Throws DomainError
+   * FONT_MISSING.
+   */
   shapeParagraph: <Piece extends TextPiece>(
     pieces: readonly Piece[],
     options: ShapeOptions,
@@ -116,10 +128,16 @@ const NAMED_MAX = 20;
 export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   const families = [...builtInFamilies, ...extra];
   const named = new Map(
-    families.flatMap((known) => [known.name, known.alias ?? known.name].map((name): [string, FontFamily] => [plainFamily(name), known])),
+    families.flatMap((known) =>
+      [known.name, known.alias ?? known.name].map((name): [string, FontFamily] => [plainFamily(name), known]),
+    ),
   );
   const chosen = new Map<string, FontChooser>();
-  const chooserOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[], family: string | undefined): FontChooser => {
+  const chooserOf = (
+    style: StyleName,
+    hanOrder: readonly ('zh' | 'ja' | 'ko')[],
+    family: string | undefined,
+  ): FontChooser => {
     const key = `${style} ${hanOrder[0] ?? ''} ${family ?? ''}`;
     const first = family === undefined ? undefined : named.get(plainFamily(family));
     const known = chosen.get(key) ?? makeChooser(candidatesOf(style, hanOrder, extra, first));
@@ -129,15 +147,24 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
 
   const shapeParagraph: Fonts['shapeParagraph'] = (pieces, options) => {
     const written = pieces.map(({ text }) => composed(text));
-    if (options.direction !== 'rtl' && pieces.every(({ family }, at) => isRoboto(family) && isPlain(written[at] ?? ''))) {
-      return { pieces: pieces.map((piece, at) => ({ piece, runs: plainRuns(written[at] ?? '') })), isRightToLeft: false };
+    if (
+      options.direction !== 'rtl' &&
+      pieces.every(({ family }, at) => isRoboto(family) && isPlain(written[at] ?? ''))
+    ) {
+      return {
+        pieces: pieces.map((piece, at) => ({ piece, runs: plainRuns(written[at] ?? '') })),
+        isRightToLeft: false,
+      };
     }
     const hanOrder = hanOrderOf(written.join(''), options.locale);
     const texts = withWordBreaks(
-      pieces.map((piece, at) => withStandIns(written[at] ?? '', chooserOf(styleName(piece), hanOrder, piece.family), options)),
+      pieces.map((piece, at) =>
+        withStandIns(written[at] ?? '', chooserOf(styleName(piece), hanOrder, piece.family), options),
+      ),
     );
     const paragraph = texts.join('');
-    const bidi = options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
+    const bidi =
+      options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
     let offset = 0;
     const shaped = pieces.map((piece, at) => {
       const text = texts[at] ?? '';
@@ -153,7 +180,10 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
     style: FontStyle,
     { family, ...options }: ShapeOptions & Readonly<{ family?: string }>,
   ): Readonly<{ runs: readonly FontRun[]; isRightToLeft: boolean }> => {
-    const { pieces, isRightToLeft } = shapeParagraph([{ text, ...style, ...(family === undefined ? {} : { family }) }], options);
+    const { pieces, isRightToLeft } = shapeParagraph(
+      [{ text, ...style, ...(family === undefined ? {} : { family }) }],
+      options,
+    );
     return { runs: pieces[0]?.runs ?? [], isRightToLeft };
   };
 
@@ -177,7 +207,8 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   };
 };
 
-const styleName = ({ bold, italic }: FontStyle): StyleName => (bold ? (italic ? 'bolditalics' : 'bold') : italic ? 'italics' : 'normal');
+const styleName = ({ bold, italic }: FontStyle): StyleName =>
+  bold ? (italic ? 'bolditalics' : 'bold') : italic ? 'italics' : 'normal';
 
 /** All styles of a family; one that it has not is shown by the nearest. */
 const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
@@ -187,7 +218,12 @@ const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
   bolditalics: files.bolditalics ?? files.bold ?? files.italics ?? files.normal,
 });
 
-const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ normal, bold: normal, italics: normal, bolditalics: normal });
+const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({
+  normal,
+  bold: normal,
+  italics: normal,
+  bolditalics: normal,
+});
 
 /** Signs that stand for one currency, by their codes (ISO 4217). */
 const currencies: ReadonlyMap<string, string> = new Map(
@@ -199,7 +235,9 @@ const currencies: ReadonlyMap<string, string> = new Map(
     .flatMap((sign, at, all): [string, string][] => (at % 2 === 0 ? [[sign, all[at + 1] ?? '']] : [])),
 );
 
-/** What stands in the place of a character that no font has: the code of a currency, a Latin digit. Undefined: its name. */
+/**
+ * What stands in the place of a character that no font has: the code of a currency, a Latin digit. Undefined: its name.
+ */
 export const standInOf = (character: string): string | undefined =>
   /\p{Nd}/u.test(character) ? latinDigit(character.codePointAt(0)!) : currencies.get(character);
 
@@ -225,7 +263,9 @@ const withStandIns = (text: string, choose: FontChooser, { refuses }: ShapeOptio
   });
 
 const missingFrom = (characters: readonly string[], choose: FontChooser): readonly string[] =>
-  characters.filter((character) => !isPlain(character) && choose(character, undefined).some(({ isMissing }) => isMissing === true));
+  characters.filter(
+    (character) => !isPlain(character) && choose(character, undefined).some(({ isMissing }) => isMissing === true),
+  );
 
 const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(withoutBreaks(run.text), run.bidiLevel) });
 
@@ -247,9 +287,20 @@ const candidatesOf = (
   first: FontFamily | undefined,
 ): readonly Candidate[] => {
   const scripts = new Set([...scriptFamilies, ...Object.values(hanFamilies)]);
-  const usual = [roboto, ...scriptFamilies, symbols, ...hanOrder.map((language) => hanFamilies[language]), pictographs, ...extra];
+  const usual = [
+    roboto,
+    ...scriptFamilies,
+    symbols,
+    ...hanOrder.map((language) => hanFamilies[language]),
+    pictographs,
+    ...extra,
+  ];
   const ordered = first === undefined ? usual : [first, ...usual.filter((known) => known !== first)];
-  const styled = ordered.map((known) => ({ font: known.name, file: descriptorOf(known)[style], isSticky: scripts.has(known) }));
+  const styled = ordered.map((known) => ({
+    font: known.name,
+    file: descriptorOf(known)[style],
+    isSticky: scripts.has(known),
+  }));
   const upright = ordered.map((known) => ({ font: known.name + UPRIGHT, file: known.files.normal, isSticky: false }));
   const files = new Set(styled.map((candidate) => candidate.file));
   return [...styled, ...upright.filter((candidate) => !files.has(candidate.file))];
@@ -265,7 +316,11 @@ const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
 };
 
 /** One font for what is seen as one character; where none has all of it, a font for each code point of it. */
-const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidates: readonly Candidate[]): readonly Choice[] => {
+const choicesOf = (
+  grapheme: string,
+  neighbour: Candidate | undefined,
+  candidates: readonly Candidate[],
+): readonly Choice[] => {
   const find = (text: string): Candidate | undefined =>
     neighbour !== undefined && isNeutral(text) && hasAll(neighbour, text)
       ? neighbour
@@ -274,7 +329,11 @@ const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidate
   const whole = find(asked);
   if (whole !== undefined)
     return [
-      { text: shown(asked, whole), candidate: whole, endsRun: asked.endsWith(NON_JOINER) && !shown(asked, whole).endsWith(NON_JOINER) },
+      {
+        text: shown(asked, whole),
+        candidate: whole,
+        endsRun: asked.endsWith(NON_JOINER) && !shown(asked, whole).endsWith(NON_JOINER),
+      },
     ];
   return Array.from(asked).flatMap((character): readonly Choice[] => {
     if (isInvisible(character)) return [];
@@ -285,16 +344,21 @@ const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidate
   });
 };
 
-/** Spaces of unusual width are shown by the usual one where the font of the text has them not, rather than by another font. */
+/**
+ * Spaces of unusual width are shown by the usual one where the font of the text has them not, rather than by another
+ * font.
+ */
 const plainSpaceFor = (grapheme: string, candidate: Candidate | undefined): string | undefined => {
-  if (!isSpace(grapheme) || grapheme === '\u3000' || candidate === undefined || hasAll(candidate, grapheme)) return undefined;
+  if (!isSpace(grapheme) || grapheme === '\u3000' || candidate === undefined || hasAll(candidate, grapheme))
+    return undefined;
   return /[\u00a0\u2007\u202f]/.test(grapheme) ? '\u00a0' : ' ';
 };
 
 const hasAll = (candidate: Candidate, text: string): boolean => {
   const face = faceOf(candidate.file);
   for (const character of text) {
-    if (!isInvisible(character) && !/[\t\n\r]/.test(character) && !face.hasGlyphForCodePoint(character.codePointAt(0)!)) return false;
+    if (!isInvisible(character) && !/[\t\n\r]/.test(character) && !face.hasGlyphForCodePoint(character.codePointAt(0)!))
+      return false;
   }
   return true;
 };
@@ -304,7 +368,8 @@ const shown = (grapheme: string, candidate: Candidate): string => {
   let text = '';
   for (const character of grapheme) {
     const isKept =
-      !isInvisible(character) || (isJoiner(character) && faceOf(candidate.file).hasGlyphForCodePoint(character.codePointAt(0)!));
+      !isInvisible(character) ||
+      (isJoiner(character) && faceOf(candidate.file).hasGlyphForCodePoint(character.codePointAt(0)!));
     if (isKept) text += character;
   }
   return text;
@@ -319,14 +384,21 @@ const isPlain = (text: string): boolean => {
   return true;
 };
 
-const plainRuns = (text: string): readonly FontRun[] => (text === '' ? [] : [{ text, font: roboto.name, bidiLevel: 0 }]);
+const plainRuns = (text: string): readonly FontRun[] =>
+  text === '' ? [] : [{ text, font: roboto.name, bidiLevel: 0 }];
 
 const plainCharacters = (): Uint8Array => {
   const table = new Uint8Array(PLAIN_MAX);
   const sets = Object.values(roboto.files).map((file) => new Set(faceOf(file).characterSet));
   for (const unit of faceOf(roboto.files.normal).characterSet) {
     const character = String.fromCharCode(unit);
-    if (unit < PLAIN_MAX && sets.every((set) => set.has(unit)) && !isInvisible(character) && !holdsRightToLeft(character)) table[unit] = 1;
+    if (
+      unit < PLAIN_MAX &&
+      sets.every((set) => set.has(unit)) &&
+      !isInvisible(character) &&
+      !holdsRightToLeft(character)
+    )
+      table[unit] = 1;
   }
   for (const character of '\t\n\r') table[character.charCodeAt(0)] = 1;
   return table;
@@ -334,7 +406,10 @@ const plainCharacters = (): Uint8Array => {
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
-/** Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to right. */
+/**
+ * Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to
+ * right.
+ */
 const runsOf = (
   text: string,
   levels: Uint8Array | undefined,
@@ -379,8 +454,8 @@ const runsOf = (
 };
 
 /**
- * True if the whole line is one run whose letters are set one after the other. Computed from the text alone, because the answer of a font
- * depends on earlier questions.
+ * True if the whole line is one run whose letters are set one after the other. Computed from the text alone, because
+ * the answer of a font depends on earlier questions.
  */
 const isOnePlainRun = ([run, ...others]: readonly FontRun[]): boolean =>
   others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));

@@ -1,4 +1,7 @@
-/** Fonts of a team's gallery: the families that a template brings, and the trial of an uploaded font: whether documents can be written in it, and whether its licence lets them hold it. */
+/**
+ * Fonts of a team's gallery: the families that a template brings, and the trial of an uploaded font: whether documents
+ * can be written in it, and whether its licence lets them hold it.
+ */
 import { hash } from 'node:crypto';
 import { fontStyles, type FontStyleName, type GalleryFont } from '../../../domain/rendering/content.js';
 import { assertDefined } from '../../../domain/core/ids.js';
@@ -22,7 +25,10 @@ const fileStyles: Readonly<Record<FontStyleName, keyof FontFiles>> = {
 /** Names a font file by its content, so that equal files of several assets are parsed once. */
 const nameOf = (bytes: Uint8Array): string => `gallery:${hash('sha256', bytes)}`;
 
-/** In: the fonts of a template, and their files by their addresses. One document at a time may be made with the families. */
+/**
+ * In: the fonts of a template, and their files by their addresses. One document at a time may be made with the
+ * families.
+ */
 export const familiesOf = (
   fonts: readonly GalleryFont[],
   files: ReadonlyMap<string, Pick<LoadedImage, 'bytes'>>,
@@ -68,13 +74,15 @@ export const tryFont = async (bytes: Uint8Array, limits: Limits): Promise<void> 
   }
 };
 
-const refused = (why: string): DomainError => new DomainError('ASSET_TYPE_NOT_ALLOWED', `The font cannot be used: ${why}.`);
+const refused = (why: string): DomainError =>
+  new DomainError('ASSET_TYPE_NOT_ALLOWED', `The font cannot be used: ${why}.`);
 
 const [RESTRICTED, PREVIEW_AND_PRINT, EDITABLE, NO_SUBSETTING, BITMAPS_ONLY] = [0x2, 0x4, 0x8, 0x100, 0x200];
 
 /** OpenType 1.9, OS/2, fsType: of several kinds of embedding the one that restricts least holds. */
 const refuseLicence = (face: Face): void => {
-  const tables = face as Face & Readonly<{ 'OS/2'?: Readonly<{ fsType?: unknown }>; directory?: Readonly<{ tables: object }> }>;
+  const tables = face as Face &
+    Readonly<{ 'OS/2'?: Readonly<{ fsType?: unknown }>; directory?: Readonly<{ tables: object }> }>;
   if (Object.hasOwn(tables.directory?.tables ?? {}, 'fvar'))
     throw refused('it is a variable font; upload its regular, bold and italic instances');
   const bits = licenceBits(tables['OS/2']?.fsType);
@@ -84,8 +92,11 @@ const refuseLicence = (face: Face): void => {
       'its maker does not let documents hold it (fsType: restricted licence embedding); ask the maker for a licence and a file that say so',
     );
   if ((bits & NO_SUBSETTING) !== 0)
-    throw refused('its maker lets documents hold it as a whole only (fsType: no subsetting), and a PDF holds what it shows');
-  if ((bits & BITMAPS_ONLY) !== 0) throw refused('its maker lets documents hold its bitmaps only (fsType: bitmap embedding)');
+    throw refused(
+      'its maker lets documents hold it as a whole only (fsType: no subsetting), and a PDF holds what it shows',
+    );
+  if ((bits & BITMAPS_ONLY) !== 0)
+    throw refused('its maker lets documents hold its bitmaps only (fsType: bitmap embedding)');
 };
 
 /** The parser gives the bits by their names, or as a number. */
@@ -113,13 +124,14 @@ const sampleOf = (face: Face, limits: Limits): ExpandedDocument => {
   const lines = Array.from({ length: Math.ceil(written.length / LINE_CHARS) }, (_, at) =>
     written.slice(at * LINE_CHARS, (at + 1) * LINE_CHARS).join(''),
   );
-  const components = [{ id: 't', type: 'rich-text' as const, content: `<p>${lines.join('<br>')}</p>`, props: { fontFamily: FAMILY } }];
+  const components = [
+    { id: 't', type: 'rich-text' as const, content: `<p>${lines.join('<br>')}</p>`, props: { fontFamily: FAMILY } },
+  ];
   const pages = [{ pageId: 'p', pageName: 'p', sections: [{ id: 's', type: 'main' as const, components }] }];
-  return compileDocument({ variables: [], schema: { outputFormats: ['pdf'], pages, missingCharacters: 'replace' } }, limits)(
-    {},
-    environment,
-    'pdf',
-  );
+  return compileDocument(
+    { variables: [], schema: { outputFormats: ['pdf'], pages, missingCharacters: 'replace' } },
+    limits,
+  )({}, environment, 'pdf');
 };
 
 const environment = { at: '2026-01-01T00:00:00.000Z', company: emptyCompany };

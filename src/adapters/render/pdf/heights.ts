@@ -1,4 +1,7 @@
-/** Heights of measured nodes before they are laid out, and which nodes a sheet must not part: pdfmake drops a block that is kept together and fits on no sheet. */
+/**
+ * Heights of measured nodes before they are laid out, and which nodes a sheet must not part: pdfmake drops a block that
+ * is kept together and fits on no sheet.
+ */
 import { buildColumnWidths, type Measured, type MeasuredTable } from './pdfmake-internals.js';
 
 /** The heights of the lines that a text breaks into at a width; no more than `most` need be told. */
@@ -8,8 +11,9 @@ type Heights = Readonly<{
   /** With its margins, in points. */
   heightOf: (node: Measured, width: number) => number;
   /**
-   * How much of a sheet the nodes from a place on need to begin well: headings with what follows them, tables with their first rows,
-   * texts with two lines. `after` tells what follows the last of them; `isKept`: blocks that are kept together count as a whole.
+   * How much of a sheet the nodes from a place on need to begin well: headings with what follows them, tables with
+   * their first rows, texts with two lines. `after` tells what follows the last of them; `isKept`: blocks that are kept
+   * together count as a whole.
    */
   headFrom: (nodes: readonly Measured[], at: number, width: number, options: HeadOptions) => number;
   rowHeight: (node: MeasuredTable, row: number) => number;
@@ -42,7 +46,8 @@ const wholeHeights = (linesOf: LinesOf): Whole => {
   };
 
   const contentHeight = (node: Measured, width: number): number => {
-    if (node.stack !== undefined) return Math.max(node.minHeight ?? 0, sum(node.stack.map((item) => heightOf(item, width))));
+    if (node.stack !== undefined)
+      return Math.max(node.minHeight ?? 0, sum(node.stack.map((item) => heightOf(item, width))));
     if (node.columns !== undefined) return highestColumn(node, width, heightOf);
     const items = node.ul ?? node.ol;
     if (items !== undefined) return sum(items.map((item) => heightOf(item, width - (node._gapSize?.width ?? 0))));
@@ -64,7 +69,12 @@ const wholeHeights = (linesOf: LinesOf): Whole => {
     const cells = (table.body[row] ?? []).map((cell, column) =>
       heightOf(cell, cellWidth(table.widths, _offsets.offsets, column, cell.colSpan ?? 1)),
     );
-    return Math.max(0, ...cells) + _layout.paddingTop(row, node) + _layout.paddingBottom(row, node) + _layout.hLineWidth(row + 1, node);
+    return (
+      Math.max(0, ...cells) +
+      _layout.paddingTop(row, node) +
+      _layout.paddingBottom(row, node) +
+      _layout.hLineWidth(row + 1, node)
+    );
   };
 
   return { heightOf, rowHeight, contentHeight };
@@ -81,7 +91,8 @@ const heads = ({ heightOf, rowHeight, contentHeight }: Whole, linesOf: LinesOf):
     }
     const [left, top, right, bottom] = node._margin ?? NO_MARGIN;
     const inner = Math.max(width - left - right, 1);
-    if (node.stack !== undefined) return top + headFrom(node.stack, 0, inner, { ...options, after: () => bottom + rest() });
+    if (node.stack !== undefined)
+      return top + headFrom(node.stack, 0, inner, { ...options, after: () => bottom + rest() });
     const head = top + contentHead(node, inner, options);
     return node.table !== undefined && staysWhole(node as MeasuredTable) ? head + bottom + rest() : head;
   };
@@ -115,7 +126,8 @@ const headRows = ({ table, footerRows = 0 }: MeasuredTable): number => {
 };
 
 /** The beginning of the table is all of it, and stands with what follows. */
-const staysWhole = (node: MeasuredTable): boolean => node.lastRowsStay === true && headRows(node) === node.table.body.length;
+const staysWhole = (node: MeasuredTable): boolean =>
+  node.lastRowsStay === true && headRows(node) === node.table.body.length;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
@@ -125,9 +137,15 @@ const highestColumn = (node: Measured, width: number, heightOf: (column: Measure
   return columns.reduce((most, column) => Math.max(most, heightOf(column, column._calcWidth ?? width)), 0);
 };
 
-const cellWidth = (widths: MeasuredTable['table']['widths'], offsets: readonly number[], column: number, span: number): number => {
+const cellWidth = (
+  widths: MeasuredTable['table']['widths'],
+  offsets: readonly number[],
+  column: number,
+  span: number,
+): number => {
   let width = widths[column]?._calcWidth ?? 1;
-  for (let next = column + 1; next < column + span; next++) width += (widths[next]?._calcWidth ?? 0) + (offsets[next] ?? 0);
+  for (let next = column + 1; next < column + span; next++)
+    width += (widths[next]?._calcWidth ?? 0) + (offsets[next] ?? 0);
   return width;
 };
 
@@ -138,7 +156,10 @@ export const isKeptWithNext = ({ flow, tag }: Measured): boolean =>
 /** A line or room, which belongs to the node that follows. */
 export const isDecoration = ({ canvas, stack }: Measured): boolean => canvas !== undefined || stack?.length === 0;
 
-/** True for a node that must not begin at the foot of a sheet without room for its beginning; lines of text are moved by themselves. */
+/**
+ * True for a node that must not begin at the foot of a sheet without room for its beginning; lines of text are moved by
+ * themselves.
+ */
 export const beginsKept = (node: Measured): boolean => {
   if (node.flow?.keepTogether === true || isKeptWithNext(node) || node.table !== undefined) return true;
   if (node.columns !== undefined) return node.columns.some(beginsKept);
@@ -152,7 +173,10 @@ export const breaksBefore = ({ flow, stack }: Measured): boolean => {
   return flow?.pageBreak === 'before' || (first !== undefined && breaksBefore(first));
 };
 
-/** Words that are wider than their column would push a table over the edge of the sheet; here columns shrink and such words break. */
+/**
+ * Words that are wider than their column would push a table over the edge of the sheet; here columns shrink and such
+ * words break.
+ */
 export const settleWidths = (node: MeasuredTable, room: number): void => {
   const available = room - node._offsets.total;
   const { widths } = node.table;
@@ -168,12 +192,16 @@ export const settleWidths = (node: MeasuredTable, room: number): void => {
     const rest = left - kept.reduce((sum, { _minWidth }) => sum + _minWidth, 0);
     const wide = fluid.filter(({ _minWidth }) => _minWidth > fair);
     const wideNeed = wide.reduce((sum, { _minWidth }) => sum + _minWidth, 0);
-    for (const column of fluid) column.width = column._minWidth <= fair ? column._minWidth : (column._minWidth / wideNeed) * rest;
+    for (const column of fluid)
+      column.width = column._minWidth <= fair ? column._minWidth : (column._minWidth / wideNeed) * rest;
   }
   buildColumnWidths(widths, available, node._offsets.total);
 };
 
-/** Shares what is left among the columns that are as wide as their text, in proportion to it; nothing where a column takes the rest anyway. */
+/**
+ * Shares what is left among the columns that are as wide as their text, in proportion to it; nothing where a column
+ * takes the rest anyway.
+ */
 const fill = (widths: MeasuredTable['table']['widths'], available: number): void => {
   const auto = widths.filter(({ width }) => width === 'auto');
   if (auto.length === 0 || widths.some(({ width }) => width === '*')) return;

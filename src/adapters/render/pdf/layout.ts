@@ -1,8 +1,20 @@
-/** The layout of pdfmake with additions: areas drawn behind blocks, margins that grow to headers and footers, page breaks where a reader expects them, tags on lines, and long texts broken without copying all of their words. */
+/**
+ * The layout of pdfmake with additions: areas drawn behind blocks, margins that grow to headers and footers, page
+ * breaks where a reader expects them, tags on lines, and long texts broken without copying all of their words.
+ */
 import type { Area, Node, Place, SectionNode, StackNode, Vector } from './nodes.js';
 import { SOFT_HYPHEN } from './scripts.js';
 import { BAND_SHARE_MAX } from './bands.js';
-import { openHeights, type LinesOf, beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths, ROWS_MIN } from './heights.js';
+import {
+  openHeights,
+  type LinesOf,
+  beginsKept,
+  breaksBefore,
+  isDecoration,
+  isKeptWithNext,
+  settleWidths,
+  ROWS_MIN,
+} from './heights.js';
 import {
   LayoutBuilder,
   SvgMeasure,
@@ -54,8 +66,16 @@ class SheetLayout extends LayoutBuilder<Node> {
     const [header, footer] = this.bandHeights(section, false);
     const [firstHeader, firstFooter] = this.bandHeights(section, true);
     const { pageMargins } = section;
-    const margins = { ...pageMargins, top: Math.max(pageMargins.top, header), bottom: Math.max(pageMargins.bottom, footer) };
-    this.firstSheet = { ...margins, top: Math.max(margins.top, firstHeader), bottom: Math.max(margins.bottom, firstFooter) };
+    const margins = {
+      ...pageMargins,
+      top: Math.max(pageMargins.top, header),
+      bottom: Math.max(pageMargins.bottom, footer),
+    };
+    this.firstSheet = {
+      ...margins,
+      top: Math.max(margins.top, firstHeader),
+      bottom: Math.max(margins.bottom, firstFooter),
+    };
     super.processSection({ ...section, pageMargins: margins });
   }
 
@@ -90,7 +110,10 @@ class SheetLayout extends LayoutBuilder<Node> {
     page.pageMargins = firstSheet;
   }
 
-  /** pdfmake leaves its room for the marks of a list at the left and places each by its `_minWidth`; here both are moved to the right. */
+  /**
+   * pdfmake leaves its room for the marks of a list at the left and places each by its `_minWidth`; here both are moved
+   * to the right.
+   */
   protected processFromRight(node: MeasuredList, process: () => void): void {
     const room = node._gapSize.width;
     const context = this.writer.context();
@@ -100,7 +123,8 @@ class SheetLayout extends LayoutBuilder<Node> {
       const [number] = listMarker._inlines ?? [];
       // It would be aligned in the line of its item, which it does not share.
       if (number !== undefined) number.alignment = 'left';
-      const width = dot === undefined ? (number?.width ?? 0) - (number?.trailingCut ?? 0) : (dot.w ?? 2 * (dot.r1 ?? 0));
+      const width =
+        dot === undefined ? (number?.width ?? 0) - (number?.trailingCut ?? 0) : (dot.w ?? 2 * (dot.r1 ?? 0));
       listMarker._minWidth = width - context.availableWidth;
     }
     context.addMargin(-room, room);
@@ -112,14 +136,17 @@ class SheetLayout extends LayoutBuilder<Node> {
   private readonly linesOf: LinesOf = (node, width, most) => {
     const inlines = node._inlines ?? [];
     const highest = inlines.reduce((height, inline) => Math.max(height, inline.height), 0);
-    const isOneLine = inlines.reduce((sum, inline) => sum + inline.width, 0) <= width && inlines.every(({ lineEnd }) => lineEnd !== true);
+    const isOneLine =
+      inlines.reduce((sum, inline) => sum + inline.width, 0) <= width &&
+      inlines.every(({ lineEnd }) => lineEnd !== true);
     if (isOneLine) return inlines.length === 0 ? [] : [highest];
     const copy = { ...node, _inlines: inlines.map((inline) => ({ ...inline })) } as object as Node;
     const context = this.writer.context();
     const { availableWidth } = context;
     context.availableWidth = width;
     const lines: number[] = [];
-    for (let line = this.nextLine(copy); line !== null && lines.length < most; line = this.nextLine(copy)) lines.push(line.getHeight());
+    for (let line = this.nextLine(copy); line !== null && lines.length < most; line = this.nextLine(copy))
+      lines.push(line.getHeight());
     context.availableWidth = availableWidth;
     return lines;
   };
@@ -148,7 +175,10 @@ type Hyphenated = {
 const HYPHEN = '-';
 const hyphenWidth = ({ font, fontSize }: Hyphenated): number => font.widthOfString(HYPHEN, fontSize);
 
-/** A part of a word that ends with a soft hyphen is wider where the line ends with it: the contrary of the spaces that pdfmake cuts off there. */
+/**
+ * A part of a word that ends with a soft hyphen is wider where the line ends with it: the contrary of the spaces that
+ * pdfmake cuts off there.
+ */
 const makeRoomForHyphens = (node: object): void => {
   for (const inline of ((node as Text)._inlines ?? []) as unknown as Hyphenated[])
     if (inline.text.endsWith(SOFT_HYPHEN) && inline.trailingCut === 0) inline.trailingCut = -hyphenWidth(inline);
@@ -166,10 +196,16 @@ const endAtHyphen = (line: BrokenLine): void => {
   last.trailingCut = line.trailingCut = 0;
 };
 
-/** Shares of a sheet that repeated header rows, and the row kept with them, may take: the rest must hold the highest line or picture of a cell. */
+/**
+ * Shares of a sheet that repeated header rows, and the row kept with them, may take: the rest must hold the highest
+ * line or picture of a cell.
+ */
 const HEADER_SHARE_MAX = 0.3;
 const KEPT_SHARE_MAX = 0.8;
-/** Share of a sheet up to which rows, or rows that belong together, are kept whole: higher ones break, or they would leave half of a sheet empty. */
+/**
+ * Share of a sheet up to which rows, or rows that belong together, are kept whole: higher ones break, or they would
+ * leave half of a sheet empty.
+ */
 const ROWS_SHARE_MAX = 0.4;
 
 export class DocumentLayout extends SheetLayout {
@@ -236,13 +272,15 @@ export class DocumentLayout extends SheetLayout {
   }
 
   private processStack(node: StackNode): void {
-    const { stack, _margin, positions } = node as StackNode & Measured & { stack: readonly Node[]; positions: unknown[] };
+    const { stack, _margin, positions } = node as StackNode &
+      Measured & { stack: readonly Node[]; positions: unknown[] };
     const width = this.writer.context().availableWidth;
     const around = this.after;
     const after = (isKept: boolean): number => (_margin?.[3] ?? 0) + around(isKept);
     stack.forEach((item, at) => {
       this.endSheetBefore(stack as readonly Measured[], at, width, after);
-      this.after = (isKept) => this.heights.headFrom(stack as readonly Measured[], at + 1, width, { isKept, after: () => after(isKept) });
+      this.after = (isKept) =>
+        this.heights.headFrom(stack as readonly Measured[], at + 1, width, { isKept, after: () => after(isKept) });
       this.processNode(item);
       this.after = around;
       for (const position of (item as Node & { positions: unknown[] }).positions) positions.push(position);
@@ -255,7 +293,12 @@ export class DocumentLayout extends SheetLayout {
   }
 
   /** A new sheet where the author wants one, and where what begins here would be parted from what belongs to it. */
-  private endSheetBefore(stack: readonly Measured[], at: number, width: number, after: (isKept: boolean) => number): void {
+  private endSheetBefore(
+    stack: readonly Measured[],
+    at: number,
+    width: number,
+    after: (isKept: boolean) => number,
+  ): void {
     const context = this.writer.context();
     const item = stack[at];
     if (item === undefined || 'section' in item || this.tables > 0 || this.writer.transactionLevel > 0) return;
@@ -266,7 +309,8 @@ export class DocumentLayout extends SheetLayout {
       return;
     }
     const room = this.sheetRoom();
-    if (!beginsKept(item) || this.isKeptAbove || this.isBlank() || context.availableHeight > room - TOLERANCE_PT) return;
+    if (!beginsKept(item) || this.isKeptAbove || this.isBlank() || context.availableHeight > room - TOLERANCE_PT)
+      return;
     const needOf = (isKept: boolean): number =>
       this.heights.headFrom(stack, at, width, { isKept, after: () => after(isKept) }) - TOLERANCE_PT;
     const whole = needOf(true);
@@ -301,7 +345,13 @@ export class DocumentLayout extends SheetLayout {
       vectors
         .toReversed()
         .forEach((vector: Vector) =>
-          this.writer.addVector({ ...vector, _isFillColorFromUnbreakable: this.writer.transactionLevel > 0 }, true, true, index, page),
+          this.writer.addVector(
+            { ...vector, _isFillColorFromUnbreakable: this.writer.transactionLevel > 0 },
+            true,
+            true,
+            index,
+            page,
+          ),
         );
     }
   }
@@ -310,7 +360,8 @@ export class DocumentLayout extends SheetLayout {
   override processTable(tableNode: Node): void {
     const node = tableNode as Node & MeasuredTable & { positions: unknown[] };
     const { afterTable } = this;
-    const next: Follows = node.lastRowsStay === true ? (isKept) => (node._margin?.[3] ?? 0) + afterTable(isKept) : () => 0;
+    const next: Follows =
+      node.lastRowsStay === true ? (isKept) => (node._margin?.[3] ?? 0) + afterTable(isKept) : () => 0;
     settleWidths(node, this.writer.context().availableWidth);
     const free = 'fromRight' in node && node.fromRight === true ? this.roomBeside(node) : 0;
     this.writer.context().addMargin(free);
@@ -366,12 +417,18 @@ export class DocumentLayout extends SheetLayout {
   }
 
   /**
-   * A row goes to the next sheet as a whole, and rows that a cell spans go together, as do the head and the foot of a group with the item next to
-   * them. So do the last ones, with the totals below them, in the
-   * table or right after it. What is higher than a sheet is parted.
+   * A row goes to the next sheet as a whole, and rows that a cell spans go together, as do the head and the foot of a
+   * group with the item next to them. So do the last ones, with the totals below them, in the table or right after it.
+   * What is higher than a sheet is parted.
    */
-  private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor, next: Follows): boolean {
-    if (this.tables > 1 || this.writer.transactionLevel > 0 || rowSpanData.some(({ rowSpan }) => rowSpan > 0)) return false;
+  private endsSheetBeforeRow(
+    node: MeasuredTable,
+    row: number,
+    { rowSpanData }: TableProcessor,
+    next: Follows,
+  ): boolean {
+    if (this.tables > 1 || this.writer.transactionLevel > 0 || rowSpanData.some(({ rowSpan }) => rowSpan > 0))
+      return false;
     const { availableHeight } = this.writer.context();
     const room = this.sheetRoom();
     const heightOf = (end: number): number => {
@@ -397,17 +454,23 @@ export class DocumentLayout extends SheetLayout {
     return need > availableHeight && need <= most;
   }
 
-  /** The rows that come again on each sheet, and the one that is kept with them, must fit on a sheet with room to spare. */
+  /**
+   * The rows that come again on each sheet, and the one that is kept with them, must fit on a sheet with room to spare.
+   */
   private releaseRows(node: MeasuredTable): void {
     const { table, _layout } = node;
     const headerRows = table.headerRows ?? 0;
     if (headerRows === 0) return;
     const heightOf = (rows: number): number =>
-      table.body.slice(0, rows).reduce((sum, _, row) => sum + this.heights.rowHeight(node, row), _layout.hLineWidth(0, node));
+      table.body
+        .slice(0, rows)
+        .reduce((sum, _, row) => sum + this.heights.rowHeight(node, row), _layout.hLineWidth(0, node));
     const context = this.writer.context();
-    const sheet = (context.getCurrentPage()?.pageSize.height ?? 0) - context.pageMargins.top - context.pageMargins.bottom;
+    const sheet =
+      (context.getCurrentPage()?.pageSize.height ?? 0) - context.pageMargins.top - context.pageMargins.bottom;
     if (heightOf(headerRows) > sheet * HEADER_SHARE_MAX) table.headerRows = table.keepWithHeaderRows = 0;
-    else if (heightOf(headerRows + (table.keepWithHeaderRows ?? 0)) > sheet * KEPT_SHARE_MAX) table.keepWithHeaderRows = 0;
+    else if (heightOf(headerRows + (table.keepWithHeaderRows ?? 0)) > sheet * KEPT_SHARE_MAX)
+      table.keepWithHeaderRows = 0;
   }
 
   override buildNextLine(node: Node): BrokenLine | null {
@@ -431,7 +494,8 @@ const lowerMarkers = (node: Node): void => {
     ul,
     _gapSize: { height, lineHeight },
   } = node as object as MeasuredList;
-  for (const { listMarker } of ul ?? []) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
+  for (const { listMarker } of ul ?? [])
+    for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
 };
 
 const areasOf = (
@@ -447,12 +511,19 @@ const areasOf = (
     const height = (page === endPage ? endY : bottom) - y;
     if (height > 0 && (page === endPage || page !== start.page || height > SLIVER_PT)) areas.push({ page, y, height });
   }
-  return areas.map((area, at) => ({ ...area, x: start.x, width: start.width, isFirst: at === 0, isLast: at === areas.length - 1 }));
+  return areas.map((area, at) => ({
+    ...area,
+    x: start.x,
+    width: start.width,
+    isFirst: at === 0,
+    isLast: at === areas.length - 1,
+  }));
 };
 
 /**
- * pdfmake copies all words that are left for each word that it sets. The function is called before each line of a text, with the width of
- * the line: it leaves on the text as many of its next words as the line can take and a few more, and none only where no word is left.
+ * pdfmake copies all words that are left for each word that it sets. The function is called before each line of a text,
+ * with the width of the line: it leaves on the text as many of its next words as the line can take and a few more, and
+ * none only where no word is left.
  */
 export const showNextInlines = (): ((node: object, width: number) => void) => {
   const waiting = new WeakMap<Text, { inlines: readonly Inline[]; next: number }>();
@@ -468,7 +539,8 @@ export const showNextInlines = (): ((node: object, width: number) => void) => {
     const shown = text._inlines ?? [];
     let reached = 0;
     let isEnough = false;
-    // Words that may not be parted are counted together; behind those that fill the line stands one more, so that it is not the last line.
+    // Words that may not be parted are counted together; behind those that fill the line stands one more, so that it is
+    // not the last line.
     for (let at = 0; !isEnough; at += 1) {
       isEnough = reached > LINES_AHEAD * width && shown[at - 1]?.noNewLine !== true;
       if (at === shown.length) {

@@ -1,5 +1,14 @@
-/** PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins, background, header and footer. */
-import type { ExpandedPage, Expanded, Flow, ExpandedDocument, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
+/**
+ * PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins,
+ * background, header and footer.
+ */
+import type {
+  ExpandedPage,
+  Expanded,
+  Flow,
+  ExpandedDocument,
+  ExpandedSection,
+} from '../../../domain/rendering/expand/expanded.js';
 import { WATERMARK_CHARS_MAX, type PageFormat } from '../../../domain/rendering/content.js';
 import { firstChars } from '../../../shared/text.js';
 import { pdfColor } from '../colors.js';
@@ -69,10 +78,11 @@ const SIZE_SHARE = 0.22;
 let shippedFonts: Fonts | undefined;
 
 /**
- * In: an expanded document, its pictures by the addresses they have in it, and its metadata; `fonts` if more than the shipped ones are
- * configured. Out: the file. Equal input gives equal bytes. Reads only font files. Throws DomainError: ERR_LIMIT_001 as soon as a page too
- * many is begun, ERR_LIMIT_006 as soon as the file is too large, FONT_MISSING, GENERATION_FAILED (a picture that cannot be drawn, by its
- * place), VALIDATION_ERROR (a QR code that cannot hold its value).
+ * In: an expanded document, its pictures by the addresses they have in it, and its metadata; `fonts` if more than the
+ * shipped ones are configured. Out: the file. Equal input gives equal bytes. Reads only font files. Throws DomainError:
+ * ERR_LIMIT_001 as soon as a page too many is begun, ERR_LIMIT_006 as soon as the file is too large, FONT_MISSING,
+ * GENERATION_FAILED (a picture that cannot be drawn, by its place), VALIDATION_ERROR (a QR code that cannot hold its
+ * value).
  */
 export const makePdf = async (
   document: ExpandedDocument,
@@ -85,7 +95,8 @@ export const makePdf = async (
   let sizeBytes = 0;
   const onBytes = (piece: Uint8Array): void => {
     sizeBytes += piece.length;
-    if (sizeBytes > limits.documentSizeBytesMax) throw fileTooLarge('pdf', sizeBytes, limits.documentSizeBytesMax, false);
+    if (sizeBytes > limits.documentSizeBytesMax)
+      throw fileTooLarge('pdf', sizeBytes, limits.documentSizeBytesMax, false);
     pieces.push(piece);
   };
   await print(printJob(document, await heldPictures(document, images, 'pdf'), metadata, { limits, fonts, onBytes }));
@@ -120,7 +131,12 @@ export const printJob = (
   };
   const sections = (sheetOf: SheetOf): readonly SectionNode[] => {
     const headings: Heading[] = [];
-    const contexts = document.pages.map((_, at): Context => ({ ...base, field: `schema.pages[${at}]`, width: 0, height: 0 }));
+    const contexts = document.pages.map((_, at): Context => ({
+      ...base,
+      field: `schema.pages[${at}]`,
+      width: 0,
+      height: 0,
+    }));
     return document.pages
       .map((page, at) => sheetsOf(page, contexts[at] ?? { ...base, field: '', width: 0, height: 0 }, limits))
       .map(({ context, blocks, ...sheets }, at) => {
@@ -128,7 +144,8 @@ export const printJob = (
         return { context, blocks, sheets, contents: document.pages[at]?.contents };
       })
       .map(({ context, blocks, sheets, contents }): SectionNode => {
-        const all = contents === undefined ? blocks : [...contentsNodes(contents, headings, sheetOf, context), ...blocks];
+        const all =
+          contents === undefined ? blocks : [...contentsNodes(contents, headings, sheetOf, context), ...blocks];
         // A sheet on which nothing stands would not be begun; an empty line makes it one.
         return { ...sheets, section: { stack: all.length === 0 ? [{ text: '' }] : all } };
       });
@@ -183,7 +200,9 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): Sheets => 
   const blocks = page.sections.flatMap((section, at) => {
     const nodes = sectionNodes(section, context);
     const last = nodes.at(-1);
-    return last === undefined || at === page.sections.length - 1 ? nodes : [...nodes.slice(0, -1), spaced(last, GAP_PT)];
+    return last === undefined || at === page.sections.length - 1
+      ? nodes
+      : [...nodes.slice(0, -1), spaced(last, GAP_PT)];
   });
   const background = openBackground(page, pageSize, context);
   const bands = openBands(page, { ...context, height: pageSize.height * BAND_SHARE_MAX }, pageMargins);
@@ -213,7 +232,9 @@ const LEVEL_PT = 14;
 const noteHeadings = (node: Node, headings: Heading[]): void => {
   const level = /^H([1-6])$/.exec(node.tag?.type ?? '')?.[1];
   if ('text' in node && level !== undefined && headings.length < HEADINGS_MAX) {
-    const text = (typeof node.text === 'string' ? node.text : node.text.map((run) => run.text).join('')).replace(/\s+/g, ' ').trim();
+    const text = (typeof node.text === 'string' ? node.text : node.text.map((run) => run.text).join(''))
+      .replace(/\s+/g, ' ')
+      .trim();
     // No id of a template holds a blank.
     const anchor = `heading ${headings.length + 1}`;
     if (text !== '') headings.push({ level: Number(level), text, anchor });
@@ -255,7 +276,8 @@ const contentsNodes = (
       margin: indented(indent, context, [0, 3]),
     };
   });
-  const head = title === '' ? [] : richNodes(`<h2>${escapeHtml(title)}</h2>`, context).map((node) => spaced(node, GAP_PT));
+  const head =
+    title === '' ? [] : richNodes(`<h2>${escapeHtml(title)}</h2>`, context).map((node) => spaced(node, GAP_PT));
   return [...head, ...lines.map((node, at) => (at === lines.length - 1 ? spaced(node, 2 * GAP_PT) : node))];
 };
 
@@ -281,7 +303,10 @@ const renderers: Renderers = {
   chart,
 };
 
-const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
+const draw = <Type extends Expanded['type']>(
+  component: Extract<Expanded, { type: Type }>,
+  context: Context,
+): readonly Node[] => {
   const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
   const [first, ...others] = render(component, { ...context, field: component.field });
   const nodes = first === undefined ? others : [anchored(first, component.id), ...others];
@@ -292,7 +317,10 @@ const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type
   return pageBreak === undefined ? nodes : flowing(nodes, { pageBreak });
 };
 
-/** Joins the nodes of a component into one block, so that it moves as one; a component without nodes leaves no page break. */
+/**
+ * Joins the nodes of a component into one block, so that it moves as one; a component without nodes leaves no page
+ * break.
+ */
 const flowing = (nodes: readonly Node[], flow: Flow): readonly Node[] => {
   const [only] = nodes;
   if (only === undefined) return [];
@@ -313,20 +341,28 @@ const drawAll = (components: readonly Expanded[], context: Context): readonly No
     return bare ? nodes : nodes.map((node, index) => (index === nodes.length - 1 ? spaced(node, GAP_PT) : node));
   });
 
-/** The background of each sheet: colour, picture, watermark. Pictures are opened at once, so that a corrupt one is refused before any sheet is made. */
+/**
+ * The background of each sheet: colour, picture, watermark. Pictures are opened at once, so that a corrupt one is
+ * refused before any sheet is made.
+ */
 const openBackground = (page: ExpandedPage, size: Size, context: Context): ((isFirst: boolean) => StackNode | null) => {
   const color = pdfColor(page.backgroundColor);
   const { backgroundImage } = page;
-  const picture = backgroundImage === undefined ? undefined : context.picture(backgroundImage.src, backgroundImage.field);
+  const picture =
+    backgroundImage === undefined ? undefined : context.picture(backgroundImage.src, backgroundImage.field);
   if (backgroundImage !== undefined && picture === undefined) throw unusable(backgroundImage.field, 'was not loaded');
   const watermark = watermarkOf(page, size, context);
   return (isFirst) => {
     const nodes: Node[] = [];
     if (color !== undefined && color !== '#ffffff')
-      nodes.push({ canvas: [{ type: 'rect', x: 0, y: 0, w: size.width, h: size.height, color }], absolutePosition: { x: 0, y: 0 } });
+      nodes.push({
+        canvas: [{ type: 'rect', x: 0, y: 0, w: size.width, h: size.height, color }],
+        absolutePosition: { x: 0, y: 0 },
+      });
     if (backgroundImage !== undefined && picture !== undefined && (isFirst || backgroundImage.sheets === 'all'))
       nodes.push(placed(picture, backgroundImage, size));
-    if (watermark !== undefined) nodes.push(placed(watermark, { fit: 'contain', field: page.watermark?.field ?? '' }, size));
+    if (watermark !== undefined)
+      nodes.push(placed(watermark, { fit: 'contain', field: page.watermark?.field ?? '' }, size));
     return nodes.length === 0 ? null : { stack: nodes };
   };
 };
@@ -336,7 +372,12 @@ const placed = (picture: Picture, { fit, field }: Placing, sheet: Size): Node =>
   const [across, down] = [sheet.width / picture.width, sheet.height / picture.height];
   const factor = fit === 'cover' ? Math.max(across, down) : Math.min(across, down);
   const [width, height] = [picture.width * factor, picture.height * factor];
-  const block = { width, height, field, absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 } };
+  const block = {
+    width,
+    height,
+    field,
+    absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 },
+  };
   return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
 };
 

@@ -1,4 +1,7 @@
-/** The nodes of pdfmake that documents are made of, and the tags that screen readers follow. Nodes are written here only, so that no node of another kind can come from a template. */
+/**
+ * The nodes of pdfmake that documents are made of, and the tags that screen readers follow. Nodes are written here
+ * only, so that no node of another kind can come from a template.
+ */
 import type { Flow } from '../../../domain/rendering/expand/expanded.js';
 
 export type Alignment = 'left' | 'center' | 'right' | 'justify';
@@ -19,7 +22,10 @@ export type TextLook = Readonly<{
   characterSpacing?: number;
 }>;
 
-/** A picture that stands among words, at the height of their letters: an embedded file by its name, or a cleaned drawing. In points. */
+/**
+ * A picture that stands among words, at the height of their letters: an embedded file by its name, or a cleaned
+ * drawing. In points.
+ */
 export type LinePicture = Readonly<
   { width: number; height: number; alt: string; /** For messages. */ field: string } & (
     { kind: 'file'; name: string } | { kind: 'svg'; svg: string }
@@ -68,14 +74,23 @@ export type Vector =
       dash?: Dash;
       lineCap?: 'butt' | 'round';
     }>
-  | Readonly<{ type: 'ellipse'; x: number; y: number; r1: number; r2: number; lineWidth?: number; lineColor?: string; color?: string }>;
+  | Readonly<{
+      type: 'ellipse';
+      x: number;
+      y: number;
+      r1: number;
+      r2: number;
+      lineWidth?: number;
+      lineColor?: string;
+      color?: string;
+    }>;
 
 /** The area of a block on one sheet, in points from the top left; a block that breaks over sheets has several areas. */
 export type Area = Readonly<{ x: number; y: number; width: number; height: number; isFirst: boolean; isLast: boolean }>;
 
 /**
- * What a node is, for those who hear the document instead of seeing it (PDF 1.7, 14.8.4). One object is one element: nodes that
- * name the same object are read as one. Without a tag a node is decoration and not read.
+ * What a node is, for those who hear the document instead of seeing it (PDF 1.7, 14.8.4). One object is one element:
+ * nodes that name the same object are read as one. Without a tag a node is decoration and not read.
  */
 export type Tag = Readonly<{
   type:
@@ -102,7 +117,9 @@ export type Tag = Readonly<{
     | /** Not read, with all inside. */ 'Artifact';
   parent: Tag | undefined;
   alt?: string;
-  /** Made with it, in this order: of tables, whose cells may be empty or be drawn in another order than they are read. */
+  /**
+   * Made with it, in this order: of tables, whose cells may be empty or be drawn in another order than they are read.
+   */
   children?: readonly Tag[];
   /** Spans of a cell. */ colSpan?: number;
   rowSpan?: number;
@@ -132,13 +149,19 @@ export type StackNode = Block &
     minHeight?: number;
     /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
     behind?: (area: Area) => readonly Vector[];
-    /** Stands in the middle of a sheet's margin, which is at least this high, but never nearer to the edge of the paper than printers reach. */
+    /**
+     * Stands in the middle of a sheet's margin, which is at least this high, but never nearer to the edge of the paper
+     * than printers reach.
+     */
     band?: Readonly<{ height: number; edge: 'top' | 'bottom' }>;
   }>;
 type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
 type ListNode = Block &
   TextLook &
-  (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) &
+  (
+    | Readonly<{ ul: readonly (Node & Item)[] }>
+    | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>
+  ) &
   Readonly<{
     type?: string;
     markerColor?: string;
@@ -148,7 +171,12 @@ type ListNode = Block &
     fromRight?: true;
   }>;
 export type TableCell = Node &
-  Readonly<{ colSpan?: number; rowSpan?: number; fillColor?: string; border?: readonly [boolean, boolean, boolean, boolean] }>;
+  Readonly<{
+    colSpan?: number;
+    rowSpan?: number;
+    fillColor?: string;
+    border?: readonly [boolean, boolean, boolean, boolean];
+  }>;
 export type TableLayout = Readonly<{
   hLineWidth: (line: number) => number;
   vLineWidth: (line: number) => number;
@@ -209,7 +237,10 @@ type Item = Readonly<{ counter?: number }>;
 
 export type Node = TextNode | StackNode | ColumnsNode | ListNode | TableNode | ImageNode | SvgNode | CanvasNode;
 
-/** One page of the template: it begins on a new sheet, and its sheets share size, margins, background, header and footer. */
+/**
+ * One page of the template: it begins on a new sheet, and its sheets share size, margins, background, header and
+ * footer.
+ */
 export type SectionNode = Readonly<{
   section: Node;
   pageSize: Readonly<{ width: number; height: number }>;
@@ -226,7 +257,10 @@ export type SectionNode = Readonly<{
 export type Place = Readonly<{ page: number; top: number }>;
 
 /** The node with another name by which links lead to it. */
-export const anchored = <N extends Node>(node: N, name: string): N => ({ ...node, anchors: [...(node.anchors ?? []), name] });
+export const anchored = <N extends Node>(node: N, name: string): N => ({
+  ...node,
+  anchors: [...(node.anchors ?? []), name],
+});
 
 /** A table or a row whose elements are added in the order in which they are read, until it is drawn. */
 export type OpenTag = Tag & Readonly<{ children: Tag[] }>;
@@ -242,7 +276,13 @@ export const rowTag = (table: OpenTag): OpenTag => {
 };
 
 export const cellTag = (row: OpenTag, type: 'TH' | 'TD', { colSpan = 1, rowSpan = 1, ...scope }: Spans = {}): Tag => {
-  const cell: Tag = { type, parent: row, ...scope, ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
+  const cell: Tag = {
+    type,
+    parent: row,
+    ...scope,
+    ...(colSpan > 1 ? { colSpan } : {}),
+    ...(rowSpan > 1 ? { rowSpan } : {}),
+  };
   row.children.push(cell);
   return cell;
 };

@@ -1,6 +1,7 @@
 /**
- * All that is touched of pdfmake's inside: its classes that are extended, and what it leaves on nodes, fonts and faces. The package
- * promises none of it; pdfmake-internals.test.ts fails where an update changes any of it. The types stand in pdfmake-parts.d.ts.
+ * All that is touched of pdfmake's inside: its classes that are extended, and what it leaves on nodes, fonts and faces.
+ * The package promises none of it; pdfmake-internals.test.ts fails where an update changes any of it. The types stand
+ * in pdfmake-parts.d.ts.
  */
 import columnCalculator from 'pdfmake/js/columnCalculator.js';
 import layoutBuilder from 'pdfmake/js/LayoutBuilder.js';
@@ -28,11 +29,16 @@ export const { tableLayouts } = layouts;
 /** Sets `_calcWidth` of each width. */
 export const { buildColumnWidths } = columnCalculator.default;
 
-/** A font as pdfkit embeds it; `layoutRun` gives glyphs and places of a word, `layoutCached` is where pdfkit asks for them. */
+/**
+ * A font as pdfkit embeds it; `layoutRun` gives glyphs and places of a word, `layoutCached` is where pdfkit asks for
+ * them.
+ */
 export type EmbeddedFont = { layoutRun: (word: string) => object; layoutCached?: (word: string) => object };
 export type EmbeddedFontMaker = new (document: object, face: Face, id: string) => EmbeddedFont;
 
-/** The class that embeds a font: no package exports it, so it is asked of a font of a document that is never written. */
+/**
+ * The class that embeds a font: no package exports it, so it is asked of a font of a document that is never written.
+ */
 export const fontMakerOf = (file: Uint8Array): EmbeddedFontMaker => {
   const probe = new PdfmakeDocument({}, {}, {}, {}, { autoFirstPage: false, font: null });
   return probe.font(file)._font?.constructor as EmbeddedFontMaker;

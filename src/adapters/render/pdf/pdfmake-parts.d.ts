@@ -1,4 +1,7 @@
-/** The parts of pdfmake that documents are printed with, as far as they are used here; the package types only its front door. */
+/**
+ * The parts of pdfmake that documents are printed with, as far as they are used here; the package types only its front
+ * door.
+ */
 
 declare module 'pdfmake/js/PDFDocument.js' {
   import { Readable } from 'node:stream';
@@ -19,10 +22,18 @@ declare module 'pdfmake/js/PDFDocument.js' {
   };
   export type StructureContent = { readonly refs: readonly unknown[] };
 
-  export type Bookmark = { addItem: (title: string, options: { top: number; left: number; expanded: boolean }) => Bookmark };
+  export type Bookmark = {
+    addItem: (title: string, options: { top: number; left: number; expanded: boolean }) => Bookmark;
+  };
 
   export class PDFDocument extends Readable {
-    constructor(fonts: Record<string, Record<string, unknown>>, images: object, patterns: object, attachments: object, options: object);
+    constructor(
+      fonts: Record<string, Record<string, unknown>>,
+      images: object,
+      patterns: object,
+      attachments: object,
+      options: object,
+    );
     _font: Face | null;
     _fontFamilies: Record<string, Face>;
     _fontCount: number;
@@ -81,11 +92,19 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
   };
   export type Writer = {
     readonly transactionLevel: number;
-    /** Header rows of the tables around, which come again on each sheet. */ readonly repeatables: readonly { height: number }[];
+    /** Header rows of the tables around, which come again on each sheet. */ readonly repeatables: readonly {
+      height: number;
+    }[];
     moveToNextPage(): void;
     setMaxListeners(count: number): unknown;
     context(): Context;
-    addVector(vector: object, ignoreContextX: boolean, ignoreContextY: boolean, index: number | undefined, page: number): unknown;
+    addVector(
+      vector: object,
+      ignoreContextX: boolean,
+      ignoreContextY: boolean,
+      index: number | undefined,
+      page: number,
+    ): unknown;
   };
   /** `tag`, `highlight` and `bidiLevel` are ours: pdfmake copies what it does not know. */
   export type BrokenLine = {
@@ -130,7 +149,11 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     processVerticalContainer(node: Node): void;
     processTable(node: Node): void;
     processRow(row: object): ProcessedRow;
-    _findSameRowPageBreakByRowSpanData(breaks: unknown, page: number, row: number): { prevPage: number } | null | undefined;
+    _findSameRowPageBreakByRowSpanData(
+      breaks: unknown,
+      page: number,
+      row: number,
+    ): { prevPage: number } | null | undefined;
     _getPageBreakListBySpan(node: object, page: number, row: number): unknown;
     processImage(node: Node): void;
     processSVG(node: Node): void;
@@ -178,7 +201,9 @@ declare module 'pdfmake/js/columnCalculator.js' {
 }
 
 declare module 'pdfmake/js/SVGMeasure.js' {
-  const part: { default: new () => { measureSVG: (svg: string) => { width: number | undefined; height: number | undefined } } };
+  const part: {
+    default: new () => { measureSVG: (svg: string) => { width: number | undefined; height: number | undefined } };
+  };
   export default part;
 }
 

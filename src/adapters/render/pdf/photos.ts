@@ -1,6 +1,7 @@
 /**
- * Pictures of kinds that a document cannot hold, as PNG or JPEG: WebP and GIF (the first frame of each), and in a workbook drawings and photos
- * that stand as their camera was held. The decoders are WebAssembly: they read no file and reach no network.
+ * Pictures of kinds that a document cannot hold, as PNG or JPEG: WebP and GIF (the first frame of each), and in a
+ * workbook drawings and photos that stand as their camera was held. The decoders are WebAssembly: they read no file and
+ * reach no network.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,8 +32,15 @@ const converted = boundedCache<string, LoadedImage>({
 const PHOTO_PIXELS_MAX = 8_700_000;
 const JPEG_OPTIONS = { quality: 90, progressive: false, baseline: true, quant_table: 0 };
 
-/** In: a document and its pictures by their addresses. Out: the same with those that the format cannot hold converted, also data URIs. What cannot be converted stays as it is. */
-export const heldPictures = async (document: ExpandedDocument, images: Images, format: OutputFormat): Promise<Images> => {
+/**
+ * In: a document and its pictures by their addresses. Out: the same with those that the format cannot hold converted,
+ * also data URIs. What cannot be converted stays as it is.
+ */
+export const heldPictures = async (
+  document: ExpandedDocument,
+  images: Images,
+  format: OutputFormat,
+): Promise<Images> => {
   const held = new Map(images);
   for (const source of pictureSourcesOf(document, format)) {
     const image = images.get(source) ?? dataUriImage(source);
@@ -68,7 +76,8 @@ const converterOf = ({ bytes, contentType }: LoadedImage, format: OutputFormat):
   }
 };
 
-const isDrawable = (size: PictureSize | undefined): size is PictureSize => size !== undefined && size.width * size.height <= PIXELS_MAX;
+const isDrawable = (size: PictureSize | undefined): size is PictureSize =>
+  size !== undefined && size.width * size.height <= PIXELS_MAX;
 
 const ofSvg: Convert = async (bytes) => {
   const svg = bytes.toString('utf8');
@@ -83,7 +92,12 @@ const ofGif: Convert = async (bytes) => {
   const screen = pictureSize(bytes, 'image/gif');
   const at = isDrawable(screen) ? imageOfGif(bytes) : undefined;
   if (screen === undefined || at === undefined) return undefined;
-  const [left, top, width, height] = [1, 3, 5, 7].map((offset) => bytes.readUInt16LE(at + offset)) as [number, number, number, number];
+  const [left, top, width, height] = [1, 3, 5, 7].map((offset) => bytes.readUInt16LE(at + offset)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   const frame = Buffer.from(bytes);
   frame.writeUInt16LE(width, 6);
   frame.writeUInt16LE(height, 8);
@@ -98,7 +112,10 @@ const ofGif: Convert = async (bytes) => {
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 
-/** The place of the first image descriptor, behind the colour table and the extensions; undefined where the file is cut off. */
+/**
+ * The place of the first image descriptor, behind the colour table and the extensions; undefined where the file is cut
+ * off.
+ */
 const imageOfGif = (bytes: Buffer): number | undefined => {
   const flags = bytes[10] ?? 0;
   let at = 13 + (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);
@@ -121,7 +138,9 @@ const ofWebp: Convert = async (bytes) => {
   const pixels = await decoded('webp', frame === undefined ? bytes : fileOfFrame(frame));
   if (pixels === undefined) return undefined;
   const placed =
-    frame === undefined ? pixels : onCanvas(pixels, canvas, { left: 2 * frame.readUIntLE(0, 3), top: 2 * frame.readUIntLE(3, 3) });
+    frame === undefined
+      ? pixels
+      : onCanvas(pixels, canvas, { left: 2 * frame.readUIntLE(0, 3), top: 2 * frame.readUIntLE(3, 3) });
   const exif = chunks.find(({ type }) => type === 'EXIF')?.body;
   const orientation = exif === undefined ? 1 : orientationOf(exif);
   if (isLossy && isOpaque(placed)) return jpegOf(turnedPixels(smaller(placed), orientation));
@@ -157,11 +176,18 @@ const fileOfFrame = (frame: Buffer): Buffer => {
   return Buffer.concat([head, frame.subarray(16)]);
 };
 
-const onCanvas = (frame: Pixels, canvas: PictureSize, { left, top }: Readonly<{ left: number; top: number }>): Pixels => {
+const onCanvas = (
+  frame: Pixels,
+  canvas: PictureSize,
+  { left, top }: Readonly<{ left: number; top: number }>,
+): Pixels => {
   const data = new Uint8ClampedArray(canvas.width * canvas.height * 4);
   const width = Math.min(frame.width, canvas.width - left);
   for (let y = 0; y < Math.min(frame.height, canvas.height - top); y++)
-    data.set(frame.data.subarray(y * frame.width * 4, (y * frame.width + Math.max(width, 0)) * 4), ((top + y) * canvas.width + left) * 4);
+    data.set(
+      frame.data.subarray(y * frame.width * 4, (y * frame.width + Math.max(width, 0)) * 4),
+      ((top + y) * canvas.width + left) * 4,
+    );
   return { data, ...canvas };
 };
 
@@ -195,7 +221,11 @@ const smaller = ({ data, width, height }: Pixels): Pixels => {
     for (let from = 2 * y * width * 4, column = 0; column < half.width; column++, from += 8)
       for (let channel = from; channel < from + 4; channel++)
         out[to++] =
-          ((data[channel] ?? 0) + (data[channel + 4] ?? 0) + (data[channel + width * 4] ?? 0) + (data[channel + width * 4 + 4] ?? 0)) / 4;
+          ((data[channel] ?? 0) +
+            (data[channel + 4] ?? 0) +
+            (data[channel + width * 4] ?? 0) +
+            (data[channel + width * 4 + 4] ?? 0)) /
+          4;
   return { data: out, ...half };
 };
 
@@ -211,7 +241,8 @@ const turnedPixels = ({ data, width, height }: Pixels, orientation: number): Pix
   for (let y = 0; y < toHeight; y++)
     for (let x = 0; x < toWidth; x++) {
       const [column, row] = isSwapped ? [y, x] : [x, y];
-      to[y * toWidth + x] = from[(fromBottom ? height - 1 - row : row) * width + (fromRight ? width - 1 - column : column)] ?? 0;
+      to[y * toWidth + x] =
+        from[(fromBottom ? height - 1 - row : row) * width + (fromRight ? width - 1 - column : column)] ?? 0;
     }
   return { data: new Uint8ClampedArray(to.buffer), width: toWidth, height: toHeight };
 };
@@ -244,10 +275,16 @@ type Codec = Readonly<{ init: (module: WebAssembly.Module) => Promise<void> }>;
 type Decoder = Codec & Readonly<{ default: (bytes: Uint8Array) => Promise<Pixels> }>;
 type Encoder = Codec & Readonly<{ default: (pixels: Pixels, options: typeof JPEG_OPTIONS) => Promise<ArrayBuffer> }>;
 
-/** Each picture has a decoder of its own: one that met a damaged file is not used again, and its memory is given back. */
+/**
+ * Each picture has a decoder of its own: one that met a damaged file is not used again, and its memory is given back.
+ */
 const decoded = async (kind: 'webp' | 'jpeg', bytes: Buffer): Promise<Pixels | undefined> => {
-  const decoder = (await (kind === 'webp' ? import('@jsquash/webp/decode.js') : import('@jsquash/jpeg/decode.js'))) as object as Decoder;
-  await decoder.init(compiled(kind === 'webp' ? '@jsquash/webp/codec/dec/webp_dec.wasm' : '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'));
+  const decoder = (await (kind === 'webp'
+    ? import('@jsquash/webp/decode.js')
+    : import('@jsquash/jpeg/decode.js'))) as object as Decoder;
+  await decoder.init(
+    compiled(kind === 'webp' ? '@jsquash/webp/codec/dec/webp_dec.wasm' : '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'),
+  );
   return decoder.default(bytes).catch(() => undefined);
 };
 

@@ -1,4 +1,7 @@
-/** PNG and JPEG files, judged before pdfkit reads them: it fails on a corrupt PNG where nobody can catch it. Some PNG files are written anew. */
+/**
+ * PNG and JPEG files, judged before pdfkit reads them: it fails on a corrupt PNG where nobody can catch it. Some PNG
+ * files are written anew.
+ */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
@@ -55,13 +58,16 @@ export const unusable = (field: string, what: string): DomainError =>
     relatedInfo: { field },
   });
 
-export const tooManyPixels = (field: string, { width, height }: Readonly<{ width: number; height: number }>): DomainError =>
+export const tooManyPixels = (
+  field: string,
+  { width, height }: Readonly<{ width: number; height: number }>,
+): DomainError =>
   unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
 
 /**
- * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Written anew are those
- * that pdfkit draws wrong: interlaced, with a transparent colour or a transparent palette of less than 256 colours, with a palette beside
- * true colours, with samples of another gamma.
+ * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG.
+ * Written anew are those that pdfkit draws wrong: interlaced, with a transparent colour or a transparent palette of
+ * less than 256 colours, with a palette beside true colours, with samples of another gamma.
  */
 export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined => {
   const parts = partsOf(bytes);
@@ -80,8 +86,8 @@ export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined
 };
 
 /**
- * The size of a JPEG from its frame header (ITU T.81), turned as its camera was held (Exif 2.3, 4.6.4 A).
- * Out: pixels as they are seen, or undefined for a file that a PDF cannot show: no frame of the baseline, extended or progressive
+ * The size of a JPEG from its frame header (ITU T.81), turned as its camera was held (Exif 2.3, 4.6.4 A). Out: pixels
+ * as they are seen, or undefined for a file that a PDF cannot show: no frame of the baseline, extended or progressive
  * kind, no scan, or cut off.
  */
 export const jpegSize = (bytes: Buffer): Readonly<{ width: number; height: number }> | undefined => {
@@ -112,7 +118,12 @@ export const jpegSize = (bytes: Buffer): Readonly<{ width: number; height: numbe
 
 const frameSize = (body: Buffer): Readonly<{ width: number; height: number }> | undefined => {
   if (body.length < 6) return undefined;
-  const [bits, height, width, channels] = [body.readUInt8(0), body.readUInt16BE(1), body.readUInt16BE(3), body.readUInt8(5)];
+  const [bits, height, width, channels] = [
+    body.readUInt8(0),
+    body.readUInt16BE(1),
+    body.readUInt16BE(3),
+    body.readUInt8(5),
+  ];
   return bits === 8 && height > 0 && width > 0 && [1, 3, 4].includes(channels) ? { width, height } : undefined;
 };
 
@@ -122,7 +133,8 @@ export const orientationOf = (body: Buffer): number => {
   const order = tiff.toString('latin1', 0, 2);
   if (tiff.length < 8 || (order !== 'II' && order !== 'MM')) return 1;
   const isLittle = order === 'II';
-  const u16 = (at: number): number => (at + 2 > tiff.length ? 0 : isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
+  const u16 = (at: number): number =>
+    at + 2 > tiff.length ? 0 : isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at);
   const directory = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
   const count = Math.min(u16(directory), 100);
   for (let entry = 0; entry < count; entry++) {
@@ -151,7 +163,11 @@ const partsOf = (bytes: Buffer): Parts | undefined => {
   }
   const header = headerOf(found.get('IHDR'));
   const palette = found.get('PLTE');
-  if (header === undefined || data.length === 0 || (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0)))
+  if (
+    header === undefined ||
+    data.length === 0 ||
+    (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0))
+  )
     return undefined;
   const transparency = found.get('tRNS');
   // A colour type with an alpha channel has no transparent colour, and a short chunk names none.
@@ -185,8 +201,15 @@ const headerOf = (body: Buffer | undefined): Header | undefined => {
   const [width, height] = [body.readUInt32BE(0), body.readUInt32BE(4)];
   const [bitDepth = 0, colorType = 0, compression, filter, interlace = 0] = body.subarray(8);
   const depths = colorType === 0 ? [1, 2, 4, 8, 16] : colorType === INDEXED ? [1, 2, 4, 8] : [8, 16];
-  const isKnown = channelsOf[colorType] !== undefined && depths.includes(bitDepth) && compression === 0 && filter === 0 && interlace <= 1;
-  return isKnown && width > 0 && height > 0 ? { width, height, bitDepth, colorType, isInterlaced: interlace === 1 } : undefined;
+  const isKnown =
+    channelsOf[colorType] !== undefined &&
+    depths.includes(bitDepth) &&
+    compression === 0 &&
+    filter === 0 &&
+    interlace <= 1;
+  return isKnown && width > 0 && height > 0
+    ? { width, height, bitDepth, colorType, isInterlaced: interlace === 1 }
+    : undefined;
 };
 
 const bitsOf = ({ bitDepth, colorType }: Header): number => bitDepth * (channelsOf[colorType] ?? 0);
@@ -194,7 +217,9 @@ const bitsOf = ({ bitDepth, colorType }: Header): number => bitDepth * (channels
 const passesOf = (header: Header): readonly Pass[] =>
   (header.isInterlaced ? adam7 : [[0, 0, 1, 1] as const]).flatMap(([x, y, dx, dy]) => {
     const [columns, rows] = [Math.ceil((header.width - x) / dx), Math.ceil((header.height - y) / dy)];
-    return columns <= 0 || rows <= 0 ? [] : [{ x, y, dx, dy, columns, rows, stride: Math.ceil((columns * bitsOf(header)) / 8) }];
+    return columns <= 0 || rows <= 0
+      ? []
+      : [{ x, y, dx, dy, columns, rows, stride: Math.ceil((columns * bitsOf(header)) / 8) }];
   });
 
 /** Filters and rows as they are stored; undefined where they are not all there, or a filter is none of the five. */
@@ -209,11 +234,15 @@ const unpacked = (packed: Buffer, header: Header): Buffer | undefined => {
   }
   if (pixels.length < expected) return undefined;
   let at = 0;
-  for (const { rows, stride } of passes) for (let row = 0; row < rows; row++, at += stride + 1) if ((pixels[at] ?? 5) > 4) return undefined;
+  for (const { rows, stride } of passes)
+    for (let row = 0; row < rows; row++, at += stride + 1) if ((pixels[at] ?? 5) > 4) return undefined;
   return pixels;
 };
 
-/** The picture as a PNG without interlacing, each sample in `bitDepth` bits; in 8 bits where its colours or its transparency must change. */
+/**
+ * The picture as a PNG without interlacing, each sample in `bitDepth` bits; in 8 bits where its colours or its
+ * transparency must change.
+ */
 const rewritten = (parts: Parts, pixels: Buffer, bitDepth: number): Buffer => {
   const { header, palette, transparency, gamma } = parts;
   const { width, height, colorType } = header;
@@ -228,7 +257,10 @@ const rewritten = (parts: Parts, pixels: Buffer, bitDepth: number): Buffer => {
     for (let row = 0; row < pass.rows; row++, at += pass.stride + 1) {
       const to = (pass.y + row * pass.dy) * outStride + 1;
       for (let column = 0; column < pass.columns; column++)
-        copyPixel({ pixels, from: at + 1, column, bits }, { out, to, column: pass.x + column * pass.dx, bits: outBits });
+        copyPixel(
+          { pixels, from: at + 1, column, bits },
+          { out, to, column: pass.x + column * pass.dx, bits: outBits },
+        );
     }
   }
   if (!isIndexed && (transparency !== undefined || gamma !== undefined)) return recolored(parts, out);
@@ -241,13 +273,19 @@ const rewritten = (parts: Parts, pixels: Buffer, bitDepth: number): Buffer => {
   });
 };
 
-/** In: the samples of each row behind the byte of its filter. Out: 8 bits a sample, with an alpha channel where a colour is transparent. */
+/**
+ * In: the samples of each row behind the byte of its filter. Out: 8 bits a sample, with an alpha channel where a colour
+ * is transparent.
+ */
 const recolored = ({ header, transparency, gamma }: Parts, rows: Buffer): Buffer => {
   const { width, height, colorType, bitDepth } = header;
   const channels = channelsOf[colorType] ?? 0;
   const colors = colorType === 0 || colorType === 4 ? 1 : 3;
   const most = 2 ** bitDepth - 1;
-  const key = Array.from({ length: transparency === undefined ? 0 : colors }, (_, at) => (transparency?.readUInt16BE(2 * at) ?? 0) & most);
+  const key = Array.from(
+    { length: transparency === undefined ? 0 : colors },
+    (_, at) => (transparency?.readUInt16BE(2 * at) ?? 0) & most,
+  );
   const shown = Uint8Array.from({ length: most + 1 }, (_, sample) => shownSample(sample / most, gamma));
   const stride = Math.ceil((width * channels * bitDepth) / 8) + 1;
   const outChannels = key.length > 0 ? channels + 1 : channels;
@@ -260,7 +298,8 @@ const recolored = ({ header, transparency, gamma }: Parts, rows: Buffer): Buffer
       for (let channel = 0; channel < channels; channel++) {
         const bit = (column * channels + channel) * bitDepth;
         const byte = row * stride + 1 + (bit >> 3);
-        const sample = bitDepth === 16 ? rows.readUInt16BE(byte) : ((rows[byte] ?? 0) >> (8 - bitDepth - (bit & 7))) & most;
+        const sample =
+          bitDepth === 16 ? rows.readUInt16BE(byte) : ((rows[byte] ?? 0) >> (8 - bitDepth - (bit & 7))) & most;
         isKey &&= sample === key[channel];
         out[to++] = channel < colors ? (shown[sample] ?? 0) : Math.round((255 * sample) / most);
       }
@@ -274,7 +313,11 @@ const shownColors = (palette: Buffer, gamma: number | undefined): Buffer =>
   Buffer.from(palette.map((sample) => shownSample(sample / 255, gamma)));
 
 type PngContent = Pick<Header, 'width' | 'height' | 'bitDepth' | 'colorType'> &
-  Readonly<{ /** Each behind the byte of its filter. */ rows: Buffer; palette?: Buffer | undefined; transparency?: Buffer | undefined }>;
+  Readonly<{
+    /** Each behind the byte of its filter. */ rows: Buffer;
+    palette?: Buffer | undefined;
+    transparency?: Buffer | undefined;
+  }>;
 
 /** A PNG file without interlacing. */
 export const pngOf = ({ width, height, bitDepth, colorType, rows, palette, transparency }: PngContent): Buffer => {
@@ -315,7 +358,15 @@ const unfilter = (rows: Buffer, { rows: count, stride }: Pass, step: number): vo
       const above = row > 0 ? (rows[start - stride - 1 + i] ?? 0) : 0;
       const corner = row > 0 && i > step ? (rows[start - stride - 1 + i - step] ?? 0) : 0;
       const predicted =
-        filter === 1 ? left : filter === 2 ? above : filter === 3 ? (left + above) >> 1 : filter === 4 ? paeth(left, above, corner) : 0;
+        filter === 1
+          ? left
+          : filter === 2
+            ? above
+            : filter === 3
+              ? (left + above) >> 1
+              : filter === 4
+                ? paeth(left, above, corner)
+                : 0;
       rows[start + i] = ((rows[start + i] ?? 0) + predicted) & 0xff;
     }
   }

@@ -35,7 +35,9 @@ export const pictureNode = (picture: Picture, wish: PictureWish, context: Contex
   return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
 };
 
-/** A drawing that is not quite as its format says is drawn as far as it goes; the library would say so on the console. */
+/**
+ * A drawing that is not quite as its format says is drawn as far as it goes; the library would say so on the console.
+ */
 export const silent = { warningCallback: () => {} };
 
 /** Letters that have no size, but room between them. */
@@ -63,9 +65,12 @@ export const linePictureOf = (
   { linesMax, ...context }: Context & Readonly<{ linesMax: number }>,
 ): LinePicture | undefined => {
   const { width, height } = fitted(picture, wish, context);
-  if (height > Math.min(linesMax * context.fontSize * context.lineHeight, context.height * LINE_SHARE_MAX)) return undefined;
+  if (height > Math.min(linesMax * context.fontSize * context.lineHeight, context.height * LINE_SHARE_MAX))
+    return undefined;
   const common = { width, height, alt: wish.alt, field: context.field };
-  return picture.kind === 'svg' ? { ...common, kind: 'svg', svg: picture.svg } : { ...common, kind: 'file', name: picture.name };
+  return picture.kind === 'svg'
+    ? { ...common, kind: 'svg', svg: picture.svg }
+    : { ...common, kind: 'file', name: picture.name };
 };
 
 const fitted = (

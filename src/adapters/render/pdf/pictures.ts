@@ -1,4 +1,7 @@
-/** Pictures of a document, judged from their own bytes before a library reads them: a corrupt one is an error that names its place. SVG drawings are written anew, as resvg draws them. */
+/**
+ * Pictures of a document, judged from their own bytes before a library reads them: a corrupt one is an error that names
+ * its place. SVG drawings are written anew, as resvg draws them.
+ */
 import { hash } from 'node:crypto';
 import { parseDocument } from 'htmlparser2';
 import { boundedCache } from '../../../shared/cache.js';
@@ -6,7 +9,15 @@ import { pathsOf, plainColors } from '../svg/draw.js';
 import { roboto } from './font-files.js';
 import { fontBytes, type Fonts } from './fonts.js';
 import { lengthOf } from './rich-style.js';
-import { checkedPng, dataUriImage, jpegSize, PIXELS_MAX, tooManyPixels, unusable, type CheckedPng } from './picture-files.js';
+import {
+  checkedPng,
+  dataUriImage,
+  jpegSize,
+  PIXELS_MAX,
+  tooManyPixels,
+  unusable,
+  type CheckedPng,
+} from './picture-files.js';
 import { pictureSize } from '../../../domain/rendering/pictures.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { DomainError } from '../../../domain/core/errors.js';
@@ -21,7 +32,8 @@ type Pictures = Readonly<{
 type PictureSource = Readonly<{ images: ReadonlyMap<string, LoadedImage>; fonts: Fonts; locale: string }>;
 
 /** Width and height in points. */
-type DrawnSvg = Readonly<{ width: number; height: number }> & (Readonly<{ svg: string }> | Readonly<{ png: Uint8Array }>);
+type DrawnSvg = Readonly<{ width: number; height: number }> &
+  (Readonly<{ svg: string }> | Readonly<{ png: Uint8Array }>);
 type SvgPlace = Readonly<{
   field: string;
   fonts: Fonts;
@@ -54,7 +66,9 @@ const keptDrawings = boundedCache<string, NonNullable<ReturnType<typeof pathsOf>
 const DEFAULT_WIDTH_PT = 225;
 const DEFAULT_HEIGHT_PT = 112.5;
 
-/** `images` by their addresses; data URIs are read here. Throws GENERATION_FAILED for a picture that cannot be drawn. */
+/**
+ * `images` by their addresses; data URIs are read here. Throws GENERATION_FAILED for a picture that cannot be drawn.
+ */
 export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures => {
   const known = new Map<string, Picture | undefined>();
   const files = new Map<string, Uint8Array>();
@@ -82,7 +96,10 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
       case 'image/jpeg': {
         const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);
         if (file === undefined)
-          throw unusable(field, `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`);
+          throw unusable(
+            field,
+            `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`,
+          );
         return kept(file.bytes, file.width * POINTS_PER_PIXEL, file.height * POINTS_PER_PIXEL);
       }
     }
@@ -110,22 +127,29 @@ const checkedJpeg = (bytes: Buffer): CheckedPng | undefined => {
 };
 
 /**
- * In: an SVG from others. Out: what resvg draws of it, as paths without references, texts and styles, or as a picture where paths cannot say it.
- * Throws GENERATION_FAILED where it holds no drawing, one that is too large, or what resvg does not draw as a browser does; FONT_MISSING for its text.
+ * In: an SVG from others. Out: what resvg draws of it, as paths without references, texts and styles, or as a picture
+ * where paths cannot say it. Throws GENERATION_FAILED where it holds no drawing, one that is too large, or what resvg
+ * does not draw as a browser does; FONT_MISSING for its text.
  */
 export const drawnSvg = (source: string, where: SvgPlace): DrawnSvg => {
   const { field } = where;
   const place = { ...where, asksVariables: /\bvar\(/i.test(source) };
   const document = parseDocument(withoutEntities(source, field), { xmlMode: true });
-  const root = document.children.find((node): node is Element => isElement(node) && node.name.replace(/^[\w.-]+:/, '') === 'svg');
+  const root = document.children.find(
+    (node): node is Element => isElement(node) && node.name.replace(/^[\w.-]+:/, '') === 'svg',
+  );
   if (root === undefined) throw unusable(field, 'is not an SVG file: it has no <svg> element');
   withoutPrefixes(root, prefixesOf(source));
   const byId = new Map<string, Element>();
   index(root, byId, 0, field);
   count(root, byId, field);
   const box = viewBoxOf(root.attribs['viewBox']);
-  const width = positive(lengthOf(root.attribs['width'], 12, 0)) ?? (box === undefined ? DEFAULT_WIDTH_PT : box[2] * POINTS_PER_PIXEL);
-  const height = positive(lengthOf(root.attribs['height'], 12, 0)) ?? (box === undefined ? DEFAULT_HEIGHT_PT : (width * box[3]) / box[2]);
+  const width =
+    positive(lengthOf(root.attribs['width'], 12, 0)) ??
+    (box === undefined ? DEFAULT_WIDTH_PT : box[2] * POINTS_PER_PIXEL);
+  const height =
+    positive(lengthOf(root.attribs['height'], 12, 0)) ??
+    (box === undefined ? DEFAULT_HEIGHT_PT : (width * box[3]) / box[2]);
   Object.assign(root.attribs, {
     width: String(width / POINTS_PER_PIXEL),
     height: String(height / POINTS_PER_PIXEL),
@@ -136,9 +160,14 @@ export const drawnSvg = (source: string, where: SvgPlace): DrawnSvg => {
   const key = hash('sha256', svg);
   const drawn = keptDrawings.get(key) ?? pathsOf(svg, letters, dotsOf(width, height));
   if (drawn !== undefined && letters.length === 0) keptDrawings.set(key, drawn);
-  if (drawn === undefined) throw unusable(field, 'is an SVG that cannot be drawn: a part of it is not as its format says');
+  if (drawn === undefined)
+    throw unusable(field, 'is an SVG that cannot be drawn: a part of it is not as its format says');
   if ('png' in drawn) return { ...drawn, width, height };
-  return { svg: drawn.svg.replace(/ width="[^"]*" height="[^"]*"/, ` width="${width}" height="${height}"`), width, height };
+  return {
+    svg: drawn.svg.replace(/ width="[^"]*" height="[^"]*"/, ` width="${width}" height="${height}"`),
+    width,
+    height,
+  };
 };
 
 const dotsOf = (width: number, height: number): Readonly<{ width: number; height: number }> => {
@@ -154,11 +183,14 @@ const DOCTYPE = /<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>/i;
 /** Entities that the file declares itself stand for texts. */
 const withoutEntities = (source: string, field: string): string => {
   const declared = DOCTYPE.exec(source)?.[0] ?? '';
-  const values = new Map([...declared.matchAll(ENTITY)].map(([, name = '', double, single]) => [name, double ?? single ?? '']));
+  const values = new Map(
+    [...declared.matchAll(ENTITY)].map(([, name = '', double, single]) => [name, double ?? single ?? '']),
+  );
   let text = source.replace(declared, '');
   for (let depth = 0; values.size > 0 && depth < ENTITY_DEPTH_MAX; depth++) {
     const next = text.replace(/&([\w.:-]+);/g, (whole, name: string) => values.get(name) ?? whole);
-    if (next.length > source.length + ENTITY_CHARS_MAX) throw unusable(field, 'has entities that stand for too much text');
+    if (next.length > source.length + ENTITY_CHARS_MAX)
+      throw unusable(field, 'has entities that stand for too much text');
     if (next === text) break;
     text = next;
   }
@@ -184,14 +216,16 @@ const withoutPrefixes = (node: Element, prefixes: ReadonlySet<string>): void => 
 
 const isElement = (node: Dom): node is Element => 'attribs' in node;
 
-const positive = (value: number | undefined): number | undefined => (value !== undefined && value > 0 ? value : undefined);
+const positive = (value: number | undefined): number | undefined =>
+  value !== undefined && value > 0 ? value : undefined;
 
 const viewBoxOf = (text: string | undefined): readonly [number, number, number, number] | undefined => {
   const [x, y, width, height, ...rest] = (text ?? '')
     .trim()
     .split(/[\s,]+/)
     .map(Number);
-  if (x === undefined || y === undefined || width === undefined || height === undefined || rest.length > 0) return undefined;
+  if (x === undefined || y === undefined || width === undefined || height === undefined || rest.length > 0)
+    return undefined;
   return [x, y, width, height].every(Number.isFinite) && width > 0 && height > 0 ? [x, y, width, height] : undefined;
 };
 
@@ -202,7 +236,10 @@ const index = (node: Element, byId: Map<string, Element>, depth: number, field: 
   for (const child of node.children) if (isElement(child)) index(child, byId, depth + 1, field);
 };
 
-/** Uses of uses multiply; they are counted as they would be drawn, before anything is. A use inside of itself draws nothing. */
+/**
+ * Uses of uses multiply; they are counted as they would be drawn, before anything is. A use inside of itself draws
+ * nothing.
+ */
 const count = (root: Element, byId: ReadonlyMap<string, Element>, field: string): void => {
   let drawn = 0;
   const visit = (node: Element, open: ReadonlySet<Element>): void => {
@@ -222,7 +259,8 @@ const count = (root: Element, byId: ReadonlyMap<string, Element>, field: string)
 };
 
 const contains = (outer: Element, inner: Element): boolean => {
-  for (let node: Element['parent'] | Element = inner; node !== null; node = node.parent) if (node === outer) return true;
+  for (let node: Element['parent'] | Element = inner; node !== null; node = node.parent)
+    if (node === outer) return true;
   return false;
 };
 
@@ -232,7 +270,16 @@ const hrefOf = ({ attribs }: Element): string | undefined => {
 };
 
 /** Elements that a browser draws and resvg does not. */
-const UNDRAWN: ReadonlySet<string> = new Set(['foreignObject', 'video', 'audio', 'iframe', 'canvas', 'tref', 'mesh', 'meshgradient']);
+const UNDRAWN: ReadonlySet<string> = new Set([
+  'foreignObject',
+  'video',
+  'audio',
+  'iframe',
+  'canvas',
+  'tref',
+  'mesh',
+  'meshgradient',
+]);
 
 const write = (node: Dom, place: SvgPlace): string => {
   if (!isElement(node))
@@ -253,21 +300,31 @@ const write = (node: Dom, place: SvgPlace): string => {
 /** Programs put what only they read into a drawing, and beside it what others draw. */
 const isOptional = (node: Element): boolean =>
   node.attribs['requiredExtensions'] !== undefined ||
-  (node.parent !== null && 'name' in node.parent && node.parent.name === 'switch' && node.parent.children.filter(isElement).length > 1);
+  (node.parent !== null &&
+    'name' in node.parent &&
+    node.parent.name === 'switch' &&
+    node.parent.children.filter(isElement).length > 1);
 
 const undrawn = ({ field }: SvgPlace, element: string, what: string): DomainError =>
   unusable(field, `has <${element.slice(0, 40)}> ${what}; draw it with plain shapes, or save the picture as PNG`);
 
 const textOf = (node: Element): string =>
-  node.children.map((child) => ('data' in child ? child.data : 'children' in child ? textOf(child as Element) : '')).join('');
+  node.children
+    .map((child) => ('data' in child ? child.data : 'children' in child ? textOf(child as Element) : ''))
+    .join('');
 
 /** Attributes of the root element that say where it is, and what resvg reads of a prefix. */
 const written = (node: Element, place: SvgPlace): string => {
   const attributes: Record<string, string> = {};
   for (const [name, value] of Object.entries(node.attribs)) {
-    if (/^on|^(?:xmlns|style)$/i.test(name) || (name.includes(':') && !/^(?:xml:space|xml:lang|xlink:href)$/.test(name))) continue;
+    if (
+      /^on|^(?:xmlns|style)$/i.test(name) ||
+      (name.includes(':') && !/^(?:xml:space|xml:lang|xlink:href)$/.test(name))
+    )
+      continue;
     if (name === 'href' || name === 'xlink:href') Object.assign(attributes, hrefAttribute(node, value, place));
-    else if (!leadsAway(value)) attributes[name] = name === 'd' || name === 'points' ? value : plainValue(value, node.name, place);
+    else if (!leadsAway(value))
+      attributes[name] = name === 'd' || name === 'points' ? value : plainValue(value, node.name, place);
   }
   const isRoot = node.parent === null || !('name' in node.parent);
   const style = plainDeclarations(node.attribs['style'] ?? '', { element: node.name, place, isRoot }, attributes);
@@ -336,12 +393,24 @@ const commaIn = (text: string, from: number, to: number): number | undefined => 
 /** Properties that SVG 2 has as CSS and SVG 1.1 as attributes. */
 const GEOMETRY: ReadonlySet<string> = new Set(['x', 'y', 'width', 'height', 'cx', 'cy', 'r', 'rx', 'ry']);
 const UNKNOWN_PROPERTY = /^(?:d|rotate|scale|translate|offset(?:-.*)?|mask-(?:image|border.*))$/;
-const FONT = /^(?:(italic|oblique|normal)\s+)?(?:(bold|bolder|lighter|normal|\d{3})\s+)?([\d.]+[a-z%]*)(?:\s*\/\s*[\w.%]+)?\s+(.+)$/i;
+const FONT =
+  /^(?:(italic|oblique|normal)\s+)?(?:(bold|bolder|lighter|normal|\d{3})\s+)?([\d.]+[a-z%]*)(?:\s*\/\s*[\w.%]+)?\s+(.+)$/i;
 
-type Declared = Readonly<{ element: string; place: SvgPlace; /** Its size is that of the picture. */ isRoot?: boolean }>;
+type Declared = Readonly<{
+  element: string;
+  place: SvgPlace;
+  /** Its size is that of the picture. */ isRoot?: boolean;
+}>;
 
-/** In: declarations of CSS. Out: those that resvg reads; what are attributes to it are put into `attributes`, where the declarations are those of one element. */
-const plainDeclarations = (css: string, { element, place, isRoot = false }: Declared, attributes?: Record<string, string>): string =>
+/**
+ * In: declarations of CSS. Out: those that resvg reads; what are attributes to it are put into `attributes`, where the
+ * declarations are those of one element.
+ */
+const plainDeclarations = (
+  css: string,
+  { element, place, isRoot = false }: Declared,
+  attributes?: Record<string, string>,
+): string =>
   css
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .split(';')
@@ -358,21 +427,29 @@ const plainDeclarations = (css: string, { element, place, isRoot = false }: Decl
         attributes[property] = plain;
         return [];
       }
-      if (GEOMETRY.has(property) || UNKNOWN_PROPERTY.test(property) || (property === 'clip-path' && /\((?!\s*['"]?#)/.test(plain)))
+      if (
+        GEOMETRY.has(property) ||
+        UNKNOWN_PROPERTY.test(property) ||
+        (property === 'clip-path' && /\((?!\s*['"]?#)/.test(plain))
+      )
         throw undrawn(place, element, `with the property ${property} as style, which is not drawn`);
       if (property === 'transform' || property === 'transform-origin') {
         if (attributes !== undefined) attributes[property] = plain;
-        else if (property === 'transform') throw undrawn(place, element, 'with the property transform, which is not drawn');
+        else if (property === 'transform')
+          throw undrawn(place, element, 'with the property transform, which is not drawn');
         return [];
       }
       const [, style, weight, size, family] = property === 'font' ? (FONT.exec(plain) ?? []) : [];
       if (size !== undefined && family !== undefined)
-        return [`font-style:${style ?? 'normal'};font-weight:${weight ?? 'normal'};font-size:${size};font-family:${family}`];
+        return [
+          `font-style:${style ?? 'normal'};font-weight:${weight ?? 'normal'};font-size:${size};font-family:${family}`,
+        ];
       return [`${property}:${plain}`];
     })
     .join(';');
 
-const CSS_TRANSFORMATION = /3d\(|(?:rotate|translate|scale)[XYZ]\(|perspective\(|\d(?:turn|g?rad|r?em|ex|ch|v[wh]|[cm]m|in|p[tc]|%)/i;
+const CSS_TRANSFORMATION =
+  /3d\(|(?:rotate|translate|scale)[XYZ]\(|perspective\(|\d(?:turn|g?rad|r?em|ex|ch|v[wh]|[cm]m|in|p[tc]|%)/i;
 
 /** Writes units and the origin of a transformation into its numbers. */
 const moveOrigin = (attributes: Record<string, string>, element: string, place: SvgPlace): void => {
@@ -401,10 +478,14 @@ const moveOrigin = (attributes: Record<string, string>, element: string, place: 
 /** States that nothing on paper has. */
 const STATE = /::[a-z-]+|:(?:hover|focus|focus-visible|focus-within|active|visited|target)\b/;
 
-/** Rules of CSS without those that begin with @: what a bright screen shows. Throws GENERATION_FAILED for what resvg does not read. */
+/**
+ * Rules of CSS without those that begin with @: what a bright screen shows. Throws GENERATION_FAILED for what resvg
+ * does not read.
+ */
 const plainRules = (css: string, place: SvgPlace): string => {
   const text = css.replace(/\/\*[\s\S]*?\*\/|<!--|-->/g, '');
-  const refuse = (what: string): DomainError => undrawn(place, 'style', `with ${what.trim().slice(0, 80)}, which is not drawn`);
+  const refuse = (what: string): DomainError =>
+    undrawn(place, 'style', `with ${what.trim().slice(0, 80)}, which is not drawn`);
   let out = '';
   for (let at = 0; at < text.length;) {
     const open = text.indexOf('{', at);
@@ -426,14 +507,17 @@ const plainRules = (css: string, place: SvgPlace): string => {
       if (!/^@(?:font-face|page|(?:-[a-z]+-)?keyframes)\b/i.test(head)) throw refuse(head);
     } else {
       const selectors = head.split(',').filter((selector) => !STATE.test(selector));
-      const unknown = selectors.find((selector) => /~(?!=)|:(?!first-child\b|root\b)|\\|&/.test(selector.replace(/"[^"]*"|'[^']*'/g, '')));
+      const unknown = selectors.find((selector) =>
+        /~(?!=)|:(?!first-child\b|root\b)|\\|&/.test(selector.replace(/"[^"]*"|'[^']*'/g, '')),
+      );
       if (unknown !== undefined || inner.includes('{')) throw refuse(unknown ?? head);
       const declarations = plainDeclarations(inner, {
         element: 'style',
         place,
         isRoot: selectors.every((selector) => /^\s*(?:svg|:root)\s*$/.test(selector)),
       });
-      if (selectors.length > 0 && declarations !== '') out += `${selectors.join(',').replaceAll(':root', 'svg')}{${declarations}}`;
+      if (selectors.length > 0 && declarations !== '')
+        out += `${selectors.join(',').replaceAll(':root', 'svg')}{${declarations}}`;
     }
   }
   return out;
@@ -448,7 +532,10 @@ const closing = (text: string, open: number, pair: '{}' | '()'): number => {
   return text.length;
 };
 
-/** In: one query of @media. Out: whether a bright screen without wishes of its reader meets it; undefined for other questions. */
+/**
+ * In: one query of @media. Out: whether a bright screen without wishes of its reader meets it; undefined for other
+ * questions.
+ */
 const isShown = (query: string): boolean | undefined => {
   const parts = query
     .trim()
@@ -487,9 +574,15 @@ const lettersOf = (root: Element, source: string, { fonts, locale, field }: SvgP
   const files = new Set([roboto.files.normal]);
   for (const family of [undefined, ...new Set(named)])
     for (const style of styles)
-      for (const { font } of fonts.line(texts.join(' '), style, { field, locale, ...(family === undefined ? {} : { family }) }).runs)
+      for (const { font } of fonts.line(texts.join(' '), style, {
+        field,
+        locale,
+        ...(family === undefined ? {} : { family }),
+      }).runs)
         files.add(
-          fonts.descriptors[font]?.[style.bold ? (style.italic ? 'bolditalics' : 'bold') : style.italic ? 'italics' : 'normal'] ?? '',
+          fonts.descriptors[font]?.[
+            style.bold ? (style.italic ? 'bolditalics' : 'bold') : style.italic ? 'italics' : 'normal'
+          ] ?? '',
         );
   files.delete('');
   return [...files].map(fontBytes);

@@ -1,7 +1,17 @@
-/** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
+/**
+ * Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is
+ * opened here.
+ */
 import { readText, type Line, orderLine } from './bidi.js';
 import type { LinePicture, Place, Tag, SectionNode, TextLook } from './nodes.js';
-import { type BrokenLine, type StructureElement, Renderer, type Bookmark, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
+import {
+  type BrokenLine,
+  type StructureElement,
+  Renderer,
+  type Bookmark,
+  type DrawnPicture,
+  type LaidPage,
+} from './pdfmake-internals.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DomainError } from '../../../domain/core/errors.js';
 import { DocumentLayout } from './layout.js';
@@ -49,12 +59,18 @@ export const print = async (job: PrintJob): Promise<void> => {
   const document = new PrintedDocument(job);
   for (const [name, bytes] of job.pictures) await document.embed(name, bytes);
   // From here to the end nothing waits: parsed fonts are shared, and another document must not come between.
-  const lay = (sections: readonly SectionNode[]): Readonly<{ pages: readonly LaidPage[]; anchors: ReadonlyMap<string, Place> }> => {
+  const lay = (
+    sections: readonly SectionNode[],
+  ): Readonly<{ pages: readonly LaidPage[]; anchors: ReadonlyMap<string, Place> }> => {
     const layout = new DocumentLayout();
-    return { pages: layout.layoutDocument({ stack: sections }, document, {}, job.defaultLook), anchors: layout.anchors };
+    return {
+      pages: layout.layoutDocument({ stack: sections }, document, {}, job.defaultLook),
+      anchors: layout.anchors,
+    };
   };
   const first = lay(job.sections);
-  const { pages, anchors } = job.numbered === undefined ? first : lay(job.numbered((name) => first.anchors.get(name)?.page));
+  const { pages, anchors } =
+    job.numbered === undefined ? first : lay(job.numbered((name) => first.anchors.get(name)?.page));
   document.places = new Map([...anchors].filter(([name]) => job.linked.has(name)));
   const drawn = new TaggedRenderer(document);
   drawn.renderPages(pages);
@@ -64,7 +80,8 @@ export const print = async (job: PrintJob): Promise<void> => {
 
 const wholeLine = { link: undefined, inlines: new Set<Inlines[number]>(), text: '', picture: undefined } as const;
 
-const pictureOf = (inline: Inlines[number] | undefined): LinePicture | undefined => inline?.picture as LinePicture | undefined;
+const pictureOf = (inline: Inlines[number] | undefined): LinePicture | undefined =>
+  inline?.picture as LinePicture | undefined;
 
 /** In reading order; to be asked before `orderLine`. */
 const partsOf = (whole: BrokenLine): readonly LinePart[] => {
@@ -76,7 +93,8 @@ const partsOf = (whole: BrokenLine): readonly LinePart[] => {
   const groups: Inlines[] = [];
   for (const inline of inlines) {
     const last = groups.at(-1);
-    if (last !== undefined && last[0]?.link === inline.link && pictureOf(last[0]) === pictureOf(inline)) last.push(inline);
+    if (last !== undefined && last[0]?.link === inline.link && pictureOf(last[0]) === pictureOf(inline))
+      last.push(inline);
     else groups.push([inline]);
   }
   return groups.map((group) => ({
@@ -88,7 +106,10 @@ const partsOf = (whole: BrokenLine): readonly LinePart[] => {
   }));
 };
 
-/** A line with the words of one part, as high as the whole line. Its words have no link: `roomOf` gives one place to click for all of them. */
+/**
+ * A line with the words of one part, as high as the whole line. Its words have no link: `roomOf` gives one place to
+ * click for all of them.
+ */
 const lineOfPart = (line: BrokenLine, { inlines }: LinePart): BrokenLine => {
   const [height, ascender] = [line.getHeight(), line.getAscenderHeight()];
   const part = Object.create(line) as BrokenLine;
@@ -99,7 +120,9 @@ const lineOfPart = (line: BrokenLine, { inlines }: LinePart): BrokenLine => {
   });
 };
 
-/** The room below the letters of a line, half of what a line has beside them; pictures among them only make it higher. */
+/**
+ * The room below the letters of a line, half of what a line has beside them; pictures among them only make it higher.
+ */
 const roomBelow = (line: BrokenLine, parts: readonly LinePart[], letters: number): number => {
   const height = parts.every(({ picture }) => picture === undefined)
     ? line.getHeight()
@@ -154,7 +177,12 @@ const openStructure = (document: PrintedDocument): Structure => {
 };
 
 /** Attributes of the cells of a table (PDF 1.7, 14.8.5.7). */
-const attributesOf = ({ type, colSpan, rowSpan, scope }: Tag): Readonly<Record<string, string | number>> | undefined => {
+const attributesOf = ({
+  type,
+  colSpan,
+  rowSpan,
+  scope,
+}: Tag): Readonly<Record<string, string | number>> | undefined => {
   if (type !== 'TH' && colSpan === undefined && rowSpan === undefined) return undefined;
   return {
     O: 'Table',
@@ -247,7 +275,12 @@ class TaggedRenderer extends Renderer {
     const top = y + line.getHeight() - roomBelow(line, parts, letters) - letters;
     for (const part of parts) {
       if (part.picture !== undefined) {
-        this.drawLinePicture(part, isRepeated ? undefined : (line.tag as Tag | undefined), x, top + line.getAscenderHeight());
+        this.drawLinePicture(
+          part,
+          isRepeated ? undefined : (line.tag as Tag | undefined),
+          x,
+          top + line.getAscenderHeight(),
+        );
         continue;
       }
       const drawn = parts.length === 1 && part.link === undefined ? line : lineOfPart(line, part);
@@ -264,11 +297,19 @@ class TaggedRenderer extends Renderer {
   }
 
   /** A picture among words stands on their line. */
-  private drawLinePicture({ picture, inlines, link }: LinePart, around: Tag | undefined, x: number, baseline: number): void {
+  private drawLinePicture(
+    { picture, inlines, link }: LinePart,
+    around: Tag | undefined,
+    x: number,
+    baseline: number,
+  ): void {
     const [inline] = inlines;
     if (picture === undefined || inline === undefined) return;
     const { width, height, alt, field } = picture;
-    const parent = around === undefined || ancestor(around, 'Artifact') !== undefined ? undefined : this.structure.linkBelow(around, link);
+    const parent =
+      around === undefined || ancestor(around, 'Artifact') !== undefined
+        ? undefined
+        : this.structure.linkBelow(around, link);
     const drawn: DrawnPicture = {
       x: x + inline.x,
       y: baseline - height,
@@ -291,7 +332,10 @@ class TaggedRenderer extends Renderer {
   }
 
   private renderPart({ link, actual, text, inlines }: LinePart, around: Tag | undefined, draw: () => void): void {
-    const tag = around === undefined || ancestor(around, 'Artifact') !== undefined ? undefined : this.structure.linkBelow(around, link);
+    const tag =
+      around === undefined || ancestor(around, 'Artifact') !== undefined
+        ? undefined
+        : this.structure.linkBelow(around, link);
     const [first] = inlines;
     if (tag?.type === 'Link' && first !== undefined) this.links.set(first, tag);
     const drawPart = (): void => {
@@ -302,7 +346,10 @@ class TaggedRenderer extends Renderer {
     this.marked(tag, drawPart, text);
   }
 
-  /** pdfmake sets all the room of a line below its letters; here half of it stands above them, and a background is as high as the letters. */
+  /**
+   * pdfmake sets all the room of a line below its letters; here half of it stands above them, and a background is as
+   * high as the letters.
+   */
   private drawLine(line: BrokenLine, letters: number, x: number, top: number): void {
     for (const inline of line.inlines) {
       // A line may be drawn again, so the colour is moved to where pdfmake does not look.
@@ -328,7 +375,10 @@ class TaggedRenderer extends Renderer {
     this.drawPicture(svg, () => super.renderSVG(svg));
   }
 
-  private drawPicture({ x, y, _width: width, _height: height, tag, field, radius }: DrawnPicture, draw: () => void): void {
+  private drawPicture(
+    { x, y, _width: width, _height: height, tag, field, radius }: DrawnPicture,
+    draw: () => void,
+  ): void {
     this.marked(
       tag as Tag | undefined,
       () => {
@@ -336,7 +386,9 @@ class TaggedRenderer extends Renderer {
         try {
           draw();
         } catch (fault) {
-          throw fault instanceof DomainError ? fault : unusable(field ?? '', 'cannot be drawn: a part of it is not as its format says');
+          throw fault instanceof DomainError
+            ? fault
+            : unusable(field ?? '', 'cannot be drawn: a part of it is not as its format says');
         }
         if (radius !== undefined) this.document.restore();
       },
@@ -347,7 +399,8 @@ class TaggedRenderer extends Renderer {
   /** `text`: what is read of a link. */
   private marked(tag: Tag | undefined, draw: () => void, text = ''): void {
     if (this.document.page.markings.length > 0) this.document.endMarkedContent();
-    if (tag === undefined || ancestor(tag, 'Artifact') !== undefined) this.document.markContent('Artifact', { type: 'Layout' });
+    if (tag === undefined || ancestor(tag, 'Artifact') !== undefined)
+      this.document.markContent('Artifact', { type: 'Layout' });
     else this.structure.elementOf(tag).add(this.document.markStructureContent(tag.type));
     const link = ancestor(tag, 'Link');
     this.document.linked = link === undefined ? undefined : { element: this.structure.elementOf(link), text };

@@ -46,7 +46,10 @@ export const inlineOf = ({ fontSize, color, family }: Context): Inline => ({
 export const runOf = (text: string, inline: Inline, context: Context): Run => {
   const { fontSize, color, locale } = context;
   const size = boundedSize(inline.fontSize, context);
-  const decoration = [...(inline.underline ? ['underline' as const] : []), ...(inline.strike ? ['lineThrough' as const] : [])];
+  const decoration = [
+    ...(inline.underline ? ['underline' as const] : []),
+    ...(inline.strike ? ['lineThrough' as const] : []),
+  ];
   return {
     text: transformed(text, inline.transform, locale),
     ...(size === fontSize ? {} : { fontSize: size }),
@@ -72,7 +75,10 @@ const transformed = (text: string, transform: Inline['transform'], locale: strin
     case 'lowercase':
       return text.toLocaleLowerCase(locale);
     case 'capitalize':
-      return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toLocaleUpperCase(locale));
+      return text.replace(
+        /(^|\s)(\p{L})/gu,
+        (_, before: string, letter: string) => before + letter.toLocaleUpperCase(locale),
+      );
   }
 };
 
@@ -135,7 +141,10 @@ const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context
       return onBackground(MARK_COLOR, outer, context);
     case 'code':
     case 'kbd':
-      return { ...(outer.preserve ? outer : onBackground(CODE_COLOR, outer, context)), fontSize: outer.fontSize * 0.92 };
+      return {
+        ...(outer.preserve ? outer : onBackground(CODE_COLOR, outer, context)),
+        fontSize: outer.fontSize * 0.92,
+      };
     case 'a':
       return linked(attributes['href'], outer, context);
     default:
@@ -146,11 +155,17 @@ const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context
 const linked = (href: string | undefined, outer: Inline, context: Context): Inline => {
   const link = documentLink(href, context);
   if (link === undefined) return outer;
-  const { linkColor: color } = colorsOn(outer.background === undefined ? {} : { backgroundColor: outer.background }, context);
+  const { linkColor: color } = colorsOn(
+    outer.background === undefined ? {} : { backgroundColor: outer.background },
+    context,
+  );
   return { ...outer, link, underline: true, color };
 };
 
-/** A link that a reader of PDF may open: http, https, mailto, tel or sms; or `#` and the name of a place in the document. */
+/**
+ * A link that a reader of PDF may open: http, https, mailto, tel or sms; or `#` and the name of a place in the
+ * document.
+ */
 export const documentLink = (href: string | undefined, { linked }: Pick<Context, 'linked'>): string | undefined => {
   const safe = href === undefined ? undefined : safeLink(href);
   if (safe?.startsWith('#') === true) linked.add(safe.slice(1));
@@ -161,11 +176,16 @@ export const documentLink = (href: string | undefined, { linked }: Pick<Context,
 /** The look on a background, where nobody names a colour on it. */
 export const onBackground = (background: string | undefined, inline: Inline, { linkColor }: Context): Inline => {
   if (background === undefined) return { ...inline, background };
-  return { ...inline, background, color: colorsOn({ backgroundColor: background }, { color: inline.color, linkColor }).color };
+  return {
+    ...inline,
+    background,
+    color: colorsOn({ backgroundColor: background }, { color: inline.color, linkColor }).color,
+  };
 };
 
 /** True where an element says which colour its text has. */
-export const namesColor = ({ style }: TreeElement): boolean => pdfColor(style.get('color')?.toLowerCase()) !== undefined;
+export const namesColor = ({ style }: TreeElement): boolean =>
+  pdfColor(style.get('color')?.toLowerCase()) !== undefined;
 
 const declared = (element: TreeElement, outer: Inline, context: Context): Inline => {
   const { style, tag } = element;
@@ -189,7 +209,11 @@ const declaration = (property: string, value: string, inline: Inline, outer: Inl
     case 'font-weight':
       return {
         ...inline,
-        bold: /^(bold|bolder|[6-9]00)$/.test(value) ? true : /^(normal|lighter|[1-5]00)$/.test(value) ? false : inline.bold,
+        bold: /^(bold|bolder|[6-9]00)$/.test(value)
+          ? true
+          : /^(normal|lighter|[1-5]00)$/.test(value)
+            ? false
+            : inline.bold,
       };
     case 'font-style':
       return { ...inline, italic: /^(italic|oblique)/.test(value) ? true : value === 'normal' ? false : inline.italic };
@@ -207,9 +231,15 @@ const declaration = (property: string, value: string, inline: Inline, outer: Inl
     case 'white-space':
       return { ...inline, preserve: value.startsWith('pre') };
     case 'text-transform':
-      return { ...inline, transform: value === 'uppercase' || value === 'lowercase' || value === 'capitalize' ? value : undefined };
+      return {
+        ...inline,
+        transform: value === 'uppercase' || value === 'lowercase' || value === 'capitalize' ? value : undefined,
+      };
     case 'letter-spacing':
-      return { ...inline, letterSpacing: value === 'normal' ? 0 : Math.min(Math.max(lengthOf(value, inline.fontSize, 0) ?? 0, -2), 20) };
+      return {
+        ...inline,
+        letterSpacing: value === 'normal' ? 0 : Math.min(Math.max(lengthOf(value, inline.fontSize, 0) ?? 0, -2), 20),
+      };
     default:
       return inline;
   }
@@ -238,9 +268,13 @@ const fontSizeOf = (value: string, around: number): number | undefined => {
   return size === undefined || size <= 0 ? undefined : Math.min(Math.max(size, FONT_SIZE_MIN_PT), FONT_SIZE_MAX_PT);
 };
 
-/** In: a length of CSS; a number without a unit is pixels, as in an attribute. Out: points; `whole` is what 100 % are. */
+/**
+ * In: a length of CSS; a number without a unit is pixels, as in an attribute. Out: points; `whole` is what 100 % are.
+ */
 export const lengthOf = (value: string | undefined, fontSize: number, whole: number): number | undefined => {
-  const match = /^(-?\d{1,5}(?:\.\d{1,4})?|-?\.\d{1,4})(px|pt|em|rem|%|mm|cm|in|ex|ch)?$/.exec(value?.trim().toLowerCase() ?? '');
+  const match = /^(-?\d{1,5}(?:\.\d{1,4})?|-?\.\d{1,4})(px|pt|em|rem|%|mm|cm|in|ex|ch)?$/.exec(
+    value?.trim().toLowerCase() ?? '',
+  );
   if (match === null) return undefined;
   const number = Number(match[1]);
   switch (match[2]) {
@@ -273,7 +307,10 @@ export const indentOf = ({ tag, style }: TreeElement, context: Context): number 
   if (tag === 'table' || tag === 'img' || tag === 'ul' || tag === 'ol') return 0;
   const { fontSize, width } = context;
   const side = startOf(context);
-  const room = ['margin', 'padding'].reduce((sum, kind) => sum + (lengthOf(style.get(`${kind}-${side}`), fontSize, width) ?? 0), 0);
+  const room = ['margin', 'padding'].reduce(
+    (sum, kind) => sum + (lengthOf(style.get(`${kind}-${side}`), fontSize, width) ?? 0),
+    0,
+  );
   return Math.min(Math.max(room, 0), width / 2);
 };
 

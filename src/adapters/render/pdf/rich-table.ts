@@ -4,7 +4,16 @@ import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
 import { CELL_SHARE_MAX, colorsOn, LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, namesColor, type Inline } from './rich-style.js';
-import { type Node, type TableCell, type TableLayout, cellTag, rowTag, tableTag, type OpenTag, type Spans } from './nodes.js';
+import {
+  type Node,
+  type TableCell,
+  type TableLayout,
+  cellTag,
+  rowTag,
+  tableTag,
+  type OpenTag,
+  type Spans,
+} from './nodes.js';
 
 /** Makes the blocks of an item or a cell. */
 export type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
@@ -16,13 +25,19 @@ const SPAN_MAX = 1_000;
 export const richTable = (table: TreeElement, inline: Inline, around: Context, blocks: Blocks): Node => {
   const context = { ...around, height: around.height * CELL_SHARE_MAX };
   const rows = rowsOf(table);
-  const caption = table.children.find((child): child is TreeElement => child.kind === 'element' && child.tag === 'caption');
+  const caption = table.children.find(
+    (child): child is TreeElement => child.kind === 'element' && child.tag === 'caption',
+  );
   const title =
     caption === undefined
       ? []
       : blocks(
           caption.children,
-          { ...inline, bold: true, ...(fillOf([table]) === undefined ? {} : { color: context.color, background: undefined }) },
+          {
+            ...inline,
+            bold: true,
+            ...(fillOf([table]) === undefined ? {} : { color: context.color, background: undefined }),
+          },
           context,
         ).map((node) => ({
           ...spaced(node, 4),
@@ -31,7 +46,8 @@ export const richTable = (table: TreeElement, inline: Inline, around: Context, b
   const tag = tableTag(context.tag);
   const rowTags = new Map(rows.map(({ element }) => [element, rowTag(tag)]));
   const tagOf = (row: Row): OpenTag => rowTags.get(row.element) ?? rowTag(tag);
-  const makeCell: MakeCell = (cell, row, spans) => cellOf(cell, row, { table, inline, context, blocks, tag: tagOf(row), spans });
+  const makeCell: MakeCell = (cell, row, spans) =>
+    cellOf(cell, row, { table, inline, context, blocks, tag: tagOf(row), spans });
   const body = grid(rows, makeCell, (row) => cellTag(tagOf(row), 'TD'), context);
   const columns = body[0]?.length ?? 0;
   const isMirrored = context.direction === 'rtl';
@@ -39,7 +55,9 @@ export const richTable = (table: TreeElement, inline: Inline, around: Context, b
   const headerRows = rows.findIndex(({ group }) => group?.tag !== 'thead');
   const node: Node = {
     table: {
-      widths: isMirrored ? widthsOf(table, rows, columns, context).toReversed() : widthsOf(table, rows, columns, context),
+      widths: isMirrored
+        ? widthsOf(table, rows, columns, context).toReversed()
+        : widthsOf(table, rows, columns, context),
       body: isMirrored ? body.map(mirrored) : body,
       headerRows: Math.max(Math.min(headerRows, body.length - 1), 0),
       keepWithHeaderRows: 0,
@@ -55,7 +73,8 @@ export const richTable = (table: TreeElement, inline: Inline, around: Context, b
 /** A cell over several columns stands in the leftmost of them. */
 const mirrored = (row: readonly TableCell[]): readonly TableCell[] => {
   const out: TableCell[] = [];
-  for (let at = 0; at < row.length; at += Math.max(row[at]?.colSpan ?? 1, 1)) out.unshift(...row.slice(at, at + (row[at]?.colSpan ?? 1)));
+  for (let at = 0; at < row.length; at += Math.max(row[at]?.colSpan ?? 1, 1))
+    out.unshift(...row.slice(at, at + (row[at]?.colSpan ?? 1)));
   return out;
 };
 
@@ -67,7 +86,9 @@ const rowsOf = (table: TreeElement): readonly Row[] => {
   const all = table.children.flatMap((child): readonly Row[] => {
     if (child.kind !== 'element') return [];
     if (child.tag === 'tr') return [{ element: child, group: undefined }];
-    return ['thead', 'tbody', 'tfoot'].includes(child.tag) ? elements(child, ['tr']).map((element) => ({ element, group: child })) : [];
+    return ['thead', 'tbody', 'tfoot'].includes(child.tag)
+      ? elements(child, ['tr']).map((element) => ({ element, group: child }))
+      : [];
   });
   const rank = ({ group }: Row): number => (group?.tag === 'thead' ? 0 : group?.tag === 'tfoot' ? 2 : 1);
   return all.toSorted((a, b) => rank(a) - rank(b));
@@ -79,7 +100,12 @@ const spanOf = (text: string | undefined): number =>
 type MakeCell = (element: TreeElement, row: Row, spans: Spans) => TableCell;
 
 /** Rows of equal length: what a span covers, and what an author left out, is an empty cell. */
-const grid = (rows: readonly Row[], cell: MakeCell, onLeftOut: (row: Row) => void, context: Context): readonly (readonly TableCell[])[] => {
+const grid = (
+  rows: readonly Row[],
+  cell: MakeCell,
+  onLeftOut: (row: Row) => void,
+  context: Context,
+): readonly (readonly TableCell[])[] => {
   const body: (TableCell | undefined)[][] = rows.map(() => []);
   const empty = (): TableCell => ({ text: '', ...lookOf(context) });
   rows.forEach((row, y) => {
@@ -105,7 +131,9 @@ const grid = (rows: readonly Row[], cell: MakeCell, onLeftOut: (row: Row) => voi
     if (row !== undefined) onLeftOut(row);
     return empty();
   };
-  return columns === 0 ? [] : body.map((row, y) => Array.from({ length: columns }, (_, x) => row[x] ?? leftOut(rows[y])));
+  return columns === 0
+    ? []
+    : body.map((row, y) => Array.from({ length: columns }, (_, x) => row[x] ?? leftOut(rows[y])));
 };
 
 type Around = Readonly<{
@@ -117,23 +145,46 @@ type Around = Readonly<{
   spans: Spans;
 }>;
 
-const cellOf = (cell: TreeElement, { element: row, group }: Row, { table, inline, context, tag, blocks, spans }: Around): TableCell => {
+const cellOf = (
+  cell: TreeElement,
+  { element: row, group }: Row,
+  { table, inline, context, tag, blocks, spans }: Around,
+): TableCell => {
   const isHeader = cell.tag === 'th' || group?.tag === 'thead';
   const around = [cell, row, ...(group === undefined ? [] : [group]), table];
   const fillColor = fillOf(around);
-  const own = inlineStyle(cell, inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context), context);
+  const own = inlineStyle(
+    cell,
+    inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context),
+    context,
+  );
   const align = alignOf(cell) ?? alignOf(row) ?? 'start';
   const scope = isHeader && group?.tag !== 'thead' ? scopeOf(cell, row) : undefined;
-  const on = colorsOn(fillColor === undefined ? {} : { backgroundColor: fillColor }, { color: own.color, linkColor: context.linkColor });
+  const on = colorsOn(fillColor === undefined ? {} : { backgroundColor: fillColor }, {
+    color: own.color,
+    linkColor: context.linkColor,
+  });
   // A colour that is named outside of the background was not meant for it.
   const isNamed = around.slice(0, around.findIndex((element) => surface(element) !== undefined) + 1).some(namesColor);
   const color = isNamed ? own.color : on.color;
-  const inner: Context = { ...context, linkColor: on.linkColor, align, tag: cellTag(tag, isHeader ? 'TH' : 'TD', { ...spans, ...scope }) };
+  const inner: Context = {
+    ...context,
+    linkColor: on.linkColor,
+    align,
+    tag: cellTag(tag, isHeader ? 'TH' : 'TD', { ...spans, ...scope }),
+  };
   const content = blocks(cell.children, { ...own, color, bold: own.bold || isHeader, background: undefined }, inner);
-  const vertical = (cell.style.get('vertical-align') ?? cell.attributes['valign'] ?? row.attributes['valign'] ?? '').toLowerCase();
+  const vertical = (
+    cell.style.get('vertical-align') ??
+    cell.attributes['valign'] ??
+    row.attributes['valign'] ??
+    ''
+  ).toLowerCase();
   const [only] = content;
   return {
-    ...(content.length === 1 && only !== undefined ? only : { stack: content.length === 0 ? [{ text: '', ...lookOf(context) }] : content }),
+    ...(content.length === 1 && only !== undefined
+      ? only
+      : { stack: content.length === 0 ? [{ text: '', ...lookOf(context) }] : content }),
     ...(fillColor === undefined ? {} : { fillColor }),
     ...(vertical === 'middle' || vertical === 'bottom' ? { verticalAlignment: vertical } : {}),
   };
@@ -147,7 +198,8 @@ const scopeOf = (cell: TreeElement, row: TreeElement): Pick<Spans, 'scope'> | un
 };
 
 /** The background of the innermost element that has one. */
-const fillOf = (around: readonly TreeElement[]): string | undefined => around.map(surface).find((color) => color !== undefined);
+const fillOf = (around: readonly TreeElement[]): string | undefined =>
+  around.map(surface).find((color) => color !== undefined);
 
 const surface = ({ style, attributes }: TreeElement): string | undefined =>
   pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);
@@ -157,17 +209,30 @@ const alignOf = ({ style, attributes }: TreeElement): HorizontalAlign | undefine
   return (['start', 'end', 'left', 'center', 'right', 'justify'] as const).find((alignment) => alignment === word);
 };
 
-/** From `<col>`, else from the first row that has no spans; what is not given is as wide as its text, or shares the rest of a wide table. */
-const widthsOf = (table: TreeElement, rows: readonly Row[], columns: number, context: Context): readonly (number | string)[] => {
+/**
+ * From `<col>`, else from the first row that has no spans; what is not given is as wide as its text, or shares the rest
+ * of a wide table.
+ */
+const widthsOf = (
+  table: TreeElement,
+  rows: readonly Row[],
+  columns: number,
+  context: Context,
+): readonly (number | string)[] => {
   const total = lengthOf(table.style.get('width') ?? table.attributes['width'], context.fontSize, context.width);
   const room = Math.min(total ?? context.width, context.width);
-  const cols = [...elements(table, ['col']), ...elements(table, ['colgroup']).flatMap((group) => elements(group, ['col']))].flatMap((col) =>
-    Array.from({ length: spanOf(col.attributes['span']) }, () => col),
-  );
-  const first = rows.map(({ element }) => elements(element, ['td', 'th'])).find((cells) => cells.length === columns) ?? [];
+  const cols = [
+    ...elements(table, ['col']),
+    ...elements(table, ['colgroup']).flatMap((group) => elements(group, ['col'])),
+  ].flatMap((col) => Array.from({ length: spanOf(col.attributes['span']) }, () => col));
+  const first =
+    rows.map(({ element }) => elements(element, ['td', 'th'])).find((cells) => cells.length === columns) ?? [];
   const wanted = Array.from({ length: columns }, (_, at) =>
     [cols[at], first[at]]
-      .map((element) => element && lengthOf(element.style.get('width') ?? element.attributes['width'], context.fontSize, room))
+      .map(
+        (element) =>
+          element && lengthOf(element.style.get('width') ?? element.attributes['width'], context.fontSize, room),
+      )
       .find((width) => width !== undefined && width > 0),
   );
   const sum = wanted.reduce<number>((total, width) => total + (width ?? 0), 0);
@@ -184,7 +249,9 @@ const PADDING_PT_MAX = 40;
 
 /** In: a table. Out: what stands around the content of its cells: `cellpadding` is in pixels, as in HTML. */
 const paddingOf = (table: TreeElement): Readonly<{ x: number; y: number }> => {
-  const given = /^\d{1,3}$/.test(table.attributes['cellpadding'] ?? '') ? Number(table.attributes['cellpadding']) * 0.75 : undefined;
+  const given = /^\d{1,3}$/.test(table.attributes['cellpadding'] ?? '')
+    ? Number(table.attributes['cellpadding']) * 0.75
+    : undefined;
   if (given === undefined) return { x: PADDING_X_PT, y: PADDING_Y_PT };
   return { x: Math.min(given, PADDING_PT_MAX), y: Math.min(given, PADDING_PT_MAX) };
 };

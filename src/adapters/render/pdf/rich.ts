@@ -1,6 +1,19 @@
-/** Rich text as blocks and runs of text: paragraphs, headings, lists, quotations, code and pictures, with characters in the fonts that have them. */
+/**
+ * Rich text as blocks and runs of text: paragraphs, headings, lists, quotations, code and pictures, with characters in
+ * the fonts that have them.
+ */
 import { type TreeElement, type TreeNode, treeText, asList, parseRichTree } from '../rich-tree.js';
-import { lookOf, narrower, spaced, type Context, blockAlign, colorsOn, indented, LINE_COLOR, startOf } from './context.js';
+import {
+  lookOf,
+  narrower,
+  spaced,
+  type Context,
+  blockAlign,
+  colorsOn,
+  indented,
+  LINE_COLOR,
+  startOf,
+} from './context.js';
 import {
   alignOf,
   directedBy,
@@ -17,7 +30,12 @@ import { anchored, type Node, type Tag, type LinePicture, type Run, type TextNod
 import { blockTags, tableTags } from '../../../domain/rendering/html.js';
 import { linePictureOf, pictureNode, pictureRun } from './picture-node.js';
 import type { Fonts, Refuses } from './fonts.js';
-import { directionOfText, holdsIsolates, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
+import {
+  directionOfText,
+  holdsIsolates,
+  type Direction,
+  type TextDirection,
+} from '../../../domain/rendering/direction.js';
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { richTable, type Blocks } from './rich-table.js';
@@ -33,8 +51,24 @@ type Shaping = Readonly<{
 
 export const LIST_INDENT_PT = 18;
 
-const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
-const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
+const markers: Readonly<Record<string, string>> = {
+  a: 'lower-alpha',
+  A: 'upper-alpha',
+  i: 'lower-roman',
+  I: 'upper-roman',
+  1: 'decimal',
+};
+const MARKERS = new Set([
+  'disc',
+  'circle',
+  'square',
+  'none',
+  'decimal',
+  'lower-alpha',
+  'upper-alpha',
+  'lower-roman',
+  'upper-roman',
+]);
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'img']);
 
@@ -57,11 +91,15 @@ const CODE_BACKGROUND = '#f3f4f6';
 
 const BAR_PT = 2.5;
 
-/** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
+/**
+ * In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself.
+ */
 export const richNodes = (html: Html, context: Context): readonly Node[] =>
   blocks(parseRichTree(html, 'block'), inlineOf(context), context);
 
-/** Rich text that is a list: content without a list around its items gets one, lines without any markup are one item. */
+/**
+ * Rich text that is a list: content without a list around its items gets one, lines without any markup are one item.
+ */
 export const listNodes = (html: Html, ordered: boolean, context: Context): readonly Node[] =>
   blocks(asList(parseRichTree(html, 'block'), ordered), inlineOf(context), context);
 
@@ -79,7 +117,12 @@ export const plainNodes = (text: string, context: Context, look: Partial<Inline>
   blocks([{ kind: 'text', text }], { ...inlineOf(context), ...look }, context);
 
 /** The blocks of a sequence of nodes: text between blocks becomes a paragraph. */
-const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, type: Tag['type'] = 'P'): readonly Node[] => {
+const blocks = (
+  nodes: readonly TreeNode[],
+  inline: Inline,
+  context: Context,
+  type: Tag['type'] = 'P',
+): readonly Node[] => {
   const out: Node[] = [];
   let runs: Run[] = [];
   const flush = (): void => {
@@ -99,7 +142,8 @@ const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, ty
   }
   flush();
   const last = out.at(-1);
-  if (last?.margin !== undefined) out[out.length - 1] = { ...last, margin: [last.margin[0], last.margin[1], last.margin[2], 0] };
+  if (last?.margin !== undefined)
+    out[out.length - 1] = { ...last, margin: [last.margin[0], last.margin[1], last.margin[2], 0] };
   return out;
 };
 
@@ -166,7 +210,12 @@ const block = (node: TreeElement, outer: Inline, around: Context): readonly Node
   const below = inline.fontSize * BELOW;
   const heading = Object.hasOwn(headings, node.tag) ? headings[node.tag] : undefined;
   if (heading !== undefined)
-    return headingNodes(node, { ...outer, bold: true, fontSize: outer.fontSize * heading.factor }, context, heading.below);
+    return headingNodes(
+      node,
+      { ...outer, bold: true, fontSize: outer.fontSize * heading.factor },
+      context,
+      heading.below,
+    );
   switch (node.tag) {
     case 'ul':
     case 'ol':
@@ -198,7 +247,12 @@ const block = (node: TreeElement, outer: Inline, around: Context): readonly Node
       return boxed(
         blocks(
           node.children,
-          { ...onBackground(CODE_BACKGROUND, inline, context), background: undefined, preserve: true, fontSize: inline.fontSize * 0.9 },
+          {
+            ...onBackground(CODE_BACKGROUND, inline, context),
+            background: undefined,
+            preserve: true,
+            fontSize: inline.fontSize * 0.9,
+          },
           boxContext(CODE_BACKGROUND, narrower(16, context)),
         ),
         CODE_BACKGROUND,
@@ -253,7 +307,8 @@ const headingNodes = (node: TreeElement, base: Inline, context: Context, below: 
   return found.map((child, at) => spaced(child, at === found.length - 1 ? base.fontSize * below : 0));
 };
 
-const backgroundOf = ({ style }: TreeElement): string | undefined => pdfColor(style.get('background-color') ?? style.get('background'));
+const backgroundOf = ({ style }: TreeElement): string | undefined =>
+  pdfColor(style.get('background-color') ?? style.get('background'));
 
 /** Links in a box can be read on its background. */
 const boxContext = (background: string, context: Context): Context => ({
@@ -280,17 +335,32 @@ const boxed = (inner: readonly Node[], color: string, below: number): readonly N
 const quoteNode = (node: TreeElement, inline: Inline, context: Context, below: number): Node => ({
   stack: [
     {
-      stack: blocks(node.children, inline, { ...narrower(14, context), tag: { type: 'BlockQuote', parent: context.tag } }),
+      stack: blocks(node.children, inline, {
+        ...narrower(14, context),
+        tag: { type: 'BlockQuote', parent: context.tag },
+      }),
       margin: indented(14, context, [1, 1]),
     },
   ],
   behind: ({ x, y, width, height }) => [
-    { type: 'rect', x: startOf(context) === 'left' ? x : x + width - BAR_PT, y, w: BAR_PT, h: height, color: LINE_COLOR },
+    {
+      type: 'rect',
+      x: startOf(context) === 'left' ? x : x + width - BAR_PT,
+      y,
+      w: BAR_PT,
+      h: height,
+      color: LINE_COLOR,
+    },
   ],
   margin: [0, 0, 0, below],
 });
 
-const imageNodes = ({ attributes, style }: TreeElement, inline: Inline, context: Context, below: number): readonly Node[] => {
+const imageNodes = (
+  { attributes, style }: TreeElement,
+  inline: Inline,
+  context: Context,
+  below: number,
+): readonly Node[] => {
   const { src = '', alt = '' } = attributes;
   const picture = context.picture(src, context.field);
   if (picture === undefined) {
@@ -299,14 +369,17 @@ const imageNodes = ({ attributes, style }: TreeElement, inline: Inline, context:
   }
   const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
   const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
-  return [spaced(pictureNode(picture, { width, height, alt, link: inline.link, align: blockAlign(context) }, context), below)];
+  return [
+    spaced(pictureNode(picture, { width, height, alt, link: inline.link, align: blockAlign(context) }, context), below),
+  ];
 };
 
 /** A list, ordered or not. An item that is a list itself belongs to the item before. */
 const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: Blocks): Node => {
   const list: Tag = { type: 'L', parent: context.tag };
   // The marks stand beside the background, the text on it.
-  const text = inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
+  const text =
+    inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
   const items = node.children
     .filter((child): child is TreeElement => child.kind === 'element')
     .map((item): Node => {
@@ -319,11 +392,17 @@ const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: B
       const value = integer(item.attributes['value']);
       const [only] = inner;
       const content: Node =
-        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
+        inner.length === 1 && only !== undefined
+          ? only
+          : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
       return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
     });
   const type = markerOf(node, context);
-  const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
+  const look = {
+    fontSize: inline.fontSize,
+    color: context.color,
+    ...(inline.color === context.color ? {} : { color: inline.color }),
+  };
   const marker = { ...(type === undefined ? {} : { type }), ...markersOf(context) };
   if (node.tag === 'ul') return { ul: items, ...look, ...marker };
   const start = integer(node.attributes['start']);
@@ -337,7 +416,9 @@ const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: B
 };
 
 /** The side of the marks of a list. Digits run from the left, so from right to left the dot is drawn before them. */
-export const markersOf = ({ direction }: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
+export const markersOf = ({
+  direction,
+}: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
   direction === 'rtl' ? { fromRight: true, separator: ['.', ''] } : {};
 
 const integer = (text: string | undefined): number | undefined =>
@@ -352,11 +433,16 @@ const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): st
   const type = attributes['type'];
   if (named !== undefined) return named;
   if (type !== undefined)
-    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
+    return Object.hasOwn(markers, type)
+      ? markers[type]
+      : MARKERS.has(type.toLowerCase())
+        ? type.toLowerCase()
+        : undefined;
   return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
 };
 
-const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
+const hasBlock = (node: TreeNode): boolean =>
+  node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
 
 /** The picture of an element as it stands among words; undefined where it has no place there. */
 const wordPicture = ({ attributes, style }: TreeElement, context: Context): LinePicture | undefined => {
@@ -374,7 +460,8 @@ const picturesAmongWords = (nodes: readonly TreeNode[], context: Context): Reado
   let line: TreeNode[] = [];
   const flush = (): void => {
     const pictures = line.filter(hasBlock);
-    if (pictures.length > 1 || (pictures.length === 1 && /\S/.test(treeText(line)))) for (const node of pictures) found.add(node);
+    if (pictures.length > 1 || (pictures.length === 1 && /\S/.test(treeText(line))))
+      for (const node of pictures) found.add(node);
     line = [];
   };
   for (const node of nodes) {
@@ -403,10 +490,20 @@ const shapedRuns = (
     ...(run.family === undefined ? {} : { family: run.family }),
     run: withoutFamily(run),
   }));
-  const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
+  const shaped = fonts.shapeParagraph(pieces, {
+    field,
+    locale,
+    refuses,
+    ...directionOf(pieces, direction, textDirection),
+  });
   return {
     runs: shaped.pieces.flatMap(({ piece, runs: parts }) =>
-      parts.map(({ text, font, bidiLevel }) => ({ ...piece.run, text, font, ...(bidiLevel === 0 ? {} : { bidiLevel }) })),
+      parts.map(({ text, font, bidiLevel }) => ({
+        ...piece.run,
+        text,
+        font,
+        ...(bidiLevel === 0 ? {} : { bidiLevel }),
+      })),
     ),
     isRightToLeft: shaped.isRightToLeft,
   };

@@ -89,13 +89,17 @@ const CLOSING = /^[\u0e2f\u0e46\u0eaf\u0ec6\u17d4-\u17d9\u104a\u104b]/;
 
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 
-/** Adds WORD_BREAK after each word that no space follows, because the library that breaks lines knows no words of these scripts. In: the texts of one paragraph, which may end within a word. */
+/**
+ * Adds WORD_BREAK after each word that no space follows, because the library that breaks lines knows no words of these
+ * scripts. In: the texts of one paragraph, which may end within a word.
+ */
 export const withWordBreaks = (texts: readonly string[]): readonly string[] => {
   if (!texts.some((text) => WITHOUT_SPACES.test(text))) return texts;
   const paragraph = texts.join('');
   const ends = new Set(
     Array.from(words.segment(paragraph), ({ index }) => index).filter(
-      (index) => index > 0 && WITHOUT_SPACES.test(paragraph.charAt(index - 1)) && isBeginning(paragraph.slice(index, index + 1)),
+      (index) =>
+        index > 0 && WITHOUT_SPACES.test(paragraph.charAt(index - 1)) && isBeginning(paragraph.slice(index, index + 1)),
     ),
   );
   let at = 0;
@@ -112,25 +116,37 @@ export const withWordBreaks = (texts: readonly string[]): readonly string[] => {
 
 const isBeginning = (unit: string): boolean => WITHOUT_SPACES.test(unit) && !CLOSING.test(unit);
 
-export const withoutBreaks = (text: string): string => (/[\u00ad\u200b]/.test(text) ? text.replace(/[\u00ad\u200b]/g, '') : text);
+export const withoutBreaks = (text: string): string =>
+  /[\u00ad\u200b]/.test(text) ? text.replace(/[\u00ad\u200b]/g, '') : text;
 
 /** Thai and Lao vowel AM, after the marks above the letter. */
 const SARA_AM = /([\u0e31\u0e34-\u0e37\u0e47-\u0e4e\u0eb1\u0eb4-\u0eb7\u0ebb\u0ec8-\u0ecd]*)([\u0e33\u0eb3])/g;
 
-/** The text of a word as a font is asked to shape it: AM is a ring, which stands nearest to the letter, and AA, as HarfBuzz takes it apart. */
-export const shapedText = (text: string, face: Readonly<{ hasGlyphForCodePoint: (codePoint: number) => boolean }>): string => {
+/**
+ * The text of a word as a font is asked to shape it: AM is a ring, which stands nearest to the letter, and AA, as
+ * HarfBuzz takes it apart.
+ */
+export const shapedText = (
+  text: string,
+  face: Readonly<{ hasGlyphForCodePoint: (codePoint: number) => boolean }>,
+): string => {
   const plain = withoutBreaks(text);
   if (!/[\u0e33\u0eb3]/.test(plain)) return plain;
   return plain.replace(SARA_AM, (whole, marks: string, am: string) => {
     const [ring, vowel] = am === '\u0e33' ? ['\u0e4d', '\u0e32'] : ['\u0ecd', '\u0eb2'];
-    return face.hasGlyphForCodePoint(ring.charCodeAt(0)) && face.hasGlyphForCodePoint(vowel.charCodeAt(0)) ? ring + marks + vowel : whole;
+    return face.hasGlyphForCodePoint(ring.charCodeAt(0)) && face.hasGlyphForCodePoint(vowel.charCodeAt(0))
+      ? ring + marks + vowel
+      : whole;
   });
 };
 
 /** A letter and its marks, or a Korean syllable in parts. */
 const IN_PARTS = /[^\p{M}\s]\p{M}+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?/gu;
 
-/** Text whose letters are one character with their accents where Unicode has one: fonts have it more often than the accent alone. */
+/**
+ * Text whose letters are one character with their accents where Unicode has one: fonts have it more often than the
+ * accent alone.
+ */
 export const composed = (text: string): string => {
   if (!/[\u0300-\uffff]/.test(text)) return text;
   return text.replace(IN_PARTS, (parts) => {
@@ -140,7 +156,10 @@ export const composed = (text: string): string => {
   });
 };
 
-/** The language whose forms of the shared Han characters a paragraph is drawn with: told by its other characters, else by the language of the template. */
+/**
+ * The language whose forms of the shared Han characters a paragraph is drawn with: told by its other characters, else
+ * by the language of the template.
+ */
 export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 'ja' | 'ko')[] => {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(paragraph)) return ['ja', 'zh', 'ko'];
   if (/\p{Script=Hangul}/u.test(paragraph)) return ['ko', 'ja', 'zh'];
@@ -148,12 +167,16 @@ export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 
   return language === 'ja' ? ['ja', 'zh', 'ko'] : language === 'ko' ? ['ko', 'ja', 'zh'] : ['zh', 'ja', 'ko'];
 };
 
-/** Characters without a form of their own: joiners, variation selectors, marks of direction, soft hyphens, control characters. */
+/**
+ * Characters without a form of their own: joiners, variation selectors, marks of direction, soft hyphens, control
+ * characters.
+ */
 export const isInvisible = (character: string): boolean =>
   /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u.test(character) && !/[\t\n\r]/.test(character);
 
 /** Joins or parts letters, and so is kept if the font knows it. */
-export const isJoiner = (character: string): boolean => character === '\u200c' || character === '\u200d' || character === '\u034f';
+export const isJoiner = (character: string): boolean =>
+  character === '\u200c' || character === '\u200d' || character === '\u034f';
 
 export const isSpace = (character: string): boolean => /\p{Zs}/u.test(character);
 /** True for characters of no script, neither letter nor mark, which are drawn in the font of their neighbours. */
@@ -164,5 +187,8 @@ const SET_ONE_AFTER_THE_OTHER =
   /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}]*$/u;
 const COMBINED = /\p{M}|\u200c|\u200d|\p{Regional_Indicator}|\p{Emoji_Modifier}/u;
 
-/** True if each letter is drawn by itself, from left to right: none joins, stacks, or is drawn in another order than it is written. */
+/**
+ * True if each letter is drawn by itself, from left to right: none joins, stacks, or is drawn in another order than it
+ * is written.
+ */
 export const isSetInOrder = (text: string): boolean => SET_ONE_AFTER_THE_OTHER.test(text) && !COMBINED.test(text);

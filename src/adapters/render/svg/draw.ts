@@ -1,4 +1,7 @@
-/** Draws an SVG as PNG or as plain paths, in WebAssembly: whatever the drawing holds, it reads no file and reaches no network. The process apart bounds its time and memory. */
+/**
+ * Draws an SVG as PNG or as plain paths, in WebAssembly: whatever the drawing holds, it reads no file and reaches no
+ * network. The process apart bounds its time and memory.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { crc32 } from 'node:zlib';
@@ -15,17 +18,24 @@ const fontsOf = (): readonly Uint8Array[] =>
   (fonts ??= ['Regular', 'Medium'].map((style) => readFileSync(resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`))));
 
 /** To be awaited before `pathsOf`. */
-export const openDrawer = (): Promise<void> => (ready ??= initWasm(readFileSync(resolve('@resvg/resvg-wasm/index_bg.wasm'))));
+export const openDrawer = (): Promise<void> =>
+  (ready ??= initWasm(readFileSync(resolve('@resvg/resvg-wasm/index_bg.wasm'))));
 
-/** In: an SVG, checked to stand alone. Out: a PNG of that size with a note of the drawing's own, or undefined where it is no drawing. */
+/**
+ * In: an SVG, checked to stand alone. Out: a PNG of that size with a note of the drawing's own, or undefined where it
+ * is no drawing.
+ */
 export const drawSvg = async (svg: string, drawing: Drawing): Promise<Uint8Array | undefined> => {
   await openDrawer();
-  return withDrawing(inPlainColors(svg), { size: drawing, fonts: fontsOf() }, (resvg) => withNote(pngOf(resvg), drawnNote(drawing)));
+  return withDrawing(inPlainColors(svg), { size: drawing, fonts: fontsOf() }, (resvg) =>
+    withNote(pngOf(resvg), drawnNote(drawing)),
+  );
 };
 
 /**
- * In: an SVG that stands alone, the fonts of its letters, and how large its picture is where it must be one.
- * Out: the same drawing of paths, gradients and clips alone, or a PNG where it has more than that; undefined where it is no drawing.
+ * In: an SVG that stands alone, the fonts of its letters, and how large its picture is where it must be one. Out: the
+ * same drawing of paths, gradients and clips alone, or a PNG where it has more than that; undefined where it is no
+ * drawing.
  */
 export const pathsOf = (
   svg: string,
@@ -62,7 +72,8 @@ const withDrawing = <Out>(
     }
   } catch (fault) {
     // What the drawing itself is at fault for comes as a text; a trap of the program is an error, and ends the process.
-    if (typeof fault === 'string' || (fault instanceof Error && !(fault instanceof WebAssembly.RuntimeError))) return undefined;
+    if (typeof fault === 'string' || (fault instanceof Error && !(fault instanceof WebAssembly.RuntimeError)))
+      return undefined;
     throw fault;
   }
 };
@@ -96,7 +107,10 @@ const PLAIN: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
 const isPlain = (svg: string): boolean =>
   [...svg.matchAll(/<([\w:]+)([^>]*)>/g)].every(([, name = '', attributes = '']) => {
     const plain = PLAIN[name];
-    return plain !== undefined && [...attributes.matchAll(/([\w:-]+)="/g)].every(([, attribute = '']) => plain.has(attribute));
+    return (
+      plain !== undefined &&
+      [...attributes.matchAll(/([\w:-]+)="/g)].every(([, attribute = '']) => plain.has(attribute))
+    );
   });
 
 /** Signature and header: the chunk of text stands behind them. */

@@ -1,4 +1,7 @@
-/** The port of body checks on a pool of processes, started when the first body of many members comes and ended when none has come for a while. */
+/**
+ * The port of body checks on a pool of processes, started when the first body of many members comes and ended when none
+ * has come for a while.
+ */
 import { DomainError } from '../../../domain/core/errors.js';
 import type { BodyCheckAnswer, BodyChecks, CheckedBody } from '../../../domain/ports/body-checks.js';
 import type { Clock } from '../../../domain/ports/clock.js';
@@ -65,6 +68,9 @@ const checkedOf = (outcome: JobOutcome): CheckedBody => {
     case 'late':
     case 'out-of-memory':
     case 'died':
-      throw new DomainError('JSON_TOO_COMPLEX', 'The body takes too much time or memory to be read; send fewer members and elements.');
+      throw new DomainError(
+        'JSON_TOO_COMPLEX',
+        'The body takes too much time or memory to be read; send fewer members and elements.',
+      );
   }
 };

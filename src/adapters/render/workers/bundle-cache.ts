@@ -1,4 +1,6 @@
-/** The last step of the build: makes a document of each format with the bundle, and keeps what V8 has compiled for it. */
+/**
+ * The last step of the build: makes a document of each format with the bundle, and keeps what V8 has compiled for it.
+ */
 import { renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defaultLimits } from '../../../domain/core/limits.js';

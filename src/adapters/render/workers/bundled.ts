@@ -31,7 +31,13 @@ export const script = new Script(readFileSync(bundleFile, 'utf8'), {
 
 const load = (): MakeHandler => {
   const module: Module = { exports: {} };
-  (script.runInThisContext() as Wrapped)(module.exports, createRequire(bundleFile), module, filename, dirname(filename));
+  (script.runInThisContext() as Wrapped)(
+    module.exports,
+    createRequire(bundleFile),
+    module,
+    filename,
+    dirname(filename),
+  );
   const { default: makeHandler } = module.exports;
   if (makeHandler === undefined) throw new Error('the bundle of the document worker exports nothing');
   return makeHandler;

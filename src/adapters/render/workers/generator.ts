@@ -1,4 +1,7 @@
-/** The generator port: makes each document, and each mail that is much work, in a process apart. Processes start with the first job and end when there has been none for a while. */
+/**
+ * The generator port: makes each document, and each mail that is much work, in a process apart. Processes start with
+ * the first job and end when there has been none for a while.
+ */
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { DomainError } from '../../../domain/core/errors.js';
@@ -119,7 +122,8 @@ const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['draw
       if (answer.png !== undefined) drawn.set(key, answer.png);
       return answer.png;
     } catch (fault) {
-      if (fault instanceof DomainError && TOO_MUCH.has(fault.code)) refused.set(key, { fault, untilMs: clock.monotonic() + REFUSED_MS });
+      if (fault instanceof DomainError && TOO_MUCH.has(fault.code))
+        refused.set(key, { fault, untilMs: clock.monotonic() + REFUSED_MS });
       throw fault;
     }
   };

@@ -1,4 +1,7 @@
-/** A thread beside the one that makes documents: ends the process when it takes too much memory or has lost its parent, even while the other thread spins. */
+/**
+ * A thread beside the one that makes documents: ends the process when it takes too much memory or has lost its parent,
+ * even while the other thread spins.
+ */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MEMORY_NOTE, type StartMessage } from './messages.js';

@@ -2,14 +2,24 @@
 import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError, type ErrorCode, type ErrorDetails, type FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
-import type { ApartEmail, DocumentInput, DocumentMetadata, FontInput, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
+import type {
+  ApartEmail,
+  DocumentInput,
+  DocumentMetadata,
+  FontInput,
+  LoadedImage,
+  SvgInput,
+} from '../../../domain/ports/generator.js';
 import type { Loss } from '../../../domain/rendering/paths/losses.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
 import { emptyCompany } from '../../../domain/teams/state.js';
 
 /** Settings that a process is started with. */
-export type WorkerSettings = Readonly<{ limits: Limits; /** More fonts than those that are shipped. */ fontsDir: string | undefined }>;
+export type WorkerSettings = Readonly<{
+  limits: Limits;
+  /** More fonts than those that are shipped. */ fontsDir: string | undefined;
+}>;
 
 export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat }> &
   (
@@ -29,21 +39,35 @@ type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; det
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
   | Readonly<{ kind: 'checked'; lacking: readonly string[] }>
-  | Readonly<{ kind: 'made'; file: Uint8Array; replaced: readonly string[]; warnings: readonly FieldError[]; losses: readonly Loss[] }>
+  | Readonly<{
+      kind: 'made';
+      file: Uint8Array;
+      replaced: readonly string[];
+      warnings: readonly FieldError[];
+      losses: readonly Loss[];
+    }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>
   | Readonly<{ kind: 'font-checked' }>
   | Readonly<{ kind: 'drawn'; png: Uint8Array | undefined }>
   | Refused;
 
-export const refused = ({ code, message, details }: DomainError): Refused => ({ kind: 'refused', code, message, details });
+export const refused = ({ code, message, details }: DomainError): Refused => ({
+  kind: 'refused',
+  code,
+  message,
+  details,
+});
 
 export const errorOf = ({ code, message, details }: Refused): DomainError => new DomainError(code, message, details);
 
 const sampleHtml =
   '<h1>Title</h1><p>Text with <strong>bold</strong>, <em>slanted</em>, <strong><em>both</em></strong> and a <a href="https://example.com">link</a>.</p><ul><li>Item</li></ul>';
 
-/** The document that a process makes before its first job: it has what most documents have, so that their code is loaded and was run once. */
+/**
+ * The document that a process makes before its first job: it has what most documents have, so that their code is loaded
+ * and was run once.
+ */
 export const sampleJob: DocumentJob & { kind: 'make' } = {
   kind: 'make',
   format: 'pdf',

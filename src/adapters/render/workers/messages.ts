@@ -1,4 +1,7 @@
-/** What the service and a document process send each other, and the names of what the process writes on its error output. */
+/**
+ * What the service and a document process send each other, and the names of what the process writes on its error
+ * output.
+ */
 import type { LogFields } from '../../../domain/ports/logger.js';
 
 /** The first message that a process gets. */
@@ -17,7 +20,11 @@ export type JobMessage = Readonly<{ kind: 'job'; job: unknown }>;
 export type ToProcess = StartMessage | JobMessage;
 
 export type FromProcess =
-  | Readonly<{ kind: 'answer'; result: unknown; /** Memory of the whole process after the job. */ residentBytes: number }>
+  | Readonly<{
+      kind: 'answer';
+      result: unknown;
+      /** Memory of the whole process after the job. */ residentBytes: number;
+    }>
   /** The last message: where the fault came from, without a word of what the document says. */
   | Readonly<{ kind: 'fault'; trace: LogFields }>;
 

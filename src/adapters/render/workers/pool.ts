@@ -1,4 +1,7 @@
-/** A pool of processes for jobs: few at once, few waiting, teams in turns, each job with a deadline and a ceiling of memory. A fault of one job ends its process alone. */
+/**
+ * A pool of processes for jobs: few at once, few waiting, teams in turns, each job with a deadline and a ceiling of
+ * memory. A fault of one job ends its process alone.
+ */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 import { openFairSlots } from '../../../shared/concurrency.js';
@@ -8,7 +11,10 @@ import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { MEMORY_NOTE, type FromProcess, type StartMessage, type ToProcess } from './messages.js';
 
-/** Options of the process that stands ready while no other is alive: it has done a first job, so that the next one need not wait for what it loads. */
+/**
+ * Options of the process that stands ready while no other is alive: it has done a first job, so that the next one need
+ * not wait for what it loads.
+ */
 type ReadyOptions = Readonly<{
   /** The first job of the process, which loads what the others need. */
   job: unknown;
@@ -28,7 +34,10 @@ type PoolOptions = ChildOptions &
     /** Absent: no process is started before a job is there. */
     ready?: ReadyOptions;
     clock: Clock;
-    /** A process died of what is not known to be the fault of its job: a late callback of a job before, or a process that cannot start. */
+    /**
+     * A process died of what is not known to be the fault of its job: a late callback of a job before, or a process
+     * that cannot start.
+     */
     onStrayFault: (trace: LogFields) => void;
   }>;
 
@@ -46,8 +55,9 @@ export type JobOutcome =
 
 type Pool = Readonly<{
   /**
-   * Does the job, plain data, when a process is free for it, and once more where that process dies; the deadline, for both, counts from
-   * the first. Rejects with the reason of the signal when that aborts; the process is ended then, as at the deadline, even where it spins.
+   * Does the job, plain data, when a process is free for it, and once more where that process dies; the deadline, for
+   * both, counts from the first. Rejects with the reason of the signal when that aborts; the process is ended then, as
+   * at the deadline, even where it spins.
    */
   run: (job: unknown, options: JobOptions) => Promise<JobOutcome>;
   /** More jobs are expected: for a while, one process stands ready. Answers at once. */
@@ -135,7 +145,9 @@ const openChildren = (options: PoolOptions): Children => {
     if (residentBytes > keptBytesMaxOf(options)) rested(child);
     else rest(child, idleMs);
   };
-  /** Ends a process that has rested long enough. The one that then stands ready has made no document yet and is smaller. */
+  /**
+   * Ends a process that has rested long enough. The one that then stands ready has made no document yet and is smaller.
+   */
   const rested = (child: Child): void => {
     leaveIdle(child);
     void child.kill().then(reserve.fill);
@@ -190,7 +202,8 @@ const runWithDeadline = async (
     if (!over.signal.aborted) deadline.abort();
   });
   const ended = AbortSignal.any([signal, closing, deadline.signal]);
-  const attempt = (): Promise<JobEnd> => children.run(job, ended).catch((fault: unknown) => ({ kind: 'died', trace: traceOf(fault) }));
+  const attempt = (): Promise<JobEnd> =>
+    children.run(job, ended).catch((fault: unknown) => ({ kind: 'died', trace: traceOf(fault) }));
   try {
     const first = await attempt();
     const retried = first.kind === 'died' && !ended.aborted;
@@ -276,14 +289,20 @@ type SlotsOptions = Readonly<{
 }>;
 
 type Slots = Readonly<{
-  /** `acquired`: a slot was taken, to be given back by `release`. `not-in-time`: the wait was too long, or the signal aborted. */
+  /**
+   * `acquired`: a slot was taken, to be given back by `release`. `not-in-time`: the wait was too long, or the signal
+   * aborted.
+   */
   acquire: (team: string, signal: AbortSignal) => Promise<'acquired' | 'full' | 'not-in-time'>;
   release: (team: string) => void;
   /** How many stand in the queue. */
   waiting: () => number;
 }>;
 
-/** The slots of the processes: teams take turns and wait no longer than a bound. One slot is always left to the other teams, if there is more than one. */
+/**
+ * The slots of the processes: teams take turns and wait no longer than a bound. One slot is always left to the other
+ * teams, if there is more than one.
+ */
 const openSlots = ({ slotsMax, queueMax, waitMs, clock }: SlotsOptions): Slots => {
   const slots = openFairSlots({ slotsMax, shareMax: Math.max(1, slotsMax - 1), queueMax });
   return {
@@ -416,7 +435,9 @@ const startMessageOf = ({ file, settings, memoryMbMax }: ChildOptions): StartMes
   parentPid: process.pid,
 });
 
-/** Set before the process has made its threads, which inherit it; where the system refuses, the process runs as it is. */
+/**
+ * Set before the process has made its threads, which inherit it; where the system refuses, the process runs as it is.
+ */
 const renice = ({ pid }: ChildProcess): void => {
   if (pid === undefined) return;
   try {
@@ -443,7 +464,12 @@ const tailOf = ({ stderr }: ChildProcess): (() => string) => {
   return () => text;
 };
 
-type Ending = Readonly<{ code: number | null; signal: NodeJS.Signals | null; fault: LogFields | undefined; lastWords: string }>;
+type Ending = Readonly<{
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  fault: LogFields | undefined;
+  lastWords: string;
+}>;
 
 /** V8 says on the error output that its heap is full, then aborts; the guard names the ceiling, then kills. */
 const endOf = ({ code, signal, fault, lastWords }: Ending): ChildEnd =>

@@ -1,4 +1,7 @@
-/** The program of a document process: loads the module it is told to, does one job after another, and ends with the service that started it. */
+/**
+ * The program of a document process: loads the module it is told to, does one job after another, and ends with the
+ * service that started it.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { FromProcess, MakeHandler, StartMessage, ToProcess } from './messages.js';
@@ -8,14 +11,20 @@ const send = (message: FromProcess, then?: () => void): void => {
   process.send?.(message, undefined, {}, then);
 };
 
-/** What the libraries hold after a fault is not to be relied on: the process ends with it, and another one takes the next job. */
+/**
+ * What the libraries hold after a fault is not to be relied on: the process ends with it, and another one takes the
+ * next job.
+ */
 const fail = (fault: unknown): void => send({ kind: 'fault', trace: traceOf(fault) }, () => process.exit(1));
 
 const start = async (message: StartMessage): Promise<(job: unknown) => Promise<unknown>> => {
   const guard = new Worker(new URL('./guard.js', import.meta.url), { workerData: message });
   guard.unref();
   // No job begins before the guard is at work, which takes as long as the import beside it.
-  const [{ default: makeHandler }] = await Promise.all([import(message.file) as Promise<{ default: MakeHandler }>, once(guard, 'online')]);
+  const [{ default: makeHandler }] = await Promise.all([
+    import(message.file) as Promise<{ default: MakeHandler }>,
+    once(guard, 'online'),
+  ]);
   return makeHandler(message.settings);
 };
 
@@ -38,5 +47,6 @@ const receive = async (message: ToProcess): Promise<void> => {
 process.on('uncaughtException', fail);
 process.on('disconnect', () => process.exit());
 // A terminal and a service manager signal every process of the group: the service alone decides when its documents end.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
+  process.on(signal, () => undefined);
 process.on('message', (message: ToProcess) => void receive(message).catch(fail));

@@ -11,7 +11,13 @@ const FRAMES_MAX = 8;
 
 const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);
-const names: Readonly<Record<Wanted, string>> = { pdf: 'PDF', excel: 'workbook', email: 'mail', svg: 'drawing', font: 'trial of the font' };
+const names: Readonly<Record<Wanted, string>> = {
+  pdf: 'PDF',
+  excel: 'workbook',
+  email: 'mail',
+  svg: 'drawing',
+  font: 'trial of the font',
+};
 
 export const queueFull = (waiting: number, maxWaiting: number): DomainError =>
   new DomainError(
@@ -34,9 +40,13 @@ export const noProcessInTime = (actualWaitMs: number, maxWaitMs: number): Domain
   );
 
 export const closed = (): DomainError =>
-  new DomainError('GENERATOR_BUSY', `The service is stopping and makes no more documents. Try again in ${RETRY_AFTER_S} seconds.`, {
-    retryAfterS: RETRY_AFTER_S,
-  });
+  new DomainError(
+    'GENERATOR_BUSY',
+    `The service is stopping and makes no more documents. Try again in ${RETRY_AFTER_S} seconds.`,
+    {
+      retryAfterS: RETRY_AFTER_S,
+    },
+  );
 
 export const late = (wanted: Wanted, actualMs: number, maxMs: number): DomainError =>
   new DomainError(
@@ -48,9 +58,13 @@ export const late = (wanted: Wanted, actualMs: number, maxMs: number): DomainErr
   );
 
 export const outOfMemory = (wanted: Wanted, maxMemoryMb: number): DomainError =>
-  new DomainError('GENERATION_FAILED', `the ${names[wanted]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`, {
-    relatedInfo: { maxMemoryMb },
-  });
+  new DomainError(
+    'GENERATION_FAILED',
+    `the ${names[wanted]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`,
+    {
+      relatedInfo: { maxMemoryMb },
+    },
+  );
 
 export const failed = (wanted: Wanted): DomainError =>
   new DomainError(

@@ -1,4 +1,7 @@
-/** Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is first needed. */
+/**
+ * Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is
+ * first needed.
+ */
 import { openBudget } from '../../../domain/rendering/budget.js';
 import { DomainError, type FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
@@ -32,8 +35,14 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
   let configured: readonly FontFamily[] | undefined;
   let fonts: Fonts | undefined;
 
-  /** The shipped fonts and those of the configured folder, which is read once; with those of the template, where it brings some. */
-  const fontsOf = async (brought: readonly GalleryFont[] = [], files: ReadonlyMap<string, LoadedImage>): Promise<Fonts> => {
+  /**
+   * The shipped fonts and those of the configured folder, which is read once; with those of the template, where it
+   * brings some.
+   */
+  const fontsOf = async (
+    brought: readonly GalleryFont[] = [],
+    files: ReadonlyMap<string, LoadedImage>,
+  ): Promise<Fonts> => {
     const { familiesIn, openFonts } = await import('../pdf/fonts.js');
     configured ??= fontsDir === undefined ? [] : familiesIn(fontsDir);
     if (brought.length === 0) return (fonts ??= openFonts(configured));
@@ -41,8 +50,14 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     return openFonts([...configured, ...familiesOf(brought, files)]);
   };
 
-  /** The characters that no font has. Throws FONT_MISSING for one that the document refuses, if the files of its fonts are all there. */
-  const lackingIn = async (document: ExpandedDocument, files: ReadonlyMap<string, LoadedImage>): Promise<readonly string[]> => {
+  /**
+   * The characters that no font has. Throws FONT_MISSING for one that the document refuses, if the files of its fonts
+   * are all there.
+   */
+  const lackingIn = async (
+    document: ExpandedDocument,
+    files: ReadonlyMap<string, LoadedImage>,
+  ): Promise<readonly string[]> => {
     const drawn = drawnCharactersOf(document);
     if (drawn.size === 0) return [];
     const brought = document.fonts ?? [];
@@ -76,7 +91,8 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const { input, format } = job;
     const document = compiledOf(input)(input.variables, input.environment, format);
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
-    if (job.kind === 'check') return { kind: 'checked', lacking: format === 'pdf' ? await lackingIn(document, job.images) : [] };
+    if (job.kind === 'check')
+      return { kind: 'checked', lacking: format === 'pdf' ? await lackingIn(document, job.images) : [] };
     const warnings: FieldError[] = [];
     const tell = (warning: FieldError): void => {
       if (warnings.length < WARNINGS_MAX) warnings.push(warning);
@@ -92,7 +108,8 @@ const REPLACED_MAX = 100;
 const WARNINGS_MAX = 20;
 
 /** Without the marks that stand above and below it. */
-const firstOf = (character: string): string => String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');
+const firstOf = (character: string): string =>
+  String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');
 
 /** A copy of the document that notes up to REPLACED_MAX of the characters that are replaced in it. */
 const notingReplaced = (
@@ -102,7 +119,10 @@ const notingReplaced = (
   const replaced = new Set<string>();
   const refuses = (character: string, standIn?: string): boolean => {
     if (standIn !== undefined && !replaced.has(character))
-      tell({ field: 'schema.pages', message: `no font has ${character} (${codePointOf(character)}): ${standIn} stands in its place` });
+      tell({
+        field: 'schema.pages',
+        message: `no font has ${character} (${codePointOf(character)}): ${standIn} stands in its place`,
+      });
     const isRefused = standIn === undefined && (document.refuses?.(character) ?? true);
     if (!isRefused && replaced.size < REPLACED_MAX) replaced.add(firstOf(character));
     return isRefused;

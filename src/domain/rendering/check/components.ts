@@ -1,8 +1,17 @@
 /**
- * Checks the sections and components of a template when it is saved: size and nesting first, then each component with its props and
- * children. Mails and documents differ only in the components and units that they know.
+ * Checks the sections and components of a template when it is saved: size and nesting first, then each component with
+ * its props and children. Mails and documents differ only in the components and units that they know.
  */
-import { barCodeText, codeKinds, epcProps, isBarKind, type CodeKind, epcPayment, barModules, qrModules } from '../codes.js';
+import {
+  barCodeText,
+  codeKinds,
+  epcProps,
+  isBarKind,
+  type CodeKind,
+  epcPayment,
+  barModules,
+  qrModules,
+} from '../codes.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import { type CheckTools, checkProps, checkText, errorCorrections } from '../props.js';
 import { DomainError } from '../../core/errors.js';
@@ -18,7 +27,15 @@ import {
   type ComponentSpec,
   type ComponentType,
 } from '../components.js';
-import { nestedTooDeep, tooManyColumns, tooManyComponents, tooManyPages, tooManySheets, spendElements, spendModules } from '../budget.js';
+import {
+  nestedTooDeep,
+  tooManyColumns,
+  tooManyComponents,
+  tooManyPages,
+  tooManySheets,
+  spendElements,
+  spendModules,
+} from '../budget.js';
 import { isLonger } from '../../../shared/text.js';
 import { sectionTypes } from '../content.js';
 import { isOperator, isUnary } from '../scope/conditions.js';
@@ -38,7 +55,10 @@ export type WalkTools = CheckTools &
     outputs: readonly Output[];
   }>;
 
-/** In: what stands under `sections`, however hostile; nesting was measured before. Adds what is wrong to the faults, each with its path. */
+/**
+ * In: what stands under `sections`, however hostile; nesting was measured before. Adds what is wrong to the faults,
+ * each with its path.
+ */
 export const checkSections = (sections: unknown, field: string, tools: WalkTools): void => {
   const { faults } = tools;
   if (!Array.isArray(sections)) return faults.add(field, sections === undefined ? 'is required' : 'must be an array');
@@ -54,13 +74,15 @@ const checkSection = (section: unknown, field: string, tools: WalkTools): void =
   if (!isPlainObject(section)) return faults.add(field, 'must be an object');
   refuseUnknown(section, sectionFields, field, tools);
   checkId(section['id'], field, tools);
-  if (!sectionTypes.some((type) => type === section['type'])) faults.add(`${field}.type`, `must be one of ${sectionTypes.join(', ')}`);
+  if (!sectionTypes.some((type) => type === section['type']))
+    faults.add(`${field}.type`, `must be one of ${sectionTypes.join(', ')}`);
   checkProps(section['props'], sectionProps, `${field}.props`, tools);
   checkChildren(section['components'], `${field}.components`, tools);
 };
 
 const checkChildren = (children: unknown, field: string, tools: WalkTools): void => {
-  if (!Array.isArray(children)) return tools.faults.add(field, children === undefined ? 'is required' : 'must be an array of components');
+  if (!Array.isArray(children))
+    return tools.faults.add(field, children === undefined ? 'is required' : 'must be an array of components');
   children.forEach((child, at) => checkComponent(child, `${field}[${at}]`, tools));
 };
 
@@ -94,7 +116,12 @@ const checkComponent = (component: unknown, field: string, tools: WalkTools): vo
   checkProps(component['props'], spec.props, `${field}.props`, tools);
   checkFamily(component, spec, field, tools);
   const props = isPlainObject(component['props']) ? component['props'] : {};
-  if (type === 'conditional' && isOperator(props['operator']) && !isUnary(props['operator']) && props['value'] === undefined) {
+  if (
+    type === 'conditional' &&
+    isOperator(props['operator']) &&
+    !isUnary(props['operator']) &&
+    props['value'] === undefined
+  ) {
     faults.add(`${field}.props.value`, `is required by the operator ${props['operator']}`);
   }
   if (type === 'table') checkTable(props, `${field}.props`, tools);
@@ -118,7 +145,9 @@ const spendFixed = (
 };
 
 const knownIn = ({ outputs }: WalkTools): string => {
-  const names = Object.keys(supportMatrix).filter((type) => isComponentType(type) && missingIn(type, outputs) === undefined);
+  const names = Object.keys(supportMatrix).filter(
+    (type) => isComponentType(type) && missingIn(type, outputs) === undefined,
+  );
   return `components of ${outputs.includes('email') ? 'an email' : `a ${outputs.join(' and ')} document`} are ${names.join(', ')}`;
 };
 
@@ -142,7 +171,9 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 const meantBy = (type: unknown): string =>
-  typeof type === 'string' && Object.hasOwn(otherNames, type.toLowerCase()) ? `: ${otherNames[type.toLowerCase()]}` : '';
+  typeof type === 'string' && Object.hasOwn(otherNames, type.toLowerCase())
+    ? `: ${otherNames[type.toLowerCase()]}`
+    : '';
 
 /** Why the component cannot stand there; undefined where all outputs have it. */
 const missingIn = (type: ComponentType, outputs: readonly Output[]): string | undefined => {
@@ -165,7 +196,12 @@ const checkContent = (content: unknown, spec: ComponentSpec, field: string, tool
   }
 };
 
-const checkFamily = (component: Readonly<Record<string, unknown>>, spec: ComponentSpec, field: string, tools: WalkTools): void => {
+const checkFamily = (
+  component: Readonly<Record<string, unknown>>,
+  spec: ComponentSpec,
+  field: string,
+  tools: WalkTools,
+): void => {
   const { children, elseChildren } = component;
   if (spec.children === 'none') {
     if (children !== undefined) tools.faults.add(`${field}.children`, 'are not part of this component');
@@ -182,8 +218,10 @@ const checkFamily = (component: Readonly<Record<string, unknown>>, spec: Compone
 /** A timeline has its items written out, or a data source gives one per item and the props say what stands in it. */
 const checkTimeline = (props: Readonly<Record<string, unknown>>, field: string, { faults }: WalkTools): void => {
   const { dataSource, items, title } = props;
-  if (dataSource === undefined && items === undefined) faults.add(`${field}.dataSource`, 'is required where there are no items');
-  if (dataSource !== undefined && items !== undefined) faults.add(`${field}.items`, 'cannot stand beside dataSource: give one of the two');
+  if (dataSource === undefined && items === undefined)
+    faults.add(`${field}.dataSource`, 'is required where there are no items');
+  if (dataSource !== undefined && items !== undefined)
+    faults.add(`${field}.items`, 'cannot stand beside dataSource: give one of the two');
   if (dataSource !== undefined && title === undefined) faults.add(`${field}.title`, 'is required beside dataSource');
 };
 
@@ -191,11 +229,14 @@ const checkTimeline = (props: Readonly<Record<string, unknown>>, field: string, 
 const checkTable = (props: Readonly<Record<string, unknown>>, field: string, tools: WalkTools): void => {
   const { faults } = tools;
   const { dataSource, rows, columns, groupBy, groupOrder } = props;
-  if (dataSource === undefined && rows === undefined) return faults.add(`${field}.dataSource`, 'is required where there are no rows');
+  if (dataSource === undefined && rows === undefined)
+    return faults.add(`${field}.dataSource`, 'is required where there are no rows');
   if (dataSource !== undefined && rows !== undefined)
     return faults.add(`${field}.rows`, 'cannot stand beside dataSource: give one of the two');
-  if (groupBy !== undefined && dataSource === undefined) faults.add(`${field}.groupBy`, 'groups the items of a dataSource, not rows');
-  if (groupOrder !== undefined && groupBy === undefined) faults.add(`${field}.groupOrder`, 'is the order of the groups of groupBy');
+  if (groupBy !== undefined && dataSource === undefined)
+    faults.add(`${field}.groupBy`, 'groups the items of a dataSource, not rows');
+  if (groupOrder !== undefined && groupBy === undefined)
+    faults.add(`${field}.groupOrder`, 'is the order of the groups of groupBy');
   const described = Array.isArray(columns) ? columns.filter(isPlainObject) : [];
   for (const [at, column] of described.entries())
     for (const name of ['groupHeader', 'groupFooter'])
@@ -211,10 +252,18 @@ const checkTable = (props: Readonly<Record<string, unknown>>, field: string, too
   });
 };
 
-const isFormula = (text: unknown, pattern: RegExp): boolean => typeof text === 'string' && /^\s*=/.test(text) && pattern.test(text);
+const isFormula = (text: unknown, pattern: RegExp): boolean =>
+  typeof text === 'string' && /^\s*=/.test(text) && pattern.test(text);
 
-/** A formula over the rows of a workbook goes over the rows of its groups too: only SUBTOTAL leaves out what is a SUBTOTAL itself. */
-const checkTotals = (columns: readonly Readonly<Record<string, unknown>>[], field: string, { faults }: WalkTools): void => {
+/**
+ * A formula over the rows of a workbook goes over the rows of its groups too: only SUBTOTAL leaves out what is a
+ * SUBTOTAL itself.
+ */
+const checkTotals = (
+  columns: readonly Readonly<Record<string, unknown>>[],
+  field: string,
+  { faults }: WalkTools,
+): void => {
   const overRows = (text: unknown): boolean => isFormula(text, /\{(?:first|last)\}/);
   const isSubtotal = (text: unknown): boolean => isFormula(text, /^\s*=\s*SUBTOTAL\s*\(/i);
   const hasTotal = columns.some(({ footer }) => overRows(footer));
@@ -227,7 +276,9 @@ const checkTotals = (columns: readonly Readonly<Record<string, unknown>>[], fiel
       );
     for (const name of ['groupHeader', 'groupFooter']) {
       const text = column[name];
-      const isValue = typeof text === 'string' && (isFormula(text, /./) ? !isSubtotal(text) : /\{\{\s*group\.(?:sum|count)/.test(text));
+      const isValue =
+        typeof text === 'string' &&
+        (isFormula(text, /./) ? !isSubtotal(text) : /\{\{\s*group\.(?:sum|count)/.test(text));
       if (hasTotal && isValue)
         faults.add(
           `${field}.columns[${at}].${name}`,
@@ -254,9 +305,10 @@ const measured = ['schema', 'variables', 'translations'] as const;
 type Open = Readonly<{ node: unknown; depth: number; loops: number; conditions: number }>;
 
 /**
- * Measures a template before anything walks it by recursion, for the input may be hostile. Throws ERR_LIMIT_009 where it has more
- * components than may be saved, ERR_LIMIT_008 where components, loops or conditions are nested too deep, TEMPLATE_INVALID where one of its
- * objects has too many names, or where the texts of its schema together are longer than a body may be.
+ * Measures a template before anything walks it by recursion, for the input may be hostile. Throws ERR_LIMIT_009 where
+ * it has more components than may be saved, ERR_LIMIT_008 where components, loops or conditions are nested too deep,
+ * TEMPLATE_INVALID where one of its objects has too many names, or where the texts of its schema together are longer
+ * than a body may be.
  */
 export const measureTemplate = (template: Node, limits: Limits): void => {
   measureSections(childrenOf(template['schema'], ['sections']), limits);
@@ -264,13 +316,16 @@ export const measureTemplate = (template: Node, limits: Limits): void => {
 };
 
 /**
- * Measures an attachment template as `measureTemplate` does. Throws also ERR_LIMIT_001 and 004 where it has more pages than a PDF may have
- * sheets of paper or a workbook sheets, ERR_LIMIT_005 where a table of a workbook has too many columns.
+ * Measures an attachment template as `measureTemplate` does. Throws also ERR_LIMIT_001 and 004 where it has more pages
+ * than a PDF may have sheets of paper or a workbook sheets, ERR_LIMIT_005 where a table of a workbook has too many
+ * columns.
  */
 export const measureDocument = (template: Node, outputs: readonly Output[], limits: Limits): void => {
   const pages = childrenOf(template['schema'], ['pages']);
-  if (outputs.includes('pdf') && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax);
-  if (outputs.includes('excel') && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
+  if (outputs.includes('pdf') && pages.length > limits.pdfPagesMax)
+    throw tooManyPages(pages.length, limits.pdfPagesMax);
+  if (outputs.includes('excel') && pages.length > limits.excelSheetsMax)
+    throw tooManySheets(pages.length, limits.excelSheetsMax);
   measureSections(
     pages.flatMap((page) => childrenOf(page, ['sections'])),
     limits,
@@ -305,12 +360,15 @@ const measureSections = (sections: readonly unknown[], limits: Limits, look?: (n
     found.depth = Math.max(found.depth, depth);
     found.loops = Math.max(found.loops, loops);
     found.conditions = Math.max(found.conditions, conditions);
-    for (const child of childrenOf(node, ['children', 'elseChildren'])) open.push({ node: child, depth: depth + 1, loops, conditions });
+    for (const child of childrenOf(node, ['children', 'elseChildren']))
+      open.push({ node: child, depth: depth + 1, loops, conditions });
   }
-  if (found.components > limits.componentsSavedMax) throw tooManyComponents(found.components, limits.componentsSavedMax);
+  if (found.components > limits.componentsSavedMax)
+    throw tooManyComponents(found.components, limits.componentsSavedMax);
   if (found.depth > limits.nestingDepthMax) throw nestedTooDeep('components', found.depth, limits.nestingDepthMax);
   if (found.loops > limits.nestedLoopsMax) throw nestedTooDeep('loops', found.loops, limits.nestedLoopsMax);
-  if (found.conditions > limits.nestedConditionsMax) throw nestedTooDeep('conditions', found.conditions, limits.nestedConditionsMax);
+  if (found.conditions > limits.nestedConditionsMax)
+    throw nestedTooDeep('conditions', found.conditions, limits.nestedConditionsMax);
 };
 
 const measureText = (template: Node, limits: Limits): void => {
@@ -324,7 +382,9 @@ const measureText = (template: Node, limits: Limits): void => {
 };
 
 const tooLarge = (field: string, message: string): DomainError =>
-  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, { errors: [{ field, message }] });
+  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, {
+    errors: [{ field, message }],
+  });
 
 /** All members of these names that are arrays, in one list. */
 export const childrenOf = (node: unknown, names: readonly string[]): readonly unknown[] => {
@@ -335,7 +395,10 @@ export const childrenOf = (node: unknown, names: readonly string[]): readonly un
   });
 };
 
-/** The characters of its texts, and how many names an object has: the first that has more than `namesMax`, with which it ends. */
+/**
+ * The characters of its texts, and how many names an object has: the first that has more than `namesMax`, with which it
+ * ends.
+ */
 const sizeOf = (root: unknown, namesMax: number): Readonly<{ chars: number; names: number }> => {
   const open: object[] = [];
   let chars = 0;
@@ -372,8 +435,8 @@ export const kindsOfProps: Readonly<Record<string, readonly CodeKind[]>> = {
 const isCodeKind = (kind: unknown): kind is CodeKind => codeKinds.some((known) => known === kind);
 
 /**
- * Checks what a qr-code component is to hold, as far as it is known when the template is saved. `field` is the place of the props. A prop
- * of another kind is a mistake: it would be ignored.
+ * Checks what a qr-code component is to hold, as far as it is known when the template is saved. `field` is the place of
+ * the props. A prop of another kind is a mistake: it would be ignored.
  */
 export const checkCode = (props: Props, field: string, { faults }: CheckTools): void => {
   const { kind = 'qr' } = props;
@@ -395,8 +458,10 @@ export const checkCode = (props: Props, field: string, { faults }: CheckTools): 
 const EXAMPLE = { name: 'x', iban: 'DE89370400440532013000' } as const;
 
 const checkPayment = (props: Props, field: string, faults: CheckTools['faults']): void => {
-  for (const name of ['name', 'iban']) if (props[name] === undefined || props[name] === '') faults.add(`${field}.${name}`, 'is required');
-  if (epcProps.some((name) => name !== 'amount' && props[name] !== undefined && typeof props[name] !== 'string')) return;
+  for (const name of ['name', 'iban'])
+    if (props[name] === undefined || props[name] === '') faults.add(`${field}.${name}`, 'is required');
+  if (epcProps.some((name) => name !== 'amount' && props[name] !== undefined && typeof props[name] !== 'string'))
+    return;
   const literal = (name: string, example = ''): string => {
     const value = props[name];
     return typeof value !== 'string' || value === '' || hasPlaceholder(value) ? example : value;

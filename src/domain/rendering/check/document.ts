@@ -1,4 +1,6 @@
-/** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+/**
+ * Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path.
+ */
 import { charsOf, isLonger, nameFault } from '../../../shared/text.js';
 import type { FieldError } from '../../core/errors.js';
 import { hasPlaceholder, isPageMark } from '../fill/templated-text.js';
@@ -20,7 +22,15 @@ import {
 } from '../content.js';
 import { componentSpecs } from '../components.js';
 import { TABLE_COLUMN } from '../column-rules.js';
-import { checkCode, refuseUnknown, type WalkTools, childrenOf, checkId, checkSections, measureDocument } from './components.js';
+import {
+  checkCode,
+  refuseUnknown,
+  type WalkTools,
+  childrenOf,
+  checkId,
+  checkSections,
+  measureDocument,
+} from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { directions } from '../direction.js';
 import { aligns, checkProps, type PropSpecs, checkText } from '../props.js';
@@ -42,10 +52,11 @@ export const PAGE_NAME_CHARS_MAX = 200;
 const knownFields = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
 
 /**
- * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile, and
- * the name of the template, which is that of its files. Out: the same as a checked content, what of its paths no variable declares, and what its
- * translations lack. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
- * TEMPLATE_INVALID with `errors` for all else.
+ * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?, translations?}` as it came in,
+ * however hostile, and the name of the template, which is that of its files. Out: the same as a checked content, what
+ * of its paths no variable declares, and what its translations lack. Throws ERR_LIMIT_001 (pages of a PDF), 004
+ * (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once, TEMPLATE_INVALID with `errors` for all
+ * else.
  */
 export const checkAttachmentTemplate = (
   input: unknown,
@@ -80,7 +91,12 @@ export const checkAttachmentTemplate = (
   };
   const pathsOf = (one: Named, nearest: Nearest): PathFindings => {
     const parts = partsOfDocument(one.content);
-    const found = checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
+    const found = checkPaths(
+      { ...parts, texts: [['name', one.name], ...parts.texts] },
+      variables,
+      limits.pathSegmentsMax,
+      nearest,
+    );
     return withExpressions(found, one.content.variables, nearest);
   };
   const nearest = boundedNearest();
@@ -108,7 +124,10 @@ export const checkAttachmentTemplate = (
 };
 
 /** Warnings about what the documents of a checked template show, in each of the languages that it has. */
-export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
+export const shownWarnings = (
+  content: AttachmentTemplateContent,
+  { excelColumnsMax }: Limits,
+): readonly FieldError[] => [
   ...formulaWarnings(content),
   ...watermarkWarnings(content),
   ...addressWarnings(content, documentMedia(excelColumnsMax)),
@@ -148,14 +167,19 @@ const formatsOf = (schema: unknown): readonly OutputFormat[] => {
 const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): void => {
   const { faults } = tools;
   if (!isPlainObject(schema))
-    return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
+    return faults.add(
+      'schema',
+      schema === undefined ? 'is required' : 'must be an object with outputFormats and pages',
+    );
   refuseUnknown(schema, schemaFields, 'schema', tools);
   const { missingCharacters } = schema;
-  if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
+  if (missingCharacters !== undefined)
+    checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
   if (schema['fonts'] !== undefined) checkFonts(schema['fonts'], tools);
   checkFormats(schema['outputFormats'], tools);
   const { pages } = schema;
-  if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
+  if (!Array.isArray(pages))
+    return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
   if (pages.length === 0) faults.add('schema.pages', 'must hold at least one page');
   const pageIds: WalkTools = { ...tools, ids: new Map() };
   pages.forEach((page: unknown, at) => {
@@ -179,7 +203,8 @@ const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
         : `must be an array of ${outputFormats.join(' and ')}`,
     );
   if (formats.length === 0) faults.add(field, `must hold at least one of ${outputFormats.join(', ')}`);
-  if (formats.length > outputFormats.length) return faults.add(field, `has ${formats.length} formats, there are ${outputFormats.length}`);
+  if (formats.length > outputFormats.length)
+    return faults.add(field, `has ${formats.length} formats, there are ${outputFormats.length}`);
   formats.forEach((format: unknown, at) => {
     if (!isOutputFormat(format)) faults.add(`${field}[${at}]`, `must be one of ${outputFormats.join(', ')}`);
     else if (formats.indexOf(format) < at) faults.add(`${field}[${at}]`, `"${format}" stands there twice`);
@@ -188,7 +213,8 @@ const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
 
 const checkPageName = (name: unknown, field: string, tools: WalkTools): void => {
   const { faults } = tools;
-  if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
+  if (typeof name !== 'string' || name.trim() === '')
+    return faults.add(field, name === undefined ? 'is required' : 'must be text');
   if (isLonger(name, PAGE_NAME_CHARS_MAX))
     return faults.add(field, `has ${charsOf(name)} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
   const fault = nameFault(name);
@@ -213,13 +239,15 @@ const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> =>
 };
 
 /**
- * Page marks are known in the margins alone. Answers a sentence for a path of a page mark that stands elsewhere and is no name of the
- * template.
+ * Page marks are known in the margins alone. Answers a sentence for a path of a page mark that stands elsewhere and is
+ * no name of the template.
  */
 const refusedOutsideMargins =
   (names: ReadonlySet<unknown>) =>
   ([name]: Path): string | undefined =>
-    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;
+    isPageMark(name) && !names.has(name)
+      ? `{{${name}}} is known only in the header and the footer of pageSettings`
+      : undefined;
 
 /** Fields of a page and of its settings. */
 export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
@@ -262,7 +290,8 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
   checkProps(margin, marginSpecs, `${field}.margin`, tools);
   if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
   checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
-  if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
+  if (settings['watermark'] !== undefined)
+    checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
   checkContents(settings['contents'], `${field}.contents`, tools);
   for (const name of marginNames) {
     checkMargin(settings[name], `${field}.${name}`, margins);
@@ -293,7 +322,11 @@ const checkBackground = (background: unknown, field: string, tools: WalkTools): 
   checkProps(rest, backgroundSpecs, field, tools, ['fit', 'sheets']);
 };
 
-export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
+export const sheetSpecs: PropSpecs = {
+  hidden: { kind: 'boolean' },
+  fitToWidth: { kind: 'boolean' },
+  gridLines: { kind: 'boolean' },
+};
 /** The form of an area of cells; which columns and rows a sheet has is looked at beside it. */
 export const PRINT_AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
 const LAST_COLUMN = 'XFD';
@@ -317,13 +350,16 @@ const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
 
 const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
   if (margin === undefined) return;
-  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
+  if (!isPlainObject(margin))
+    return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
   const { align, code: _code, ...rest } = margin;
   if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
   checkProps(rest, headerSpecs, field, tools, ['align', 'code']);
 };
 
-/** A code is drawn before there are pages, so it is checked with `body`, the tools of places where no page has a number. */
+/**
+ * A code is drawn before there are pages, so it is checked with `body`, the tools of places where no page has a number.
+ */
 const checkMarginCode = (margin: unknown, field: string, body: WalkTools): void => {
   const code = isPlainObject(margin) ? margin['code'] : undefined;
   if (code === undefined) return;
@@ -340,16 +376,26 @@ const refusedInCode =
       : `{{${writePath(path)}}} cannot stand in a code, which is drawn before there are pages; write it in the content beside the code`;
 
 /** In: a checked template. Out: a warning for each watermark that is too long to be drawn as a whole. */
-const watermarkWarnings = ({ schema: { pages }, translations = {} }: AttachmentTemplateContent): readonly FieldError[] =>
+const watermarkWarnings = ({
+  schema: { pages },
+  translations = {},
+}: AttachmentTemplateContent): readonly FieldError[] =>
   pages.flatMap(({ pageSettings }, at) => {
     const text = pageSettings?.watermark?.text;
     if (text === undefined) return [];
     const field = `schema.pages[${at}].pageSettings.watermark.text`;
-    const translated = Object.keys(translations).map((tag) => [translatorOf(translations, tag)(text), `translations.${tag}: `] as const);
+    const translated = Object.keys(translations).map(
+      (tag) => [translatorOf(translations, tag)(text), `translations.${tag}: `] as const,
+    );
     return [[text, ''] as const, ...translated.filter(([other]) => other !== text)].flatMap(([one, where]) =>
       hasPlaceholder(one) || !isLonger(one, WATERMARK_CHARS_MAX)
         ? []
-        : [{ field, message: `${where}has ${charsOf(one)} characters, of which the first ${WATERMARK_CHARS_MAX} are drawn` }],
+        : [
+            {
+              field,
+              message: `${where}has ${charsOf(one)} characters, of which the first ${WATERMARK_CHARS_MAX} are drawn`,
+            },
+          ],
     );
   });
 
@@ -381,7 +427,8 @@ const checkFonts = (fonts: unknown, tools: WalkTools): void => {
 
 const checkFamily = (family: unknown, field: string, families: Set<string>, { faults }: WalkTools): void => {
   if (typeof family !== 'string') return faults.add(field, family === undefined ? 'is required' : 'must be text');
-  if (isLonger(family, FAMILY_CHARS_MAX)) return faults.add(field, `has ${charsOf(family)} characters, the maximum is ${FAMILY_CHARS_MAX}`);
+  if (isLonger(family, FAMILY_CHARS_MAX))
+    return faults.add(field, `has ${charsOf(family)} characters, the maximum is ${FAMILY_CHARS_MAX}`);
   if (!FAMILY.test(family))
     return faults.add(
       field,
@@ -403,7 +450,8 @@ const WARNINGS_MAX = 20;
 
 const WITH_PLACEHOLDERS =
   'stands in the workbook as text, for what a variable brings never becomes part of a formula: name cells, as in =B{row}*2, or show a variable that is calculated';
-const NOT_IN_TEXT = 'stands in the workbook as text: formulas are contents and footers of tables, and cells of their rows';
+const NOT_IN_TEXT =
+  'stands in the workbook as text: formulas are contents and footers of tables, and cells of their rows';
 const IN_PDF = 'stands in the PDF as it is written: only a workbook works formulas out';
 
 const NO_FORMULA = 'is no formula that a program can read, so that Excel asks to repair the workbook:';
@@ -412,8 +460,8 @@ const CLOSED_TOO_OFTEN = `${NO_FORMULA} a bracket is closed that was not opened`
 const OPEN_QUOTE = `${NO_FORMULA} a quotation mark is opened and not closed`;
 
 /**
- * In: a checked template. Out: a warning for each cell of a table that begins with an equals sign but is not a formula in each of the
- * outputs, so that its text is shown.
+ * In: a checked template. Out: a warning for each cell of a table that begins with an equals sign but is not a formula
+ * in each of the outputs, so that its text is shown.
  */
 const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
   const warnings: FieldError[] = [];
@@ -424,15 +472,18 @@ const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplat
   const tables = new Set(pages.flatMap(({ sections }) => sections.flatMap(({ components }) => tableIdsOf(components))));
   const walk = (components: readonly DocumentComponent[], field: string): void => {
     for (const [at, { type, content = '', props = {}, children = [], elseChildren = [] }] of components.entries()) {
-      const isFormula = type === 'rich-text' && outputFormats.includes('excel') && /^\s*(?:<p>\s*)?=[A-Z]+\(/.test(content);
-      if (isFormula && warnings.length < WARNINGS_MAX) warnings.push({ field: `${field}[${at}].content`, message: NOT_IN_TEXT });
+      const isFormula =
+        type === 'rich-text' && outputFormats.includes('excel') && /^\s*(?:<p>\s*)?=[A-Z]+\(/.test(content);
+      if (isFormula && warnings.length < WARNINGS_MAX)
+        warnings.push({ field: `${field}[${at}].content`, message: NOT_IN_TEXT });
       if (type === 'table') lookAtTable(props, `${field}[${at}].props`, look);
       walk(children, `${field}[${at}].children`);
       walk(elseChildren, `${field}[${at}].elseChildren`);
     }
   };
   for (const [page, { sections }] of pages.entries())
-    for (const [section, { components }] of sections.entries()) walk(components, `schema.pages[${page}].sections[${section}].components`);
+    for (const [section, { components }] of sections.entries())
+      walk(components, `schema.pages[${page}].sections[${section}].components`);
   return warnings;
 };
 
@@ -442,7 +493,11 @@ const tableIdsOf = (components: readonly DocumentComponent[]): readonly string[]
     ...tableIdsOf([...children, ...elseChildren]),
   ]);
 
-const warningFor = (content: string, outputs: readonly OutputFormat[], tables: ReadonlySet<string>): string | undefined => {
+const warningFor = (
+  content: string,
+  outputs: readonly OutputFormat[],
+  tables: ReadonlySet<string>,
+): string | undefined => {
   if (!/^\s*=./.test(content)) return undefined;
   if (hasPlaceholder(content)) return outputs.includes('excel') ? WITH_PLACEHOLDERS : undefined;
   if (!outputs.includes('excel')) return undefined;
@@ -452,11 +507,15 @@ const warningFor = (content: string, outputs: readonly OutputFormat[], tables: R
 /** Finds the name of a table that the template does not have. */
 const unknownTable = (formula: string, tables: ReadonlySet<string>): string | undefined => {
   for (const [whole, table = ''] of formula.matchAll(TABLE_COLUMN))
-    if (!tables.has(table)) return `holds ${shorten(whole)}, but no table of the template has the id "${shorten(table)}"`;
+    if (!tables.has(table))
+      return `holds ${shorten(whole)}, but no table of the template has the id "${shorten(table)}"`;
   return undefined;
 };
 
-/** Finds what no program can read when it opens the workbook. Quoted parts are texts or names of sheets, and are not looked at. */
+/**
+ * Finds what no program can read when it opens the workbook. Quoted parts are texts or names of sheets, and are not
+ * looked at.
+ */
 const unreadable = (formula: string): string | undefined => {
   const bare = formula.replaceAll(/"[^"]*"|'[^']*'/g, '');
   const name = /\{([A-Za-z]+)\}/.exec(bare.replaceAll(/\{(?:row|first|last)\}/g, ''))?.[0];

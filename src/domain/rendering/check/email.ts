@@ -24,11 +24,15 @@ import { checkProps, checkText } from '../props.js';
 const knownFields = ['subject', 'variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
 
 /**
- * In: `{subject, variables, schema, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile. Out: the same as a
- * checked content, what of its paths no variable declares, and what its translations lack.
- * Throws ERR_LIMIT_008 (nesting) and ERR_LIMIT_009 (number of components) at once, TEMPLATE_INVALID with `errors` for all else.
+ * In: `{subject, variables, schema, locale?, timeZone?, strictVariables?, translations?}` as it came in, however
+ * hostile. Out: the same as a checked content, what of its paths no variable declares, and what its translations lack.
+ * Throws ERR_LIMIT_008 (nesting) and ERR_LIMIT_009 (number of components) at once, TEMPLATE_INVALID with `errors` for
+ * all else.
  */
-export const checkEmailTemplate = (input: unknown, limits: Limits): { content: EmailTemplateContent; warnings: readonly FieldError[] } => {
+export const checkEmailTemplate = (
+  input: unknown,
+  limits: Limits,
+): { content: EmailTemplateContent; warnings: readonly FieldError[] } => {
   const faults = collectFaults();
   if (!isPlainObject(input)) {
     faults.add('', 'must be an object');
@@ -93,7 +97,11 @@ export const mailWarnings = (
   content: Pick<EmailTemplateContent, 'subject' | 'schema'> & Readonly<{ translations?: Translations | undefined }>,
 ): readonly FieldError[] => {
   const rules = rulesOf(content.schema);
-  return [...addressWarnings(content, mailMediaWith(rules)), ...pictureSideWarnings(content, rules), ...bareConstantWarnings(content)];
+  return [
+    ...addressWarnings(content, mailMediaWith(rules)),
+    ...pictureSideWarnings(content, rules),
+    ...bareConstantWarnings(content),
+  ];
 };
 
 const rulesOf = (schema: unknown): LinkRules => {
@@ -116,7 +124,8 @@ const checkSubject = (subject: unknown, tools: WalkTools): void => {
 
 const checkSchema = (schema: unknown, tools: WalkTools): void => {
   const { faults } = tools;
-  if (!isPlainObject(schema)) return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with sections');
+  if (!isPlainObject(schema))
+    return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with sections');
   refuseUnknown(schema, ['sections', 'props'], 'schema', tools);
   checkProps(schema['props'], emailProps, 'schema.props', tools);
   checkSections(schema['sections'], 'schema.sections', tools);
@@ -127,14 +136,15 @@ const WARNINGS_MAX = 20;
 const CHARS_SHOWN = 60;
 
 /**
- * In: a checked email template with its translations. Out: a warning for each picture of another server that is shown without both sides:
- * nobody knows its size until the reader fetches it. A picture whose address a variable brings may be of the gallery, so it is not warned
- * of.
+ * In: a checked email template with its translations. Out: a warning for each picture of another server that is shown
+ * without both sides: nobody knows its size until the reader fetches it. A picture whose address a variable brings may
+ * be of the gallery, so it is not warned of.
  */
 const pictureSideWarnings = (template: Texts, rules: LinkRules): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const add = (field: string, address: string): void => {
-    if (warnings.length < WARNINGS_MAX && isRemote(address, rules)) warnings.push({ field, message: messageFor(address) });
+    if (warnings.length < WARNINGS_MAX && isRemote(address, rules))
+      warnings.push({ field, message: messageFor(address) });
   };
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
@@ -153,14 +163,22 @@ const messageFor = (address: string): string =>
 /** True where the address is one of another server whatever its values are. */
 const isRemote = (address: string, rules: LinkRules): boolean => {
   const at = address.indexOf('{{');
-  return at < 0 ? /^https?:/i.test(safeImage(address, rules) ?? '') : isSettled(completedStart(address.slice(0, at), rules), 'image');
+  return at < 0
+    ? /^https?:/i.test(safeImage(address, rules) ?? '')
+    : isSettled(completedStart(address.slice(0, at), rules), 'image');
 };
 
-const isSide = (value: Json | undefined): boolean => typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
+const isSide = (value: Json | undefined): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
 
 /** Calls `visit` with the props of each image, and their place. */
-const visitImages = (value: Json | undefined, field: string, visit: (props: JsonObject, field: string) => void): void => {
-  if (Array.isArray(value)) (value as readonly Json[]).forEach((item, at) => visitImages(item, `${field}[${at}]`, visit));
+const visitImages = (
+  value: Json | undefined,
+  field: string,
+  visit: (props: JsonObject, field: string) => void,
+): void => {
+  if (Array.isArray(value))
+    (value as readonly Json[]).forEach((item, at) => visitImages(item, `${field}[${at}]`, visit));
   if (!isJsonObject(value)) return;
   const { type, props } = value;
   if (type === 'image' && isJsonObject(props)) visit(props, `${field}.props`);

@@ -34,7 +34,9 @@ const digits: Check = (value) =>
 const currency: Check = (value, limits) => {
   if (typeof value !== 'string') return 'must be a currency code such as EUR';
   if (hasPlaceholder(value)) return parseTemplatedText(value, limits.pathSegmentsMax).faults[0];
-  return CURRENCY.test(value) ? undefined : `must be a currency code of three letters such as EUR, got "${shorten(value)}"`;
+  return CURRENCY.test(value)
+    ? undefined
+    : `must be a currency code of three letters such as EUR, got "${shorten(value)}"`;
 };
 
 const fields: Readonly<Record<keyof ValueFormat, Check>> = {
@@ -63,7 +65,8 @@ export const checkFormat = (format: unknown, field: string, faults: Faults, limi
     );
   for (const [name, value] of Object.entries(format)) {
     const check = isField(name) ? fields[name] : undefined;
-    const fault = check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);
+    const fault =
+      check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);
     if (fault !== undefined) faults.add(`${field}.${shorten(name)}`, fault);
   }
   checkPattern(format, field, faults);
@@ -87,7 +90,10 @@ const checkPattern = ({ style, pattern }: Readonly<Record<string, unknown>>, fie
 
 /** undefined where Intl takes the language tag (BCP 47). */
 export const localeFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => Intl.getCanonicalLocales(value)) && hasCode(value)
+  typeof value === 'string' &&
+  value.length <= LANGUAGE_CHARS_MAX &&
+  accepted(() => Intl.getCanonicalLocales(value)) &&
+  hasCode(value)
     ? undefined
     : 'must be a language tag (BCP 47) such as en-US or de-DE';
 
@@ -96,7 +102,9 @@ const hasCode = (tag: string): boolean => new Intl.Locale(tag).language.length <
 
 /** undefined where Intl knows the time zone (IANA). */
 export const timeZoneFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => new Intl.DateTimeFormat('en-US', { timeZone: value }))
+  typeof value === 'string' &&
+  value.length <= LANGUAGE_CHARS_MAX &&
+  accepted(() => new Intl.DateTimeFormat('en-US', { timeZone: value }))
     ? undefined
     : 'must be the IANA name of a time zone such as UTC or Europe/Berlin';
 
@@ -114,8 +122,8 @@ const LETTERS =
   "letters are G (era), y (year), M (month), L (month as it stands alone), d (day), E (weekday), H or h (hour), m (minute), s (second) and a (am, pm); others stand in quotes, such as 'at'";
 
 /**
- * In: the pattern of a date or a time. Out: what is wrong with it; undefined where each of its letters says something. Other letters would
- * stand in every mail as they are.
+ * In: the pattern of a date or a time. Out: what is wrong with it; undefined where each of its letters says something.
+ * Other letters would stand in every mail as they are.
  */
 const datePatternFault = (pattern: string): string | undefined => {
   const fault = faultOf(runsOf(pattern));
@@ -133,7 +141,8 @@ const numberPatternFault = (pattern: string): string | undefined =>
 /** A quoted text, or a run of one letter. */
 const RUN = /'(?:[^']|'')*'|([A-Za-z])\1*/g;
 
-const runsOf = (pattern: string): readonly string[] => [...pattern.matchAll(RUN)].flatMap(([run]) => (run.startsWith("'") ? [] : [run]));
+const runsOf = (pattern: string): readonly string[] =>
+  [...pattern.matchAll(RUN)].flatMap(([run]) => (run.startsWith("'") ? [] : [run]));
 
 const faultOf = (runs: readonly string[]): string | undefined => {
   const meaningless = runs.find((run) => !'GyMLdEaHhms'.includes(run.charAt(0)));
@@ -144,7 +153,8 @@ const faultOf = (runs: readonly string[]): string | undefined => {
   const [hasDay, hasHour] = [letters.has('y') || letters.has('d'), letters.has('H') || letters.has('h')];
   if (hasDay && !hasHour && letters.has('m') && !letters.has('M') && !letters.has('L'))
     return 'has "m", which is the minute: the month is M';
-  if (hasHour && !hasDay && letters.has('M') && !letters.has('m')) return 'has "M", which is the month: the minute is m';
+  if (hasHour && !hasDay && letters.has('M') && !letters.has('m'))
+    return 'has "M", which is the month: the minute is m';
   return undefined;
 };
 

@@ -1,5 +1,6 @@
 /**
- * Warnings about the texts of a checked template (addresses that lead nowhere, constants without braces), and which assets its texts name.
+ * Warnings about the texts of a checked template (addresses that lead nowhere, constants without braces), and which
+ * assets its texts name.
  */
 import { isJsonObject, type Json } from '../../core/json.js';
 import { nameOfText, type Translations } from '../translations.js';
@@ -20,8 +21,8 @@ const WARNINGS_MAX = 20;
 const CHARS_SHOWN = 60;
 
 /**
- * In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one:
- * mails and documents have no address of their own to which another could be relative.
+ * In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose
+ * address can never be one: mails and documents have no address of their own to which another could be relative.
  */
 export const addressWarnings = (template: Texts, { image, link, noun }: Media): readonly FieldError[] => {
   const warnings: FieldError[] = [];
@@ -37,7 +38,9 @@ export const addressWarnings = (template: Texts, { image, link, noun }: Media): 
   return warnings;
 };
 
-const messages: Readonly<Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'link' | 'noun'>) => string>> = {
+const messages: Readonly<
+  Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'link' | 'noun'>) => string>
+> = {
   a: ({ address }, { link, noun }) =>
     `has a link to "${shorten(address, CHARS_SHOWN)}", which leads nowhere from ${article[noun]}: it must be ${link.expected}`,
   img: ({ address }, { image, noun }) =>
@@ -52,17 +55,23 @@ const PATHS = /\.props\.(?:condition|dataSource)$/;
 type Written = Texts & Readonly<{ subject?: string | undefined; variables?: readonly VariableDefinition[] }>;
 
 /**
- * In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces: its
- * reader would see the name.
+ * In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside
+ * of braces: its reader would see the name.
  */
-export const bareConstantWarnings = ({ subject, schema, variables = [], translations = {} }: Written): readonly FieldError[] => {
+export const bareConstantWarnings = ({
+  subject,
+  schema,
+  variables = [],
+  translations = {},
+}: Written): readonly FieldError[] => {
   const expressions = new Set(expressionsIn(variables as unknown as Json).map(nameOfText));
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('__') || PATHS.test(field)) return;
     const outside = text.replaceAll(/\{\{[^{}]*\}\}/g, ' ');
     const bare = constants.find((constant) => outside.includes(constant));
-    if (bare !== undefined) warnings.push({ field, message: `shows ${bare} as it is written: a constant stands in braces, {{${bare}}}` });
+    if (bare !== undefined)
+      warnings.push({ field, message: `shows ${bare} as it is written: a constant stands in braces, {{${bare}}}` });
   };
   if (subject !== undefined) look(subject, 'subject');
   visitTexts({ schema, translations: withoutTexts(translations, expressions) }, look);
@@ -116,11 +125,14 @@ type Visit = (text: string, field: string) => void;
 /** Calls `visit` with each text of the schema and of the translations, and its place, whatever kind of text it is. */
 export const visitTexts = ({ schema, translations = {} }: Texts, visit: Visit): void => {
   visitBelow(schema as Json, 'schema', visit);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) visit(text, `translations.${tag}`);
+  for (const [tag, texts] of Object.entries(translations))
+    for (const text of Object.values(texts)) visit(text, `translations.${tag}`);
 };
 
 const visitBelow = (value: Json | undefined, field: string, visit: Visit): void => {
   if (typeof value === 'string') visit(value, field);
-  else if (Array.isArray(value)) (value as readonly Json[]).forEach((item, at) => visitBelow(item, `${field}[${at}]`, visit));
-  else if (isJsonObject(value)) for (const [name, member] of Object.entries(value)) visitBelow(member, `${field}.${name}`, visit);
+  else if (Array.isArray(value))
+    (value as readonly Json[]).forEach((item, at) => visitBelow(item, `${field}[${at}]`, visit));
+  else if (isJsonObject(value))
+    for (const [name, member] of Object.entries(value)) visitBelow(member, `${field}.${name}`, visit);
 };

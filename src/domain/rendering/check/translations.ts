@@ -1,4 +1,7 @@
-/** Checks the translations of a template when it is saved: in each language it must be a template that could be saved by itself. */
+/**
+ * Checks the translations of a template when it is saved: in each language it must be a template that could be saved by
+ * itself.
+ */
 import type { FieldError } from '../../core/errors.js';
 import { openBudget } from '../budget.js';
 import { isJsonObject, type JsonObject } from '../../core/json.js';
@@ -30,8 +33,9 @@ const TEMPLATES_OF_WORK = 4;
 type Own = Readonly<{ given: unknown; locale: string; paths: PathFindings }>;
 
 /**
- * In: what came in as `translations`, beside a content that is right. Adds what is wrong to the faults. Out: the translations, undefined where
- * there are none, and what their author should know: texts that a language lacks, texts that the template has not, paths that nothing declares.
+ * In: what came in as `translations`, beside a content that is right. Adds what is wrong to the faults. Out: the
+ * translations, undefined where there are none, and what their author should know: texts that a language lacks, texts
+ * that the template has not, paths that nothing declares.
  */
 export const checkTranslations = <Content>(
   { given, locale, paths }: Own,
@@ -55,7 +59,10 @@ export const checkTranslations = <Content>(
   for (const tag of Object.keys(translations)) {
     const field = `translations.${tag}`;
     const content = spoken.mapped(translatorOf(translations, tag));
-    const faults = { ...tools.faults, add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`) };
+    const faults = {
+      ...tools.faults,
+      add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`),
+    };
     const budget = openBudget(tools.limits);
     const wrong = tools.faults.count();
     spoken.check(content, { ...tools, faults, budget, ids: new Map() });
@@ -70,7 +77,11 @@ export const checkTranslations = <Content>(
     const found = spoken.paths(content, nearest);
     for (const { field: at, message } of newIn(found.faults, paths.faults)) faults.add(at, message);
     for (const { field: at, message } of newIn(found.warnings, paths.warnings)) warn(field, `${at}: ${message}`);
-    warnOfTexts(tag, translations, { texts, isOwnLanguage: fallbackTags(tag).at(-1) === fallbackTags(locale).at(-1), warn });
+    warnOfTexts(tag, translations, {
+      texts,
+      isOwnLanguage: fallbackTags(tag).at(-1) === fallbackTags(locale).at(-1),
+      warn,
+    });
   }
   return { translations, warnings };
 };
@@ -79,7 +90,8 @@ const tooMuch = (tag: string, max: number): string =>
   `up to ${tag} the texts of all languages together have more than ${max.toLocaleString('en-US')} tags, placeholders and written cells of tables: have fewer languages in one template, or use components`;
 
 const checkForm = (given: unknown, locale: string, { faults, limits }: WalkTools): void => {
-  const expected = 'must be an object with an object of texts for each language, such as {"de": {"Your order": "Ihre Bestellung"}}';
+  const expected =
+    'must be an object with an object of texts for each language, such as {"de": {"Your order": "Ihre Bestellung"}}';
   if (!isPlainObject(given)) return faults.add('translations', expected);
   const tags = Object.keys(given);
   if (tags.length > limits.templateLanguagesMax)
@@ -101,7 +113,8 @@ const tagFault = (tag: string, locale: string): string | undefined => {
 };
 
 const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<WalkTools, 'faults' | 'limits'>): void => {
-  if (!isPlainObject(texts)) return faults.add(field, 'must be an object: by each text of the template the text of this language');
+  if (!isPlainObject(texts))
+    return faults.add(field, 'must be an object: by each text of the template the text of this language');
   const entries = Object.entries(texts);
   if (entries.length > limits.templateTextsMax)
     return faults.add(field, `has ${entries.length} texts, the maximum is ${limits.templateTextsMax}`);
@@ -126,8 +139,12 @@ const textsOf = <Content>({ mapped }: Translatable<Content>): ReadonlyMap<string
   return texts;
 };
 
-/** Texts of one name that look alike to a reader have the same of this: blanks and line breaks, and quotation marks of attributes, are not told apart. */
-const looksOf = (text: string): string => text.replaceAll(/<[^<>]*>/g, (tag) => nameOfText(tag)).replaceAll(/\r\n|[^\S ]/g, ' ');
+/**
+ * Texts of one name that look alike to a reader have the same of this: blanks and line breaks, and quotation marks of
+ * attributes, are not told apart.
+ */
+const looksOf = (text: string): string =>
+  text.replaceAll(/<[^<>]*>/g, (tag) => nameOfText(tag)).replaceAll(/\r\n|[^\S ]/g, ' ');
 
 type Telling = Readonly<{
   texts: ReturnType<typeof textsOf>;
@@ -155,7 +172,10 @@ const warnOfTexts = (tag: string, translations: Translations, { texts, isOwnLang
       warn(field, `has no text for "${shorten(text, CHARS_SHOWN)}" (${at}), so the template's own is shown`);
 };
 
-/** True where letters stand outside of placeholders and tags; formulas of workbooks are no words. Linear, for texts may be long and hostile. */
+/**
+ * True where letters stand outside of placeholders and tags; formulas of workbooks are no words. Linear, for texts may
+ * be long and hostile.
+ */
 const hasWords = (text: string): boolean => {
   if (text.startsWith('=')) return false;
   for (let at = 0; at < text.length;) {
@@ -175,7 +195,8 @@ const hasWords = (text: string): boolean => {
 
 /** Checks the texts that stand in place of blank values, and the expressions. */
 export const checkVariableTexts = (variables: readonly VariableDefinition[], { faults, limits }: WalkTools): void => {
-  for (const { field, message } of orderCalculated(variables, limits).faults) faults.add(`${field}.expression`, message);
+  for (const { field, message } of orderCalculated(variables, limits).faults)
+    faults.add(`${field}.expression`, message);
   const walk = (node: JsonObject, field: string): void => {
     const { properties, itemSchema } = node;
     checkShowing(node, field, faults);

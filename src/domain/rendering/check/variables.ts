@@ -1,4 +1,6 @@
-/** Checks the variable definitions of a template: names, types, schemas, formats, default values, fallbacks and filters. */
+/**
+ * Checks the variable definitions of a template: names, types, schemas, formats, default values, fallbacks and filters.
+ */
 import { holdsControls, isLonger } from '../../../shared/text.js';
 import { FALLBACK_CHARS_MAX, FILTERS_MAX, filterNames, isFilter, TRUNCATE_MAX } from '../fill/shown-value.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
@@ -54,8 +56,8 @@ export const definitionFields = [
 ] as const;
 
 /**
- * In: what stands under `variables`. Out: the definitions, an `id` derived from the name where none is given; what is wrong
- * is added to the faults under `variables[…]`.
+ * In: what stands under `variables`. Out: the definitions, an `id` derived from the name where none is given; what is
+ * wrong is added to the faults under `variables[…]`.
  */
 export const checkVariables = (input: unknown, tools: Tools): readonly VariableDefinition[] => {
   const { faults, limits } = tools;
@@ -88,7 +90,8 @@ export const checkVariables = (input: unknown, tools: Tools): readonly VariableD
     ...definition,
     id: definition.id ?? uuidV5('variable', definition.name),
   }));
-  for (const { field, message } of orderCalculated(definitions, limits).faults) faults.add(`${field}.expression`, message);
+  for (const { field, message } of orderCalculated(definitions, limits).faults)
+    faults.add(`${field}.expression`, message);
   return definitions;
 };
 
@@ -120,21 +123,36 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   checkParts({ itemType: definition['itemType'] }, type, field, faults);
   if (definition['schema'] !== undefined)
     checkSchema(definition['schema'], `${field}.schema`, { depth: 1, type, itemType: definition['itemType'] }, tools);
-  if (isPlainObject(definition['schema']) && definition['schema']['type'] !== undefined && definition['schema']['type'] !== type) {
+  if (
+    isPlainObject(definition['schema']) &&
+    definition['schema']['type'] !== undefined &&
+    definition['schema']['type'] !== type
+  ) {
     faults.add(`${field}.schema.type`, `must be the variable's own type, ${String(type)}`);
   }
-  if (faults.count() === before) checkDefault(definition as VariableDefinition, defaultValue, `${field}.defaultValue`, tools);
+  if (faults.count() === before)
+    checkDefault(definition as VariableDefinition, defaultValue, `${field}.defaultValue`, tools);
 };
 
-const checkCalculated = ({ isCalculated, expression }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
-  if (isCalculated !== undefined && typeof isCalculated !== 'boolean') return faults.add(`${field}.isCalculated`, 'must be true or false');
+const checkCalculated = (
+  { isCalculated, expression }: Readonly<Record<string, unknown>>,
+  field: string,
+  faults: Faults,
+): void => {
+  if (isCalculated !== undefined && typeof isCalculated !== 'boolean')
+    return faults.add(`${field}.isCalculated`, 'must be true or false');
   if (isCalculated !== true) {
     if (expression !== undefined)
-      faults.add(`${field}.expression`, 'belongs to a calculated variable: set isCalculated to true, or leave the expression out');
+      faults.add(
+        `${field}.expression`,
+        'belongs to a calculated variable: set isCalculated to true, or leave the expression out',
+      );
   } else if (typeof expression !== 'string' || expression.trim() === '') {
     faults.add(
       `${field}.expression`,
-      expression === undefined || typeof expression === 'string' ? 'is required where isCalculated is true' : 'must be text',
+      expression === undefined || typeof expression === 'string'
+        ? 'is required where isCalculated is true'
+        : 'must be text',
     );
   }
 };
@@ -142,13 +160,20 @@ const checkCalculated = ({ isCalculated, expression }: Readonly<Record<string, u
 const checkName = (name: unknown, field: string, faults: Faults): void => {
   if (typeof name !== 'string' || name === '') return faults.add(field, 'is required');
   if (isConstantName(name)) return faults.add(field, `"${shorten(name)}" has the form of a global constant (__NAME__)`);
-  if (!isKey(name)) faults.add(field, `"${shorten(name)}" is not a name: 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`);
+  if (!isKey(name))
+    faults.add(field, `"${shorten(name)}" is not a name: 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`);
 };
 
 /** A default that would be refused in a call is refused here. */
-const checkDefault = (definition: VariableDefinition, value: unknown, field: string, { faults, limits }: Tools): void => {
+const checkDefault = (
+  definition: VariableDefinition,
+  value: unknown,
+  field: string,
+  { faults, limits }: Tools,
+): void => {
   if (value === undefined || value === null) return;
-  if (!isJson(value, limits.jsonDepthMax)) return faults.add(field, `must be JSON, nested at most ${limits.jsonDepthMax} deep`);
+  if (!isJson(value, limits.jsonDepthMax))
+    return faults.add(field, `must be JSON, nested at most ${limits.jsonDepthMax} deep`);
   try {
     compileVariableCheck([{ ...definition, required: true }])({ [definition.name]: value });
   } catch (error) {
@@ -167,7 +192,8 @@ const isJson = (root: unknown, depthMax: number): root is Json => {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') continue;
     if (typeof value === 'number' ? !Number.isFinite(value) : typeof value !== 'object') return false;
     if (depth >= depthMax) return false;
-    if (typeof value === 'object') for (const member of Object.values(value)) open.push({ value: member, depth: depth + 1 });
+    if (typeof value === 'object')
+      for (const member of Object.values(value)) open.push({ value: member, depth: depth + 1 });
   }
   return true;
 };
@@ -193,24 +219,37 @@ const otherTypes: Readonly<Record<string, string>> = {
   list: 'use array',
 };
 
-const meantBy = (type: unknown): string => (typeof type === 'string' && Object.hasOwn(otherTypes, type) ? `: ${otherTypes[type]}` : '');
+const meantBy = (type: unknown): string =>
+  typeof type === 'string' && Object.hasOwn(otherTypes, type) ? `: ${otherTypes[type]}` : '';
 
 /** The type of the items of an array. */
 const checkItemType = (itemType: unknown, field: string, faults: Faults): void => {
-  if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
+  if (itemType !== undefined && !isVariableType(itemType))
+    faults.add(field, `must be one of ${variableTypes.join(', ')}`);
 };
 
-/** Type and depth that a node has from outside; `inItem`: below the items of an array; `isMember`: it has a name there. */
+/**
+ * Type and depth that a node has from outside; `inItem`: below the items of an array; `isMember`: it has a name there.
+ */
 type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown; inItem?: boolean; isMember?: boolean }>;
 
-/** Checks a node of `schema`, which says what a value consists of: adds what is wrong to the faults, each with its path. */
-const checkSchema = (node: unknown, field: string, { depth, inItem = false, isMember = false, ...outer }: Outside, tools: Tools): void => {
+/**
+ * Checks a node of `schema`, which says what a value consists of: adds what is wrong to the faults, each with its path.
+ */
+const checkSchema = (
+  node: unknown,
+  field: string,
+  { depth, inItem = false, isMember = false, ...outer }: Outside,
+  tools: Tools,
+): void => {
   const { faults, limits } = tools;
   if (!isPlainObject(node)) return faults.add(field, 'must be an object');
-  if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
+  if (depth > limits.nestingDepthMax)
+    return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
   refuseUnknown(node, memberFields, field, faults, inSchemas);
   const { type, required, properties, itemType, itemSchema, format, description } = node;
-  if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
+  if (type !== undefined && !isVariableType(type))
+    faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
   if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
   if (inItem && isMember) checkCalculated(node, field, faults);
@@ -224,7 +263,12 @@ const checkSchema = (node: unknown, field: string, { depth, inItem = false, isMe
   checkItemType(itemType, `${field}.itemType`, faults);
   checkParts(node, type ?? outer.type, field, faults);
   if (itemSchema !== undefined)
-    checkSchema(itemSchema, `${field}.itemSchema`, { depth: depth + 1, type: itemType ?? outer.itemType, inItem: true }, tools);
+    checkSchema(
+      itemSchema,
+      `${field}.itemSchema`,
+      { depth: depth + 1, type: itemType ?? outer.itemType, inItem: true },
+      tools,
+    );
   if (properties === undefined) return;
   if (!isPlainObject(properties)) return faults.add(`${field}.properties`, 'must be an object of name to {type}');
   const members = Object.entries(properties);
@@ -232,7 +276,13 @@ const checkSchema = (node: unknown, field: string, { depth, inItem = false, isMe
     return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
   for (const [name, member] of members) {
     if (!isKey(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
-    else checkSchema(member, `${field}.properties${writeSteps([name])}`, { depth: depth + 1, inItem, isMember: true }, tools);
+    else
+      checkSchema(
+        member,
+        `${field}.properties${writeSteps([name])}`,
+        { depth: depth + 1, inItem, isMember: true },
+        tools,
+      );
   }
 };
 
@@ -247,7 +297,8 @@ const checkParts = (node: Readonly<Record<string, unknown>>, type: unknown, fiel
         : `belongs to an object, and the type is ${type}`,
     );
   for (const name of ['itemType', 'itemSchema'])
-    if (node[name] !== undefined && type !== 'array') faults.add(`${field}.${name}`, `belongs to an array, and the type is ${type}`);
+    if (node[name] !== undefined && type !== 'array')
+      faults.add(`${field}.${name}`, `belongs to an array, and the type is ${type}`);
 };
 
 /** Names of JSON Schema, or of another level, and what is meant by them here. */
@@ -272,15 +323,23 @@ const refuseUnknown = (
   }
 };
 
-/** Checks the `fallback` and the `filters` of a variable or a member: adds what is wrong to the faults, each with its path. */
-export const checkShowing = ({ fallback, filters }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
+/**
+ * Checks the `fallback` and the `filters` of a variable or a member: adds what is wrong to the faults, each with its
+ * path.
+ */
+export const checkShowing = (
+  { fallback, filters }: Readonly<Record<string, unknown>>,
+  field: string,
+  faults: Faults,
+): void => {
   if (fallback !== undefined) {
     const fault = fallbackFault(fallback);
     if (fault !== undefined) faults.add(`${field}.fallback`, fault);
   }
   if (filters === undefined) return;
   if (!Array.isArray(filters)) return faults.add(`${field}.filters`, `must be an array of ${EXPECTED}`);
-  if (filters.length > FILTERS_MAX) return faults.add(`${field}.filters`, `has ${filters.length} filters, the maximum is ${FILTERS_MAX}`);
+  if (filters.length > FILTERS_MAX)
+    return faults.add(`${field}.filters`, `has ${filters.length} filters, the maximum is ${FILTERS_MAX}`);
   filters.forEach((filter: unknown, at) => {
     if (!isFilter(filter)) faults.add(`${field}.filters[${at}]`, `must be one of ${EXPECTED}`);
   });

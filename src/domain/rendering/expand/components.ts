@@ -1,14 +1,43 @@
 /**
- * Compiles the components of a document that hold no others: texts, lists, pictures, codes, lines and gaps; and the props that they share
- * with other components.
+ * Compiles the components of a document that hold no others: texts, lists, pictures, codes, lines and gaps; and the
+ * props that they share with other components.
  */
 import type { DocumentComponent } from '../content.js';
 import type { Expanded, HorizontalAlign, TextStyle } from './expanded.js';
-import { type Scope, type State, compileRead, rootShape, type Source, charge, compileSource, countImages } from '../scope/scope.js';
+import {
+  type Scope,
+  type State,
+  compileRead,
+  rootShape,
+  type Source,
+  charge,
+  compileSource,
+  countImages,
+} from '../scope/scope.js';
 import { type Json, type JsonObject, isJsonObject } from '../../core/json.js';
 import { cssColor, cssFontFamily } from '../css.js';
-import { type Border, type Box, type Width, borderOf, boxOf, lineHeightOf, noBorder, noBox, pointsOf, widthOf } from '../lengths.js';
-import { compileKind, compileHtml, type Fill, compileJson, compileRaw, compileAddress, compilePlain, templated } from '../fill/filling.js';
+import {
+  type Border,
+  type Box,
+  type Width,
+  borderOf,
+  boxOf,
+  lineHeightOf,
+  noBorder,
+  noBox,
+  pointsOf,
+  widthOf,
+} from '../lengths.js';
+import {
+  compileKind,
+  compileHtml,
+  type Fill,
+  compileJson,
+  compileRaw,
+  compileAddress,
+  compilePlain,
+  templated,
+} from '../fill/filling.js';
 import { directions, textDirections } from '../direction.js';
 import { aligns, errorCorrections } from '../props.js';
 import { isBlank } from '../fill/shown-value.js';
@@ -73,13 +102,22 @@ export const list: CompileComponent = ({ id, content = '', props = {} }, field, 
       return charge(itemHtml(state), state, limits);
     });
     if (items.length > 0)
-      out.push({ type: 'list', id, field, items, html: undefined, ordered, style: style(state), padding: padding(state) });
+      out.push({
+        type: 'list',
+        id,
+        field,
+        items,
+        html: undefined,
+        ordered,
+        style: style(state),
+        padding: padding(state),
+      });
   };
 };
 
 /**
- * A picture without an address is left out; one whose address may not be followed stops the document, for nobody would see that it is
- * missing.
+ * A picture without an address is left out; one whose address may not be followed stops the document, for nobody would
+ * see that it is missing.
  */
 export const image: CompileComponent = ({ id, props = {} }, field, scope) => {
   const { limits } = scope;
@@ -126,8 +164,8 @@ const linkOf = (address: string, state: State): string | undefined => {
 };
 
 /**
- * The address, judged; undefined where there is none. A picture within its address may be megabytes long: one that comes whole from a
- * variable is judged once however often it is shown, one that is put together anew counts as text.
+ * The address, judged; undefined where there is none. A picture within its address may be megabytes long: one that
+ * comes whole from a variable is judged once however often it is shown, one that is put together anew counts as text.
  */
 export const compileSrc = (text: string, at: string, scope: Scope): ((state: State) => string | undefined) => {
   const fill = compileAddress(text, 'image', scope);
@@ -185,12 +223,16 @@ export const spacer: CompileComponent = ({ id, props = {} }, field, scope) => {
 const QR_POINTS = 96;
 
 /** A code that says nothing is left out, and so is each code of a workbook: what is stored is not checked again. */
-export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => codeAt(props, { id, field, props: `${field}.props` }, scope);
+export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) =>
+  codeAt(props, { id, field, props: `${field}.props` }, scope);
 
 /** `props`: the place of the props, for messages. */
 type CodePlace = Readonly<{ id: string; field: string; props: string }>;
 
-/** Compiles a code whose props stand in a component or in the margin of a page. What a code holds is settled here, an output only draws. */
+/**
+ * Compiles a code whose props stand in a component or in the margin of a page. What a code holds is settled here, an
+ * output only draws.
+ */
 export const codeAt = (props: JsonObject, place: CodePlace, scope: Scope): Expander => {
   const { id, field } = place;
   const kind = codeKindOf(props['kind']);
@@ -218,7 +260,10 @@ export const codeAt = (props: JsonObject, place: CodePlace, scope: Scope): Expan
       color: color(state) ?? '#000000',
       backgroundColor: backgroundColor(state) ?? '#ffffff',
       align: align(state),
-      ...defined({ alt: content.alt, bars: isBarKind(kind) ? { kind, height: height(state) || undefined, showText, gs1 } : undefined }),
+      ...defined({
+        alt: content.alt,
+        bars: isBarKind(kind) ? { kind, height: height(state) || undefined, showText, gs1 } : undefined,
+      }),
     });
   };
 };
@@ -264,9 +309,11 @@ export const defined = <T extends object>(object: T): { [Name in keyof T]?: Excl
     [Name in keyof T]?: Exclude<T[Name], undefined>;
   };
 
-export const colorOf = (value: Json | undefined, scope: Scope): Maker<string | undefined> => compileKind(value, cssColor, scope);
+export const colorOf = (value: Json | undefined, scope: Scope): Maker<string | undefined> =>
+  compileKind(value, cssColor, scope);
 
-export const compilePoints = (value: Json | undefined, scope: Scope): Maker<number | undefined> => compileKind(value, pointsOf, scope);
+export const compilePoints = (value: Json | undefined, scope: Scope): Maker<number | undefined> =>
+  compileKind(value, pointsOf, scope);
 
 export const compileWidth = (value: Json | undefined, scope: Scope): Maker<Exclude<Width, string> | undefined> =>
   compileKind(value, widthOf, scope);
@@ -282,14 +329,23 @@ export const compileBorder = (value: Json | undefined, scope: Scope, fallback: B
 };
 
 /** A word out of a few, in any case; undefined where there is another. */
-export const compileWord = <Word extends string>(value: Json | undefined, words: readonly Word[], scope: Scope): Maker<Word | undefined> =>
+export const compileWord = <Word extends string>(
+  value: Json | undefined,
+  words: readonly Word[],
+  scope: Scope,
+): Maker<Word | undefined> =>
   compileKind(
     value,
-    (given) => (typeof given === 'string' ? words.find((word) => word.toLowerCase() === given.trim().toLowerCase()) : undefined),
+    (given) =>
+      typeof given === 'string' ? words.find((word) => word.toLowerCase() === given.trim().toLowerCase()) : undefined,
     scope,
   );
 
-export const compileAlign = (value: Json | undefined, scope: Scope, fallback: HorizontalAlign = 'start'): Maker<HorizontalAlign> => {
+export const compileAlign = (
+  value: Json | undefined,
+  scope: Scope,
+  fallback: HorizontalAlign = 'start',
+): Maker<HorizontalAlign> => {
   const align = compileWord(value, aligns, scope);
   return (state) => align(state) ?? fallback;
 };
@@ -308,7 +364,11 @@ export const compileTextStyle = (props: JsonObject, scope: Scope): Maker<TextSty
   const fontSize = compilePoints(props['fontSize'], scope);
   const fontFamily = compileKind(props['fontFamily'], cssFontFamily, scope);
   const backgroundColor = colorOf(props['backgroundColor'], scope);
-  const lineHeight = compileKind(props['lineHeight'], (value) => ({ of: (points: number) => lineHeightOf(value, points) }), scope);
+  const lineHeight = compileKind(
+    props['lineHeight'],
+    (value) => ({ of: (points: number) => lineHeightOf(value, points) }),
+    scope,
+  );
   return (state) => {
     const points = fontSize(state);
     const size = points === undefined || points === 0 ? FONT_SIZE_POINTS : points;
@@ -329,7 +389,8 @@ type IsHidden = (state: State) => boolean;
 /** True where all of the paths are blank; undefined where that can never be. */
 const compileBlank = (paths: readonly Path[], scope: Scope): IsHidden | undefined => {
   if (paths.length === 0) return undefined;
-  if (paths.some((path) => shapeAt(rootShape(path, scope), path)?.substitution?.fallback !== undefined)) return undefined;
+  if (paths.some((path) => shapeAt(rootShape(path, scope), path)?.substitution?.fallback !== undefined))
+    return undefined;
   const reads = paths.map((path) => compileRead(path, scope));
   return (state) => reads.every((read) => isBlank(read(state)));
 };
@@ -337,7 +398,9 @@ const compileBlank = (paths: readonly Path[], scope: Scope): IsHidden | undefine
 /** In: a component. Out: whether it is hidden; undefined where it is always shown. */
 export const compileHiding = (component: DocumentComponent, scope: Scope): IsHidden | undefined => {
   const hides = component.props?.['hideWhenEmpty'];
-  return hides === true || hides === 'lines' ? compileBlank(decidingPaths(component, scope.limits.pathSegmentsMax), scope) : undefined;
+  return hides === true || hides === 'lines'
+    ? compileBlank(decidingPaths(component, scope.limits.pathSegmentsMax), scope)
+    : undefined;
 };
 
 /** HTML as `compileHtml` fills it, without the lines in which every value is blank. */
@@ -356,7 +419,10 @@ const compilePart = (part: OptionalHtml, scope: Scope): Fill => {
   return (state) => (blank.some((isHidden) => isHidden(state)) ? '' : fill(state));
 };
 
-/** Answers which columns of a table are left out, by their places: those whose values are blank in every row, where there are rows. */
+/**
+ * Answers which columns of a table are left out, by their places: those whose values are blank in every row, where
+ * there are rows.
+ */
 export const compileHiddenColumns = (
   props: JsonObject,
   source: Source,

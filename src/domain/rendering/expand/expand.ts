@@ -1,4 +1,7 @@
-/** Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the work is done. */
+/**
+ * Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the
+ * work is done.
+ */
 import {
   type PageSettings,
   type DocumentComponent,
@@ -87,22 +90,27 @@ import type { Language } from '../scope/formats.js';
 import { compileLosses, KEPT_LOSSES_MAX, lossesWithin, refuseLosses, type LossesOf } from '../paths/losses.js';
 import { partsOfDocument } from '../paths/walk.js';
 
-export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
+export type CompiledDocument = (
+  variables: JsonObject,
+  environment: RenderEnvironment,
+  format: OutputFormat,
+) => ExpandedDocument;
 
 /**
- * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its formats. It throws
- * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address that
- * may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
- * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
- * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. Equal input gives an equal
- * document.
+ * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its
+ * formats. It throws VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the
+ * wrong type, a picture has an address that may not be followed, a cell of a workbook holds too much, or the template
+ * is not made for the format; and as soon as a limit is crossed ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003
+ * (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components), RENDERED_BODY_TOO_LARGE (texts);
+ * VARIABLES_EMPTY where the template asks for a value of everything it shows. Equal input gives an equal document.
  */
 export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
   const prepare = compilePreparation(content.variables, language, limits);
   const lossy = { definitions: content.variables, locale: language.locale, limits };
   let compiled: LossesOf | undefined;
-  const lossesOf: LossesOf = (prepared, search) => (compiled ??= compileLosses(partsOfDocument(content), lossy))(prepared, search);
+  const lossesOf: LossesOf = (prepared, search) =>
+    (compiled ??= compileLosses(partsOfDocument(content), lossy))(prepared, search);
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
   const scope: Scope = {
     limits,
@@ -118,8 +126,10 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
   const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
   return (variables, environment, format) => {
     refuseFormat(content, format);
-    if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
-    if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
+    if (format === 'pdf' && pages.length > limits.pdfPagesMax)
+      throw tooManyPages(pages.length, limits.pdfPagesMax, false);
+    if (format === 'excel' && pages.length > limits.excelSheetsMax)
+      throw tooManySheets(pages.length, limits.excelSheetsMax);
     const budget = openBudget(limits);
     const { values, constants } = prepare(variables, environment, budget, format === 'pdf');
     if (content.strictVariables === true) refuseLosses(lossesOf({ values, constants }, { budget }));
@@ -136,16 +146,26 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
       chars: 0,
       lost: false,
     };
-    const document = { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
+    const document = {
+      language,
+      pages: pages.map((page) => page(state)),
+      refuses,
+      ...defined({ fonts: content.schema.fonts }),
+    };
     if (!state.lost || content.strictVariables === true) return document;
-    return { ...document, losses: () => lossesWithin(lossesOf, { values, constants }, { limits, lossesMax: KEPT_LOSSES_MAX }) };
+    return {
+      ...document,
+      losses: () => lossesWithin(lossesOf, { values, constants }, { limits, lossesMax: KEPT_LOSSES_MAX }),
+    };
   };
 };
 
 const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputFormat): void => {
   if (schema.outputFormats.includes(format)) return;
   const message = `"${format}" is not among the outputFormats of the attachment template: ${schema.outputFormats.join(', ')}`;
-  throw new DomainError('VALIDATION_ERROR', `outputFormats: ${message}`, { errors: [{ field: 'outputFormats', message }] });
+  throw new DomainError('VALIDATION_ERROR', `outputFormats: ${message}`, {
+    errors: [{ field: 'outputFormats', message }],
+  });
 };
 
 /** Defaults where the author says nothing: what printers and readers of letters expect. */
@@ -153,13 +173,19 @@ const MARGIN_POINTS = 42.52;
 const MARGIN_HEIGHT_POINTS = 30;
 const PAPER = '#ffffff';
 
-const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, outer: Scope): ((state: State) => ExpandedPage) => {
+const compilePage = (
+  { pageName, pageSettings = {}, sections }: Page,
+  field: string,
+  outer: Scope,
+): ((state: State) => ExpandedPage) => {
   const { format = 'A4', orientation = 'portrait' } = pageSettings;
   const { direction = outer.direction } = pageSettings;
   const scope: Scope = { ...outer, direction };
   const name = compilePlain(pageName, scope);
   const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
-  const [header, footer, firstHeader, firstFooter] = (['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const).map((side) => {
+  const [header, footer, firstHeader, firstFooter] = (
+    ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const
+  ).map((side) => {
     const margin = pageSettings[side];
     return margin === undefined ? undefined : compileMargin(margin, `${field}.pageSettings.${side}`, scope);
   });
@@ -183,7 +209,12 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
   });
 };
 
-const sheetOf = ({ hidden = false, fitToWidth = true, gridLines = false, printArea }: SheetSettings): ExpandedSheet => ({
+const sheetOf = ({
+  hidden = false,
+  fitToWidth = true,
+  gridLines = false,
+  printArea,
+}: SheetSettings): ExpandedSheet => ({
   hidden,
   fitToWidth,
   gridLines,
@@ -201,18 +232,28 @@ const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSetting
   };
 };
 
-const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
+const heightOf = (margin: PageMargin | undefined): number =>
+  margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS);
 
 const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state: State) => ExpandedMargin) => {
   const code = margin.code === undefined ? undefined : compileMarginCode(margin.code, `${field}.code`, scope);
   const html = compileHtml(margin.content, { ...scope, inMargin: true });
   const height = heightOf(margin);
   const align = margin.align ?? 'center';
-  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: code?.(state) }) });
+  return (state) => ({
+    html: charge(html(state), state, scope.limits),
+    height,
+    align,
+    ...defined({ code: code?.(state) }),
+  });
 };
 
 /** Undefined if the code has no text or is hidden, and in a workbook, whose headers are text. */
-const compileMarginCode = (props: JsonObject, field: string, scope: Scope): ((state: State) => ExpandedQrCode | undefined) => {
+const compileMarginCode = (
+  props: JsonObject,
+  field: string,
+  scope: Scope,
+): ((state: State) => ExpandedQrCode | undefined) => {
   const expand = codeAt(props, { id: 'code', field, props: field }, scope);
   const isHidden = compileHiding({ id: 'code', type: 'qr-code', props }, scope);
   return (state) => {
@@ -222,7 +263,11 @@ const compileMarginCode = (props: JsonObject, field: string, scope: Scope): ((st
   };
 };
 
-const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {
+const compileSection = (
+  { props = {}, components }: DocumentSection,
+  field: string,
+  scope: Scope,
+): ((state: State) => ExpandedSection) => {
   const style = compileTextStyle(props, scope);
   const linkColor = colorOf(props['linkColor'], scope);
   const padding = compileBox(props['padding'], scope);
@@ -230,7 +275,12 @@ const compileSection = ({ props = {}, components }: DocumentSection, field: stri
   return (state) => {
     const made: Expanded[] = [];
     body(state, made);
-    return { style: style(state), padding: padding(state), components: made, ...defined({ linkColor: linkColor(state) }) };
+    return {
+      style: style(state),
+      padding: padding(state),
+      components: made,
+      ...defined({ linkColor: linkColor(state) }),
+    };
   };
 };
 
@@ -241,7 +291,10 @@ const WATERMARK_COLOR = '#e5e7eb';
 
 const CONTENTS_LEVELS = 3;
 
-/** Compiles what stands beside the sections: a list of contents, and behind the text a picture and a watermark, left out without address or text. */
+/**
+ * Compiles what stands beside the sections: a list of contents, and behind the text a picture and a watermark, left out
+ * without address or text.
+ */
 const compileBackgrounds = (
   { backgroundImage, watermark, contents }: PageSettings,
   field: string,
@@ -262,8 +315,16 @@ const compileBackgrounds = (
       ...(address === undefined ? {} : { backgroundImage: { src: address, fit, sheets, field: at } }),
       ...(contents === undefined
         ? {}
-        : { contents: { title: charge(title(state), state, scope.limits).trim(), levels, field: `${field}.contents.title` } }),
-      ...(written === '' ? {} : { watermark: { text: written, color: color(state) ?? WATERMARK_COLOR, field: `${field}.watermark.text` } }),
+        : {
+            contents: {
+              title: charge(title(state), state, scope.limits).trim(),
+              levels,
+              field: `${field}.contents.title`,
+            },
+          }),
+      ...(written === ''
+        ? {}
+        : { watermark: { text: written, color: color(state) ?? WATERMARK_COLOR, field: `${field}.watermark.text` } }),
     };
   };
 };
@@ -282,18 +343,20 @@ const children: CompileChildren = (components, field, scope, first = 0) => {
   return (state, out) => {
     for (const expand of expanders) {
       state.components += 1;
-      if (state.components > componentsExpandedMax) throw tooManyExpanded(state.components, componentsExpandedMax, 'document');
+      if (state.components > componentsExpandedMax)
+        throw tooManyExpanded(state.components, componentsExpandedMax, 'document');
       expand(state, out);
     }
   };
 };
 
 /**
- * In: the props of a component and what expands it. Out: the expander that also writes page breaks, and what is kept on one sheet, on what
- * the component becomes.
+ * In: the props of a component and what expands it. Out: the expander that also writes page breaks, and what is kept on
+ * one sheet, on what the component becomes.
  */
 const withFlow = (props: JsonObject | undefined, expand: Expander, scope: Scope): Expander => {
-  if (props === undefined || (props['pageBreak'] ?? props['keepTogether'] ?? props['keepWithNext']) === undefined) return expand;
+  if (props === undefined || (props['pageBreak'] ?? props['keepTogether'] ?? props['keepWithNext']) === undefined)
+    return expand;
   const pageBreak = compileWord(props['pageBreak'], pageBreaks, scope);
   const kept: Flow = {
     ...(props['keepTogether'] === true ? { keepTogether: true } : {}),
@@ -310,8 +373,15 @@ const withFlow = (props: JsonObject | undefined, expand: Expander, scope: Scope)
   };
 };
 
-/** Compiles components one below the other; `first` is the place of the first in what `field` names, where it is not 0. */
-type CompileChildren = (components: readonly DocumentComponent[], field: string, scope: Scope, first?: number) => Expander;
+/**
+ * Compiles components one below the other; `first` is the place of the first in what `field` names, where it is not 0.
+ */
+type CompileChildren = (
+  components: readonly DocumentComponent[],
+  field: string,
+  scope: Scope,
+  first?: number,
+) => Expander;
 
 const containerOf =
   (children: CompileChildren): CompileComponent =>
@@ -322,7 +392,9 @@ const containerOf =
     const padding = compileBox(
       props['padding'],
       scope,
-      props['backgroundColor'] === undefined && props['border'] === undefined ? noBox : { top: 12, right: 12, bottom: 12, left: 12 },
+      props['backgroundColor'] === undefined && props['border'] === undefined
+        ? noBox
+        : { top: 12, right: 12, bottom: 12, left: 12 },
     );
     const border = props['border'] === undefined ? undefined : compileBorder(props['border'], scope);
     const [borderRadius, width] = [compilePoints(props['borderRadius'], scope), compileWidth(props['width'], scope)];
@@ -372,13 +444,23 @@ const columnsOf =
     const verticalAlign = compileWord(props['verticalAlign'], verticalAligns, scope);
     return (state, out) => {
       const made = columns.map(({ expand, ...place }) => column(gathered(expand, state), place));
-      out.push({ type: 'columns', id, field, children: made, widths, gap, verticalAlign: verticalAlign(state) ?? 'top' });
+      out.push({
+        type: 'columns',
+        id,
+        field,
+        children: made,
+        widths,
+        gap,
+        verticalAlign: verticalAlign(state) ?? 'top',
+      });
     };
   };
 
 const column = (made: readonly Expanded[], place: Readonly<{ id: string; field: string }>): Expanded => {
   const [only] = made;
-  return made.length === 1 && only !== undefined ? only : { type: 'container', ...place, children: made, padding: noBox, align: 'start' };
+  return made.length === 1 && only !== undefined
+    ? only
+    : { type: 'container', ...place, children: made, padding: noBox, align: 'start' };
 };
 
 const conditionalOf =
@@ -419,7 +501,12 @@ const loopOf =
     };
   };
 
-type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path; writer: (state: State) => Writer }>;
+type Series = Readonly<{
+  name: Fill;
+  color: (state: State) => string | undefined;
+  path: Path;
+  writer: (state: State) => Writer;
+}>;
 
 const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const { limits } = scope;
@@ -449,7 +536,9 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
       title,
       xTitle,
       yTitle,
-      categories: items.map((item) => charge(category(state).write(noted(readPath(item, categoryPath), state)), state, limits)),
+      categories: items.map((item) =>
+        charge(category(state).write(noted(readPath(item, categoryPath), state)), state, limits),
+      ),
       series: series.map(({ name, color, path, writer }, at): ChartSeries => ({
         name: charge(name(state), state, limits),
         color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
@@ -473,7 +562,8 @@ const compileSeries = (one: JsonObject, item: Shape | undefined, scope: Scope): 
   writer: compileWriter(showingAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
 });
 
-const finite = (value: number | undefined): number | null => (value === undefined || !Number.isFinite(value) ? null : value);
+const finite = (value: number | undefined): number | null =>
+  value === undefined || !Number.isFinite(value) ? null : value;
 
 const fieldPath = (value: Json | undefined, { limits }: Scope): Path => {
   const parsed = parsePath(String(value).trim(), limits.pathSegmentsMax);
@@ -494,7 +584,8 @@ const timeline: CompileComponent = ({ id, props = {} }, field, scope) => {
   const items = props['dataSource'] === undefined ? writtenSteps(props, scope) : dataSteps(props, scope);
   return (state, out) => {
     const steps = items(state);
-    if (steps.length > 0) out.push({ type: 'timeline', id, field, items: steps, color: color(state) ?? TIMELINE_COLOR });
+    if (steps.length > 0)
+      out.push({ type: 'timeline', id, field, items: steps, color: color(state) ?? TIMELINE_COLOR });
   };
 };
 
@@ -517,7 +608,9 @@ const dataSteps = (props: JsonObject, scope: Scope): Steps => {
 
 const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => TimelineItem) => {
   const { limits } = scope;
-  const [title, description, date] = ['title', 'description', 'date'].map((name) => compileOptional(texts[name], scope, compileText));
+  const [title, description, date] = ['title', 'description', 'date'].map((name) =>
+    compileOptional(texts[name], scope, compileText),
+  );
   // It is compared with words that are known.
   const status = compileOptional(texts['status'], scope, compilePlain);
   const lines = scope.keepsLines ? keptLines : onOneLine;

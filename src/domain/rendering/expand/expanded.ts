@@ -1,6 +1,6 @@
 /**
- * A document once its variables are in place: loops unrolled, conditions decided, texts filled. It is the same for every output; an output
- * only says how it looks.
+ * A document once its variables are in place: loops unrolled, conditions decided, texts filled. It is the same for
+ * every output; an output only says how it looks.
  */
 import type { Json } from '../../core/json.js';
 import type { ValueFormat } from '../scope/definitions.js';
@@ -41,7 +41,10 @@ export type Cell = Readonly<{
   value: Json | undefined;
   /** How the value is shown, and the result of a formula; undefined: as text. */
   showing: Showing | undefined;
-  /** A content of the template itself that begins with `=` and holds no placeholder: nothing that a variable brings is a formula. */
+  /**
+   * A content of the template itself that begins with `=` and holds no placeholder: nothing that a variable brings is a
+   * formula.
+   */
   formula?: string;
 }>;
 
@@ -109,7 +112,10 @@ export type ExpandedTable = ExpandedOf<
     source?: string;
     columns: readonly ExpandedColumn[];
     rows: readonly (readonly Cell[])[];
-    /** For each row the group that it is the head or the foot of; undefined for rows of items. Absent: there are no groups. */
+    /**
+     * For each row the group that it is the head or the foot of; undefined for rows of items. Absent: there are no
+     * groups.
+     */
     groupRows?: readonly (GroupRow | undefined)[];
     showHeader: boolean;
     striped: boolean;
@@ -226,10 +232,20 @@ export type ExpandedMargin = Readonly<{
   /** Beside the text; it stands on each of the sheets. */ code?: ExpandedQrCode;
 }>;
 
-export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
+export type ExpandedSection = Readonly<{
+  style: TextStyle;
+  linkColor?: string;
+  padding: Box;
+  components: readonly Expanded[];
+}>;
 
 /** Settings that only the sheet of a page has. */
-export type ExpandedSheet = Readonly<{ hidden: boolean; fitToWidth: boolean; gridLines: boolean; printArea: string | undefined }>;
+export type ExpandedSheet = Readonly<{
+  hidden: boolean;
+  fitToWidth: boolean;
+  gridLines: boolean;
+  printArea: string | undefined;
+}>;
 
 export type ExpandedPage = Readonly<{
   name: string;
@@ -238,7 +254,12 @@ export type ExpandedPage = Readonly<{
   orientation: Orientation;
   margin: Box;
   backgroundColor: string;
-  backgroundImage?: Readonly<{ src: string; fit: 'cover' | 'contain'; sheets: 'all' | 'first'; /** For messages. */ field: string }>;
+  backgroundImage?: Readonly<{
+    src: string;
+    fit: 'cover' | 'contain';
+    sheets: 'all' | 'first';
+    /** For messages. */ field: string;
+  }>;
   watermark?: Readonly<{ text: string; color: string; field: string }>;
   /** A list of the headings above the sections. */
   contents?: Readonly<{ title: string; levels: number; field: string }>;
@@ -255,7 +276,10 @@ export type ExpandedPage = Readonly<{
 export type ExpandedDocument = Readonly<{
   language: Language;
   pages: readonly ExpandedPage[];
-  /** Whether a character that no font has is refused; else its name stands in its place. With `standIn`, what stands in its place, it is told only. Undefined: all such characters are refused. */
+  /**
+   * Whether a character that no font has is refused; else its name stands in its place. With `standIn`, what stands in
+   * its place, it is told only. Undefined: all such characters are refused.
+   */
   refuses?: (character: string, standIn?: string) => boolean;
   /** Families that a PDF may name beside those of the service; their files are among its sources. */
   fonts?: readonly GalleryFont[];
@@ -264,14 +288,42 @@ export type ExpandedDocument = Readonly<{
 }>;
 
 const names: Readonly<Record<Exclude<Progress, 'other' | 'none'>, readonly string[]>> = {
-  completed: ['completed', 'complete', 'done', 'finished', 'success', 'succeeded', 'delivered', 'passed', 'past', 'true'],
+  completed: [
+    'completed',
+    'complete',
+    'done',
+    'finished',
+    'success',
+    'succeeded',
+    'delivered',
+    'passed',
+    'past',
+    'true',
+  ],
   current: ['current', 'active', 'in progress', 'ongoing', 'processing', 'started', 'now'],
-  pending: ['pending', 'upcoming', 'planned', 'scheduled', 'todo', 'to do', 'open', 'next', 'future', 'waiting', 'false'],
+  pending: [
+    'pending',
+    'upcoming',
+    'planned',
+    'scheduled',
+    'todo',
+    'to do',
+    'open',
+    'next',
+    'future',
+    'waiting',
+    'false',
+  ],
 };
 
-const known = new Map(Object.entries(names).flatMap(([progress, all]) => all.map((name) => [name, progress as Progress] as const)));
+const known = new Map(
+  Object.entries(names).flatMap(([progress, all]) => all.map((name) => [name, progress as Progress] as const)),
+);
 
-/** Reads the status of a timeline's step as progress. Letter case, hyphens and underscores do not count: `IN_PROGRESS` is `in progress`. */
+/**
+ * Reads the status of a timeline's step as progress. Letter case, hyphens and underscores do not count: `IN_PROGRESS`
+ * is `in progress`.
+ */
 export const progressOf = (status: string): Progress => {
   const name = status
     .trim()

@@ -1,6 +1,6 @@
 /**
- * Reads an expanded document before it is drawn: the pictures and fonts that it shows, the characters that its fonts must have, and the
- * data that its charts leave out.
+ * Reads an expanded document before it is drawn: the pictures and fonts that it shows, the characters that its fonts
+ * must have, and the data that its charts leave out.
  */
 import type { FieldError } from '../../core/errors.js';
 import type { Expanded, ExpandedChart, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
@@ -8,12 +8,15 @@ import { fontFilesOf, type OutputFormat } from '../content.js';
 import { addressesIn, safeDocumentImage } from '../addresses.js';
 
 /**
- * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold
- * pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image components.
+ * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF
+ * the texts may hold pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image
+ * components.
  */
 export const imageSourcesOf = (document: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
   const pictures = pictureSourcesOf(document, format).filter((source) => !source.startsWith('data:'));
-  return format === 'pdf' && document.fonts !== undefined ? [...new Set([...pictures, ...fontFilesOf(document).keys()])] : pictures;
+  return format === 'pdf' && document.fonts !== undefined
+    ? [...new Set([...pictures, ...fontFilesOf(document).keys()])]
+    : pictures;
 };
 
 /** The addresses of all pictures, also those that are data URIs, in order and each once. */
@@ -70,12 +73,17 @@ const textsOf = ({ columns, rows, emptyText }: ExpandedTable): readonly (Html | 
 
 /** Only addresses that are safe as they stand: others are not shown. */
 const picturesIn = (html: Html): readonly string[] =>
-  addressesIn(html).flatMap(({ tag, address }) => (tag === 'img' && safeDocumentImage(address) === address ? [address] : []));
+  addressesIn(html).flatMap(({ tag, address }) =>
+    tag === 'img' && safeDocumentImage(address) === address ? [address] : [],
+  );
 
 /** Most different characters that are looked at; one beyond them is found when the document is drawn. */
 const CHARACTERS_MAX = 5_000;
 
-/** In: an expanded document. Out: each character outside of ASCII that stands in its texts, with the place where it stands first. */
+/**
+ * In: an expanded document. Out: each character outside of ASCII that stands in its texts, with the place where it
+ * stands first.
+ */
 export const drawnCharactersOf = ({ pages }: ExpandedDocument): ReadonlyMap<string, string> => {
   const found = new Map<string, string>();
   const plain = (text: string, field: string): void => {
@@ -107,7 +115,10 @@ const characterOf = (whole: string, decimal?: string, hex?: string): string => {
   return code <= CODE_POINT_MAX ? String.fromCodePoint(code) : whole;
 };
 
-type Reader = Readonly<{ html: (text: Html | undefined, field: string) => void; plain: (text: string, field: string) => void }>;
+type Reader = Readonly<{
+  html: (text: Html | undefined, field: string) => void;
+  plain: (text: string, field: string) => void;
+}>;
 
 const look = (component: Expanded, reader: Reader): void => {
   const { field } = component;
@@ -125,10 +136,12 @@ const look = (component: Expanded, reader: Reader): void => {
     case 'columns':
       return component.children.forEach((child) => look(child, reader));
     case 'timeline':
-      for (const { title, description, date } of component.items) for (const text of [title, description, date]) html(text, field);
+      for (const { title, description, date } of component.items)
+        for (const text of [title, description, date]) html(text, field);
       return;
     case 'chart':
-      for (const text of [component.title, component.xTitle, component.yTitle, ...component.categories]) plain(text, field);
+      for (const text of [component.title, component.xTitle, component.yTitle, ...component.categories])
+        plain(text, field);
       return component.series.forEach(({ name }) => plain(name, field));
     case 'qr-code':
     case 'image':
@@ -141,8 +154,8 @@ const look = (component: Expanded, reader: Reader): void => {
 const isRound = ({ chartType }: ExpandedChart): boolean => chartType === 'pie' || chartType === 'doughnut';
 
 /**
- * Data that the charts of a document leave out, each with the place of its chart in the template. A circle of a workbook is drawn by the
- * program that opens it, and has all.
+ * Data that the charts of a document leave out, each with the place of its chart in the template. A circle of a
+ * workbook is drawn by the program that opens it, and has all.
  */
 export const leftOutOfCharts = ({ pages }: ExpandedDocument, format: OutputFormat): readonly FieldError[] => {
   const found: FieldError[] = [];
@@ -153,7 +166,10 @@ export const leftOutOfCharts = ({ pages }: ExpandedDocument, format: OutputForma
         return component.children.forEach(look);
       case 'chart':
         return void found.push(
-          ...leftOut(component, format === 'pdf' && isRound(component)).map((message) => ({ field: component.field, message })),
+          ...leftOut(component, format === 'pdf' && isRound(component)).map((message) => ({
+            field: component.field,
+            message,
+          })),
         );
       case 'image':
       case 'rich-text':
@@ -175,7 +191,10 @@ const leftOut = ({ categories, series }: ExpandedChart, isCircle: boolean): read
   const says: string[] = [];
   for (const one of isCircle ? [drawn ?? series[0]].flatMap((shown) => shown ?? []) : series) {
     const empty = one.values.filter((value) => value === null).length;
-    if (empty > 0) says.push(`leaves out ${empty} of ${categories.length} values of ${JSON.stringify(one.name)}: they are no numbers`);
+    if (empty > 0)
+      says.push(
+        `leaves out ${empty} of ${categories.length} values of ${JSON.stringify(one.name)}: they are no numbers`,
+      );
     const shareless = isCircle ? one.values.filter((value) => value !== null && value <= 0).length : 0;
     if (shareless > 0)
       says.push(
@@ -183,6 +202,8 @@ const leftOut = ({ categories, series }: ExpandedChart, isCircle: boolean): read
       );
   }
   if (drawn !== undefined && series.length > 1)
-    says.push(`shows ${JSON.stringify(drawn.name)} alone: a circle has one series, and ${series.length - 1} more are left out`);
+    says.push(
+      `shows ${JSON.stringify(drawn.name)} alone: a circle has one series, and ${series.length - 1} more are left out`,
+    );
   return says;
 };

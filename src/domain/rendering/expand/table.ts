@@ -1,4 +1,7 @@
-/** Tables of a document: rows from a data source or written out, each cell with its text and, where the cell is one value, the value. */
+/**
+ * Tables of a document: rows from a data source or written out, each cell with its text and, where the cell is one
+ * value, the value.
+ */
 import { type Json, isJsonObject, type JsonObject } from '../../core/json.js';
 import type { Direction } from '../direction.js';
 import type { Limits } from '../../core/limits.js';
@@ -67,7 +70,8 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   const { limits } = scope;
   const props = component.props ?? {};
   const place: TablePlace = { field, limits };
-  const { columns, rows, hidden } = props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
+  const { columns, rows, hidden } =
+    props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
   // Between its items stand other rows: charts have cells of their own.
   const source = props['groupBy'] === undefined ? steadySource(props, scope) : undefined;
   const look = compileLook(props, scope);
@@ -81,7 +85,8 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
     showHeader: hasHeader,
   };
   return (state, out) => {
-    if (state.format === 'excel' && columns.length > limits.excelColumnsMax) throw tooManyColumns(columns.length, limits.excelColumnsMax);
+    if (state.format === 'excel' && columns.length > limits.excelColumnsMax)
+      throw tooManyColumns(columns.length, limits.excelColumnsMax);
     const away = hidden?.(state) ?? NOTHING;
     const all = columns.map((column) => column.make(state));
     const made = away.size === 0 ? all : withWidthsOf(all, (_, at) => !away.has(at));
@@ -112,22 +117,30 @@ const withWidthsOf = (
   isLeft: (column: ExpandedColumn, at: number) => boolean,
 ): readonly ExpandedColumn[] => {
   const left = all.filter(isLeft);
-  const percent = ({ width }: ExpandedColumn): number => (typeof width === 'object' && 'percent' in width ? width.percent : Number.NaN);
-  const sum = (columns: readonly ExpandedColumn[]): number => columns.reduce((total, column) => total + percent(column), 0);
+  const percent = ({ width }: ExpandedColumn): number =>
+    typeof width === 'object' && 'percent' in width ? width.percent : Number.NaN;
+  const sum = (columns: readonly ExpandedColumn[]): number =>
+    columns.reduce((total, column) => total + percent(column), 0);
   const factor = sum(all) / sum(left);
-  return Number.isFinite(factor) ? left.map((column) => ({ ...column, width: { percent: percent(column) * factor } })) : left;
+  return Number.isFinite(factor)
+    ? left.map((column) => ({ ...column, width: { percent: percent(column) * factor } }))
+    : left;
 };
 
 const compileLook = (props: JsonObject, scope: Scope) => {
   const borderLines = props['border'] === undefined ? ('rows' as const) : ('all' as const);
   const border = compileBorder(props['border'], scope, thinBorder);
-  const [headerBackgroundColor, headerColor, color] = [props['headerBackgroundColor'], props['headerColor'], props['color']].map((value) =>
-    colorOf(value, scope),
-  );
+  const [headerBackgroundColor, headerColor, color] = [
+    props['headerBackgroundColor'],
+    props['headerColor'],
+    props['color'],
+  ].map((value) => colorOf(value, scope));
   const fontSize = compilePoints(props['fontSize'], scope);
   const padding = compileBox(props['padding'], scope);
   const cellPadding =
-    props['cellPadding'] === undefined ? undefined : compileBox(props['cellPadding'], scope, { top: 4, right: 6, bottom: 4, left: 6 });
+    props['cellPadding'] === undefined
+      ? undefined
+      : compileBox(props['cellPadding'], scope, { top: 4, right: 6, bottom: 4, left: 6 });
   return (state: State) => ({
     border: border(state),
     borderLines,
@@ -160,7 +173,11 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const rules = rulesOf(column['rules']);
   const path = itemPath(alone, inside, scope);
-  const ofSheet = { path, hidden: column['hidden'] === true || undefined, rules: rules.length === 0 ? undefined : rules };
+  const ofSheet = {
+    path,
+    hidden: column['hidden'] === true || undefined,
+    rules: rules.length === 0 ? undefined : rules,
+  };
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
     showing,
@@ -176,7 +193,12 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
         headerAlign: headerAlign(state),
         type,
         format: shared,
-        ...defined({ footerValue: below?.value, footerShowing: below?.showing, footerFormula: below?.formula, ...ofSheet }),
+        ...defined({
+          footerValue: below?.value,
+          footerShowing: below?.showing,
+          footerFormula: below?.formula,
+          ...ofSheet,
+        }),
       };
     },
   };
@@ -190,7 +212,11 @@ const itemPath = (path: Path | undefined, inside: Scope, scope: Scope): string |
 };
 
 /** The type that the author gives the column, else that of the value's definition. */
-const typeOf = ({ type }: JsonObject, format: ValueFormat | undefined, known: VariableType | undefined): ExpandedColumn['type'] => {
+const typeOf = (
+  { type }: JsonObject,
+  format: ValueFormat | undefined,
+  known: VariableType | undefined,
+): ExpandedColumn['type'] => {
   if (type === 'currency' || type === 'percent') return 'number';
   if (isCellType(type)) return type;
   if (isCellType(known)) return known;
@@ -224,7 +250,8 @@ const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
   const columns = columnsOf(props, 0, scope, source.inside);
   const cells = columns.map(({ content, showing }) => compileCell(content, showing, source.inside));
   const grouping = groupingOf(props, limits.pathSegmentsMax);
-  const grouped = grouping === undefined ? undefined : groupedRows(props, columns, { grouping, source, cells }, place, scope);
+  const grouped =
+    grouping === undefined ? undefined : groupedRows(props, columns, { grouping, source, cells }, place, scope);
   const rows = (state: State): Body => {
     // A sheet is made for many rows; in a PDF a table is a loop like any other.
     const items = state.format === 'excel' ? source.all(state) : source.items(state);
@@ -354,7 +381,12 @@ const keepText = (html: string, where: string, state: State, place: TablePlace):
   refuseLong({ html, value: undefined }, where, state, place);
 };
 
-const refuseLong = ({ html, value }: Pick<Cell, 'html' | 'value'>, where: string, state: State, { field, limits }: TablePlace): void => {
+const refuseLong = (
+  { html, value }: Pick<Cell, 'html' | 'value'>,
+  where: string,
+  state: State,
+  { field, limits }: TablePlace,
+): void => {
   const { excelCellCharsMax } = limits;
   if (state.format !== 'excel' || html.length <= excelCellCharsMax) return;
   const chars = typeof value === 'string' ? value.length : textLength(html);
@@ -401,8 +433,8 @@ const valueCell = (value: Json, { write, showing }: Writer, { direction, escape,
 };
 
 /**
- * A sheet shows the value itself and seldom asks for its text, so the text, which costs more than all else of a cell, is made when it is
- * asked for.
+ * A sheet shows the value itself and seldom asks for its text, so the text, which costs more than all else of a cell,
+ * is made when it is asked for.
  */
 class SheetCell implements Cell {
   readonly value: Json;
@@ -432,7 +464,10 @@ const htmlCell = (content: string, column: Showing, scope: Scope): MakeCell => {
   return (state) => ({ html: fill(state), value: undefined, showing: undefined });
 };
 
-/** A content that begins with an equals sign and holds no placeholder: what a variable brings never becomes part of a formula. */
+/**
+ * A content that begins with an equals sign and holds no placeholder: what a variable brings never becomes part of a
+ * formula.
+ */
 const formulaIn = (content: string): string | undefined => {
   const formula = content.trim();
   return formula.startsWith('=') && formula.length > 1 && !hasPlaceholder(formula) ? formula : undefined;

@@ -1,6 +1,6 @@
 /**
- * Calculated variables and calculated members of items: what they depend on, in which order they are calculated, and the values they add to
- * a call.
+ * Calculated variables and calculated members of items: what they depend on, in which order they are calculated, and
+ * the values they add to a call.
  */
 import { DomainError, invalidAt } from '../../core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
@@ -31,18 +31,29 @@ type CalculatedMember = Readonly<{
 }>;
 
 /** A calculated variable, or a calculated member of the items of `definition`, and its expression. */
-export type Calculated = Readonly<{ definition: VariableDefinition; member?: CalculatedMember; expression: CompiledExpression }>;
+export type Calculated = Readonly<{
+  definition: VariableDefinition;
+  member?: CalculatedMember;
+  expression: CompiledExpression;
+}>;
 
-/** Fault of the expression at `field`, which is `definitions[index]` or a member of it; the message goes on after the name of the field. */
+/**
+ * Fault of the expression at `field`, which is `definitions[index]` or a member of it; the message goes on after the
+ * name of the field.
+ */
 type CalculatedFault = Readonly<{ index: number; field: string; message: string }>;
 
 export const isCalculated = ({ isCalculated: flag }: VariableDefinition): boolean => flag === true;
 
 /** True for a variable that is calculated, or whose items have calculated members. */
 export const calculates = (definition: VariableDefinition): boolean =>
-  isCalculated(definition) || (definition.schema !== undefined && calculatedMembers(shapeOf(definition), '').length > 0);
+  isCalculated(definition) ||
+  (definition.schema !== undefined && calculatedMembers(shapeOf(definition), '').length > 0);
 
-/** In: what is known of the value of a variable, and the field of its definition. Out: the calculated members of its items, at any depth. */
+/**
+ * In: what is known of the value of a variable, and the field of its definition. Out: the calculated members of its
+ * items, at any depth.
+ */
 export const calculatedMembers = (root: Shape, definitionField: string): readonly CalculatedMember[] => {
   const found: CalculatedMember[] = [];
   const walk = (shape: Shape, at: readonly string[], field: string, item: Shape | undefined): void => {
@@ -67,7 +78,10 @@ const keyOf = (name: string, steps: readonly string[] = []): string =>
   writePath([name]) + steps.map((step) => (step === EACH ? '[]' : writeSteps([step]))).join('');
 
 /** Members go first: only an expression that they read themselves is calculated before them. */
-const wantedOf = (definitions: readonly VariableDefinition[], shapes: ReadonlyMap<string, Shape>): readonly Wanted[] => {
+const wantedOf = (
+  definitions: readonly VariableDefinition[],
+  shapes: ReadonlyMap<string, Shape>,
+): readonly Wanted[] => {
   const members: Wanted[] = [];
   const variables: Wanted[] = [];
   definitions.forEach((definition, index) => {
@@ -82,9 +96,9 @@ const wantedOf = (definitions: readonly VariableDefinition[], shapes: ReadonlyMa
 };
 
 /**
- * In: definitions whose names have been checked. Out: the calculated values, each after all that it reads, otherwise members in the order
- * written, then variables; and the faults: an expression that is missing or cannot be compiled, a name that nothing declares, a circle (`a
- * → b → a`). If there are faults, ignore the order.
+ * In: definitions whose names have been checked. Out: the calculated values, each after all that it reads, otherwise
+ * members in the order written, then variables; and the faults: an expression that is missing or cannot be compiled, a
+ * name that nothing declares, a circle (`a → b → a`). If there are faults, ignore the order.
  */
 export const orderCalculated = (
   definitions: readonly VariableDefinition[],
@@ -100,7 +114,11 @@ export const orderCalculated = (
   wanted.forEach((one, at) => {
     const { definition, index, field, member, source } = one;
     if (at === templateVariablesMax)
-      faults.push({ index, field, message: `is one of ${wanted.length} calculated variables and members, the maximum is ${at}` });
+      faults.push({
+        index,
+        field,
+        message: `is one of ${wanted.length} calculated variables and members, the maximum is ${at}`,
+      });
     if (at >= templateVariablesMax) return;
     const before = chars;
     chars += typeof source === 'string' ? source.length : 0;
@@ -128,7 +146,10 @@ type Compiled = Wanted & Readonly<{ expression: CompiledExpression }>;
 const CIRCLE_CHARS_MAX = 300;
 
 /** Answers the keys of what must be calculated before. */
-const needsOf = (compiled: ReadonlyMap<string, Compiled>, shapes: ReadonlyMap<string, Shape>): ((one: Compiled) => Iterable<string>) => {
+const needsOf = (
+  compiled: ReadonlyMap<string, Compiled>,
+  shapes: ReadonlyMap<string, Shape>,
+): ((one: Compiled) => Iterable<string>) => {
   const keys = new Map<Shape, string>();
   for (const [key, { member }] of compiled) if (member !== undefined) keys.set(member.shape, key);
   return ({ definition, member, source, expression }) => {
@@ -157,7 +178,9 @@ const insideOf = (item: Shape, shapes: ReadonlyMap<string, Shape>): ReadonlyMap<
   return inside;
 };
 
-/** Depth first; one that is met again while what it reads is still open closes a circle. One circle is named for each. */
+/**
+ * Depth first; one that is met again while what it reads is still open closes a circle. One circle is named for each.
+ */
 const inOrder = (
   compiled: ReadonlyMap<string, Compiled>,
   shapes: ReadonlyMap<string, Shape>,
@@ -191,7 +214,11 @@ const inOrder = (
   return { ordered, circles: [...circles.values()] };
 };
 
-const compileOne = (expression: string | undefined, names: ReadonlySet<string>, limits: ExpressionLimits): CompiledExpression | string => {
+const compileOne = (
+  expression: string | undefined,
+  names: ReadonlySet<string>,
+  limits: ExpressionLimits,
+): CompiledExpression | string => {
   if (expression === undefined) return 'is required where isCalculated is true';
   if (typeof expression !== 'string') return 'must be text';
   try {
@@ -208,14 +235,18 @@ type Calculation = (values: JsonObject, moment: CalculationMoment) => JsonObject
 type CalculationMoment = Pick<Moment, 'at' | 'locale' | 'timeZone' | 'constants' | 'budget' | 'setsApart'>;
 
 /**
- * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with the
- * calculated ones added; arrays and items that get members are copied, never changed. A calculated variable is what its expression says: a value that the call gives under its name is
- * neither read nor kept. Its default stands in where the expression comes to nothing (undefined or null), and where a text is made with
- * something that is none, such as a missing name: no reader is shown "undefined". It throws
- * VALIDATION_ERROR naming the variable where an expression fails or comes to another type than the definition declares, and
- * TEMPLATE_INVALID at once where the definitions were not checked.
+ * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with
+ * the calculated ones added; arrays and items that get members are copied, never changed. A calculated variable is what
+ * its expression says: a value that the call gives under its name is neither read nor kept. Its default stands in where
+ * the expression comes to nothing (undefined or null), and where a text is made with something that is none, such as a
+ * missing name: no reader is shown "undefined". It throws VALIDATION_ERROR naming the variable where an expression
+ * fails or comes to another type than the definition declares, and TEMPLATE_INVALID at once where the definitions were
+ * not checked.
  */
-export const compileCalculation = (definitions: readonly VariableDefinition[], limits: ExpressionLimits): Calculation => {
+export const compileCalculation = (
+  definitions: readonly VariableDefinition[],
+  limits: ExpressionLimits,
+): Calculation => {
   const { ordered, faults } = orderCalculated(definitions, limits);
   const [fault] = faults;
   if (fault !== undefined) {
@@ -232,7 +263,11 @@ export const compileCalculation = (definitions: readonly VariableDefinition[], l
   return (values, moment) => {
     const all: Record<string, Json> = { ...values };
     for (const name of given) if (Object.hasOwn(all, name)) delete all[name];
-    const shared: Moment = { ...moment, resultSize: { charsLeft: limits.expressionResultsCharsMax }, isWholeText: true };
+    const shared: Moment = {
+      ...moment,
+      resultSize: { charsLeft: limits.expressionResultsCharsMax },
+      isWholeText: true,
+    };
     const copies = new Set<Json>();
     for (const step of steps) step({ all, shared, copies });
     return all;
@@ -255,8 +290,15 @@ const variableStep = ({ definition, expression }: Calculated): CalculationStep =
   };
 };
 
-/** Calculates the member for each item that has its place; an item that is none, or lacks the object around the member, stays as it is. */
-const memberStep = (variable: string, { steps, shape }: CalculatedMember, expression: CompiledExpression): CalculationStep => {
+/**
+ * Calculates the member for each item that has its place; an item that is none, or lacks the object around the member,
+ * stays as it is.
+ */
+const memberStep = (
+  variable: string,
+  { steps, shape }: CalculatedMember,
+  expression: CompiledExpression,
+): CalculationStep => {
   const name = steps.at(-1) ?? '';
   const check = compileShapeCheck([{ name, shape }]);
   return ({ all, shared, copies }) => {
@@ -319,7 +361,8 @@ const pathOf = (variable: string, steps: readonly string[], places: readonly num
 
 /** Errors name the variable, or the member and its owner, and say that it is the template that made the value. */
 const named = <T>(owner: string, name: string, calculate: () => T): T => {
-  const within = (path: string): string => variableField(owner === '' ? path : owner + (path.startsWith('[') ? '' : '.') + path);
+  const within = (path: string): string =>
+    variableField(owner === '' ? path : owner + (path.startsWith('[') ? '' : '.') + path);
   try {
     return calculate();
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Compiles what expressions read and call: names, members, functions, methods of values, `new Date(…)`, and the arrow functions that
- * methods of arrays take.
+ * Compiles what expressions read and call: names, members, functions, methods of values, `new Date(…)`, and the arrow
+ * functions that methods of arrays take.
  */
 import type {
   Expression,
@@ -43,7 +43,16 @@ import {
   newDate,
   type StaticFunction,
 } from './functions.js';
-import { type Callback, listMethods, walks, booleanMethods, dateMethods, numberMethods, textMethods, type Method } from './methods.js';
+import {
+  type Callback,
+  listMethods,
+  walks,
+  booleanMethods,
+  dateMethods,
+  numberMethods,
+  textMethods,
+  type Method,
+} from './methods.js';
 
 /** Context that the parts of the compiler share while one expression is compiled. */
 export type Context = Readonly<{
@@ -83,12 +92,21 @@ export const callStep = (node: CallExpression, context: Context): Step => {
 
 const staticOf = (callee: Expression | Super, { locals }: Context): StaticFunction | undefined => {
   if (callee.type === 'Identifier') return locals.has(callee.name) ? undefined : globalFunctions.get(callee.name);
-  if (callee.type !== 'MemberExpression' || callee.computed || callee.object.type !== 'Identifier' || callee.property.type !== 'Identifier')
+  if (
+    callee.type !== 'MemberExpression' ||
+    callee.computed ||
+    callee.object.type !== 'Identifier' ||
+    callee.property.type !== 'Identifier'
+  )
     return undefined;
   return locals.has(callee.object.name) ? undefined : namespaces.get(callee.object.name)?.get(callee.property.name);
 };
 
-const staticStep = (apply: StaticFunction, { arguments: nodes, start }: CallExpression | NewExpression, context: Context): Step => {
+const staticStep = (
+  apply: StaticFunction,
+  { arguments: nodes, start }: CallExpression | NewExpression,
+  context: Context,
+): Step => {
   const args = listStep(nodes, context);
   const cost = Math.max(1, nodes.length);
   return (run) => {
@@ -135,7 +153,11 @@ const plainCall = ({ name, at }: Called, { arguments: nodes }: CallExpression, c
     dateMethods.get(name),
   ];
   if ((text ?? list ?? number ?? boolean ?? date) === undefined) {
-    throw new ExpressionError('UNKNOWN_METHOD', `calls "${name}", which is not a method that expressions have${hintOf(name)}`, at);
+    throw new ExpressionError(
+      'UNKNOWN_METHOD',
+      `calls "${name}", which is not a method that expressions have${hintOf(name)}`,
+      at,
+    );
   }
   const args = listStep(nodes, context);
   const cost = Math.max(1, nodes.length);
@@ -210,12 +232,19 @@ export const nameStep = (node: Identifier, context: Context): Step => {
   return ({ scope }) => (Object.hasOwn(scope, name) ? scope[name] : undefined);
 };
 
-/** With more names than this, no near one is suggested, so that a template of very many expressions takes no longer to check. */
+/**
+ * With more names than this, no near one is suggested, so that a template of very many expressions takes no longer to
+ * check.
+ */
 const COMPARED_MAX = 150;
 
 const unknownName = (name: string, at: number, { names, locals }: Context): ExpressionError => {
   if (isFunctionName(name))
-    return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
+    return new ExpressionError(
+      'NOT_ALLOWED',
+      `uses "${name}" as a value; it is only there to be called, with what stands behind it`,
+      at,
+    );
   const dashed = [...names].find((known) => known.startsWith(`${name}-`));
   const near = names.size > COMPARED_MAX ? undefined : nearestName(name, [...locals.keys(), ...names]);
   const hint =
@@ -238,7 +267,8 @@ export const memberStep = (node: MemberExpression, context: Context): Step => {
   const { property, computed, optional, start } = node;
   const object = context.step(noSuper(node.object), context);
   const missing = missingMember(node, context);
-  if (computed) return placeStep(object, context.step(expressionOf(property), context), { optional, missing, at: start });
+  if (computed)
+    return placeStep(object, context.step(expressionOf(property), context), { optional, missing, at: start });
   const name = plainName(property);
   refuseBarred(name, property.start);
   return (run) => {
@@ -304,15 +334,16 @@ const plainName = (property: Expression | PrivateIdentifier): string => {
 const expressionOf = (property: Expression | PrivateIdentifier): Expression =>
   property.type === 'PrivateIdentifier' ? notAllowed('reads a private name', property) : property;
 
-const noSuper = (node: Expression | Super): Expression => (node.type === 'Super' ? notAllowed('uses "super"', node) : node);
+const noSuper = (node: Expression | Super): Expression =>
+  node.type === 'Super' ? notAllowed('uses "super"', node) : node;
 
 /** The source of a node, cut for a message. */
 const sourceOf = ({ source }: Context, { start, end }: Readonly<{ start: number; end: number }>): string =>
   shorten(source.slice(start, end), 40);
 
 /**
- * The elements of an array or the arguments of a call. A spread array is charged by its items; the rest is charged by whoever
- * uses the list, for its length is known before.
+ * The elements of an array or the arguments of a call. A spread array is charged by its items; the rest is charged by
+ * whoever uses the list, for its length is known before.
  */
 export const listStep = (nodes: readonly (Expression | SpreadElement)[], context: Context): ((run: Run) => Value[]) => {
   const parts = nodes.map((node) => {
@@ -372,8 +403,12 @@ const arrowOf = (node: ArrowFunctionExpression, context: Context): Callback => {
   const { params, body, start } = node;
   if (node.async || node.generator) return notAllowed('holds an async function', node);
   if (body.type === 'BlockStatement')
-    return notAllowed('holds a function with statements: write one expression after "=>", and an object in parentheses', body);
-  if (params.length > PARAMETERS_MAX) return notAllowed(`holds a function with more than ${PARAMETERS_MAX} parameters`, node);
+    return notAllowed(
+      'holds a function with statements: write one expression after "=>", and an object in parentheses',
+      body,
+    );
+  if (params.length > PARAMETERS_MAX)
+    return notAllowed(`holds a function with more than ${PARAMETERS_MAX} parameters`, node);
   const locals = new Map(context.locals);
   for (const param of params) declare(param, locals, context);
   const inner: Context = { ...context, locals };
@@ -397,7 +432,8 @@ const declare = (pattern: Pattern, locals: Map<string, number>, context: Context
       context.found.locals += 1;
       return;
     case 'ObjectPattern':
-      for (const property of pattern.properties) if (property.type === 'Property') declare(property.value, locals, context);
+      for (const property of pattern.properties)
+        if (property.type === 'Property') declare(property.value, locals, context);
       return;
     case 'ArrayPattern':
       for (const element of pattern.elements) if (element !== null) declare(element, locals, context);
@@ -411,7 +447,8 @@ const declare = (pattern: Pattern, locals: Map<string, number>, context: Context
 };
 
 const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
-  if (depth > context.limits.expressionDepthMax) throw new ExpressionError('TOO_DEEP', 'is nested too deep', pattern.start);
+  if (depth > context.limits.expressionDepthMax)
+    throw new ExpressionError('TOO_DEEP', 'is nested too deep', pattern.start);
   switch (pattern.type) {
     case 'Identifier': {
       const place = context.locals.get(pattern.name) ?? 0;
@@ -421,10 +458,16 @@ const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
       return membersBind(pattern, context, depth);
     case 'ArrayPattern': {
       const { start } = pattern;
-      const binds = pattern.elements.map((element) => (element === null ? undefined : bindOf(element, context, depth + 1)));
+      const binds = pattern.elements.map((element) =>
+        element === null ? undefined : bindOf(element, context, depth + 1),
+      );
       return (run, value) => {
         if (!isList(value))
-          throw new ExpressionError('WRONG_VALUE', `takes an item apart as an array, and the item is ${kindOf(value)}`, start);
+          throw new ExpressionError(
+            'WRONG_VALUE',
+            `takes an item apart as an array, and the item is ${kindOf(value)}`,
+            start,
+          );
         charge(run, binds.length, start);
         binds.forEach((bind, place) => bind?.(run, value[place]));
       };
@@ -442,7 +485,8 @@ const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
 
 const membersBind = ({ properties, start }: ObjectPattern, context: Context, depth: number): Bind => {
   const members = properties.map((property) => {
-    if (property.type === 'RestElement') return notAllowed('holds a function with "..." among its parameters', property);
+    if (property.type === 'RestElement')
+      return notAllowed('holds a function with "..." among its parameters', property);
     const { key, computed, value } = property;
     if (computed || key.type !== 'Identifier')
       return notAllowed('holds a function that takes an item apart by something else than plain names', property);
@@ -451,7 +495,11 @@ const membersBind = ({ properties, start }: ObjectPattern, context: Context, dep
   });
   return (run, value) => {
     if (value === undefined || value === null)
-      throw new ExpressionError('WRONG_VALUE', `takes an item apart as an object, and the item is ${kindOf(value)}`, start);
+      throw new ExpressionError(
+        'WRONG_VALUE',
+        `takes an item apart as an object, and the item is ${kindOf(value)}`,
+        start,
+      );
     charge(run, members.length, start);
     for (const { name, bind } of members) bind(run, ownMember(value, name));
   };

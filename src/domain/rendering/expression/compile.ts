@@ -37,7 +37,14 @@ import {
 } from './values.js';
 import { listStep, notAllowed, type Context, chainStep, memberStep, nameStep, callStep, newStep } from './calls.js';
 import type { ExpressionLimits } from '../../core/limits.js';
-import { apartIn, holdsRightToLeft, isolatedValues, type ApartValues, type Direction, type Surroundings } from '../direction.js';
+import {
+  apartIn,
+  holdsRightToLeft,
+  isolatedValues,
+  type ApartValues,
+  type Direction,
+  type Surroundings,
+} from '../direction.js';
 import { withSurroundings } from '../fill/templated-text.js';
 import { decimal } from '../scope/conditions.js';
 import { spendOperations, type Budget } from '../budget.js';
@@ -49,7 +56,10 @@ export type Moment = Readonly<{
   at: string;
   /** The language of the mail, by whose rules `localeCompare` orders; English where none is given. */
   locale?: string;
-  /** The time zone of the mail (IANA), by whose calendar and clock days, months and years are added; UTC where none is given. */
+  /**
+   * The time zone of the mail (IANA), by whose calendar and clock days, months and years are added; UTC where none is
+   * given.
+   */
   timeZone?: string;
   /** The values of the global constants (`__COMPANY_NAME__`). */
   constants?: Readonly<Record<string, Json>>;
@@ -61,14 +71,18 @@ export type Moment = Readonly<{
   budget?: Budget;
   /** A text that was made with something that is none (missing, null, no number, an object) is nothing. */
   isWholeText?: boolean;
-  /** The values within a sentence that a template string makes keep their own order (UAX #9), for texts that people read. */
+  /**
+   * The values within a sentence that a template string makes keep their own order (UAX #9), for texts that people
+   * read.
+   */
   setsApart?: boolean;
 }>;
 
 export type CompiledExpression = Readonly<{
   /**
-   * Reads own members of the scope only and changes nothing; a variable without a value is undefined. Equal scope and moment give an equal
-   * answer on every machine. Throws ExpressionError, and WORK_LIMIT_EXCEEDED where the budget is spent.
+   * Reads own members of the scope only and changes nothing; a variable without a value is undefined. Equal scope and
+   * moment give an equal answer on every machine. Throws ExpressionError, and WORK_LIMIT_EXCEEDED where the budget is
+   * spent.
    */
   evaluate: (scope: JsonObject, moment: Moment) => Json | undefined;
   /** The variables and constants that it reads. */
@@ -78,18 +92,26 @@ export type CompiledExpression = Readonly<{
 const NO_CONSTANTS: Readonly<Record<string, Json>> = {};
 
 /**
- * In: the source, and the names of the variables and constants that it may read. Out: the expression, ready to be evaluated
- * any number of times. Throws ExpressionError where it is no expression, uses what expressions do not have, reads an unknown
- * name, is too long or nested too deep. The language is the expressions of ECMA-262 without statements, assignments, regular
- * expressions and functions other than arrows given to methods of arrays; differences in meaning: members are own members
- * only, dates are UTC, `sort` and `reverse` answer new arrays, a `$` in a replacement is a dollar sign.
+ * In: the source, and the names of the variables and constants that it may read. Out: the expression, ready to be
+ * evaluated any number of times. Throws ExpressionError where it is no expression, uses what expressions do not have,
+ * reads an unknown name, is too long or nested too deep. The language is the expressions of ECMA-262 without
+ * statements, assignments, regular expressions and functions other than arrows given to methods of arrays; differences
+ * in meaning: members are own members only, dates are UTC, `sort` and `reverse` answer new arrays, a `$` in a
+ * replacement is a dollar sign.
  */
 export const compileExpression = (
   source: string,
   { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>,
 ): CompiledExpression => {
   const found = { locals: 0, depth: 0, operations: 0, reads: new Set<string>() };
-  const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), found, step: compileNode });
+  const step = compileNode(parseSource(source, limits), {
+    source,
+    limits,
+    names,
+    locals: new Map(),
+    found,
+    step: compileNode,
+  });
   const localsCount = found.locals;
   const { expressionRunOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
   return {
@@ -132,9 +154,14 @@ export const compileExpression = (
 const compileNode = (node: Expression, context: Context): Step => {
   const { limits, found } = context;
   if (found.depth >= limits.expressionDepthMax) {
-    throw new ExpressionError('TOO_DEEP', `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`, node.start);
+    throw new ExpressionError(
+      'TOO_DEEP',
+      `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`,
+      node.start,
+    );
   }
-  if (node.type !== 'Literal' && node.type !== 'Identifier' && node.type !== 'ParenthesizedExpression') found.operations += 1;
+  if (node.type !== 'Literal' && node.type !== 'Identifier' && node.type !== 'ParenthesizedExpression')
+    found.operations += 1;
   if (found.operations > limits.expressionOperationsMax) throw tooComplex(node.start, limits);
   found.depth += 1;
   const made = stepOf(node, context);
@@ -143,7 +170,11 @@ const compileNode = (node: Expression, context: Context): Step => {
 };
 
 const tooComplex = (at: number, { expressionOperationsMax }: ExpressionLimits): ExpressionError =>
-  new ExpressionError('TOO_MANY_OPERATIONS', `holds more than ${expressionOperationsMax} operations, which is the maximum`, at);
+  new ExpressionError(
+    'TOO_MANY_OPERATIONS',
+    `holds more than ${expressionOperationsMax} operations, which is the maximum`,
+    at,
+  );
 
 /** Forbidden act of an expression with a node of such a kind, for the message that refuses it. */
 const refusals = {
@@ -159,7 +190,10 @@ const refusals = {
   YieldExpression: 'uses "yield"',
 } as const;
 
-/** Every kind of node is named here: what is not compiled is refused, and a kind that is new to the parser does not type-check. */
+/**
+ * Every kind of node is named here: what is not compiled is refused, and a kind that is new to the parser does not
+ * type-check.
+ */
 const stepOf = (node: Expression, context: Context): Step => {
   const { start } = node;
   const step = (child: Expression): Step => compileNode(child, context);
@@ -196,7 +230,10 @@ const stepOf = (node: Expression, context: Context): Step => {
     case 'ConditionalExpression':
       return conditionalStep(step(node.test), step(node.consequent), step(node.alternate), start);
     case 'AssignmentExpression':
-      return notAllowed(`assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`, node);
+      return notAllowed(
+        `assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`,
+        node,
+      );
     case 'UpdateExpression':
       return notAllowed(`changes a value with "${node.operator}"`, node);
     case 'ArrowFunctionExpression':
@@ -240,7 +277,8 @@ const literalStep = (node: Literal): Step => {
 
 const literalOf = (node: Literal): null | undefined | boolean | number | string => {
   const { value, regex, bigint } = node;
-  if (regex !== undefined || value instanceof RegExp) return notAllowed('holds a regular expression, which expressions do not have', node);
+  if (regex !== undefined || value instanceof RegExp)
+    return notAllowed('holds a regular expression, which expressions do not have', node);
   if (bigint !== undefined || typeof value === 'bigint')
     return notAllowed('holds a BigInt, which expressions do not have: leave out the "n"', node);
   return value;
@@ -282,7 +320,11 @@ const sentenceOf = (
 ): Readonly<{ parts: readonly SentencePart[]; direction: Direction }> | undefined => {
   const words = texts.join(' ');
   const isFromRight = holdsRightToLeft(words);
-  if (steps.length === 0 || words.includes('://') || !(isFromRight || texts.some((text) => /\p{L}\s|\s\p{L}/u.test(text))))
+  if (
+    steps.length === 0 ||
+    words.includes('://') ||
+    !(isFromRight || texts.some((text) => /\p{L}\s|\s\p{L}/u.test(text)))
+  )
     return undefined;
   const all = texts.flatMap((text, at): readonly (string | StepPart)[] => {
     const step = steps[at];
@@ -307,7 +349,10 @@ const arrayStep = (node: ArrayExpression, context: Context): Step => {
   };
 };
 
-/** An object as it is made. A member is assigned, and `__proto__`, the one name whose assignment makes none, is barred. `put` is not less than their number. */
+/**
+ * An object as it is made. A member is assigned, and `__proto__`, the one name whose assignment makes none, is barred.
+ * `put` is not less than their number.
+ */
 type Target = { readonly members: Record<string, Value>; put: number };
 
 type Put = (run: Run, target: Target) => void;
@@ -377,7 +422,10 @@ const putAll = (value: Value, target: Target, run: Run, at: number): void => {
 
 type Binary = (run: Run, left: Value, right: Value, at: number) => Value;
 
-/** The step of `left operator right` with JavaScript's meaning; `at` is its place in the source. Throws NOT_ALLOWED for instanceof. */
+/**
+ * The step of `left operator right` with JavaScript's meaning; `at` is its place in the source. Throws NOT_ALLOWED for
+ * instanceof.
+ */
 const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at: number): Step => {
   const apply = binaryOf(operator, at);
   return (run) => {
@@ -390,13 +438,19 @@ const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at: numbe
 
 const binaryOf = (operator: BinaryOperator, at: number): Binary => {
   if (operator !== 'instanceof') return binaries[operator];
-  throw new ExpressionError('NOT_ALLOWED', 'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there', at);
+  throw new ExpressionError(
+    'NOT_ALLOWED',
+    'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there',
+    at,
+  );
 };
 
 const arithmetic =
   (apply: (a: number, b: number) => number): Binary =>
   (run, left, right, at) =>
-    typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
+    typeof left === 'number' && typeof right === 'number'
+      ? apply(left, right)
+      : apply(numberOf(run, left, at), numberOf(run, right, at));
 
 const add: Binary = (run, left, right, at) => {
   if (typeof left === 'number' && typeof right === 'number') return decimal(left + right);
@@ -422,13 +476,15 @@ const ordered =
 
 /** Texts of one length are compared letter by letter; of two lengths they are known to differ. */
 const strictlyEqual: Binary = (run, left, right, at) => {
-  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length) charge(run, costOfText(left.length), at);
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length)
+    charge(run, costOfText(left.length), at);
   return left === right;
 };
 
 /** The abstract equality of ECMA-262. */
 const looselyEqual: Binary = (run, left, right, at) => {
-  if (left === null || left === undefined || right === null || right === undefined) return (left ?? undefined) === (right ?? undefined);
+  if (left === null || left === undefined || right === null || right === undefined)
+    return (left ?? undefined) === (right ?? undefined);
   if (typeof left === 'object' && typeof right === 'object') return left === right;
   const a = primitiveOf(run, left, 'default', at);
   const b = primitiveOf(run, right, 'default', at);
@@ -501,26 +557,40 @@ const unaryOf = (operator: UnaryOperator, at: number): ((run: Run, value: Value,
   }
 };
 
-// Not strict, so that variables may be called "package" or "public". Parentheses stay in the tree, so that its end is known.
+// Not strict, so that variables may be called "package" or "public". Parentheses stay in the tree, so that its end is
+// known.
 const options: Options = { ecmaVersion: 2023, sourceType: 'script', preserveParens: true, allowHashBang: false };
 
 /**
- * Reads the source into acorn's tree: one JavaScript expression and nothing after it. Throws ExpressionError: TOO_LONG, SYNTAX, or TOO_DEEP
- * where the parser itself runs out of stack.
+ * Reads the source into acorn's tree: one JavaScript expression and nothing after it. Throws ExpressionError: TOO_LONG,
+ * SYNTAX, or TOO_DEEP where the parser itself runs out of stack.
  */
-export const parseSource = (source: string, { expressionCharsMax }: Pick<ExpressionLimits, 'expressionCharsMax'>): Expression => {
+export const parseSource = (
+  source: string,
+  { expressionCharsMax }: Pick<ExpressionLimits, 'expressionCharsMax'>,
+): Expression => {
   if (source.length > expressionCharsMax) {
-    throw new ExpressionError('TOO_LONG', `has ${source.length} characters, the maximum is ${expressionCharsMax}`, expressionCharsMax);
+    throw new ExpressionError(
+      'TOO_LONG',
+      `has ${source.length} characters, the maximum is ${expressionCharsMax}`,
+      expressionCharsMax,
+    );
   }
   if (source.trim() === '') throw new ExpressionError('SYNTAX', 'is empty', 0);
   const tree = guarded({ source, from: 0 }, () => parseExpressionAt(source, 0, options));
   const rest = guarded({ source, from: tree.end }, () => restAfter(source, tree.end));
   if (rest !== undefined)
-    throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
+    throw new ExpressionError(
+      'SYNTAX',
+      `goes on after its end, at character ${rest + 1}; one expression is expected`,
+      rest,
+    );
   return tree;
 };
 
-/** The place of anything but blanks, comments and one semicolon behind the expression; undefined where nothing follows. */
+/**
+ * The place of anything but blanks, comments and one semicolon behind the expression; undefined where nothing follows.
+ */
 const restAfter = (source: string, end: number): number | undefined => {
   const tokens = tokenizer(source.slice(end), options);
   let token = tokens.getToken();
@@ -532,7 +602,8 @@ const guarded = <T>({ source, from }: Readonly<{ source: string; from: number }>
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError || isOutOfStack(error)) throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
+    if (error instanceof RangeError || isOutOfStack(error))
+      throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
     if (!(error instanceof SyntaxError)) throw error;
     const at = from + positionOf(error);
     const what = error.message.replace(/ \(\d+:\d+\)$/, '');
@@ -551,6 +622,7 @@ const habitIn = (source: string): string => {
 };
 
 /** acorn notices most overflows of its stack and words them so. */
-const isOutOfStack = (error: unknown): boolean => error instanceof SyntaxError && error.message.startsWith('Not enough stack space');
+const isOutOfStack = (error: unknown): boolean =>
+  error instanceof SyntaxError && error.message.startsWith('Not enough stack space');
 
 const positionOf = (error: SyntaxError): number => ('pos' in error && typeof error.pos === 'number' ? error.pos : 0);

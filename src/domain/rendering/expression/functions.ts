@@ -1,4 +1,7 @@
-/** The functions and constants that expressions have: Number(…), Math.round(…), Date.now(), Object.keys(…) and their like. */
+/**
+ * The functions and constants that expressions have: Number(…), Math.round(…), Date.now(), Object.keys(…) and their
+ * like.
+ */
 import {
   isTruthy,
   numberOf,
@@ -46,7 +49,10 @@ const parseIntOf: StaticFunction = ([value, radix], run, at) =>
 
 const ROUND_DIGITS_MAX = 15;
 
-/** To so many decimals, as formats write them: half away from zero, and by the decimal that a number is written as (1.005 is 1.01). */
+/**
+ * To so many decimals, as formats write them: half away from zero, and by the decimal that a number is written as
+ * (1.005 is 1.01).
+ */
 const roundOf: StaticFunction = ([value, digits], run, at) => {
   const number = numberOf(run, value, at);
   const places = digits === undefined ? 0 : numberOf(run, digits, at);
@@ -65,19 +71,31 @@ const roundOf: StaticFunction = ([value, digits], run, at) => {
 const CLOCK_OPERATIONS = 10;
 
 /**
- * `addDays(date, count)` and its like: a text answers a text, an instant an instant, and a date that is missing stays so. The time on the
- * clock of the mail's time zone stays the same.
+ * `addDays(date, count)` and its like: a text answers a text, an instant an instant, and a date that is missing stays
+ * so. The time on the clock of the mail's time zone stays the same.
  */
 const addOf =
   (name: string, unit: DateUnit): StaticFunction =>
   ([date, count], run, at) => {
     if (date === undefined || date === null) return undefined;
-    const instant = isDate(date) ? { epochMs: date.getTime(), dateOnly: false } : typeof date === 'string' ? parseDate(date) : undefined;
+    const instant = isDate(date)
+      ? { epochMs: date.getTime(), dateOnly: false }
+      : typeof date === 'string'
+        ? parseDate(date)
+        : undefined;
     if (instant === undefined || Number.isNaN(instant.epochMs))
-      throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with something that is no date: ISO 8601 text such as 2026-11-21`, at);
+      throw new ExpressionError(
+        'WRONG_ARGUMENT',
+        `calls "${name}" with something that is no date: ISO 8601 text such as 2026-11-21`,
+        at,
+      );
     const whole = count === undefined || count === null ? NaN : numberOf(run, count, at);
     if (!Number.isInteger(whole))
-      throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with something that is no whole number of ${unit}`, at);
+      throw new ExpressionError(
+        'WRONG_ARGUMENT',
+        `calls "${name}" with something that is no whole number of ${unit}`,
+        at,
+      );
     if (!instant.dateOnly && run.timeZone !== 'UTC') charge(run, CLOCK_OPERATIONS, at);
     const added = addToDate(instant, { unit, count: whole }, run.timeZone);
     if (added === undefined) throw new ExpressionError('TOO_LARGE', `calls "${name}" beyond the years 0 to 9999`, at);
@@ -175,7 +193,9 @@ const numberFunctions = mapOf({
 
 /** Years 0 to 99 mean 1900 to 1999, as in JavaScript. */
 const utcMs = (args: readonly Value[], run: Run, at: number): number => {
-  const [year = NaN, month = 0, day = 1, hour = 0, minute = 0, second = 0, ms = 0] = args.map((arg) => numberOf(run, arg, at));
+  const [year = NaN, month = 0, day = 1, hour = 0, minute = 0, second = 0, ms = 0] = args.map((arg) =>
+    numberOf(run, arg, at),
+  );
   return Date.UTC(year, month, day, hour, minute, second, ms);
 };
 
@@ -203,7 +223,11 @@ const eachMember =
   (answer: (name: string, value: Value) => Value): StaticFunction =>
   ([value], run, at) => {
     if (!isObject(value) && !isList(value))
-      throw new ExpressionError('WRONG_ARGUMENT', 'asks for the members of something that is neither an object nor an array', at);
+      throw new ExpressionError(
+        'WRONG_ARGUMENT',
+        'asks for the members of something that is neither an object nor an array',
+        at,
+      );
     const names = memberNames(value);
     checkItems(run, names.length, at);
     charge(run, names.length, at);

@@ -1,6 +1,6 @@
 /**
- * Finds which members of declared values an expression reads: what is known of a value goes along through names, items and methods of
- * arrays.
+ * Finds which members of declared values an expression reads: what is known of a value goes along through names, items
+ * and methods of arrays.
  */
 import type {
   ArrowFunctionExpression,
@@ -24,8 +24,9 @@ type Names = ReadonlyMap<string, Known | undefined>;
 type Reading = Readonly<{ found: (owner: Known, member: string) => void; names: Names }>;
 
 /**
- * In: an expression that compiles, and the known shapes of the variables. Calls `found` for each member that it reads of a value of known
- * shape, with that shape. Members of other values, such as objects that the expression itself makes, are not reported.
+ * In: an expression that compiles, and the known shapes of the variables. Calls `found` for each member that it reads
+ * of a value of known shape, with that shape. Members of other values, such as objects that the expression itself
+ * makes, are not reported.
  */
 export const readMembers = (source: string, shapes: ReadonlyMap<string, Shape>, found: Reading['found']): void => {
   const names = new Map([...shapes].map(([name, shape]): [string, Known] => [name, { name, shape }]));
@@ -99,7 +100,8 @@ const member = ({ object, property, computed }: MemberExpression, reading: Readi
   const owner = knownOf(object, reading);
   if (!computed) return property.type === 'Identifier' ? memberOf(owner, property.name, reading) : undefined;
   knownOf(property, reading);
-  if (property.type === 'Literal' && typeof property.value === 'string') return memberOf(owner, property.value, reading);
+  if (property.type === 'Literal' && typeof property.value === 'string')
+    return memberOf(owner, property.value, reading);
   return itemOf(owner);
 };
 
@@ -111,11 +113,19 @@ const memberOf = (owner: Known | undefined, name: string, { found }: Reading): K
 };
 
 const itemOf = (list: Known | undefined): Known | undefined =>
-  list?.shape.item === undefined ? undefined : { name: list.itemName ?? `an item of ${list.name}`, shape: list.shape.item };
+  list?.shape.item === undefined
+    ? undefined
+    : { name: list.itemName ?? `an item of ${list.name}`, shape: list.shape.item };
 
-const call = (callee: Expression | Super, args: readonly (Expression | SpreadElement)[], reading: Reading): Known | undefined => {
+const call = (
+  callee: Expression | Super,
+  args: readonly (Expression | SpreadElement)[],
+  reading: Reading,
+): Known | undefined => {
   const method =
-    callee.type === 'MemberExpression' && !callee.computed && callee.property.type === 'Identifier' ? callee.property.name : '';
+    callee.type === 'MemberExpression' && !callee.computed && callee.property.type === 'Identifier'
+      ? callee.property.name
+      : '';
   const owner = callee.type === 'MemberExpression' ? knownOf(callee.object, reading) : undefined;
   const list = owner?.shape.type === 'array' || owner?.shape.item !== undefined ? owner : undefined;
   const [first, ...rest] = args;
@@ -158,14 +168,23 @@ const functionOf = (node: Expression | SpreadElement | undefined): ArrowFunction
 };
 
 /** Known shape of the answer of a function that is called with these values. */
-const arrow = ({ params, body }: ArrowFunctionExpression, given: readonly (Known | undefined)[], reading: Reading): Known | undefined => {
+const arrow = (
+  { params, body }: ArrowFunctionExpression,
+  given: readonly (Known | undefined)[],
+  reading: Reading,
+): Known | undefined => {
   const names = new Map(reading.names);
   const inner: Reading = { ...reading, names };
   params.forEach((param, at) => bind(param, given[at], inner, names));
   return body.type === 'BlockStatement' ? undefined : knownOf(body, inner);
 };
 
-const bind = (pattern: Pattern, value: Known | undefined, reading: Reading, names: Map<string, Known | undefined>): void => {
+const bind = (
+  pattern: Pattern,
+  value: Known | undefined,
+  reading: Reading,
+  names: Map<string, Known | undefined>,
+): void => {
   switch (pattern.type) {
     case 'Identifier':
       names.set(pattern.name, value);

@@ -1,6 +1,6 @@
 /**
- * Methods that expressions may call on texts, numbers, booleans, dates and arrays. Methods do not change their array: `sort` and `reverse`
- * answer new ones.
+ * Methods that expressions may call on texts, numbers, booleans, dates and arrays. Methods do not change their array:
+ * `sort` and `reverse` answer new ones.
  */
 import {
   concat,
@@ -130,10 +130,14 @@ const collatorOf = (locale: string, isNumeric: boolean): Intl.Collator => {
   return last.collator;
 };
 
-/** `a.localeCompare(b)`, and `a.localeCompare(b, undefined, { numeric: true })`, by which "item 9" stands before "item 10". */
+/**
+ * `a.localeCompare(b)`, and `a.localeCompare(b, undefined, { numeric: true })`, by which "item 9" stands before "item
+ * 10".
+ */
 const localeCompare: TextMethod = (text, [other, language, options, ...more], run, at) => {
   const isKnown =
-    options === undefined || (isObject(options) && Object.keys(options).join() === 'numeric' && typeof options['numeric'] === 'boolean');
+    options === undefined ||
+    (isObject(options) && Object.keys(options).join() === 'numeric' && typeof options['numeric'] === 'boolean');
   if (language !== undefined || !isKnown || more.length > 0)
     throw new ExpressionError(
       'WRONG_ARGUMENT',
@@ -151,7 +155,11 @@ const localeCase =
   (change: (text: string, locale: string) => string): TextMethod =>
   (text, args, run, at) => {
     if (args.length > 0)
-      throw new ExpressionError('WRONG_ARGUMENT', 'changes the case of letters by the language of the mail, and takes no argument', at);
+      throw new ExpressionError(
+        'WRONG_ARGUMENT',
+        'changes the case of letters by the language of the mail, and takes no argument',
+        at,
+      );
     return over((whole) => change(whole, run.locale))(text, [], run, at);
   };
 
@@ -162,7 +170,8 @@ export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, Text
     charAt: cut((text, place) => text.charAt(place ?? 0)),
     charCodeAt: code((text, place) => text.charCodeAt(place)),
     codePointAt: code((text, place) => text.codePointAt(place)),
-    concat: (text, args, run, at) => args.reduce<string>((made, arg) => concat(run, made, textOf(run, arg, at), at), text),
+    concat: (text, args, run, at) =>
+      args.reduce<string>((made, arg) => concat(run, made, textOf(run, arg, at), at), text),
     endsWith: search((text, part, end) => text.endsWith(part, end)),
     includes: search((text, part, from) => text.includes(part, from)),
     indexOf: search((text, part, from) => text.indexOf(part, from)),
@@ -193,7 +202,11 @@ export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, Text
 const DIGITS_MAX = 100;
 
 /** A whole number within bounds, where JavaScript would throw a RangeError of its own. */
-const wholeArgument = (name: string, value: Value, range: Readonly<{ min: number; max: number; run: Run; at: number }>): number => {
+const wholeArgument = (
+  name: string,
+  value: Value,
+  range: Readonly<{ min: number; max: number; run: Run; at: number }>,
+): number => {
   const { min, max, run, at } = range;
   const whole = Math.trunc(numberOf(run, value, at)) || 0;
   if (whole < min || whole > max)
@@ -214,7 +227,8 @@ export const numberMethods: ReadonlyMap<string, Method<number>> = new Map<string
   }),
   [
     'toString',
-    (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at })),
+    (value, [radix], run, at) =>
+      value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at })),
   ],
   ['valueOf', (value) => value],
 ]);
@@ -309,9 +323,13 @@ const flattenInto = (target: Value[], list: List, { depth, run, at }: Flattening
 
 /** Without a function, items are ordered as texts, undefined ones last. */
 const sortAsText: ListMethod = (list, _args, run, at) => {
-  const texts = made(run, list, at).map((item) => ({ item, text: item === undefined ? undefined : textOf(run, item, at) }));
+  const texts = made(run, list, at).map((item) => ({
+    item,
+    text: item === undefined ? undefined : textOf(run, item, at),
+  }));
   texts.sort((a, b) => {
-    if (a.text === undefined || b.text === undefined) return Number(a.text === undefined) - Number(b.text === undefined);
+    if (a.text === undefined || b.text === undefined)
+      return Number(a.text === undefined) - Number(b.text === undefined);
     return a.text < b.text ? -1 : a.text > b.text ? 1 : 0;
   });
   return texts.map(({ item }) => item);
@@ -329,8 +347,11 @@ export const listMethods: ReadonlyMap<string, ListMethod> = new Map<string, List
     flat,
     includes: find((list, wanted, from) => list.includes(wanted, from)),
     indexOf: find((list, wanted, from) => list.indexOf(wanted, from)),
-    join: (list, [separator], run, at) => joined(run, list, separator === undefined ? ',' : textOf(run, separator, at), at),
-    lastIndexOf: find((list, wanted, from) => (from === undefined ? list.lastIndexOf(wanted) : list.lastIndexOf(wanted, from))),
+    join: (list, [separator], run, at) =>
+      joined(run, list, separator === undefined ? ',' : textOf(run, separator, at), at),
+    lastIndexOf: find((list, wanted, from) =>
+      from === undefined ? list.lastIndexOf(wanted) : list.lastIndexOf(wanted, from),
+    ),
     reverse,
     slice,
     sort: sortAsText,
@@ -344,7 +365,11 @@ export const listMethods: ReadonlyMap<string, ListMethod> = new Map<string, List
 export type Callback = (run: Run, first: Value, second: Value, third: Value, fourth?: Value) => Value;
 
 /** `start` is the second argument of reduce, where one is written. */
-type Walk = (list: List, callback: Callback, context: Readonly<{ run: Run; at: number; start: Step | undefined }>) => Value;
+type Walk = (
+  list: List,
+  callback: Callback,
+  context: Readonly<{ run: Run; at: number; start: Step | undefined }>,
+) => Value;
 
 const map: Walk = (list, callback, { run, at }) => {
   checkItems(run, list.length, at);
@@ -365,7 +390,8 @@ const reduce: Walk = (list, callback, { run, at, start }) => {
       at,
     );
   let sum = start === undefined ? list[0] : start(run);
-  for (let place = start === undefined ? 1 : 0; place < list.length; place += 1) sum = callback(run, sum, list[place], place, list);
+  for (let place = start === undefined ? 1 : 0; place < list.length; place += 1)
+    sum = callback(run, sum, list[place], place, list);
   return sum;
 };
 
@@ -395,7 +421,8 @@ export const walks: ReadonlyMap<string, Walk> = new Map(
     find: (list, callback, { run }) => list.find((item, place) => isTruthy(callback(run, item, place, list))),
     findIndex: (list, callback, { run }) => list.findIndex((item, place) => isTruthy(callback(run, item, place, list))),
     findLast: (list, callback, { run }) => list.findLast((item, place) => isTruthy(callback(run, item, place, list))),
-    findLastIndex: (list, callback, { run }) => list.findLastIndex((item, place) => isTruthy(callback(run, item, place, list))),
+    findLastIndex: (list, callback, { run }) =>
+      list.findLastIndex((item, place) => isTruthy(callback(run, item, place, list))),
     flatMap,
     map,
     reduce,

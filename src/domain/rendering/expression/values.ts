@@ -1,6 +1,6 @@
 /**
- * Values that expressions compute with: their conversions, members and JSON; and the budget, the state and the errors of one evaluation.
- * Conversions follow JavaScript's rules, but never call a method of a value.
+ * Values that expressions compute with: their conversions, members and JSON; and the budget, the state and the errors
+ * of one evaluation. Conversions follow JavaScript's rules, but never call a method of a value.
  */
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ExpressionLimits } from '../../core/limits.js';
@@ -24,7 +24,9 @@ export type ExpressionReason =
   /** The result cannot be written as JSON: NaN, Infinity, an invalid date. */
   | 'NO_JSON';
 
-/** `message` is the rest of a sentence that begins with the expression; it holds text of the expression, never values. */
+/**
+ * `message` is the rest of a sentence that begins with the expression; it holds text of the expression, never values.
+ */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   readonly reason: ExpressionReason;
@@ -38,7 +40,10 @@ export class ExpressionError extends Error {
   }
 }
 
-/** JSON, undefined, and instants. Functions are never values, so nothing that can be called can be reached through a value. */
+/**
+ * JSON, undefined, and instants. Functions are never values, so nothing that can be called can be reached through a
+ * value.
+ */
 export type Value = Json | undefined | Date | readonly Value[] | ValueObject;
 type ValueObject = { readonly [name: string]: Value };
 
@@ -55,7 +60,10 @@ export type Run = {
   readonly limits: ExpressionLimits;
   readonly operationsMax: number;
   operationsLeft: number;
-  /** Parameters of arrow functions. A function is never a value, so none can run inside itself and each has places of its own. */
+  /**
+   * Parameters of arrow functions. A function is never a value, so none can run inside itself and each has places of
+   * its own.
+   */
   readonly locals: Value[];
   /** Something that is no text was joined to one: what is missing, null, no number, or an object. */
   lacks: boolean;
@@ -73,15 +81,20 @@ const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);
 
 /**
- * Takes operations off the budget; throws TOO_MANY_OPERATIONS where it does not suffice. One each: an operator, a call (or one
- * for each argument where there are more), a call of an arrow function, an access by `[…]`, a part of a template, an array or
- * an object, an item that a method without a function goes over; and one for every 256 characters that are read, compared or made.
- * Literals, names and `.name` are free: the depth of the tree bounds how many stand under one operation.
+ * Takes operations off the budget; throws TOO_MANY_OPERATIONS where it does not suffice. One each: an operator, a call
+ * (or one for each argument where there are more), a call of an arrow function, an access by `[…]`, a part of a
+ * template, an array or an object, an item that a method without a function goes over; and one for every 256 characters
+ * that are read, compared or made. Literals, names and `.name` are free: the depth of the tree bounds how many stand
+ * under one operation.
  */
 export const charge = (run: Run, operations: number, at: number): void => {
   run.operationsLeft -= operations;
   if (run.operationsLeft >= 0) return;
-  throw new ExpressionError('TOO_MANY_OPERATIONS', `takes more than ${n(run.operationsMax)} operations, which is the maximum`, at);
+  throw new ExpressionError(
+    'TOO_MANY_OPERATIONS',
+    `takes more than ${n(run.operationsMax)} operations, which is the maximum`,
+    at,
+  );
 };
 
 const CHARS_PER_OPERATION = 256;
@@ -99,14 +112,19 @@ export const madeText = (run: Run, text: string, at: number): string => {
 /** Call before making a text of a size that the author chooses. */
 export const checkTextSize = ({ limits }: Run, chars: number, at: number): void => {
   const max = limits.expressionTextCharsMax;
-  if (!(chars <= max)) throw new ExpressionError('TOO_LARGE', `makes a text of ${n(chars)} characters, the maximum is ${n(max)}`, at);
+  if (!(chars <= max))
+    throw new ExpressionError('TOO_LARGE', `makes a text of ${n(chars)} characters, the maximum is ${n(max)}`, at);
 };
 
 /** Call before an array or an object grows to this size. */
 export const checkItems = ({ limits }: Run, items: number, at: number): void => {
   const max = limits.expressionItemsMax;
   if (!(items <= max))
-    throw new ExpressionError('TOO_LARGE', `makes an array or object of at least ${n(items)} items, the maximum is ${n(max)}`, at);
+    throw new ExpressionError(
+      'TOO_LARGE',
+      `makes an array or object of at least ${n(items)} items, the maximum is ${n(max)}`,
+      at,
+    );
 };
 
 /** `Array.isArray` that narrows as values need it. */
@@ -141,7 +159,13 @@ export const textOf = (run: Run, value: Value, at: number): string => {
 
 /** `textOf` for a part of a longer text; notes a part that says nothing to a reader. */
 export const partOf = (run: Run, value: Value, at: number): string => {
-  if (value === undefined || value === null || isObject(value) || (typeof value === 'number' && !Number.isFinite(value))) run.lacks = true;
+  if (
+    value === undefined ||
+    value === null ||
+    isObject(value) ||
+    (typeof value === 'number' && !Number.isFinite(value))
+  )
+    run.lacks = true;
   return textOf(run, value, at);
 };
 
@@ -201,10 +225,14 @@ const barred: ReadonlySet<string> = new Set([
 
 /** Throws NOT_ALLOWED for names that are refused even where a value has a member of that name. */
 export const refuseBarred = (name: string, at: number): void => {
-  if (barred.has(name)) throw new ExpressionError('NOT_ALLOWED', `uses "${name}", a name that expressions do not have`, at);
+  if (barred.has(name))
+    throw new ExpressionError('NOT_ALLOWED', `uses "${name}", a name that expressions do not have`, at);
 };
 
-/** A member by a name that is not barred. The value is neither null nor undefined. An array and a text have `length` and their places. */
+/**
+ * A member by a name that is not barred. The value is neither null nor undefined. An array and a text have `length` and
+ * their places.
+ */
 export const ownMember = (value: Value, name: string): Value => {
   if (typeof value === 'string') return name === 'length' ? value.length : textPlace(value, name);
   if (typeof value !== 'object' || value === null || isDate(value)) return undefined;
@@ -218,7 +246,8 @@ export const placeAt = (list: readonly Value[], place: number): Value =>
 
 const PLACE = /^(?:0|[1-9]\d{0,9})$/;
 
-const listPlace = (list: readonly Value[], name: string): Value => (PLACE.test(name) ? placeAt(list, Number(name)) : undefined);
+const listPlace = (list: readonly Value[], name: string): Value =>
+  PLACE.test(name) ? placeAt(list, Number(name)) : undefined;
 
 const textPlace = (text: string, name: string): Value => (PLACE.test(name) ? text[Number(name)] : undefined);
 
@@ -242,9 +271,9 @@ export type ResultSize = { charsLeft: number };
 type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
 
 /**
- * Turns the result of an expression into JSON of its own, within a size. Dates become ISO texts; undefined is left out of objects and
- * becomes null in arrays, as JSON.stringify has it. Throws NO_JSON for NaN, Infinity and invalid dates, TOO_LARGE beyond the size (an array
- * that stands in two places counts twice) or the depth.
+ * Turns the result of an expression into JSON of its own, within a size. Dates become ISO texts; undefined is left out
+ * of objects and becomes null in arrays, as JSON.stringify has it. Throws NO_JSON for NaN, Infinity and invalid dates,
+ * TOO_LARGE beyond the size (an array that stands in two places counts twice) or the depth.
  */
 export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
 
@@ -256,7 +285,11 @@ const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined =
   if (value === null) return null;
   if (isDate(value)) return isoText(value);
   if (depth > bounds.depthMax)
-    throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
+    throw new ExpressionError(
+      'TOO_LARGE',
+      `results in something nested deeper than ${bounds.depthMax}, which is the maximum`,
+      0,
+    );
   if (isList(value)) return value.map((item) => nested(item, bounds, depth + 1) ?? null);
   // No name among them is `__proto__`, whose assignment would make no member.
   const members: Record<string, Json> = {};
@@ -274,7 +307,8 @@ const VALUE_CHARS = 8;
 
 const take = (chars: number, { size }: Bounds): void => {
   size.charsLeft -= chars;
-  if (size.charsLeft < 0) throw new ExpressionError('TOO_LARGE', 'results in more than calculated variables may hold together', 0);
+  if (size.charsLeft < 0)
+    throw new ExpressionError('TOO_LARGE', 'results in more than calculated variables may hold together', 0);
 };
 
 /** JSON knows no -0 either. */
@@ -289,6 +323,10 @@ const finite = (value: number): number => {
 
 const isoText = (date: Date): string => {
   if (Number.isNaN(date.getTime()))
-    throw new ExpressionError('NO_JSON', 'results in an invalid date: dates are read from ISO 8601 text such as 2026-11-21T09:30:00Z', 0);
+    throw new ExpressionError(
+      'NO_JSON',
+      'results in an invalid date: dates are read from ISO 8601 text such as 2026-11-21T09:30:00Z',
+      0,
+    );
   return date.toISOString();
 };

@@ -1,6 +1,6 @@
 /**
- * Fills templated texts: prepares the values of a call, and compiles texts, addresses and props to functions that write them, each value
- * escaped for the place where it stands.
+ * Fills templated texts: prepares the values of a call, and compiles texts, addresses and props to functions that write
+ * them, each value escaped for the place where it stands.
  */
 import { type Place, encodeFor, isSettled, partAt, type AddressKind } from '../addresses.js';
 import {
@@ -46,20 +46,28 @@ type HtmlPlace =
   | Readonly<{ kind: 'attribute'; name: string; place: Place }>;
 
 const SPECIAL = /[&<>"']/;
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** Escapes a value in text between tags and in quoted attributes. */
 export const escapeHtml = (text: string): string =>
   SPECIAL.test(text) ? text.replace(/[&<>"']/g, (character) => entities[character] ?? '') : text;
 
 /**
- * Escapes a value inside a tag: blanks and equals signs are written as references too, so that it stays one value with or without quotes
- * around it.
+ * Escapes a value inside a tag: blanks and equals signs are written as references too, so that it stays one value with
+ * or without quotes around it.
  */
-const escapeInTag = (text: string): string => escapeHtml(text).replace(/[\s=`]/g, (character) => `&#${character.charCodeAt(0)};`);
+const escapeInTag = (text: string): string =>
+  escapeHtml(text).replace(/[\s=`]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Escapes a value without quotes, whose first letter could begin the name of a tag. */
-const escapeLoose = (text: string): string => escapeInTag(text).replace(/^[A-Za-z/!?]/, (character) => `&#${character.charCodeAt(0)};`);
+const escapeLoose = (text: string): string =>
+  escapeInTag(text).replace(/^[A-Za-z/!?]/, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Text that was checked when the template was saved, taken apart. */
 export const templated = (text: string, { limits }: Scope): TemplatedText =>
@@ -72,7 +80,10 @@ export const onlyPlaceholder = (parts: TemplatedText): Placeholder | undefined =
   return some.length === 1 && typeof only === 'object' ? only : undefined;
 };
 
-/** How values are shown in one document, and the function that writes them so; `showing` is undefined for values as they are. */
+/**
+ * How values are shown in one document, and the function that writes them so; `showing` is undefined for values as they
+ * are.
+ */
 export type Writer = Readonly<{ write: Formatter; showing: Showing | undefined }>;
 
 const plainWriter: Writer = { write: writeValue, showing: undefined };
@@ -142,21 +153,28 @@ export const compilePlain = (text: string, scope: Scope): Fill =>
 export const compileText = (text: string, scope: Scope): Fill =>
   fillSetApart(
     templated(text, scope).map((part) =>
-      typeof part === 'string' ? part : { fill: valueFill(part.path, scope), escape: asItIs, isText: true, around: part.around },
+      typeof part === 'string'
+        ? part
+        : { fill: valueFill(part.path, scope), escape: asItIs, isText: true, around: part.around },
     ),
     scope,
   );
 
 const asItIs = (text: string): string => text;
 
-/** Compiles text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
+/**
+ * Compiles text that a program reads, not a person: a colour, the content of a code, what a condition compares with.
+ */
 export const compileRaw = (text: string, scope: Scope): Fill =>
   joined(
     templated(text, scope).map((part) => (typeof part === 'string' ? part : addressFill(part.path, scope))),
     scope,
   );
 
-/** Compiles HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its values. */
+/**
+ * Compiles HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its
+ * values.
+ */
 export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill => {
   const parts = templated(html, scope);
   const places = placesOf(parts);
@@ -182,7 +200,12 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
   };
 };
 
-type HtmlValue = Readonly<{ fill: Fill; escape: (text: string) => string; isText: boolean; around: Surroundings | undefined }>;
+type HtmlValue = Readonly<{
+  fill: Fill;
+  escape: (text: string) => string;
+  isText: boolean;
+  around: Surroundings | undefined;
+}>;
 
 const escapeIn = (place: HtmlPlace, { inMargin, keepsLines }: Scope): ((text: string) => string) => {
   const escape = place.kind === 'text' ? (keepsLines ? escapeLines : escapeText) : escapeAt(place);
@@ -196,8 +219,8 @@ const escapedFill =
     escape(fill(state));
 
 /**
- * The fill of text or HTML whose values are set apart in a PDF: always in text from the right, else where it holds a letter from the right,
- * for a paragraph with one may run from there. A sheet has the values as they are.
+ * The fill of text or HTML whose values are set apart in a PDF: always in text from the right, else where it holds a
+ * letter from the right, for a paragraph with one may run from there. A sheet has the values as they are.
  */
 const fillSetApart = (pieces: readonly (string | HtmlValue)[], scope: Scope): Fill => {
   const plain = joined(
@@ -220,7 +243,11 @@ const fillSetApart = (pieces: readonly (string | HtmlValue)[], scope: Scope): Fi
   };
 };
 
-const apartFill = ({ values, ...joints }: ApartValues<HtmlValue>, around: Direction | undefined, { keepsLines }: Scope): Fill => {
+const apartFill = (
+  { values, ...joints }: ApartValues<HtmlValue>,
+  around: Direction | undefined,
+  { keepsLines }: Scope,
+): Fill => {
   const escape = values[0]?.escape ?? escapeHtml;
   const before = values[0]?.around?.before;
   const mark = before === around ? undefined : before;
@@ -245,7 +272,9 @@ const notedFill =
 
 /** Values in a style, and addresses whose beginning is open, are judged where the document is drawn. */
 const mayBeLost = ({ name, place }: Extract<HtmlPlace, { kind: 'attribute' }>): boolean =>
-  isAddressName(name) ? !isSettled(place.start, name === 'href' ? 'link' : 'image') : /^(?:style|color|bgcolor)$/.test(name);
+  isAddressName(name)
+    ? !isSettled(place.start, name === 'href' ? 'link' : 'image')
+    : /^(?:style|color|bgcolor)$/.test(name);
 
 const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
 
@@ -254,7 +283,8 @@ const escapeText = (text: string): string => escapeHtml(htmlLines(text));
 const escapeLines = (text: string): string => withBreaks(escapeHtml(isolatesByLine(keptLines(text))));
 
 /** The function that escapes a value which stands alone in its text. */
-export const escapeWhole = ({ keepsLines }: Scope): ((text: string) => string) => (keepsLines ? escapeLines : escapeText);
+export const escapeWhole = ({ keepsLines }: Scope): ((text: string) => string) =>
+  keepsLines ? escapeLines : escapeText;
 
 const escapeAt = (place: Exclude<HtmlPlace, { kind: 'text' }>): ((text: string) => string) => {
   switch (place.kind) {
@@ -287,7 +317,10 @@ export const compileAddress = (address: string, kind: AddressKind, scope: Scope)
   );
 };
 
-/** A JSON value; a string that is one placeholder is the value behind it, with its type: as it is shown, or for a comparison as it is. */
+/**
+ * A JSON value; a string that is one placeholder is the value behind it, with its type: as it is shown, or for a
+ * comparison as it is.
+ */
 export const compileJson = (value: Json | undefined, scope: Scope, see: typeof compileRead = compileShown): Read => {
   if (typeof value !== 'string' || !hasPlaceholder(value)) return () => value;
   const parts = templated(value, scope);
@@ -314,7 +347,10 @@ export const compileKind = <T>(
   return () => literal;
 };
 
-/** Throws RENDERED_BODY_TOO_LARGE before a text of several values is longer than all texts of a document together may be. */
+/**
+ * Throws RENDERED_BODY_TOO_LARGE before a text of several values is longer than all texts of a document together may
+ * be.
+ */
 const joined = (pieces: readonly (string | Fill)[], { limits: { documentTextCharsMax: max } }: Scope): Fill => {
   const [first, second] = pieces;
   if (pieces.every((piece) => typeof piece === 'string')) {
@@ -322,7 +358,8 @@ const joined = (pieces: readonly (string | Fill)[], { limits: { documentTextChar
     return () => literal;
   }
   if (pieces.length === 1 && typeof first === 'function') return first;
-  if (pieces.length === 2 && typeof first === 'string' && typeof second === 'function') return (state) => first + second(state);
+  if (pieces.length === 2 && typeof first === 'string' && typeof second === 'function')
+    return (state) => first + second(state);
   return (state) => {
     let text = '';
     for (const piece of pieces) {
@@ -341,15 +378,24 @@ export type PreparedValues = Readonly<{
 }>;
 
 /** `setsApart`: in calculated texts, for outputs that people read. */
-type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget, setsApart?: boolean) => PreparedValues;
+type Preparation = (
+  variables: JsonObject,
+  environment: RenderEnvironment,
+  budget: Budget,
+  setsApart?: boolean,
+) => PreparedValues;
 
 /**
- * Prepares the values of a call: checked, completed, calculated. In: the definitions of a checked template, its language. Out: a function
- * for its calls. It throws VALIDATION_ERROR with `errors` (`variables.order.total`) where a value is missing or of the wrong type, or a
- * calculation fails. What a call gives under the name of a calculated variable is left out. A template that calculates nothing pays nothing
- * for it.
+ * Prepares the values of a call: checked, completed, calculated. In: the definitions of a checked template, its
+ * language. Out: a function for its calls. It throws VALIDATION_ERROR with `errors` (`variables.order.total`) where a
+ * value is missing or of the wrong type, or a calculation fails. What a call gives under the name of a calculated
+ * variable is left out. A template that calculates nothing pays nothing for it.
  */
-export const compilePreparation = (definitions: readonly VariableDefinition[], language: Language, limits: Limits): Preparation => {
+export const compilePreparation = (
+  definitions: readonly VariableDefinition[],
+  language: Language,
+  limits: Limits,
+): Preparation => {
   const constantsAt = constantsOf(language);
   if (!definitions.some(calculates)) {
     const check = compileVariableCheck(definitions);
@@ -359,7 +405,10 @@ export const compilePreparation = (definitions: readonly VariableDefinition[], l
   const calculate = compileCalculation(definitions, limits);
   return (variables, environment, budget, setsApart = false) => {
     const constants = constantsAt(environment);
-    return { values: calculate(check(variables), { at: environment.at, ...language, constants, budget, setsApart }), constants };
+    return {
+      values: calculate(check(variables), { at: environment.at, ...language, constants, budget, setsApart }),
+      constants,
+    };
   };
 };
 
@@ -373,9 +422,9 @@ type Filling = Readonly<{
 }>;
 
 /**
- * Fills a text that is used once: a subject or a file name that came with a call. Texts that are used often are compiled instead. In: the
- * text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text,
- * WORK_LIMIT_EXCEEDED before the text is longer than the budget.
+ * Fills a text that is used once: a subject or a file name that came with a call. Texts that are used often are
+ * compiled instead. In: the text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR
+ * where the text is no templated text, WORK_LIMIT_EXCEEDED before the text is longer than the budget.
  */
 export const fillText = (
   text: string,
@@ -386,7 +435,8 @@ export const fillText = (
   if (!hasPlaceholder(text)) return text;
   const { parts, faults } = parseTemplatedText(text, limits.pathSegmentsMax);
   const errors = faults.map((message) => ({ field, message }));
-  if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
+  if (errors[0] !== undefined)
+    throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
   const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
   const all: JsonObject = { ...values, ...constants };
   const written = (path: Path): string => {
@@ -395,18 +445,26 @@ export const fillText = (
     const read = readPath(all, path);
     const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
     const showing = showingAt(shape, path, undefined);
-    const text = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
+    const text =
+      showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
     spendChars(budget, text.length);
     return text;
   };
-  if (direction === undefined) return parts.map((part) => (typeof part === 'string' ? part : written(part.path))).join('');
-  return apartIn(withSurroundings(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })))
+  if (direction === undefined)
+    return parts.map((part) => (typeof part === 'string' ? part : written(part.path))).join('');
+  return apartIn(
+    withSurroundings(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })),
+  )
     .map((part) => (typeof part === 'string' ? part : 'values' in part ? isolatedValues(part, direction) : part.text))
     .join('');
 };
 
 /** The currency of a format may come from a variable. */
-const resolved = (showing: Showing, values: JsonObject, { limits, budget }: Pick<Filling, 'limits' | 'budget'>): Showing => {
+const resolved = (
+  showing: Showing,
+  values: JsonObject,
+  { limits, budget }: Pick<Filling, 'limits' | 'budget'>,
+): Showing => {
   const currency = showing.format?.currency;
   if (currency === undefined || !hasPlaceholder(currency)) return showing;
   const written = parseTemplatedText(currency, limits.pathSegmentsMax).parts.map((part) => {
@@ -418,11 +476,16 @@ const resolved = (showing: Showing, values: JsonObject, { limits, budget }: Pick
   return inCurrency(showing, written.join(''));
 };
 
-type Reader = { at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'"; name: string; start: string | undefined; before: string };
+type Reader = {
+  at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'";
+  name: string;
+  start: string | undefined;
+  before: string;
+};
 
 /**
- * In: HTML, taken apart. Out: the place of each of its placeholders, in order: in text, in the value of an attribute, or loose inside a
- * tag.
+ * In: HTML, taken apart. Out: the place of each of its placeholders, in order: in text, in the value of an attribute,
+ * or loose inside a tag.
  */
 const placesOf = (parts: TemplatedText): readonly HtmlPlace[] => {
   const reader: Reader = { at: 'text', name: '', start: undefined, before: '' };
@@ -497,7 +560,12 @@ const readTag = (html: string, from: number, reader: Reader): number => {
   const [token = '', name = '', equals = '', end = ''] = TOKEN.exec(html) ?? [];
   if (end === '>') Object.assign(reader, { at: 'text', name: '' });
   else if (end !== '')
-    Object.assign(reader, { at: end, name: (equals === '' ? '' : name || reader.name).toLowerCase(), start: undefined, before: '' });
+    Object.assign(reader, {
+      at: end,
+      name: (equals === '' ? '' : name || reader.name).toLowerCase(),
+      start: undefined,
+      before: '',
+    });
   else if (name !== '') Object.assign(reader, { at: equals === '' ? 'tag' : 'loose', name: name.toLowerCase() });
   return from + Math.max(token.length, 1);
 };

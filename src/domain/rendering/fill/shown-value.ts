@@ -1,4 +1,7 @@
-/** Applies the `filters` and the `fallback` of a definition to a value that is shown. Conditions and expressions see the value itself. */
+/**
+ * Applies the `filters` and the `fallback` of a definition to a value that is shown. Conditions and expressions see the
+ * value itself.
+ */
 import { firstChars } from '../../../shared/text.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 
@@ -25,13 +28,19 @@ export const isFilter = (value: unknown): value is Filter => {
 };
 
 /** Reads the filters and the fallback of a checked definition; undefined where values are shown as they are. */
-export const substitutionOf = ({ fallback, filters }: Readonly<{ fallback?: unknown; filters?: unknown }>): Substitution | undefined => {
+export const substitutionOf = ({
+  fallback,
+  filters,
+}: Readonly<{ fallback?: unknown; filters?: unknown }>): Substitution | undefined => {
   const given = Array.isArray(filters) ? (filters as readonly unknown[]).filter(isFilter) : [];
   if (typeof fallback !== 'string' && given.length === 0) return undefined;
   return { fallback: typeof fallback === 'string' ? fallback : undefined, filters: given };
 };
 
-/** True if a reader would see no value: missing, null, text without a letter, an empty list or object. 0 and false are values. */
+/**
+ * True if a reader would see no value: missing, null, text without a letter, an empty list or object. 0 and false are
+ * values.
+ */
 export const isBlank = (value: Json | undefined): boolean => {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return !/\S/.test(value);
@@ -40,7 +49,10 @@ export const isBlank = (value: Json | undefined): boolean => {
 };
 
 /** In: what a definition says, and the language of the template (BCP 47). Out: from a value to what is shown of it. */
-export const substituterOf = ({ fallback, filters }: Substitution, locale: string): ((value: Json | undefined) => Json | undefined) => {
+export const substituterOf = (
+  { fallback, filters }: Substitution,
+  locale: string,
+): ((value: Json | undefined) => Json | undefined) => {
   const steps = filters.map((filter) => stepOf(filter, locale));
   return (value) => {
     const filtered = typeof value === 'string' ? steps.reduce((text, step) => step(text), value) : value;
@@ -69,13 +81,17 @@ const capitalized = (text: string, locale: string): string => {
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Cuts between what people see as characters: flags, families and letters with marks stay whole, and are left out where they do not fit. */
+/**
+ * Cuts between what people see as characters: flags, families and letters with marks stay whole, and are left out where
+ * they do not fit.
+ */
 const truncated = (text: string, charsMax: number): string => {
   if (firstChars(text, charsMax).length === text.length) return text;
   const kept = firstChars(text, charsMax - 1);
   const isPlain = /^[\x20-\x7e]*$/.test(text.slice(0, kept.length + 1));
   if (isPlain) return `${kept.trimEnd()}…`;
-  const at = GRAPHEMES.segment(text.slice(0, kept.length + GRAPHEME_UNITS_MAX)).containing(kept.length)?.index ?? kept.length;
+  const at =
+    GRAPHEMES.segment(text.slice(0, kept.length + GRAPHEME_UNITS_MAX)).containing(kept.length)?.index ?? kept.length;
   return `${text.slice(0, at).trimEnd()}…`;
 };
 
@@ -90,9 +106,13 @@ const OTHER_BREAK = /[\r\u0085\u2028\u2029]/;
 export const htmlLines = (text: string): string => (OTHER_BREAK.test(text) ? text.replace(BREAKS, '\n') : text);
 
 /** A value for a text without markup, where a line break would be seen: it is a blank. */
-export const onOneLine = (text: string): string => (BREAK.test(text) ? text.replace(/[\n\r\u0085\u2028\u2029]+/g, ' ') : text);
+export const onOneLine = (text: string): string =>
+  BREAK.test(text) ? text.replace(/[\n\r\u0085\u2028\u2029]+/g, ' ') : text;
 
-/** A value whose lines are kept (`keepLines`): each ends with one line feed, and none stand before the first or behind the last. */
+/**
+ * A value whose lines are kept (`keepLines`): each ends with one line feed, and none stand before the first or behind
+ * the last.
+ */
 export const keptLines = (text: string): string => (BREAK.test(text) ? text.replace(BREAKS, '\n').trim() : text);
 
 /** In: escaped HTML of a value whose lines are kept. Out: each line break as `<br>`. */

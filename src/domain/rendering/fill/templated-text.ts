@@ -19,7 +19,10 @@ type ParsedText = Readonly<{ parts: TemplatedText; faults: readonly string[] }>;
 
 const FAULTS_MAX = 10;
 
-/** In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong. Comments of HTML are literals. */
+/**
+ * In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong.
+ * Comments of HTML are literals.
+ */
 export const parseTemplatedText = (text: string, segmentsMax: number): ParsedText => {
   const parts: TextPart[] = [];
   const faults: string[] = [];
@@ -122,7 +125,8 @@ export const parsePathText = (text: string, segmentsMax: number): ReturnType<typ
 };
 
 /** Every path in the text. */
-export const pathsOf = (text: TemplatedText): readonly Path[] => text.flatMap((part) => (typeof part === 'string' ? [] : [part.path]));
+export const pathsOf = (text: TemplatedText): readonly Path[] =>
+  text.flatMap((part) => (typeof part === 'string' ? [] : [part.path]));
 
 const parsePlaceholder = (inside: string, segmentsMax: number): Placeholder | string => {
   const source = withoutQuoteReferences(inside.trim());
@@ -144,8 +148,8 @@ const withoutQuoteReferences = (source: string): string =>
     : source;
 
 /**
- * HTML whose placeholders have references in place of quotation marks, which would end an attribute to a reader of HTML:
- * `<a href="{{shop["order page"]}}">`.
+ * HTML whose placeholders have references in place of quotation marks, which would end an attribute to a reader of
+ * HTML: `<a href="{{shop["order page"]}}">`.
  */
 export const withQuoteReferences = (html: string): string =>
   /\[\s*["']/.test(html)
@@ -187,7 +191,18 @@ const references: Readonly<Record<string, string>> = {
     lrm: '\u200e',
     rlm: '\u200f',
   },
-  ...{ ldquo: '“', rdquo: '”', bdquo: '„', lsquo: '‘', rsquo: '’', sbquo: '‚', laquo: '«', raquo: '»', ndash: '–', mdash: '—' },
+  ...{
+    ldquo: '“',
+    rdquo: '”',
+    bdquo: '„',
+    lsquo: '‘',
+    rsquo: '’',
+    sbquo: '‚',
+    laquo: '«',
+    raquo: '»',
+    ndash: '–',
+    mdash: '—',
+  },
 };
 
 const withoutReferences = (source: string): string =>
@@ -214,7 +229,8 @@ const faultOf = (written: string): string | undefined => {
   const shown = shorten(written);
   const source = written.replace(KEY_IN_BRACKETS, '[0]');
   if (source === '') return '"{{}}" is empty: a variable name is expected between the braces';
-  if (source.includes('{')) return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
+  if (source.includes('{'))
+    return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
   const strange = strangeIn(source);
   if (strange !== undefined) return `{{${shown}}} ${strange}`;
   if (/^[#/^!>&]/.test(source)) {
@@ -240,7 +256,10 @@ const faultOf = (written: string): string | undefined => {
   return undefined;
 };
 
-/** The two placeholders that only the header and the footer of a page know: their values exist once the pages are laid out. */
+/**
+ * The two placeholders that only the header and the footer of a page know: their values exist once the pages are laid
+ * out.
+ */
 export const pageMarks = ['pageNumber', 'totalPages'] as const;
 export type PageMark = (typeof pageMarks)[number];
 

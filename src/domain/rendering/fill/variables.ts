@@ -13,19 +13,33 @@ type VariableCheck = (values: JsonObject) => JsonObject;
 
 /**
  * In: the definitions of a checked template. Out: a function from the values of a call to the values to render with,
- * defaults put in where a value is missing or null. It throws VALIDATION_ERROR with `errors` (`variables.order.items[2].qty`)
- * where a required value is missing or a value has another type than declared. Values that no variable declares pass.
+ * defaults put in where a value is missing or null. It throws VALIDATION_ERROR with `errors`
+ * (`variables.order.items[2].qty`) where a required value is missing or a value has another type than declared. Values
+ * that no variable declares pass.
  */
 export const compileVariableCheck = (definitions: readonly VariableDefinition[]): VariableCheck =>
   compileShapeCheck(
-    definitions.map((definition) => ({ name: definition.name, shape: shapeOf(definition), fallback: definition.defaultValue })),
+    definitions.map((definition) => ({
+      name: definition.name,
+      shape: shapeOf(definition),
+      fallback: definition.defaultValue,
+    })),
   );
 
 type Checked = Readonly<{ name: string; shape: Shape; fallback?: Json | undefined }>;
 
-/** `compileVariableCheck` for values whose shapes are known. Calculated members are looked at once they are there: each by itself. */
+/**
+ * `compileVariableCheck` for values whose shapes are known. Calculated members are looked at once they are there: each
+ * by itself.
+ */
 export const compileShapeCheck = (shapes: readonly Checked[]): VariableCheck => {
-  const checks = shapes.map(({ name, shape, fallback }) => ({ name, required: shape.required, fallback, test: testOf(shape), shape }));
+  const checks = shapes.map(({ name, shape, fallback }) => ({
+    name,
+    required: shape.required,
+    fallback,
+    test: testOf(shape),
+    shape,
+  }));
   return (values) => {
     const errors: FieldError[] = [];
     let filled: Record<string, Json> | undefined;
@@ -55,12 +69,21 @@ export const previewVariables = (definitions: readonly VariableDefinition[], giv
 
 /** Throws VALIDATION_ERROR: the data source of a loop, a table or a list is something else than an array. */
 export const notAnArray = (source: string, value: Json): DomainError =>
-  invalid([{ field: variableField(source), message: `must be an array because the template goes over it, got ${typeName(value)}` }]);
+  invalid([
+    {
+      field: variableField(source),
+      message: `must be an array because the template goes over it, got ${typeName(value)}`,
+    },
+  ]);
 
 const invalid = (errors: readonly FieldError[]): DomainError => {
   const [first] = errors;
   const rest = errors.length === 1 ? '' : ` (and ${errors.length - 1} more, see errors)`;
-  return new DomainError('VALIDATION_ERROR', `${first?.field ?? 'variables'} ${first?.message ?? 'is not valid'}${rest}`, { errors });
+  return new DomainError(
+    'VALIDATION_ERROR',
+    `${first?.field ?? 'variables'} ${first?.message ?? 'is not valid'}${rest}`,
+    { errors },
+  );
 };
 
 type Test = (value: Json) => boolean;

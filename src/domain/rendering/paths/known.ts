@@ -1,6 +1,6 @@
 /**
- * Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other
- * undeclared name is a warning.
+ * Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is
+ * refused, any other undeclared name is a warning.
  */
 import type { FieldError } from '../../core/errors.js';
 import type { VariableDefinition } from '../scope/definitions.js';
@@ -40,7 +40,9 @@ const number: Shape = { ...anything, type: 'number' };
 /** The names that are in reach at a place, each with what is known of its value. */
 type Scope = ReadonlyMap<string, Shape>;
 
-/** In: the parts of a checked template, its variables, how many segments a path may have, and what several checks share. */
+/**
+ * In: the parts of a checked template, its variables, how many segments a path may have, and what several checks share.
+ */
 export const checkPaths = (
   parts: WalkedTemplate,
   variables: readonly VariableDefinition[],
@@ -65,7 +67,10 @@ export const checkPaths = (
       for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
         const wrong = pathFinding(named, scope, 'compared', nearest);
         if (wrong !== undefined)
-          tell(named, field, { ...wrong, message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}` });
+          tell(named, field, {
+            ...wrong,
+            message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}`,
+          });
       }
     },
     branches: () => ({ then: true, otherwise: true }),
@@ -101,15 +106,24 @@ const pathFinding = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): 
     return warning(path, `${name} is declared as array; of one of its items it is {{${ofItem}}}`);
   if (finding !== undefined || use !== 'repeated') return finding;
   const type = shapeIn(path, scope)?.type;
-  return type === undefined || type === 'array' ? undefined : warning(path, `is declared as ${type}, and only an array can be gone over`);
+  return type === undefined || type === 'array'
+    ? undefined
+    : warning(path, `is declared as ${type}, and only an array can be gone over`);
 };
 
-const markOf: Readonly<Record<PageMark, string>> = { pageNumber: 'the number of the page', totalPages: 'the number of all pages' };
+const markOf: Readonly<Record<PageMark, string>> = {
+  pageNumber: 'the number of the page',
+  totalPages: 'the number of all pages',
+};
 
 /** The name in reach whose value has this member: an item goes before a variable. */
-const ownerOf = (member: string, scope: Scope): string | undefined => [...scope].findLast(([, { members }]) => members.has(member))?.[0];
+const ownerOf = (member: string, scope: Scope): string | undefined =>
+  [...scope].findLast(([, { members }]) => members.has(member))?.[0];
 
-/** In: a path that asks an array for a member. Out: the path from an item of it that is in reach, where the item has the member. */
+/**
+ * In: a path that asks an array for a member. Out: the path from an item of it that is in reach, where the item has the
+ * member.
+ */
 const itemMeantBy = ([name, member, ...rest]: Path, scope: Scope): string | undefined => {
   const item = scope.get(String(name))?.item;
   const inReach =
@@ -133,10 +147,16 @@ const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): 
     );
   const owner = near === undefined ? ownerOf(name, scope) : undefined;
   if (owner !== undefined)
-    return warning(path, `no variable "${shorten(name)}" is declared; did you mean {{${shorten(writePath([owner, ...path]))}}}?`);
+    return warning(
+      path,
+      `no variable "${shorten(name)}" is declared; did you mean {{${shorten(writePath([owner, ...path]))}}}?`,
+    );
   if (near === undefined && name === 'this') return warning(path, THIS);
   if (near === undefined)
-    return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
+    return warning(
+      path,
+      `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`,
+    );
   return fault(
     path,
     `no variable "${shorten(name)}" is declared; did you mean "${near}"? Write that, or declare "${shorten(name)}" under variables if it is another one`,
@@ -152,10 +172,13 @@ const memberFinding = (path: Path, shape: Shape, from: number, nearest: Nearest)
     if (at === undefined || (at.type === undefined && at.members.size === 0)) return undefined;
     const before = writePath(path.slice(0, index)) || 'an item';
     if (typeof segment === 'number') {
-      if (at.type !== undefined && at.type !== 'array') return warning(path, `${before} is declared as ${at.type}, which has no places`);
+      if (at.type !== undefined && at.type !== 'array')
+        return warning(path, `${before} is declared as ${at.type}, which has no places`);
       at = at.item;
     } else if (at.type === 'array') {
-      return segment === 'length' ? undefined : warning(path, `${before} is declared as array: an item of it has an index, ${before}[0]`);
+      return segment === 'length'
+        ? undefined
+        : warning(path, `${before} is declared as array: an item of it has an index, ${before}[0]`);
     } else if (at.type !== undefined && at.type !== 'object') {
       return warning(path, `${before} is declared as ${at.type}, which has no members, so it is always empty`);
     } else {
@@ -185,7 +208,10 @@ type Place = Readonly<{ before: string; shape: Shape; nearest: Nearest }>;
 const unknownMember = (name: string, path: Path, { before, shape: { members }, nearest }: Place): Finding => {
   const near = nearest(name, members.keys());
   if (near === undefined)
-    return warning(path, `the schema of ${before} declares no member "${shorten(name)}", so its values are not checked; declare it there`);
+    return warning(
+      path,
+      `the schema of ${before} declares no member "${shorten(name)}", so its values are not checked; declare it there`,
+    );
   return fault(
     path,
     `the schema of ${before} declares no member "${shorten(name)}"; did you mean "${near}"? Write that, or declare "${shorten(name)}" there if it is another one`,
@@ -203,10 +229,14 @@ const shapeIn = (path: Path, scope: Scope): Shape | undefined => {
 };
 
 /**
- * Adds to `found` what expressions read, checked against what the variables declare, as paths of texts are. `nearest` is shared by the
- * checks of one save.
+ * Adds to `found` what expressions read, checked against what the variables declare, as paths of texts are. `nearest`
+ * is shared by the checks of one save.
  */
-export const withExpressions = (found: PathFindings, variables: readonly VariableDefinition[], nearest: Nearest): PathFindings => {
+export const withExpressions = (
+  found: PathFindings,
+  variables: readonly VariableDefinition[],
+  nearest: Nearest,
+): PathFindings => {
   const { faults, warnings } = checkExpressions(variables, nearest);
   return { faults: [...found.faults, ...faults], warnings: [...found.warnings, ...warnings] };
 };
@@ -228,25 +258,40 @@ const checkExpressions = (variables: readonly VariableDefinition[], nearest: Nea
         (finding.kind === 'fault' ? faults : warnings).push({ field: `${field}.expression`, message: finding.message });
       });
     };
-    if (isCalculated(definition) && definition.expression !== undefined) read(definition.expression, `variables[${at}]`, shapes);
-    for (const { source, field, item } of calculatedMembers(shapes.get(definition.name) ?? anything, `variables[${at}]`))
+    if (isCalculated(definition) && definition.expression !== undefined)
+      read(definition.expression, `variables[${at}]`, shapes);
+    for (const { source, field, item } of calculatedMembers(
+      shapes.get(definition.name) ?? anything,
+      `variables[${at}]`,
+    ))
       read(source, field, new Map(shapes).set('item', item).set('index', number));
   }
   return { faults, warnings };
 };
 
-const expressionFinding = ({ name, shape: { type, members } }: Known, member: string, nearest: Nearest): Finding | undefined => {
+const expressionFinding = (
+  { name, shape: { type, members } }: Known,
+  member: string,
+  nearest: Nearest,
+): Finding | undefined => {
   const reads = `reads "${shorten(member)}" of ${shorten(name)}`;
   if (type === 'array') {
     if (member === 'length') return undefined;
-    if (nearest(member, ['length']) !== undefined) return { kind: 'fault', message: `${reads}, which is an array; did you mean "length"?` };
-    return { kind: 'warning', message: `${reads}, which is an array: an item of it has an index, or comes by in map, filter and reduce` };
+    if (nearest(member, ['length']) !== undefined)
+      return { kind: 'fault', message: `${reads}, which is an array; did you mean "length"?` };
+    return {
+      kind: 'warning',
+      message: `${reads}, which is an array: an item of it has an index, or comes by in map, filter and reduce`,
+    };
   }
   // An object without declared members may hold any.
   if (members.size === 0 || members.has(member)) return undefined;
   const near = nearest(member, members.keys());
   return near === undefined
-    ? { kind: 'warning', message: `${reads}, whose schema declares no such member, so its values are not checked; declare it there` }
+    ? {
+        kind: 'warning',
+        message: `${reads}, whose schema declares no such member, so its values are not checked; declare it there`,
+      }
     : {
         kind: 'fault',
         message: `${reads}, whose schema declares no such member; did you mean "${near}"? Write that, or declare "${shorten(member)}" there if it is another one`,

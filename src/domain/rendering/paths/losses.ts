@@ -1,6 +1,6 @@
 /**
- * Finds what a mail or a document loses of the values of a call: gaps that a reader would see and nobody meant, and values that cannot be
- * used where they stand.
+ * Finds what a mail or a document loses of the values of a call: gaps that a reader would see and nobody meant, and
+ * values that cannot be used where they stand.
  */
 import type { Json } from '../../core/json.js';
 import { hasPlaceholder, parseTemplatedText, pageMarks, type TemplatedText } from '../fill/templated-text.js';
@@ -27,8 +27,9 @@ import { walkOf, walkTemplate, type PathReader, type Role, type WalkedTemplate }
 
 export const lossKinds = ['missing', 'calculated', 'link', 'picture', 'color', 'currency', 'setting'] as const;
 /**
- * `missing`: it has no value; `calculated`: it is worked out from something that has none; `link`, `picture`, `color`, `currency`: it is none
- * that can be used; `setting`: it is a length, a side or the like, and none that its place takes.
+ * `missing`: it has no value; `calculated`: it is worked out from something that has none; `link`, `picture`, `color`,
+ * `currency`: it is none that can be used; `setting`: it is a length, a side or the like, and none that its place
+ * takes.
  */
 export type LossKind = (typeof lossKinds)[number];
 
@@ -81,12 +82,19 @@ type Lookups = Readonly<{
 /** Ends a walk that has found enough. */
 const ENOUGH = new Error('enough is found');
 
-const IDLE: Run = { values: {}, constants: {} as Run['constants'], budget: openUnlimitedBudget(), found: new Map(), lossesMax: 0 };
+const IDLE: Run = {
+  values: {},
+  constants: {} as Run['constants'],
+  budget: openUnlimitedBudget(),
+  found: new Map(),
+  lossesMax: 0,
+};
 
 /**
- * In: the parts of a checked template. Out: from the prepared values of a call to what it loses, with the places of items, each path once for
- * each kind. Branches that are not taken, components, columns and lines that are hidden, values with a fallback, and the address for
- * unsubscribing lose nothing. Texts are taken apart once, however often the function is called. It throws WORK_LIMIT_EXCEEDED.
+ * In: the parts of a checked template. Out: from the prepared values of a call to what it loses, with the places of
+ * items, each path once for each kind. Branches that are not taken, components, columns and lines that are hidden,
+ * values with a fallback, and the address for unsubscribing lose nothing. Texts are taken apart once, however often the
+ * function is called. It throws WORK_LIMIT_EXCEEDED.
  */
 export const compileLosses = (parts: WalkedTemplate, lossy: Lossy): LossesOf => {
   let run = IDLE;
@@ -140,17 +148,20 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
   const add = (loss: Omit<Loss, 'path'>, path: string): void => {
     const { found, lossesMax } = running();
     const key = `${loss.kind} ${path}`;
-    if (found.size < lossesMax && !found.has(key)) found.set(key, { ...loss, path: shorten(path, PATH_SHOWN_CHARS_MAX) });
+    if (found.size < lossesMax && !found.has(key))
+      found.set(key, { ...loss, path: shorten(path, PATH_SHOWN_CHARS_MAX) });
   };
   const gap = (path: Path, scope: Scope): LossKind =>
-    (calculated.has(String(path[0])) && !scope.has(String(path[0]))) || shapeOfPath(path, scope)?.expression !== undefined
+    (calculated.has(String(path[0])) && !scope.has(String(path[0]))) ||
+    shapeOfPath(path, scope)?.expression !== undefined
       ? 'calculated'
       : 'missing';
   const judged = (text: TemplatedText, role: Role, field: string, scope: Scope): void => {
     const placeholders = text.filter((part) => typeof part === 'object');
     const lacking = placeholders.find(({ path }) => isMissed(path, scope));
     if (lacking !== undefined) {
-      if (role === 'currency') add({ kind: 'currency', field, shape: formOf(valueOf(lacking.path, scope)) }, written(lacking.path, scope));
+      if (role === 'currency')
+        add({ kind: 'currency', field, shape: formOf(valueOf(lacking.path, scope)) }, written(lacking.path, scope));
       return;
     }
     const values = placeholders.map(({ path }) => shownOf(path, scope));
@@ -190,7 +201,11 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
       for (const [at, item] of value.entries()) {
         spendChars(running().budget, PATH_CHARS);
         const found = readPath(item, member);
-        if (isBlank(found)) add({ kind: 'missing', field, shape: formOf(found) }, `${written(source, scope)}[${at}]${writeSteps(member)}`);
+        if (isBlank(found))
+          add(
+            { kind: 'missing', field, shape: formOf(found) },
+            `${written(source, scope)}[${at}]${writeSteps(member)}`,
+          );
       }
     },
     groups: (path, scope, grouping) => {
@@ -215,8 +230,8 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
 };
 
 /**
- * In: a text of which a value is no prose, the values of its placeholders in order, and what it stands for. Out: the place of the value that
- * makes the text unusable; undefined if the text can be used.
+ * In: a text of which a value is no prose, the values of its placeholders in order, and what it stands for. Out: the
+ * place of the value that makes the text unusable; undefined if the text can be used.
  */
 type Judge = (text: TemplatedText, values: readonly (Json | undefined)[], role: Role) => number | undefined;
 
@@ -228,7 +243,9 @@ const judgeOf = ({ output, links = NO_LINK_RULES }: WalkedTemplate, limits: Limi
     if (role === 'link' || role === 'image') return media[role].safe(whole) !== undefined;
     if (role === 'color') return cssColor(whole) !== undefined;
     const tools = { limits, media, budget: openUnlimitedBudget() };
-    return checkProp(role, output === 'email' ? whole : raw, tools) || checkProp(role, whole.trim().toLowerCase(), tools);
+    return (
+      checkProp(role, output === 'email' ? whole : raw, tools) || checkProp(role, whole.trim().toLowerCase(), tools)
+    );
   };
   return (written, values, role) => {
     const isAddress = role === 'link' || role === 'image';
@@ -252,14 +269,22 @@ const atBase = (text: TemplatedText, links: LinkRules): TemplatedText => {
 };
 
 /** Each value encoded for its part of the address, as it is where the address is written. */
-const encodedValues = (text: TemplatedText, values: readonly string[], kind: 'link' | 'image', links: LinkRules): readonly string[] => {
+const encodedValues = (
+  text: TemplatedText,
+  values: readonly string[],
+  kind: 'link' | 'image',
+  links: LinkRules,
+): readonly string[] => {
   const [first] = text;
   const start = typeof first === 'string' ? first : '';
   const encoded: string[] = [];
   let before = '';
   for (const [at, part] of text.entries()) {
     if (typeof part === 'string') before += part;
-    else encoded.push(encodeFor[partAt({ start, before, isLast: at === text.length - 1 }, kind, links)](values[encoded.length] ?? ''));
+    else
+      encoded.push(
+        encodeFor[partAt({ start, before, isLast: at === text.length - 1 }, kind, links)](values[encoded.length] ?? ''),
+      );
   }
   return encoded;
 };
@@ -285,8 +310,8 @@ const formOf = (value: Json | undefined, kind: LossKind = 'missing'): string => 
 };
 
 /**
- * Reuses one scope, in which the next item takes the place of the one before: a copy for each of very many items would cost more than all
- * else.
+ * Reuses one scope, in which the next item takes the place of the one before: a copy for each of very many items would
+ * cost more than all else.
  */
 function* itemScopes(
   items: readonly Json[],
@@ -377,7 +402,11 @@ const lookupsOf = ({ definitions, locale }: Lossy, running: () => Run): Lookups 
   return { valueOf, shapeOfPath, written, isMissed, shownOf };
 };
 
-type Reading = Readonly<{ partsOf: (text: string) => TemplatedText; budget: Budget; read: (path: Path) => Json | undefined }>;
+type Reading = Readonly<{
+  partsOf: (text: string) => TemplatedText;
+  budget: Budget;
+  read: (path: Path) => Json | undefined;
+}>;
 
 /** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
 const jsonValueOf = (value: Json | undefined, { partsOf, budget, read }: Reading): Json | undefined => {

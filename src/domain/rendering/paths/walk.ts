@@ -1,6 +1,6 @@
 /**
- * Goes over every path of a template in the scope where it stands. A reader says what a path means there: one knows definitions, another
- * values.
+ * Goes over every path of a template in the scope where it stands. A reader says what a path means there: one knows
+ * definitions, another values.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { addressesIn, linkRulesOf, type LinkRules } from '../addresses.js';
@@ -46,7 +46,10 @@ export type PathReader<Scope> = Readonly<{
   judged?: (text: TemplatedText, role: Role, field: string, scope: Scope) => void;
   /** Branches of a conditional that the walk enters. */
   branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
-  /** The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked for. */
+  /**
+   * The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked
+   * for.
+   */
   items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
   /** A member that is read of each item of a data source. */
   member: (source: Path, member: Path, field: string, scope: Scope) => void;
@@ -130,17 +133,21 @@ const COLORS: ReadonlySet<string> = new Set(['color', 'background-color', 'backg
 /** The addresses, colours and declarations of HTML that hold placeholders. */
 const judgedInHtml = (html: string, segmentsMax: number): readonly Judged[] => {
   if (!html.includes('<')) return [];
-  const addresses = addressesIn(html).flatMap(({ tag, address }) => judgedText(address, tag === 'a' ? 'link' : 'image', segmentsMax));
-  const styles = [...withQuoteReferences(withoutComments(html)).matchAll(STYLES)].flatMap(([, name = '', double, single]) => {
-    const value = double ?? single ?? '';
-    if (!hasPlaceholder(value)) return [];
-    if (name.toLowerCase() !== 'style') return judgedText(value, 'color', segmentsMax);
-    return value.split(';').flatMap((declaration) => {
-      const [property = '', ...rest] = declaration.split(':');
-      const role = COLORS.has(property.trim().toLowerCase()) ? 'color' : 'declaration';
-      return judgedText(rest.join(':').replace(/\s*!\s*important\s*$/i, ''), role, segmentsMax);
-    });
-  });
+  const addresses = addressesIn(html).flatMap(({ tag, address }) =>
+    judgedText(address, tag === 'a' ? 'link' : 'image', segmentsMax),
+  );
+  const styles = [...withQuoteReferences(withoutComments(html)).matchAll(STYLES)].flatMap(
+    ([, name = '', double, single]) => {
+      const value = double ?? single ?? '';
+      if (!hasPlaceholder(value)) return [];
+      if (name.toLowerCase() !== 'style') return judgedText(value, 'color', segmentsMax);
+      return value.split(';').flatMap((declaration) => {
+        const [property = '', ...rest] = declaration.split(':');
+        const role = COLORS.has(property.trim().toLowerCase()) ? 'color' : 'declaration';
+        return judgedText(rest.join(':').replace(/\s*!\s*important\s*$/i, ''), role, segmentsMax);
+      });
+    },
+  );
   return [...addresses, ...styles];
 };
 
@@ -153,12 +160,19 @@ export type WalkedTemplate = Readonly<{
   margins: readonly (readonly [field: string, value: Json | undefined])[];
   /** The props of codes in the margins. A code is drawn before there are pages. */
   codes: readonly (readonly [field: string, props: JsonObject])[];
-  sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
+  sections: readonly Readonly<{
+    field: string;
+    props: JsonObject | undefined;
+    components: readonly WalkedComponent[];
+  }>[];
   /** The addresses that an email template allows. */
   links?: LinkRules;
 }>;
 
-/** In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart once. */
+/**
+ * In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart
+ * once.
+ */
 export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
   const { step = () => undefined } = reader;
   const pathsIn = once((text: string) => pathsInTexts(text, segmentsMax));
@@ -177,7 +191,8 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
     } else if (Array.isArray(value)) {
       for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
     } else if (isJsonObject(value)) {
-      for (const [name, member] of Object.entries(value)) if (!NOT_TEXTS.has(name)) texts(member, `${field}.${name}`, scope, use);
+      for (const [name, member] of Object.entries(value))
+        if (!NOT_TEXTS.has(name)) texts(member, `${field}.${name}`, scope, use);
     }
   };
   const walker: Walker<Scope> = {
@@ -235,7 +250,8 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
     case 'timeline':
       return walkRepeated(one, ['title', 'description', 'date', 'status'], field, scope, walker);
     default:
-      if (one.props?.['hideWhenEmpty'] === 'lines') walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
+      if (one.props?.['hideWhenEmpty'] === 'lines')
+        walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
       else walker.texts(one.content, `${field}.content`, scope);
       walker.texts(one.props, `${field}.props`, scope);
       return walker.components(one.children ?? [], `${field}.children`, scope);
@@ -243,10 +259,16 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
 };
 
 /** Walks the lines of a text with `hideWhenEmpty: "lines"` that are not left out. */
-const walkLines = <Scope>(parts: readonly OptionalHtml[], field: string, scope: Scope, { reader, texts }: Walker<Scope>): void => {
+const walkLines = <Scope>(
+  parts: readonly OptionalHtml[],
+  field: string,
+  scope: Scope,
+  { reader, texts }: Walker<Scope>,
+): void => {
   const walkPart = (part: OptionalHtml): void => {
     if (typeof part === 'string') texts(part, field, scope);
-    else if (!part.when.some((group) => reader.isHidden(group, [scope]))) [part.open, ...part.children, part.close].forEach(walkPart);
+    else if (!part.when.some((group) => reader.isHidden(group, [scope])))
+      [part.open, ...part.children, part.close].forEach(walkPart);
   };
   parts.forEach(walkPart);
 };
@@ -277,7 +299,12 @@ const walkConditional = <Scope>(one: WalkedComponent, field: string, scope: Scop
   if (otherwise) walker.components(elseChildren, `${field}.elseChildren`, scope);
 };
 
-const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+const walkChart = <Scope>(
+  { props = {} }: WalkedComponent,
+  field: string,
+  scope: Scope,
+  walker: Walker<Scope>,
+): void => {
   walker.texts(props, `${field}.props`, scope);
   const source = pathOf(props['dataSource'], walker);
   if (source === undefined) return;
@@ -291,17 +318,29 @@ const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, scope:
   series.forEach((one, at) => member(isJsonObject(one) ? one['valueField'] : undefined, `series[${at}].valueField`));
 };
 
-const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+const walkTable = <Scope>(
+  { props = {} }: WalkedComponent,
+  field: string,
+  scope: Scope,
+  walker: Walker<Scope>,
+): void => {
   const { columns, ...rest } = props;
   walker.texts(rest, `${field}.props`, scope);
-  const given = (Array.isArray(columns) ? (columns as readonly Json[]) : []).map((column) => (isJsonObject(column) ? column : {}));
+  const given = (Array.isArray(columns) ? (columns as readonly Json[]) : []).map((column) =>
+    isJsonObject(column) ? column : {},
+  );
   const scopes = props['dataSource'] === undefined ? [scope] : itemsOf(props, field, scope, walker);
   const shown = [...given.entries()].filter(
     ([, { content, hideWhenEmpty }]) =>
-      hideWhenEmpty !== true || !walker.reader.isHidden(typeof content === 'string' ? walker.pathsIn(content) : [], scopes),
+      hideWhenEmpty !== true ||
+      !walker.reader.isHidden(typeof content === 'string' ? walker.pathsIn(content) : [], scopes),
   );
   for (const [at, column] of shown)
-    walker.texts(without(column, ['content', 'format', 'groupHeader', 'groupFooter']), `${field}.props.columns[${at}]`, scope);
+    walker.texts(
+      without(column, ['content', 'format', 'groupHeader', 'groupFooter']),
+      `${field}.props.columns[${at}]`,
+      scope,
+    );
   for (const inside of scopes)
     for (const [at, { content, format }] of shown) {
       walker.texts(content, `${field}.props.columns[${at}].content`, inside);
@@ -313,7 +352,8 @@ const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, scope:
   walker.reader.member(source, grouping.by, `${field}.props.groupBy`, scope);
   for (const inside of walker.reader.groups(source, scope, grouping))
     for (const [at, column] of shown)
-      for (const name of ['groupHeader', 'groupFooter']) walker.texts(column[name], `${field}.props.columns[${at}].${name}`, inside);
+      for (const name of ['groupHeader', 'groupFooter'])
+        walker.texts(column[name], `${field}.props.columns[${at}].${name}`, inside);
 };
 
 const without = (object: JsonObject, names: readonly string[]): JsonObject =>
@@ -369,11 +409,17 @@ type WalkedPage = Readonly<{ pageName: string; pageSettings?: Readonly<Record<st
 const MARGINS: ReadonlySet<string> = new Set(['header', 'footer', 'firstPageHeader', 'firstPageFooter']);
 
 /** The parts of an attachment template. */
-export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages: readonly WalkedPage[] }> }>): WalkedTemplate => {
+export const partsOfDocument = ({
+  schema,
+}: Readonly<{ schema: Readonly<{ pages: readonly WalkedPage[] }> }>): WalkedTemplate => {
   const settings = schema.pages.flatMap(({ pageSettings = {} }, at) =>
-    Object.entries(pageSettings).map(([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const),
+    Object.entries(pageSettings).map(
+      ([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const,
+    ),
   );
-  const margins = settings.flatMap(([name, field, value]) => (MARGINS.has(name) && isJsonObject(value) ? [[field, value] as const] : []));
+  const margins = settings.flatMap(([name, field, value]) =>
+    MARGINS.has(name) && isJsonObject(value) ? [[field, value] as const] : [],
+  );
   return {
     output: 'document',
     texts: [
@@ -388,15 +434,16 @@ export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages:
 
 /** Every path in the strings of a JSON value. */
 export const pathsInTexts = (value: Json | undefined, segmentsMax: number): readonly Path[] => {
-  if (typeof value === 'string') return hasPlaceholder(value) ? pathsOf(parseTemplatedText(value, segmentsMax).parts) : [];
+  if (typeof value === 'string')
+    return hasPlaceholder(value) ? pathsOf(parseTemplatedText(value, segmentsMax).parts) : [];
   if (Array.isArray(value)) return (value as readonly Json[]).flatMap((item) => pathsInTexts(item, segmentsMax));
   return isJsonObject(value) ? Object.values(value).flatMap((member) => pathsInTexts(member, segmentsMax)) : [];
 };
 
 /**
- * In: a checked component. Out: the paths, in the scope around it, that decide whether a component with `hideWhenEmpty` is shown: its data
- * source, else the paths of its text, address or children. It is hidden where all of them are blank. A component that shows no variable has
- * no such paths and is never hidden.
+ * In: a checked component. Out: the paths, in the scope around it, that decide whether a component with `hideWhenEmpty`
+ * is shown: its data source, else the paths of its text, address or children. It is hidden where all of them are blank.
+ * A component that shows no variable has no such paths and is never hidden.
  */
 export const decidingPaths = (component: WalkedComponent, segmentsMax: number): readonly Path[] => {
   const { type, content, props = {}, children = [], elseChildren = [] } = component;
@@ -423,6 +470,9 @@ export const decidingPaths = (component: WalkedComponent, segmentsMax: number): 
       return [];
     default:
       if (props['hideWhenEmpty'] === 'lines') return linePathsOf(content ?? '', segmentsMax);
-      return [...within(content), ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax))];
+      return [
+        ...within(content),
+        ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax)),
+      ];
   }
 };

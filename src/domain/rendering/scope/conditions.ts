@@ -3,7 +3,19 @@ import type { Json } from '../../core/json.js';
 import { parseDate } from './dates.js';
 import { isArray } from './path.js';
 
-export const operators = ['==', '!=', '>', '<', '>=', '<=', 'contains', 'startsWith', 'endsWith', 'exists', 'isEmpty'] as const;
+export const operators = [
+  '==',
+  '!=',
+  '>',
+  '<',
+  '>=',
+  '<=',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'exists',
+  'isEmpty',
+] as const;
 export type Operator = (typeof operators)[number];
 
 export const isOperator = (text: unknown): text is Operator => operators.some((operator) => operator === text);
@@ -61,12 +73,13 @@ const SCALE = 1e6;
 const SCALED_MAX = 1e15;
 
 /**
- * The number with the 15 digits that a double holds for certain, so that 0.1 + 0.2 is 0.3. Numbers of at most six decimals, as amounts are,
- * have them already.
+ * The number with the 15 digits that a double holds for certain, so that 0.1 + 0.2 is 0.3. Numbers of at most six
+ * decimals, as amounts are, have them already.
  */
 export const decimal = (value: number): number => {
   const scaled = Math.round(value * SCALE);
-  if (Number.isInteger(value) || (Math.abs(scaled) < SCALED_MAX && scaled / SCALE === value) || !Number.isFinite(value)) return value;
+  if (Number.isInteger(value) || (Math.abs(scaled) < SCALED_MAX && scaled / SCALE === value) || !Number.isFinite(value))
+    return value;
   return Number(value.toPrecision(DIGITS_MAX));
 };
 
@@ -108,12 +121,22 @@ const sign = <T extends number | string>(a: T, b: T): -1 | 0 | 1 => (a < b ? -1 
 const atLeast = (found: -1 | 0 | 1 | undefined, side: -1 | 1): boolean => found === 0 || found === side;
 
 const contains = (whole: Json | undefined, part: Json | undefined): boolean =>
-  isArray(whole) ? whole.some((item) => looselyEqual(item, part)) : bothText(whole, part, (text, piece) => text.includes(piece));
+  isArray(whole)
+    ? whole.some((item) => looselyEqual(item, part))
+    : bothText(whole, part, (text, piece) => text.includes(piece));
 
-const bothText = (whole: Json | undefined, part: Json | undefined, test: (whole: string, part: string) => boolean): boolean => {
+const bothText = (
+  whole: Json | undefined,
+  part: Json | undefined,
+  test: (whole: string, part: string) => boolean,
+): boolean => {
   const [text, piece] = [toText(whole), toText(part)];
   return text !== undefined && piece !== undefined && test(text, piece);
 };
 
 const toText = (value: Json | undefined): string | undefined =>
-  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+  typeof value === 'string'
+    ? value
+    : typeof value === 'number' || typeof value === 'boolean'
+      ? String(value)
+      : undefined;

@@ -37,7 +37,13 @@ const companyConstants = [
   '__COMPANY_COUNTRY__',
 ] as const;
 
-const dateConstants = ['__CURRENT_DATE__', '__CURRENT_YEAR__', '__CURRENT_MONTH__', '__CURRENT_DAY__', '__CURRENT_DAY_NAME__'] as const;
+const dateConstants = [
+  '__CURRENT_DATE__',
+  '__CURRENT_YEAR__',
+  '__CURRENT_MONTH__',
+  '__CURRENT_DAY__',
+  '__CURRENT_DAY_NAME__',
+] as const;
 
 /** Address where the recipient of this copy unsubscribes. */
 export const UNSUBSCRIBE_CONSTANT = '__UNSUBSCRIBE_URL__';
@@ -50,7 +56,12 @@ type CompanyConstant = (typeof companyConstants)[number];
 type LanguageConstant = (typeof languageConstants)[number];
 export type Constant = DateConstant | LanguageConstant | CompanyConstant | typeof UNSUBSCRIBE_CONSTANT;
 
-export const constants: readonly Constant[] = [...dateConstants, ...languageConstants, ...companyConstants, UNSUBSCRIBE_CONSTANT];
+export const constants: readonly Constant[] = [
+  ...dateConstants,
+  ...languageConstants,
+  ...companyConstants,
+  UNSUBSCRIBE_CONSTANT,
+];
 
 export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
 
@@ -63,7 +74,9 @@ export const constantFormat = (name: Constant): ValueFormat | undefined =>
  * the date as an ISO day, year, month (1 to 12) and day as numbers, the name of the weekday in words.
  * It remembers the last minute and company it was asked for: mails are rendered in bursts, and Intl is slow.
  */
-export const constantsOf = (language: Language): ((environment: RenderEnvironment) => Readonly<Record<Constant, string | number>>) => {
+export const constantsOf = (
+  language: Language,
+): ((environment: RenderEnvironment) => Readonly<Record<Constant, string | number>>) => {
   const parts = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
     timeZone: language.timeZone,
     year: 'numeric',
@@ -108,7 +121,11 @@ const isSameCompany = (a: Company, b: Company): boolean =>
     a.postalCode === b.postalCode &&
     a.country === b.country);
 
-const datesAt = (at: Date, parts: Intl.DateTimeFormat, weekday: Intl.DateTimeFormat): Record<DateConstant, string | number> => {
+const datesAt = (
+  at: Date,
+  parts: Intl.DateTimeFormat,
+  weekday: Intl.DateTimeFormat,
+): Record<DateConstant, string | number> => {
   const found = Object.fromEntries(parts.formatToParts(at).map(({ type, value }) => [type, value]));
   const { year = '', month = '', day = '' } = found;
   return {

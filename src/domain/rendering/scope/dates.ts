@@ -1,4 +1,7 @@
-/** Dates of templates: read from ISO 8601 text, written by patterns, and moved to the clock of a time zone, the same on every machine. */
+/**
+ * Dates of templates: read from ISO 8601 text, written by patterns, and moved to the clock of a time zone, the same on
+ * every machine.
+ */
 
 export type Instant = Readonly<{
   epochMs: number;
@@ -30,7 +33,10 @@ export const parseDate = (text: string): Instant | undefined => {
   const fractionMs = at === fractionAt ? 0 : Math.trunc(Number(`0${text.slice(fractionAt, at)}`) * 1_000);
   const offsetMs = offsetOf(text.slice(at));
   if (offsetMs === undefined) return undefined;
-  return { epochMs: dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fractionMs - offsetMs, dateOnly: false };
+  return {
+    epochMs: dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fractionMs - offsetMs,
+    dateOnly: false,
+  };
 };
 
 /** The characters from `from` to before `to` are digits. */
@@ -65,8 +71,9 @@ const offsetOf = (zone: string): number | undefined => {
 export type DateUnit = 'days' | 'months' | 'years';
 
 /**
- * Adds whole days, months or years. If the month has no such day, the last day of the month is taken. The clock of the time zone shows the
- * same time as before; a time that the clock leaves out in spring is as much later. Answers undefined beyond the years 0 to 9999.
+ * Adds whole days, months or years. If the month has no such day, the last day of the month is taken. The clock of the
+ * time zone shows the same time as before; a time that the clock leaves out in spring is as much later. Answers
+ * undefined beyond the years 0 to 9999.
  */
 export const addToDate = (
   { epochMs, dateOnly }: Instant,
@@ -94,8 +101,8 @@ const DAYS_MAX = 3_652_425;
 const DAY_MS = 86_400_000;
 
 /**
- * The moment at which a clock shows this. If the clock shows this time twice, the first moment is taken; if the clock skips this time, the
- * offset before the skip applies.
+ * The moment at which a clock shows this. If the clock shows this time twice, the first moment is taken; if the clock
+ * skips this time, the offset before the skip applies.
  */
 const momentOf = (shownMs: number, clock: (epochMs: number) => number): number => {
   const [before, after] = [-DAY_MS, DAY_MS].map((away) => shownMs - (clock(shownMs + away) - (shownMs + away)));
@@ -112,8 +119,9 @@ const sharedClock = (timeZone: string): ((epochMs: number) => number) => {
 const TOKEN = /'((?:[^']|'')*)'|(G+|y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 /**
- * A moment as clocks and calendars of one time zone show it. Year, month and day are numbers in Western digits, or words where the calendar
- * has no number; `wallMs` is the moment at which a clock in UTC shows the same; weekday 0 (Sunday) to 6.
+ * A moment as clocks and calendars of one time zone show it. Year, month and day are numbers in Western digits, or
+ * words where the calendar has no number; `wallMs` is the moment at which a clock in UTC shows the same; weekday 0
+ * (Sunday) to 6.
  */
 type Fields = Readonly<{
   wallMs: number;
@@ -148,9 +156,9 @@ const MOMENT_MAX = 8.64e15;
 const WESTERN = '0123456789';
 
 /**
- * In: a pattern such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), a locale, an IANA time zone. Out: the
- * function that writes a date so, in the calendar, the digits and the words that Intl has for the locale, as its own styles are. Letters it
- * does not know stand for themselves.
+ * In: a pattern such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), a locale, an IANA time
+ * zone. Out: the function that writes a date so, in the calendar, the digits and the words that Intl has for the
+ * locale, as its own styles are. Letters it does not know stand for themselves.
  */
 export const formatWithPattern = (pattern: string, locale: string, timeZone: string): ((date: Date) => string) => {
   const shownAt = wallClockOf(timeZone);
@@ -186,7 +194,9 @@ const writerOf = (letters: string, language: PatternLanguage): Writer => {
       return width === 2 ? ({ year }) => (isNumber(year) ? field(year).slice(-2) : year) : ({ year }) => field(year);
     case 'M':
     case 'L':
-      return width <= 2 ? ({ month }) => field(month) : monthNames(language, lengthOf(width), hasDay && letters.startsWith('M'));
+      return width <= 2
+        ? ({ month }) => field(month)
+        : monthNames(language, lengthOf(width), hasDay && letters.startsWith('M'));
     case 'd':
       return ({ day }) => field(day);
     case 'E':
@@ -221,7 +231,12 @@ const partOf = (parts: readonly Intl.DateTimeFormatPart[], ...types: readonly st
 const fieldsIn = (language: PatternLanguage): ((wallMs: number) => Fields) => {
   const { locale, calendar, digits } = language;
   if (calendar === 'gregory') return utcFields;
-  const numeric = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', year: 'numeric', month: 'numeric', day: 'numeric' });
+  const numeric = new Intl.DateTimeFormat(locale, {
+    timeZone: 'UTC',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+  });
   const short = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'short' });
   const western = (text: string): string => {
     const plain = [...text].map((sign) => (digits.includes(sign) ? String(digits.indexOf(sign)) : sign)).join('');
@@ -257,14 +272,18 @@ const utcFields = (wallMs: number): Fields => {
 
 /** The era of a year; nothing in calendars that have none. */
 const eraOf = ({ locale, calendar }: PatternLanguage, length: Length): Writer => {
-  const intl = new Intl.DateTimeFormat(new Intl.Locale(locale, { calendar }), { timeZone: 'UTC', era: length, year: 'numeric' });
+  const intl = new Intl.DateTimeFormat(new Intl.Locale(locale, { calendar }), {
+    timeZone: 'UTC',
+    era: length,
+    year: 'numeric',
+  });
   return ({ wallMs }) => partOf(intl.formatToParts(wallMs), 'era') ?? '';
 };
 
 /**
- * The names of the months as they stand beside a day, or alone. The form for a month alone is read from a month beside a year, because some
- * languages have no other form in Intl. If that is a number, it is read from a month alone, or from a date with its weekday. The twelve
- * names of the Gregorian calendar are asked of Intl once.
+ * The names of the months as they stand beside a day, or alone. The form for a month alone is read from a month beside
+ * a year, because some languages have no other form in Intl. If that is a number, it is read from a month alone, or
+ * from a date with its weekday. The twelve names of the Gregorian calendar are asked of Intl once.
  */
 const monthNames = ({ locale, calendar, digits }: PatternLanguage, length: Length, isBesideDay: boolean): Writer => {
   const language = new Intl.Locale(locale, { calendar });
@@ -280,19 +299,30 @@ const monthNames = ({ locale, calendar, digits }: PatternLanguage, length: Lengt
     byItself,
     ...(length === 'short' ? [wordIn({ day: 'numeric', year: 'numeric', weekday: 'long' })] : []),
   ];
-  const isWord = (word: string): boolean => !/^\p{N}+\.?$/u.test(word) && [...word].some((sign) => !digits.includes(sign));
-  if (calendar !== 'gregory') return ({ wallMs }) => candidates.map((write) => write(wallMs)).find(isWord) ?? byItself(wallMs);
+  const isWord = (word: string): boolean =>
+    !/^\p{N}+\.?$/u.test(word) && [...word].some((sign) => !digits.includes(sign));
+  if (calendar !== 'gregory')
+    return ({ wallMs }) => candidates.map((write) => write(wallMs)).find(isWord) ?? byItself(wallMs);
   const lists = candidates.map((write) => Array.from({ length: 12 }, (_, month) => write(Date.UTC(2023, month, 15))));
-  const words = lists.find((names) => names.every(isWord)) ?? Array.from({ length: 12 }, (_, month) => byItself(Date.UTC(2023, month, 15)));
+  const words =
+    lists.find((names) => names.every(isWord)) ??
+    Array.from({ length: 12 }, (_, month) => byItself(Date.UTC(2023, month, 15)));
   return ({ month }) => words[Number(month) - 1] ?? '';
 };
 
 /** Names of weekdays as they stand in a date, or alone; asked of Intl once. */
 const weekdayNames = ({ locale, hasDay }: PatternLanguage, weekday: Length): Writer => {
   const language = new Intl.Locale(locale, { calendar: 'gregory' });
-  const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', weekday, ...(hasDay && { day: 'numeric', month: 'long' }) });
+  const intl = new Intl.DateTimeFormat(language, {
+    timeZone: 'UTC',
+    weekday,
+    ...(hasDay && { day: 'numeric', month: 'long' }),
+  });
   // 1 January 2023 was a Sunday.
-  const words = Array.from({ length: 7 }, (_, day) => partOf(intl.formatToParts(Date.UTC(2023, 0, 1 + day)), 'weekday') ?? '');
+  const words = Array.from(
+    { length: 7 },
+    (_, day) => partOf(intl.formatToParts(Date.UTC(2023, 0, 1 + day)), 'weekday') ?? '',
+  );
   return ({ weekday: at }) => words[at] ?? '';
 };
 
@@ -300,13 +330,15 @@ const weekdayNames = ({ locale, hasDay }: PatternLanguage, weekday: Length): Wri
 const dayPeriods = ({ locale }: PatternLanguage): Writer => {
   const language = new Intl.Locale(locale, { calendar: 'gregory' });
   const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', hour: 'numeric', hour12: true });
-  const [morning = '', evening = ''] = [9, 21].map((hour) => partOf(intl.formatToParts(Date.UTC(2023, 0, 1, hour)), 'dayPeriod'));
+  const [morning = '', evening = ''] = [9, 21].map((hour) =>
+    partOf(intl.formatToParts(Date.UTC(2023, 0, 1, hour)), 'dayPeriod'),
+  );
   return ({ hour }) => (hour < 12 ? morning : evening);
 };
 
 /**
- * In: a time zone (IANA). Out: from a moment (milliseconds since 1970) to the moment at which a clock in UTC shows the same, to the millisecond.
- * Throws RangeError where there is no such zone.
+ * In: a time zone (IANA). Out: from a moment (milliseconds since 1970) to the moment at which a clock in UTC shows the
+ * same, to the millisecond. Throws RangeError where there is no such zone.
  */
 export const wallClockOf = (timeZone: string): ((epochMs: number) => number) => {
   if (timeZone === 'UTC') return (epochMs) => epochMs;
@@ -339,5 +371,8 @@ const OFFSETS_MAX = 10_000;
 const shown = (intl: Intl.DateTimeFormat, epochMs: number): number => {
   const found = new Map(intl.formatToParts(epochMs).map(({ type, value }) => [type, Number(value)] as const));
   const of = (type: Intl.DateTimeFormatPartTypes): number => found.get(type) ?? 0;
-  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) + (((epochMs % 1_000) + 1_000) % 1_000);
+  return (
+    Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) +
+    (((epochMs % 1_000) + 1_000) % 1_000)
+  );
 };

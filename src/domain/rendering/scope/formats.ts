@@ -1,6 +1,6 @@
 /**
- * Writes values in the reader's language: by the `format` of a variable or a column, with the meaning of ECMA-402, or plainly where no
- * format is given.
+ * Writes values in the reader's language: by the `format` of a variable or a column, with the meaning of ECMA-402, or
+ * plainly where no format is given.
  */
 import type { Json } from '../../core/json.js';
 import { isArray } from './path.js';
@@ -88,7 +88,8 @@ export const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
   const { minimumFractionDigits: min, maximumFractionDigits: max } = format;
   if (min !== undefined) digits.minimumFractionDigits = min;
   if (max !== undefined) digits.maximumFractionDigits = max;
-  if (max !== undefined && min === undefined) digits.minimumFractionDigits = Math.min(max, digits.minimumFractionDigits ?? 0);
+  if (max !== undefined && min === undefined)
+    digits.minimumFractionDigits = Math.min(max, digits.minimumFractionDigits ?? 0);
   return digits;
 };
 
@@ -112,17 +113,19 @@ const stylesOf = (format: ValueFormat): Intl.DateTimeFormatOptions => {
 };
 
 const toInstant = (value: Json | undefined): Instant | undefined => {
-  if (typeof value === 'number') return Math.abs(value) <= 8.64e15 ? { epochMs: Math.trunc(value), dateOnly: false } : undefined;
+  if (typeof value === 'number')
+    return Math.abs(value) <= 8.64e15 ? { epochMs: Math.trunc(value), dateOnly: false } : undefined;
   return typeof value === 'string' ? parseDate(value) : undefined;
 };
 
 const FAST_ABOVE = 1e9;
 
 /**
- * A way around Intl for amounts: where a locale writes Western digits in groups of three, a number is the sign, a prefix,
- * the grouped integer, the decimal mark and the fraction, and a suffix. The pieces are learnt from Intl itself, the result is
- * used only for numbers that the fraction digits hold exactly (no rounding to agree upon; where their count is open, for whole
- * numbers), and it is proven against Intl on samples before it is trusted; otherwise the answer is undefined and Intl does the work.
+ * A way around Intl for amounts: where a locale writes Western digits in groups of three, a number is the sign, a
+ * prefix, the grouped integer, the decimal mark and the fraction, and a suffix. The pieces are learnt from Intl itself,
+ * the result is used only for numbers that the fraction digits hold exactly (no rounding to agree upon; where their
+ * count is open, for whole numbers), and it is proven against Intl on samples before it is trusted; otherwise the
+ * answer is undefined and Intl does the work.
  */
 const fastNumbers = (intl: Intl.NumberFormat): ((value: number) => string | undefined) | undefined => {
   const { style, minimumFractionDigits: min = 0, maximumFractionDigits: max = 0 } = intl.resolvedOptions();
@@ -169,15 +172,17 @@ const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 export const withoutControls = (text: string): string => (CONTROL.test(text) ? text.replace(CONTROLS, '') : text);
 
 /**
- * Writes a value without a format: text as it is (without control characters), numbers and booleans in JavaScript's way but without the
- * noise of binary fractions, nothing for null and undefined, an array of simple values joined by commas, anything else as JSON.
+ * Writes a value without a format: text as it is (without control characters), numbers and booleans in JavaScript's way
+ * but without the noise of binary fractions, nothing for null and undefined, an array of simple values joined by
+ * commas, anything else as JSON.
  */
 export const writeValue = (value: Json | undefined): string => {
   if (typeof value === 'string') return withoutControls(value);
   if (value === undefined || value === null) return '';
   if (typeof value === 'number') return writeNumber(value);
   if (typeof value !== 'object') return String(value);
-  if (isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) return value.map(writeValue).join(', ');
+  if (isArray(value) && value.every((item) => typeof item !== 'object' || item === null))
+    return value.map(writeValue).join(', ');
   return JSON.stringify(value);
 };
 

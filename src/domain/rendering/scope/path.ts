@@ -1,6 +1,6 @@
 /**
- * Paths into the variables (`customer.name`, `order.items[0].name`, `order["1st item"]`): their grammar, how one is read without ever touching a prototype, and
- * which declared name a misspelt one may mean.
+ * Paths into the variables (`customer.name`, `order.items[0].name`, `order["1st item"]`): their grammar, how one is
+ * read without ever touching a prototype, and which declared name a misspelt one may mean.
  */
 import type { Json } from '../../core/json.js';
 
@@ -13,16 +13,25 @@ export const NAME_CHARS_MAX = 100;
 export const PATH_NAME = /^[\p{L}_][\p{L}\p{N}_-]*$/u;
 const INDEX = /^[0-9]{1,6}$/;
 
-/** True for what may be the name of a variable or of a member: a letter or `_`, then letters, digits, `_`, `-`; at most 100 characters. */
-export const isName = (text: string): boolean => text.length <= NAME_CHARS_MAX && text !== '__proto__' && PATH_NAME.test(text);
+/**
+ * True for what may be the name of a variable or of a member: a letter or `_`, then letters, digits, `_`, `-`; at most
+ * 100 characters.
+ */
+export const isName = (text: string): boolean =>
+  text.length <= NAME_CHARS_MAX && text !== '__proto__' && PATH_NAME.test(text);
 
 export const KEY_CHARS_MAX = 200;
 
-/** True for what may be the name of a variable or the key of a member: a name, or any other text, which stands in brackets in a path. */
-export const isKey = (text: string): boolean => text.length <= KEY_CHARS_MAX && text.trim() !== '' && text !== '__proto__';
+/**
+ * True for what may be the name of a variable or the key of a member: a name, or any other text, which stands in
+ * brackets in a path.
+ */
+export const isKey = (text: string): boolean =>
+  text.length <= KEY_CHARS_MAX && text.trim() !== '' && text !== '__proto__';
 
 /** True for the form of a global constant, `__NAME__`; no variable may have such a name. */
-export const isConstantName = (text: string): boolean => text.startsWith('__') && text.endsWith('__') && text.length > 4;
+export const isConstantName = (text: string): boolean =>
+  text.startsWith('__') && text.endsWith('__') && text.length > 4;
 
 /**
  * In: the text of a path without braces, and how many segments it may have.
@@ -38,7 +47,8 @@ export const parsePath = (text: string, segmentsMax: number): ParsedPath => {
     path.push(step.segment);
     rest = step.rest;
     first = false;
-    if (path.length > segmentsMax) return { ok: false, message: `"${shorten(text)}" has more than ${segmentsMax} segments` };
+    if (path.length > segmentsMax)
+      return { ok: false, message: `"${shorten(text)}" has more than ${segmentsMax} segments` };
   }
   return { ok: true, path };
 };
@@ -53,7 +63,9 @@ export const readPath = (root: Json | undefined, path: Path): Json | undefined =
   return value;
 };
 
-/** One step of a path. An array has its places and its `length`, an object its own members; nothing else has anything. */
+/**
+ * One step of a path. An array has its places and its `length`, an object its own members; nothing else has anything.
+ */
 export const readStep = (value: Json | undefined, segment: string | number): Json | undefined => {
   if (typeof value !== 'object' || value === null) return undefined;
   if (isArray(value)) {
@@ -71,7 +83,9 @@ export const variableField = (written: string): string => `variables${written.st
 
 /** Steps behind the beginning of a path: `.name`, `[0]`, `["1st item"]`. */
 export const writeSteps = (steps: Path): string =>
-  steps.map((step) => (typeof step === 'number' ? `[${step}]` : isName(step) ? `.${step}` : `[${quoted(step)}]`)).join('');
+  steps
+    .map((step) => (typeof step === 'number' ? `[${step}]` : isName(step) ? `.${step}` : `[${quoted(step)}]`))
+    .join('');
 
 /** A key in quotation marks, without the characters that would end a placeholder or begin a tag. */
 const quoted = (key: string): string =>
@@ -81,7 +95,8 @@ const quoted = (key: string): string =>
 export const isArray = (value: unknown): value is readonly Json[] => Array.isArray(value);
 
 /** Cuts text for a message. */
-export const shorten = (text: string, charsMax = 60): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`);
+export const shorten = (text: string, charsMax = 60): string =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`;
 
 type Step = Readonly<{ segment: string | number; rest: string }>;
 
@@ -109,12 +124,23 @@ const parseStep = (rest: string, whole: string): Step | string => {
 const QUOTED_FIRST = /^\[\s*["']/;
 const QUOTED = /^\[\s*(?:"((?:[^"\\]|\\[^])*)"|'((?:[^'\\]|\\[^])*)')\s*\]/;
 const ESCAPE = /\\(u[0-9a-fA-F]{4}|[^])/g;
-const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', '"': '"', "'": "'", '/': '/', '\\': '\\' };
+const ESCAPED: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '"': '"',
+  "'": "'",
+  '/': '/',
+  '\\': '\\',
+};
 
 /** A key in brackets and quotation marks, with the escapes of JSON. */
 const parseKey = (rest: string, whole: string): Step | string => {
   const found = QUOTED.exec(rest);
-  if (found === null) return `"${shorten(whole)}" has a key in brackets that does not end with its quotation mark and "]"`;
+  if (found === null)
+    return `"${shorten(whole)}" has a key in brackets that does not end with its quotation mark and "]"`;
   const source = found[1] ?? found[2] ?? '';
   const bare = /[{}<>&]/.exec(source)?.[0];
   if (bare !== undefined)
@@ -125,14 +151,17 @@ const parseKey = (rest: string, whole: string): Step | string => {
     if (!Object.hasOwn(ESCAPED, code)) wrong ??= escape;
     return ESCAPED[code] ?? '';
   });
-  if (wrong !== undefined) return `"${shorten(source)}" has "${wrong}", which is no escape: a backslash is written twice`;
-  if (!isKey(key)) return `"${shorten(source)}" is not a key: a key has 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`;
+  if (wrong !== undefined)
+    return `"${shorten(source)}" has "${wrong}", which is no escape: a backslash is written twice`;
+  if (!isKey(key))
+    return `"${shorten(source)}" is not a key: a key has 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`;
   return { segment: key, rest: rest.slice(found[0].length) };
 };
 
 /**
- * The fewest letters that must be put in, left out, replaced or swapped with their neighbour to make one name of the other (optimal string
- * alignment); `max + 1` where they are more than `max`. The work grows with the length and with `max`, not with the square of the length.
+ * The fewest letters that must be put in, left out, replaced or swapped with their neighbour to make one name of the
+ * other (optimal string alignment); `max + 1` where they are more than `max`. The work grows with the length and with
+ * `max`, not with the square of the length.
  */
 export const editDistance = (one: string, other: string, max: number): number => {
   if (Math.abs(one.length - other.length) > max) return max + 1;
@@ -149,7 +178,8 @@ export const editDistance = (one: string, other: string, max: number): number =>
     for (let j = first; j <= end; j += 1) {
       const replaced = (last[j - 1] ?? far) + (a[i - 1] === b[j - 1] ? 0 : 1);
       let least = Math.min(far, replaced, (last[j] ?? far) + 1, row[j - 1]! + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, (before[j - 2] ?? far) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, (before[j - 2] ?? far) + 1);
       row[j] = least;
       smallest = Math.min(smallest, least);
     }
@@ -172,8 +202,8 @@ const withoutCommonEnds = (a: string, b: string): readonly [string, string] => {
 const DISTANCE_MAX = 2;
 
 /**
- * Most letters that two names may differ by. Short names are near each other by chance: names of two letters never match, names of three
- * and four may differ by one letter.
+ * Most letters that two names may differ by. Short names are near each other by chance: names of two letters never
+ * match, names of three and four may differ by one letter.
  */
 const distanceMaxOf = (name: string): number => (name.length < 3 ? 0 : name.length < 5 ? 1 : DISTANCE_MAX);
 

@@ -1,5 +1,6 @@
 /**
- * Scope of a document: the variables, the constants and the variables of the loops around, while it is compiled and while it is expanded.
+ * Scope of a document: the variables, the constants and the variables of the loops around, while it is compiled and
+ * while it is expanded.
  */
 import type { OutputFormat } from '../content.js';
 import type { Direction } from '../direction.js';
@@ -21,7 +22,10 @@ export type State = {
   readonly format: OutputFormat;
   /** The values of loop variables, by their slot. */
   readonly locals: (Json | undefined)[];
-  /** Addresses of pictures that came whole from variables, and what they are called by then; undefined for the empty one. */
+  /**
+   * Addresses of pictures that came whole from variables, and what they are called by then; undefined for the empty
+   * one.
+   */
   readonly judged: Map<string, string | undefined>;
   components: number;
   images: number;
@@ -70,7 +74,9 @@ export const compileRead = (path: Path, { locals }: Scope): Read => {
   }
   const { slot } = local;
   if (step === undefined) return (state) => state.locals[slot];
-  return rest.length === 1 ? (state) => readStep(state.locals[slot], step) : (state) => readPath(state.locals[slot], rest);
+  return rest.length === 1
+    ? (state) => readStep(state.locals[slot], step)
+    : (state) => readPath(state.locals[slot], rest);
 };
 
 /** The definition of the variable that a path begins with, as a shape. */
@@ -94,7 +100,9 @@ export type Source = Readonly<{
   /** As the author wrote it, for messages. */
   name: string;
   itemShape: Shape | undefined;
-  /** All items; none where the variable is missing. Throws VALIDATION_ERROR where it is no array. No limit is checked. */
+  /**
+   * All items; none where the variable is missing. Throws VALIDATION_ERROR where it is no array. No limit is checked.
+   */
   all: (state: State) => readonly Json[];
   /** All items, within the limits of a loop: throws ERR_LIMIT_007 beyond them. */
   items: (state: State) => readonly Json[];
@@ -102,7 +110,10 @@ export type Source = Readonly<{
   enter: (state: State, item: Json, index: number) => void;
 }>;
 
-/** A name for a data source that means the same wherever it stands; undefined where the source begins at a variable of a loop. */
+/**
+ * A name for a data source that means the same wherever it stands; undefined where the source begins at a variable of a
+ * loop.
+ */
 export const steadySource = (props: JsonObject, scope: Scope): string | undefined => {
   if (props['dataSource'] === undefined) return undefined;
   const path = pathOf(props['dataSource'], scope);
@@ -134,7 +145,8 @@ export const compileSource = (props: JsonObject, scope: Scope): Source => {
     all,
     items: (state) => {
       const items = all(state);
-      if (items.length > limits.loopIterationsMax) throw tooManyIterations(name, items.length, limits.loopIterationsMax);
+      if (items.length > limits.loopIterationsMax)
+        throw tooManyIterations(name, items.length, limits.loopIterationsMax);
       state.items += items.length;
       if (state.items > limits.documentItemsMax) throw tooManyItems(state.items, limits.documentItemsMax);
       return items;
@@ -200,7 +212,10 @@ export const groupingOf = (props: JsonObject, segmentsMax: number): Grouping | u
   };
 };
 
-/** The items of a group in their order, and what its cells read as `group`: `key`, `count`, and the sums of members under `sum`. */
+/**
+ * The items of a group in their order, and what its cells read as `group`: `key`, `count`, and the sums of members
+ * under `sum`.
+ */
 export type Group = Readonly<{ items: readonly Json[]; value: JsonObject }>;
 
 /** Groups items by a member. Items without a value there are the last group, unless the order is as given. */
@@ -228,7 +243,8 @@ export const groupItems = (items: readonly Json[], { by, order, sums }: Grouping
   }));
 };
 
-const blankLast = (one: Json, other: Json): number => Number(one === null || one === '') - Number(other === null || other === '');
+const blankLast = (one: Json, other: Json): number =>
+  Number(one === null || one === '') - Number(other === null || other === '');
 
 const compareKeys = (one: Json, other: Json, compare: (a: string, b: string) => number): number =>
   typeof one === 'number' && typeof other === 'number' ? one - other : compare(textOfKey(one), textOfKey(other));

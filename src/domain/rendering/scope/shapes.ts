@@ -1,4 +1,7 @@
-/** Shape of a variable's value by its definition: type, members, items and format, as one tree that checks and renderers share. */
+/**
+ * Shape of a variable's value by its definition: type, members, items and format, as one tree that checks and renderers
+ * share.
+ */
 import type { JsonObject } from '../../core/json.js';
 import { isJsonObject } from '../../core/json.js';
 import { variableTypes, type ValueFormat, type VariableDefinition, type VariableType } from './definitions.js';
@@ -20,7 +23,13 @@ export type Shape = Readonly<{
 }>;
 
 /** Shape of an `indexVariable`: the place of an item in its list. */
-export const indexShape: Shape = { type: 'number', required: true, format: undefined, members: new Map(), item: undefined };
+export const indexShape: Shape = {
+  type: 'number',
+  required: true,
+  format: undefined,
+  members: new Map(),
+  item: undefined,
+};
 
 export const isVariableType = (value: unknown): value is VariableType => variableTypes.some((type) => type === value);
 
@@ -34,7 +43,9 @@ export const shapeOf = (definition: VariableDefinition): Shape => ({
   ...substitutionPart(definition),
 });
 
-const substitutionPart = (node: Readonly<{ fallback?: unknown; filters?: unknown }>): Readonly<{ substitution?: Substitution }> => {
+const substitutionPart = (
+  node: Readonly<{ fallback?: unknown; filters?: unknown }>,
+): Readonly<{ substitution?: Substitution }> => {
   const substitution = substitutionOf(node);
   return substitution === undefined ? {} : { substitution };
 };
@@ -65,7 +76,9 @@ const describe = (node: JsonObject, itemType?: string): Shape => ({
 
 const membersOf = (properties: JsonObject[string] | undefined): ReadonlyMap<string, Shape> =>
   isJsonObject(properties)
-    ? new Map(Object.entries(properties).map(([name, member]) => [name, isJsonObject(member) ? describe(member) : anything]))
+    ? new Map(
+        Object.entries(properties).map(([name, member]) => [name, isJsonObject(member) ? describe(member) : anything]),
+      )
     : new Map();
 
 const itemOf = (node: JsonObject, outerItemType: string | undefined): Shape | undefined => {
@@ -73,6 +86,8 @@ const itemOf = (node: JsonObject, outerItemType: string | undefined): Shape | un
   const itemSchema = node['itemSchema'];
   if (itemType === undefined && !isJsonObject(itemSchema)) return undefined;
   const described = describe(isJsonObject(itemSchema) ? itemSchema : {});
-  const type = isVariableType(itemType) ? itemType : (described.type ?? (described.members.size > 0 ? 'object' : undefined));
+  const type = isVariableType(itemType)
+    ? itemType
+    : (described.type ?? (described.members.size > 0 ? 'object' : undefined));
   return { ...described, type };
 };

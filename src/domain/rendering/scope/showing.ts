@@ -1,4 +1,7 @@
-/** Decides how a value is shown: as text, a number, a date or a truth value, and in which format. One step, the same for every output. */
+/**
+ * Decides how a value is shown: as text, a number, a date or a truth value, and in which format. One step, the same for
+ * every output.
+ */
 import { isJsonObject, type Json } from '../../core/json.js';
 import type { ValueFormat, VariableType } from './definitions.js';
 import { boundedCache } from '../../../shared/cache.js';
@@ -23,7 +26,10 @@ export type Showing = Readonly<{
 }>;
 
 type Meaning =
-  | Readonly<{ kind: 'text'; /** For what is text by its type and has a format all the same. */ format: ValueFormat | undefined }>
+  | Readonly<{
+      kind: 'text';
+      /** For what is text by its type and has a format all the same. */ format: ValueFormat | undefined;
+    }>
   | Readonly<{ kind: 'number'; number: number; format: ValueFormat }>
   | Readonly<{ kind: 'date'; instant: Instant; format: ValueFormat }>
   | Readonly<{ kind: 'boolean'; truth: boolean }>;
@@ -41,36 +47,46 @@ const TEXT: Meaning = { kind: 'text', format: undefined };
 export const showingAt = (root: Shape | undefined, path: Path, column: Showing | undefined): Showing | undefined => {
   const format = formatAt(root, path) ?? column?.format;
   const type = column?.type ?? shownType(shapeAt(root, path)?.type);
-  if (format === undefined && (type === undefined || type === 'string') && column?.isWhole === undefined) return undefined;
+  if (format === undefined && (type === undefined || type === 'string') && column?.isWhole === undefined)
+    return undefined;
   return { ...(type && { type }), ...(format && { format }), ...(column?.isWhole && { isWhole: true }) };
 };
 
-const shownType = (type: VariableType | undefined): ColumnType | undefined => (type === 'array' || type === 'object' ? undefined : type);
+const shownType = (type: VariableType | undefined): ColumnType | undefined =>
+  type === 'array' || type === 'object' ? undefined : type;
 
 /**
- * True where a column holds numbers, whose digits stand below each other: by what the author says of the column, else by what `root` says of
- * the value at `path` that is alone in its cells. The place of an item is a label, which nobody adds up.
+ * True where a column holds numbers, whose digits stand below each other: by what the author says of the column, else
+ * by what `root` says of the value at `path` that is alone in its cells. The place of an item is a label, which nobody
+ * adds up.
  */
 export const holdsNumbers = ({ type, format }: Showing, root: Shape | undefined, path: Path | undefined): boolean => {
   if (type !== undefined || format !== undefined) return isNumericType(type) || isNumeric(format);
   const content = path === undefined || root === indexShape ? undefined : showingAt(root, path, undefined);
-  return content !== undefined && (isNumericType(content.type) || (content.type === undefined && isNumeric(content.format)));
+  return (
+    content !== undefined && (isNumericType(content.type) || (content.type === undefined && isNumeric(content.format)))
+  );
 };
 
-const isNumericType = (type: ColumnType | undefined): boolean => type === 'number' || type === 'currency' || type === 'percent';
+const isNumericType = (type: ColumnType | undefined): boolean =>
+  type === 'number' || type === 'currency' || type === 'percent';
 
 /**
- * The value that an author wrote into a cell: a number or a truth value, or the text of one where the column has a type or a format.
- * Undefined: the content is text, or has placeholders or markup.
+ * The value that an author wrote into a cell: a number or a truth value, or the text of one where the column has a type
+ * or a format. Undefined: the content is text, or has placeholders or markup.
  */
 export const literalValue = (content: Json, { type, format }: Showing): Json | undefined => {
   if (typeof content === 'number' || typeof content === 'boolean') return content;
-  if (typeof content !== 'string' || (type === undefined && format === undefined) || /[{<&]/.test(content)) return undefined;
+  if (typeof content !== 'string' || (type === undefined && format === undefined) || /[{<&]/.test(content))
+    return undefined;
   const text = content.trim();
   return meaningOf(text, { ...(type && { type }), ...(format && { format }) }).kind === 'text' ? undefined : text;
 };
 
-/** In: a value, and how it is shown. The type decides what it is, then the style of the format; what does not read as that is text. */
+/**
+ * In: a value, and how it is shown. The type decides what it is, then the style of the format; what does not read as
+ * that is text.
+ */
 export const meaningOf = (value: Json | undefined, { type, format, isWhole }: Showing): Meaning => {
   if (type === undefined) return meaningOfUntyped(value, format, isWhole);
   switch (type) {
@@ -96,7 +112,11 @@ export const formatOfResult = ({ type, format }: Showing): ValueFormat | undefin
   return type === 'date' ? (isDated(format) ? format : DAY) : format;
 };
 
-const meaningOfUntyped = (value: Json | undefined, format: ValueFormat | undefined, isWhole: true | undefined): Meaning => {
+const meaningOfUntyped = (
+  value: Json | undefined,
+  format: ValueFormat | undefined,
+  isWhole: true | undefined,
+): Meaning => {
   if (isNumeric(format)) return numeric(value, format);
   if (isDated(format)) return dated(value, format);
   return isWhole === true ? seen(value) : TEXT;
@@ -120,7 +140,11 @@ const DIGITS_MAX = 15;
 
 const numeric = (value: Json | undefined, format: ValueFormat): Meaning => {
   // A longer number in text, of a card or an order, would lose its last digits.
-  if (typeof value === 'string' && value.length > DIGITS_MAX && value.replace(/\D/g, '').replace(/^0+/, '').length > DIGITS_MAX)
+  if (
+    typeof value === 'string' &&
+    value.length > DIGITS_MAX &&
+    value.replace(/\D/g, '').replace(/^0+/, '').length > DIGITS_MAX
+  )
     return TEXT;
   const number = toNumber(value);
   return number === undefined ? TEXT : { kind: 'number', number, format };
@@ -135,7 +159,9 @@ const dated = (value: Json | undefined, format: ValueFormat | undefined): Meanin
 
 const instantOf = (value: Json | undefined): Instant | undefined => {
   if (typeof value === 'string') return parseDate(value);
-  return typeof value === 'number' && Math.abs(value) <= EPOCH_MS_MAX ? { epochMs: Math.trunc(value), dateOnly: false } : undefined;
+  return typeof value === 'number' && Math.abs(value) <= EPOCH_MS_MAX
+    ? { epochMs: Math.trunc(value), dateOnly: false }
+    : undefined;
 };
 
 const truthful = (value: Json | undefined): Meaning => {
@@ -177,7 +203,9 @@ const makeWriter = (showing: Showing, language: Language): Formatter => {
 /** True for what can be the code of a currency (ISO 4217). */
 export const isCurrency = (text: string): boolean => /^[A-Za-z]{3}$/.test(text);
 
-/** Puts the currency that a variable brings into a showing; takes the format out where the variable holds no currency. */
+/**
+ * Puts the currency that a variable brings into a showing; takes the format out where the variable holds no currency.
+ */
 export const inCurrency = (showing: Showing, currency: string): Showing => {
   if (isCurrency(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
   const { format: _format, ...rest } = showing;
@@ -185,9 +213,15 @@ export const inCurrency = (showing: Showing, currency: string): Showing => {
 };
 
 /** In: a cell of a row, and how its column shows values. Out: its content, and how the cell shows it. */
-export const writtenCell = (cell: Json | undefined, column: Showing): Readonly<{ content: Json | undefined; showing: Showing }> => {
+export const writtenCell = (
+  cell: Json | undefined,
+  column: Showing,
+): Readonly<{ content: Json | undefined; showing: Showing }> => {
   if (!isJsonObject(cell)) return { content: cell, showing: column };
   const { content, type, format } = cell;
   if (type === undefined && format === undefined) return { content, showing: column };
-  return { content, showing: { ...(isColumnType(type) && { type }), ...(isJsonObject(format) && { format: format as ValueFormat }) } };
+  return {
+    content,
+    showing: { ...(isColumnType(type) && { type }), ...(isJsonObject(format) && { format: format as ValueFormat }) },
+  };
 };

@@ -1,4 +1,7 @@
-/** Removes `null` members of optional fields from a request body before anything else sees it: `null` there means that the field is left out. */
+/**
+ * Removes `null` members of optional fields from a request body before anything else sees it: `null` there means that
+ * the field is left out.
+ */
 import type { TSchema } from '@sinclair/typebox';
 
 type Container = Readonly<Record<string, unknown>> | readonly unknown[];
@@ -11,8 +14,8 @@ const NOTHING: Remove = () => undefined;
 const compiled = new WeakMap<TSchema, Remove>();
 
 /**
- * In: the schema of a body, and a value that JSON.parse made. Takes `null` out of the optional fields of the value. Only the
- * fields of the schema are looked at, so that what a body carries in its free-form parts costs nothing here.
+ * In: the schema of a body, and a value that JSON.parse made. Takes `null` out of the optional fields of the value.
+ * Only the fields of the schema are looked at, so that what a body carries in its free-form parts costs nothing here.
  */
 export const leaveOutNulls = (schema: TSchema, value: unknown): void => {
   if (!isContainer(value)) return;
@@ -24,7 +27,10 @@ export const leaveOutNulls = (schema: TSchema, value: unknown): void => {
   remove(value);
 };
 
-/** Out: undefined if the schema has no field that `null` could leave out. Members of free-form objects are values, not fields. */
+/**
+ * Out: undefined if the schema has no field that `null` could leave out. Members of free-form objects are values, not
+ * fields.
+ */
 const compile = (schema: TSchema): Remove | undefined => {
   const fields = fieldsOf(schema);
   const items = schema['items'] as TSchema | undefined;
@@ -46,7 +52,9 @@ const fieldsOf = (schema: TSchema): Fields => {
   const required = (schema['required'] as readonly string[] | undefined) ?? [];
   const properties = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, TSchema>>);
   return {
-    optional: new Set(properties.filter(([name, field]) => !required.includes(name) && !takesNull(field)).map(([name]) => name)),
+    optional: new Set(
+      properties.filter(([name, field]) => !required.includes(name) && !takesNull(field)).map(([name]) => name),
+    ),
     inner: new Map(
       properties.flatMap(([name, field]) => {
         const remove = compile(field);
@@ -74,7 +82,8 @@ const removeFields =
 const removeInElements =
   (remove: Remove): Remove =>
   (value) => {
-    if (Array.isArray(value)) for (const element of value as readonly unknown[]) if (isContainer(element)) remove(element);
+    if (Array.isArray(value))
+      for (const element of value as readonly unknown[]) if (isContainer(element)) remove(element);
   };
 
 /** Only a schema that names `null` takes it. A field of any type does not: `null` there means that it is left out. */

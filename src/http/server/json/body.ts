@@ -1,6 +1,6 @@
 /**
- * Reads the JSON of a request body: UTF-8 only, within the limits, and without names or numbers that JSON.parse or a later reader would
- * get wrong.
+ * Reads the JSON of a request body: UTF-8 only, within the limits, and without names or numbers that JSON.parse or a
+ * later reader would get wrong.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import {
@@ -24,7 +24,9 @@ import type { Limits } from '../../../domain/core/limits.js';
 /** The limits of one JSON text. */
 export type JsonLimits = Pick<Limits, 'jsonMembersMax' | 'jsonNamesMax' | 'jsonDepthMax'>;
 
-/** A container that is open: an object with the names it has so far, or an array; `key` is where in it the reading is. */
+/**
+ * A container that is open: an object with the names it has so far, or an array; `key` is where in it the reading is.
+ */
 type Open = { key: string | number; names: Set<string> | undefined; expectsName: boolean };
 
 /** A member name in the text: the offsets of its quotation marks. */
@@ -103,7 +105,9 @@ export const parseFault = (text: string): DomainError => {
   const at = jsonFaultAt(text) ?? text.length;
   const { line, column } = placeOf(text, at);
   const what =
-    at >= text.length ? 'the text ends too early' : `unexpected ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}`;
+    at >= text.length
+      ? 'the text ends too early'
+      : `unexpected ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}`;
   return new DomainError('MALFORMED_JSON', `The body is not JSON: ${what} at line ${line}, column ${column}.`, {
     relatedInfo: { line, column, offset: at },
   });
@@ -116,7 +120,10 @@ export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: J
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };
 
-const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => ({ membersMax: jsonMembersMax, depthMax: jsonDepthMax });
+const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => ({
+  membersMax: jsonMembersMax,
+  depthMax: jsonDepthMax,
+});
 
 /** A body within these bounds has few enough members, and so few enough names. */
 const smallestOf = ({ jsonMembersMax, jsonNamesMax, jsonDepthMax }: JsonLimits): JsonBounds => ({
@@ -124,19 +131,30 @@ const smallestOf = ({ jsonMembersMax, jsonNamesMax, jsonDepthMax }: JsonLimits):
   depthMax: jsonDepthMax,
 });
 
-/** Whether the text may have a name with an escape. A scan has looked already; the text is searched only without one. */
-const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean => scan?.hasEscapedName ?? text.includes('\\');
+/**
+ * Whether the text may have a name with an escape. A scan has looked already; the text is searched only without one.
+ */
+const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean =>
+  scan?.hasEscapedName ?? text.includes('\\');
 
 const malformed = (message: string): DomainError => new DomainError('MALFORMED_JSON', message);
 
 const tooComplex = (excess: 'members' | 'depth', limits: JsonLimits): DomainError =>
   excess === 'depth'
-    ? new DomainError('JSON_TOO_COMPLEX', `The body is nested deeper than ${limits.jsonDepthMax} levels, the most that is read.`, {
-        relatedInfo: { maxDepth: limits.jsonDepthMax },
-      })
-    : new DomainError('JSON_TOO_COMPLEX', `The body has more than ${limits.jsonMembersMax} members and elements, the most that is read.`, {
-        relatedInfo: { maxMembers: limits.jsonMembersMax },
-      });
+    ? new DomainError(
+        'JSON_TOO_COMPLEX',
+        `The body is nested deeper than ${limits.jsonDepthMax} levels, the most that is read.`,
+        {
+          relatedInfo: { maxDepth: limits.jsonDepthMax },
+        },
+      )
+    : new DomainError(
+        'JSON_TOO_COMPLEX',
+        `The body has more than ${limits.jsonMembersMax} members and elements, the most that is read.`,
+        {
+          relatedInfo: { maxMembers: limits.jsonMembersMax },
+        },
+      );
 
 const encodingFault = (bytes: Buffer): DomainError | undefined => {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -164,8 +182,9 @@ const utf8FaultAt = (bytes: Buffer): number => {
 };
 
 /**
- * In: UTF-8 bytes that may be JSON. Out: whether its members have more than `max` different names, compared as they are written.
- * Runs before JSON.parse, which keeps every name and makes a shape for each object that has another set of names.
+ * In: UTF-8 bytes that may be JSON. Out: whether its members have more than `max` different names, compared as they are
+ * written. Runs before JSON.parse, which keeps every name and makes a shape for each object that has another set of
+ * names.
  */
 const hasMoreNames = (bytes: Buffer, max: number): boolean => {
   const names = new Set<string>();
@@ -186,10 +205,10 @@ const hasMoreNames = (bytes: Buffer, max: number): boolean => {
 };
 
 /**
- * Finds what JSON.parse accepts silently and the sender cannot have meant: a member given twice, of which it keeps the last, and a number
- * whose digits it does not keep. In: the bytes of a JSON text, the text, its parsed value of bounded depth, and the counts of a scan if
- * there was one. Out: the first such fault, or undefined. Counting clears most texts: an object that was given a member twice keeps fewer
- * members than it was given.
+ * Finds what JSON.parse accepts silently and the sender cannot have meant: a member given twice, of which it keeps the
+ * last, and a number whose digits it does not keep. In: the bytes of a JSON text, the text, its parsed value of bounded
+ * depth, and the counts of a scan if there was one. Out: the first such fault, or undefined. Counting clears most
+ * texts: an object that was given a member twice keeps fewer members than it was given.
  */
 export const ambiguityOf = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): FieldError | undefined => {
   if (scan === undefined && isContainer(value) && !text.includes('\\') && isSurelyClear(text, value)) return undefined;
@@ -197,7 +216,10 @@ export const ambiguityOf = (bytes: Buffer, text: string, value: unknown, scan?: 
   return given === (isContainer(value) ? keptMembers(value, 0) : 0) ? undefined : findFault(bytes);
 };
 
-/** In: the bytes of a JSON text. Out: how many members its objects were given, or undefined where a number in it loses digits. */
+/**
+ * In: the bytes of a JSON text. Out: how many members its objects were given, or undefined where a number in it loses
+ * digits.
+ */
 const givenMembers = (bytes: Buffer): number | undefined => {
   const length = bytes.length;
   let members = 0;
@@ -221,8 +243,9 @@ const givenMembers = (bytes: Buffer): number | undefined => {
 };
 
 /**
- * In: a JSON text without a backslash. Out: how many members its objects were given, and one more for each string that begins with a
- * colon; NaN where a blank stands before a colon, or where the number of a member is not surely exact. Native searches find the colons.
+ * In: a JSON text without a backslash. Out: how many members its objects were given, and one more for each string that
+ * begins with a colon; NaN where a blank stands before a colon, or where the number of a member is not surely exact.
+ * Native searches find the colons.
  */
 const plainlyGivenMembers = (text: string): number => {
   let members = 0;
@@ -239,7 +262,10 @@ const plainlyGivenMembers = (text: string): number => {
   return members;
 };
 
-/** Out: how many members the objects of a parsed value have, plus `bare` for each number that is an element of an array. Makes no list of members. */
+/**
+ * Out: how many members the objects of a parsed value have, plus `bare` for each number that is an element of an array.
+ * Makes no list of members.
+ */
 const keptMembers = (value: object, bare: number): number => {
   let members = 0;
   if (Array.isArray(value)) {
@@ -258,11 +284,13 @@ const keptMembers = (value: object, bare: number): number => {
 };
 
 /**
- * In: a text without a backslash, and its parsed value. Out: true where no member is given twice and no number loses digits. The text has at
- * least as many colons as members were given, and the value keeps at most that many, so equal counts mean that none was given twice. The
- * numbers of members are checked with the colons; a number in an array makes the count NaN, which equals nothing.
+ * In: a text without a backslash, and its parsed value. Out: true where no member is given twice and no number loses
+ * digits. The text has at least as many colons as members were given, and the value keeps at most that many, so equal
+ * counts mean that none was given twice. The numbers of members are checked with the colons; a number in an array makes
+ * the count NaN, which equals nothing.
  */
-const isSurelyClear = (text: string, value: object): boolean => plainlyGivenMembers(text) === keptMembers(value, Number.NaN);
+const isSurelyClear = (text: string, value: object): boolean =>
+  plainlyGivenMembers(text) === keptMembers(value, Number.NaN);
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
@@ -283,7 +311,8 @@ const findFault = (bytes: Buffer): FieldError | undefined => {
       at = end;
     } else if (beginsNumber(byte)) {
       const end = endOfNumber(bytes, at);
-      if (isLossy(bytes, at, end)) return { field: pathOf(open), message: lossyNumber(bytes.toString('latin1', at, end)) };
+      if (isLossy(bytes, at, end))
+        return { field: pathOf(open), message: lossyNumber(bytes.toString('latin1', at, end)) };
       at = end - 1;
     } else if (byte === COMMA && inner !== undefined) {
       if (inner.names === undefined) inner.key = Number(inner.key) + 1;
@@ -307,10 +336,11 @@ const lossyNumber = (number: string): string => {
 };
 
 /**
- * In: a JSON text. Out: the same text with every member name written without escapes where JSON allows that. Throws SyntaxError at a
- * malformed escape. V8 (13.6 and 14.6, not 12.4) compares an escaped name with the names of objects of the same shape by its written
- * text, cut to the decoded length: after any body had the name `\u`, it takes `"\u540d\u524d"` for that name. Names
- * that JSON can only write with an escape are refused (`escapedNameFault`), because stored texts are read by JSON.parse too.
+ * In: a JSON text. Out: the same text with every member name written without escapes where JSON allows that. Throws
+ * SyntaxError at a malformed escape. V8 (13.6 and 14.6, not 12.4) compares an escaped name with the names of objects of
+ * the same shape by its written text, cut to the decoded length: after any body had the name `\u`, it takes
+ * `"\u540d\u524d"` for that name. Names that JSON can only write with an escape are refused (`escapedNameFault`),
+ * because stored texts are read by JSON.parse too.
  */
 export const withPlainNames = (text: string): string => {
   let plain = '';
@@ -334,9 +364,13 @@ const escapedNameFault = (text: string): FieldError | undefined => {
   };
 };
 
-const inTranslations = 'in `translations` write \' for ", / for a backslash and a blank for a line break, elsewhere leave it out';
+const inTranslations =
+  'in `translations` write \' for ", / for a backslash and a blank for a line break, elsewhere leave it out';
 
-/** In: a text that may be JSON. Out: the member names that are written with an escape. Linear: each letter is searched for only behind its last hit. */
+/**
+ * In: a text that may be JSON. Out: the member names that are written with an escape. Linear: each letter is searched
+ * for only behind its last hit.
+ */
 const escapedNames = (text: string): readonly NamePlace[] => {
   const found: NamePlace[] = [];
   const { length } = text;
@@ -367,7 +401,8 @@ const decoded = (text: string, { start, end }: NamePlace): string => JSON.parse(
 
 /**
  * In: a text. Out: the offset of the first character that cannot stand where it stands (the length of the text where it
- * ends too early), or undefined where the text is JSON. Keeps a stack of its own, so depth costs memory and no recursion.
+ * ends too early), or undefined where the text is JSON. Keeps a stack of its own, so depth costs memory and no
+ * recursion.
  */
 export const jsonFaultAt = (text: string): number | undefined => {
   const closers: ('}' | ']')[] = [];
@@ -376,7 +411,11 @@ export const jsonFaultAt = (text: string): number | undefined => {
   for (;;) {
     const character = text[at];
     const closer = closers[closers.length - 1];
-    if ((expect === 'commaOrEnd' || expect === 'keyOrEnd' || expect === 'valueOrEnd') && character === closer && closer !== undefined) {
+    if (
+      (expect === 'commaOrEnd' || expect === 'keyOrEnd' || expect === 'valueOrEnd') &&
+      character === closer &&
+      closer !== undefined
+    ) {
       closers.pop();
       expect = 'commaOrEnd';
       at += 1;
@@ -406,7 +445,10 @@ export const jsonFaultAt = (text: string): number | undefined => {
   }
 };
 
-/** Reads the string whose opening quote is at `at`, character by character: a pattern would need a stack as deep as the string is long. */
+/**
+ * Reads the string whose opening quote is at `at`, character by character: a pattern would need a stack as deep as the
+ * string is long.
+ */
 const readString = (text: string, at: number): Reading => {
   for (let next = at + 1; next < text.length;) {
     const code = text.charCodeAt(next);

@@ -1,11 +1,20 @@
 /**
- * Reads the bodies of requests, the server's only body parser: small ones at once, large ones in several turns of the event loop, and the
- * checks of a body with many members or long names in another process.
+ * Reads the bodies of requests, the server's only body parser: small ones at once, large ones in several turns of the
+ * event loop, and the checks of a body with many members or long names in another process.
  */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { nextTurn } from '../../../shared/concurrency.js';
-import { withPlainNames, checkNames, checkValue, parseFault, scanBody, textOfBody, valueOfText, parseJsonBody } from './body.js';
+import {
+  withPlainNames,
+  checkNames,
+  checkValue,
+  parseFault,
+  scanBody,
+  textOfBody,
+  valueOfText,
+  parseJsonBody,
+} from './body.js';
 import { endOfString, type JsonScan } from './scan.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { BodyChecks } from '../../../domain/ports/body-checks.js';
@@ -35,7 +44,10 @@ type LargeBodyOptions = Readonly<{
   isIdempotent: boolean;
 }>;
 
-/** `canonical`: the canonical form (RFC 8785) of the value without the nulls that mean absence; undefined unless `isIdempotent`. */
+/**
+ * `canonical`: the canonical form (RFC 8785) of the value without the nulls that mean absence; undefined unless
+ * `isIdempotent`.
+ */
 type LargeBody = Readonly<{ value: unknown; canonical: string | Uint8Array | undefined }>;
 
 type Deps = Readonly<{ limits: Limits; bodyChecks: BodyChecks }>;
@@ -55,7 +67,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** The parser that Fastify calls with the whole body. An endpoint without a body schema accepts no body or an empty object. */
+/**
+ * The parser that Fastify calls with the whole body. An endpoint without a body schema accepts no body or an empty
+ * object.
+ */
 export const jsonBodyParser =
   ({ limits, bodyChecks }: Deps) =>
   (request: FastifyRequest, bytes: Buffer, done: Done): void => {
@@ -65,7 +80,8 @@ export const jsonBodyParser =
       if (schema !== undefined) leaveOutNulls(schema, body);
       done(null, schema === undefined ? undefined : body);
     };
-    const fail = (error: unknown): void => done(error instanceof Error ? error : new Error('the body parser failed', { cause: error }));
+    const fail = (error: unknown): void =>
+      done(error instanceof Error ? error : new Error('the body parser failed', { cause: error }));
     try {
       const contentType = request.headers['content-type'] ?? '';
       const charset = contentType === 'application/json' ? undefined : wrongCharset(contentType);
@@ -75,12 +91,16 @@ export const jsonBodyParser =
     } catch (error) {
       return fail(error);
     }
-    const isIdempotent = request.routeOptions.config.idempotent === true && request.headers['idempotency-key'] !== undefined;
-    readLargeBody(bytes, { limits, bodyChecks, schema, team: request.caller?.teamId ?? '', isIdempotent }).then(({ value, canonical }) => {
-      request.isLargeBody = true;
-      request.canonicalBody = canonical;
-      done(null, value);
-    }, fail);
+    const isIdempotent =
+      request.routeOptions.config.idempotent === true && request.headers['idempotency-key'] !== undefined;
+    readLargeBody(bytes, { limits, bodyChecks, schema, team: request.caller?.teamId ?? '', isIdempotent }).then(
+      ({ value, canonical }) => {
+        request.isLargeBody = true;
+        request.canonicalBody = canonical;
+        done(null, value);
+      },
+      fail,
+    );
   };
 
 const wrongCharset = (contentType: string): DomainError | undefined => {
@@ -129,7 +149,10 @@ const parsed = async (bytes: Buffer, scan: JsonScan, limits: Limits): Promise<un
   return found.value;
 };
 
-/** In: UTF-8 bytes of a valid JSON text. Out: what JSON.parse makes of it. The event loop serves other requests between the parts. */
+/**
+ * In: UTF-8 bytes of a valid JSON text. Out: what JSON.parse makes of it. The event loop serves other requests between
+ * the parts.
+ */
 export const parseInTurns = async (bytes: Buffer, size: PartSize = PART): Promise<unknown> => {
   const large = largeContainers(bytes, size);
   await nextTurn();
@@ -200,7 +223,8 @@ const largeContainers = (bytes: Buffer, { membersMax, bytesMax }: PartSize): Rea
       open.push({ at, before: members });
     } else if (isClose(byte)) {
       const inner = open.pop();
-      if (inner !== undefined && (members - inner.before > membersMax || at - inner.at > bytesMax)) found.set(inner.at, at);
+      if (inner !== undefined && (members - inner.before > membersMax || at - inner.at > bytesMax))
+        found.set(inner.at, at);
     }
   }
   return found;
@@ -238,6 +262,7 @@ const objectTarget = (): Target => {
 
 /** Sets a member as JSON.parse does: `__proto__` becomes an own member and changes no prototype. */
 const setMember = (target: Members, name: string, value: unknown): void => {
-  if (name === '__proto__') Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+  if (name === '__proto__')
+    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
   else target[name] = value;
 };

@@ -1,6 +1,7 @@
 /**
- * Scans the bytes of a JSON text in linear time, without parsing it: counts members, names and depth, finds the ends of strings and
- * numbers, and numbers that a double cannot hold. It also inspects a parsed value for dangerous keys and broken Unicode.
+ * Scans the bytes of a JSON text in linear time, without parsing it: counts members, names and depth, finds the ends of
+ * strings and numbers, and numbers that a double cannot hold. It also inspects a parsed value for dangerous keys and
+ * broken Unicode.
  */
 import type { FieldError } from '../../../domain/core/errors.js';
 import { losesDigits } from '../../../domain/core/json.js';
@@ -9,9 +10,10 @@ export type JsonBounds = Readonly<{ membersMax: number; depthMax: number }>;
 type JsonExcess = 'members' | 'depth' | undefined;
 
 /**
- * `excess`: which bound is exceeded, if any; nothing behind that place was looked at. `members`: commas and opening brackets outside of
- * strings, so an empty container counts as one. `names`: how many members objects were given; undefined where a number loses digits.
- * `nameBytes`: of their names, as they are written. `hasEscapedName`: whether a name is written with an escape.
+ * `excess`: which bound is exceeded, if any; nothing behind that place was looked at. `members`: commas and opening
+ * brackets outside of strings, so an empty container counts as one. `names`: how many members objects were given;
+ * undefined where a number loses digits. `nameBytes`: of their names, as they are written. `hasEscapedName`: whether a
+ * name is written with an escape.
  */
 export type JsonScan = Readonly<{
   excess: JsonExcess;
@@ -53,8 +55,9 @@ const KEY_CHARS_MAX = 64;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * In: UTF-8 bytes that may be JSON; the scan does not tell whether they are. Bounds what JSON.parse will build before it builds it: parsing
- * a body of 7 MB with 600,000 distinct keys would hold the event loop for half a second, counting them takes a few milliseconds.
+ * In: UTF-8 bytes that may be JSON; the scan does not tell whether they are. Bounds what JSON.parse will build before
+ * it builds it: parsing a body of 7 MB with 600,000 distinct keys would hold the event loop for half a second, counting
+ * them takes a few milliseconds.
  */
 export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): JsonScan => {
   const length = bytes.length;
@@ -101,8 +104,8 @@ export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): J
 };
 
 /**
- * True if the text cannot exceed a bound, whatever it says: each member takes a character, each level an opening bracket.
- * This clears most bodies for a fraction of what a scan costs.
+ * True if the text cannot exceed a bound, whatever it says: each member takes a character, each level an opening
+ * bracket. This clears most bodies for a fraction of what a scan costs.
  */
 export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBounds): boolean => {
   if (text.length > membersMax) return false;
@@ -170,7 +173,10 @@ export const isLossy = (bytes: Buffer, from: number, end: number): boolean => {
   return !plain && losesDigits(bytes.toString('latin1', from, end));
 };
 
-/** In: the offset of a number in a text. Out: true if it is short and has no exponent, as nearly all are: then `isLossy` is false for it. */
+/**
+ * In: the offset of a number in a text. Out: true if it is short and has no exponent, as nearly all are: then `isLossy`
+ * is false for it.
+ */
 export const isSurelyExact = (text: string, from: number): boolean => {
   let end = from + 1;
   let code = text.charCodeAt(end);
@@ -183,8 +189,8 @@ export const isSurelyExact = (text: string, from: number): boolean => {
 };
 
 /**
- * In: a value as JSON.parse made it, of bounded depth. Out: the first key that reaches for a prototype, or text with half of a surrogate
- * pair; undefined if there is none. `mayHide` tells by the text whether the walk is needed.
+ * In: a value as JSON.parse made it, of bounded depth. Out: the first key that reaches for a prototype, or text with
+ * half of a surrogate pair; undefined if there is none. `mayHide` tells by the text whether the walk is needed.
  */
 export const inspectJson = (value: unknown, path = ''): FieldError | undefined => {
   if (typeof value === 'string') {
@@ -210,16 +216,19 @@ export const inspectJson = (value: unknown, path = ''): FieldError | undefined =
 };
 
 /**
- * In: a JSON text that was decoded from valid UTF-8. Out: false if `inspectJson` cannot find a fault in it: such a text has lone surrogates
- * only as escapes, and the two keys in plain letters unless escapes are used.
+ * In: a JSON text that was decoded from valid UTF-8. Out: false if `inspectJson` cannot find a fault in it: such a text
+ * has lone surrogates only as escapes, and the two keys in plain letters unless escapes are used.
  */
-export const mayHide = (text: string): boolean => text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"');
+export const mayHide = (text: string): boolean =>
+  text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"');
 
-const hasPrototype = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+const hasPrototype = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
 
 const keyFault = (key: string, value: unknown): string | undefined => {
   if (key === '__proto__') return 'is not allowed as a name, for it could change how programs read the object';
-  if (key === 'constructor' && hasPrototype(value)) return 'must not hold `prototype`, for it could change how programs read the object';
+  if (key === 'constructor' && hasPrototype(value))
+    return 'must not hold `prototype`, for it could change how programs read the object';
   if (LONE_SURROGATE.test(key)) return 'has a name with half of a surrogate pair; write the whole character';
   return undefined;
 };

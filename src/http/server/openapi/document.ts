@@ -102,17 +102,26 @@ const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 20
 
 const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
 
-/** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
+/**
+ * In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole
+ * document (OpenAPI 3.1).
+ */
 export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
   const document = object(asJson(raw));
-  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
+  const byOperation = new Map(
+    routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]),
+  );
   const paths = mapObject(object(document['paths']), (item, path) =>
     mapObject(object(item), (entry, method) => {
       const route = byOperation.get(`${method.toUpperCase()} ${path}`);
       return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
     }),
   );
-  return { ...document, paths, components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined) };
+  return {
+    ...document,
+    paths,
+    components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined),
+  };
 };
 
 const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
@@ -129,7 +138,8 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
     ...withExamples(raw['requestBody'], route),
     // A route that describes its own 503 (health) keeps it.
     responses: { ...errorResponses(route), ...successResponses(object(raw['responses']), route) },
-    security: route.access === 'public' ? [] : [{ apiKey: [] }, { browser: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
+    security:
+      route.access === 'public' ? [] : [{ apiKey: [] }, { browser: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
   };
 };
 
@@ -150,7 +160,9 @@ const withStyle = (parameter: Json): Json => {
 const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
   mapObject(raw, (response, status) => ({
     ...object(response),
-    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
+    ...(route.media === undefined
+      ? {}
+      : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
     description: successDescriptions[status] ?? 'Done.',
     headers: {
       ...rateHeaders,
@@ -162,8 +174,10 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
 
 const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
   const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
-  if (route.reads !== undefined) return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
-  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
+  if (route.reads !== undefined)
+    return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
+  if (!isJsonObject(body))
+    return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
   const content = object(object(body['content'])['application/json']);
   return {
     requestBody: {
@@ -181,7 +195,9 @@ const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
       schema: {
         type: 'object',
         properties: {
-          ...Object.fromEntries(fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }])),
+          ...Object.fromEntries(
+            fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }]),
+          ),
           file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
         },
         required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
@@ -193,7 +209,11 @@ const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
 
 const sharedParts = (cookieName: string | undefined): JsonObject => ({
   securitySchemes: {
-    apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, or an access token: `Authorization: Bearer <API_KEY>`' },
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API key, or an access token: `Authorization: Bearer <API_KEY>`',
+    },
     browser: {
       type: 'apiKey',
       in: 'cookie',
@@ -203,7 +223,14 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     },
     ...(cookieName === undefined
       ? {}
-      : { mailbox: { type: 'apiKey', in: 'cookie', name: cookieName, description: 'Set by the link that `sealpost mailbox` prints' } }),
+      : {
+          mailbox: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName,
+            description: 'Set by the link that `sealpost mailbox` prints',
+          },
+        }),
   },
   headers: {
     RequestId: stringHeader('The id of the request: the caller’s own `X-Request-Id`, or a fresh one'),
@@ -212,7 +239,9 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     RateLimitReset: integerHeader('When the window ends, in seconds since 1970'),
     RetryAfter: integerHeader('Seconds to wait'),
     ETag: stringHeader('The revision of the record, for `If-Match`'),
-    Position: stringHeader('Up to where in the log the write stands: sent with the next read, that shows it, whichever process answers'),
+    Position: stringHeader(
+      'Up to where in the log the write stands: sent with the next read, that shows it, whichever process answers',
+    ),
     IdempotencyReplayed: stringHeader('`true` where this is the stored answer of an earlier request with the same key'),
   },
   parameters: {
@@ -265,7 +294,13 @@ const errorResponses = (route: DescribedRoute): JsonObject => {
 };
 
 /** Every code that an endpoint may answer, each once. */
-export const codesOfRoute = ({ access, takesBody, command, codes, unknownId }: DescribedRoute): ReadonlySet<ErrorCode> =>
+export const codesOfRoute = ({
+  access,
+  takesBody,
+  command,
+  codes,
+  unknownId,
+}: DescribedRoute): ReadonlySet<ErrorCode> =>
   new Set([
     ...requestCodes,
     ...(access === 'public' ? [] : keyCodes),
@@ -287,7 +322,10 @@ const sharedResponses = (): JsonObject =>
 /** The form that every error has, with the codes that `code` may be. */
 const errorResponse = (status: ErrorStatus, codes: readonly ErrorCode[]): JsonObject => {
   const schema: Json = {
-    allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } }],
+    allOf: [
+      { $ref: '#/components/schemas/Error' },
+      { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } },
+    ],
   };
   return {
     description: `${sentences[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
@@ -309,7 +347,10 @@ const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? v
 const mapObject = (value: JsonObject, change: (member: Json, key: string) => Json): JsonObject =>
   Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
 
-/** Writes free-form objects as `additionalProperties`: TypeBox writes them as a pattern for every name, which API readers show badly. */
+/**
+ * Writes free-form objects as `additionalProperties`: TypeBox writes them as a pattern for every name, which API
+ * readers show badly.
+ */
 const tidy = (value: Json): Json => {
   if (Array.isArray(value)) return (value as readonly Json[]).map(tidy);
   if (!isJsonObject(value)) return value;
@@ -321,7 +362,9 @@ const tidy = (value: Json): Json => {
 /** A text that is equal for equal schemas, whatever the order of their members. */
 const textOf = (value: Json): string =>
   JSON.stringify(value, (_key, member: Json) =>
-    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+    isJsonObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : member,
   );
 
 const definitions: JsonObject = mapObject(
@@ -329,7 +372,10 @@ const definitions: JsonObject = mapObject(
   tidy,
 );
 
-/** Adds the schemas of the parts of a template to the description. Requests are not validated by them: the domain checks templates and names faults better. */
+/**
+ * Adds the schemas of the parts of a template to the description. Requests are not validated by them: the domain checks
+ * templates and names faults better.
+ */
 const withTemplateParts = (schema: Json, name: string): JsonObject => {
   const kind = components[name]?.template;
   const body = object(schema);
@@ -340,7 +386,10 @@ const withTemplateParts = (schema: Json, name: string): JsonObject => {
 /** Puts the description of the component before that of its schema. */
 const described = (schema: Json, name: string): JsonObject => {
   const own = object(schema)['description'];
-  return { ...object(schema), description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' ') };
+  return {
+    ...object(schema),
+    description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' '),
+  };
 };
 
 /** The names of the components by the text of their schemas, to recognise them as subtrees. */

@@ -18,7 +18,10 @@ const tags = [
   { name: 'Tracking', description: 'Whether opens and clicks are recorded.' },
   { name: 'Audit log', description: 'Actions in a team: who did what, from where and with which result.' },
   { name: 'OAuth', description: 'Apps that act for people and teams, and what people granted them.' },
-  { name: 'Webhooks', description: 'Events of each mail, posted to an endpoint: signed, in a chain in which gaps show.' },
+  {
+    name: 'Webhooks',
+    description: 'Events of each mail, posted to an endpoint: signed, in a chain in which gaps show.',
+  },
   { name: 'Privacy', description: 'Export and erasure of the data about an address.' },
   { name: 'Usage and credits', description: 'Emails that the team has sent and may still send.' },
   { name: 'Feedback', description: 'Bounces and complaints of mails that have left' },
@@ -156,7 +159,11 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
 };
 
 /** Registers the two addresses, and has the document made once all routes are known. */
-export const registerReference = async (app: App, routes: () => readonly DescribedRoute[], cookieName: string): Promise<void> => {
+export const registerReference = async (
+  app: App,
+  routes: () => readonly DescribedRoute[],
+  cookieName: string,
+): Promise<void> => {
   let written: Buffer | undefined;
   const text = (): Buffer => (written ??= Buffer.from(JSON.stringify(openApiDocument(app))));
   app.get('/openapi.json', { config: { access: 'public', large: true }, schema: { hide: true } }, (_request, reply) =>

@@ -38,7 +38,8 @@ const elements: Readonly<Record<ChartType, readonly [element: string, detail: st
   doughnut: ['doughnutChart', '<c:holeSize'],
 };
 
-const made = (components: readonly DocumentComponent[]): Promise<Workbook> => workbookOf({ components, variables: { sales } });
+const made = (components: readonly DocumentComponent[]): Promise<Workbook> =>
+  workbookOf({ components, variables: { sales } });
 
 for (const type of chartTypes) {
   void t.test(type, async (t) => {
@@ -47,13 +48,18 @@ for (const type of chartTypes) {
     const [element, detail] = elements[type];
     t.match(xml, `<c:${element}>`);
     t.match(xml, detail);
-    t.match(textsOf(xml, 'a:t'), type === 'pie' || type === 'doughnut' ? ['Sales & <more>'] : ['Sales & <more>', 'Month', 'kEUR']);
+    t.match(
+      textsOf(xml, 'a:t'),
+      type === 'pie' || type === 'doughnut' ? ['Sales & <more>'] : ['Sales & <more>', 'Month', 'kEUR'],
+    );
     t.match(xml, '<c:legendPos');
     t.match(xml, '102030', 'the colour of the series');
     const sheet = workbook.sheets[0];
     const references = textsOf(xml, 'c:f');
     t.equal(references.length, type === 'pie' ? 3 : 6, 'name, categories and values of each series');
-    const [name = '', categories = '', values = ''] = references.map((text) => text.replaceAll('$', '').replace("'Page'!", ''));
+    const [name = '', categories = '', values = ''] = references.map((text) =>
+      text.replaceAll('$', '').replace("'Page'!", ''),
+    );
     t.equal(sheet?.cells.get(name)?.text, 'North');
     const rows = (range: string): readonly string[] => {
       const [, letter = '', from = '', to = ''] = /^([A-Z])(\d+):[A-Z](\d+)$/.exec(range) ?? [];
@@ -83,7 +89,11 @@ void t.test('several charts and a sheet with an apostrophe', async (t) => {
         pageId: 'p',
         pageName: "Bob's & co",
         sections: [
-          { id: 's', type: 'body', components: [chart('line', { title: '', showLegend: false, xTitle: '', yTitle: '' }), chart('pie')] },
+          {
+            id: 's',
+            type: 'body',
+            components: [chart('line', { title: '', showLegend: false, xTitle: '', yTitle: '' }), chart('pie')],
+          },
         ],
       },
       { pageId: 'q', pageName: 'Two', sections: [{ id: 's', type: 'body', components: [chart('area')] }] },
@@ -102,7 +112,12 @@ void t.test('several charts and a sheet with an apostrophe', async (t) => {
 });
 
 void t.test('numbers that no table shows have the format of their definition, and so has the axis', async (t) => {
-  const item = { properties: { n: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } }, s: { type: 'number' } } };
+  const item = {
+    properties: {
+      n: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } },
+      s: { type: 'number' },
+    },
+  };
   const { part, sheets } = await workbookOf({
     components: [chart('column')],
     variables: { sales, currency: 'EUR' },
@@ -123,44 +138,61 @@ void t.test('numbers that no table shows have the format of their definition, an
 
 void t.test('too many series', async (t) => {
   const series = Array.from({ length: 5 }, (_, at) => ({ name: `S${at}`, valueField: 'n' }));
-  t.match(await failureOf({ components: [chart('line', { series })], variables: { sales }, limits: { excelColumnsMax: 5 } }), {
-    code: 'ERR_LIMIT_005',
-    details: { relatedInfo: { actualColumns: 6, maxColumns: 5 } },
-  });
+  t.match(
+    await failureOf({ components: [chart('line', { series })], variables: { sales }, limits: { excelColumnsMax: 5 } }),
+    {
+      code: 'ERR_LIMIT_005',
+      details: { relatedInfo: { actualColumns: 6, maxColumns: 5 } },
+    },
+  );
 });
 
-void t.test('a chart of items that a table shows is drawn from the cells of the table, wherever that stands', async (t) => {
-  const euros = { style: 'currency', currency: 'EUR' } as const;
-  const table: DocumentComponent = {
-    id: 'table',
-    type: 'table',
-    props: {
-      dataSource: '{{sales}}',
-      columns: [
-        { header: 'Place', content: '{{item.s}}' },
-        { header: 'Month', content: '{{item.month}}' },
-        { header: 'North', content: '{{item.n}}', type: 'number', format: euros },
+void t.test(
+  'a chart of items that a table shows is drawn from the cells of the table, wherever that stands',
+  async (t) => {
+    const euros = { style: 'currency', currency: 'EUR' } as const;
+    const table: DocumentComponent = {
+      id: 'table',
+      type: 'table',
+      props: {
+        dataSource: '{{sales}}',
+        columns: [
+          { header: 'Place', content: '{{item.s}}' },
+          { header: 'Month', content: '{{item.month}}' },
+          { header: 'North', content: '{{item.n}}', type: 'number', format: euros },
+        ],
+      },
+    };
+    const workbook = await workbookOf({
+      pages: [
+        pageOf('Chart', [chart('column')]),
+        pageOf("Bob's data", [{ id: 'r', type: 'rich-text', content: '<p>above</p>' }, table]),
       ],
-    },
-  };
-  const workbook = await workbookOf({
-    pages: [pageOf('Chart', [chart('column')]), pageOf("Bob's data", [{ id: 'r', type: 'rich-text', content: '<p>above</p>' }, table])],
-    variables: { sales },
-  });
-  const xml = workbook.part('xl/charts/chart1.xml');
-  t.notMatch(workbook.sheets[0]?.xml, 'hidden="1"', 'nothing is written twice');
-  t.same(textsOf(xml, 'c:f'), ["'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$C$4:$C$6", "'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$A$4:$A$6"]);
-  t.same(
-    ['B4', 'C4', 'A6'].map((address) => workbook.sheets[1]?.cells.get(address)?.text),
-    ['Jan & Feb', '1.5', '-6'],
-  );
-  t.match(xml, /<c:tx><c:v>North<\/c:v><\/c:tx>/, 'the series keep their own names');
-  const code = workbook.sheets[1]?.cells.get('C4')?.code ?? '';
-  t.match(code, /€/);
-  t.ok(textsOf(xml, 'c:formatCode').includes(code), 'the numbers have the format of the column');
-  t.match(xml, /<c:valAx>.*<c:numFmt formatCode="[^"]*€[^"]*"/s, 'and so has the axis');
-  t.equal(workbook.sheets[0]?.cells.size, 0, 'nothing is written for the chart');
-  // A table without one of the columns, or of other items, is none to draw from.
-  const other = await workbookOf({ components: [chart('line', { series: [{ valueField: 'other' }] }), table], variables: { sales } });
-  t.match(textsOf(other.part('xl/charts/chart1.xml'), 'c:f')[1], /^'Page'!\$A\$/);
-});
+      variables: { sales },
+    });
+    const xml = workbook.part('xl/charts/chart1.xml');
+    t.notMatch(workbook.sheets[0]?.xml, 'hidden="1"', 'nothing is written twice');
+    t.same(textsOf(xml, 'c:f'), [
+      "'Bob''s data'!$B$4:$B$6",
+      "'Bob''s data'!$C$4:$C$6",
+      "'Bob''s data'!$B$4:$B$6",
+      "'Bob''s data'!$A$4:$A$6",
+    ]);
+    t.same(
+      ['B4', 'C4', 'A6'].map((address) => workbook.sheets[1]?.cells.get(address)?.text),
+      ['Jan & Feb', '1.5', '-6'],
+    );
+    t.match(xml, /<c:tx><c:v>North<\/c:v><\/c:tx>/, 'the series keep their own names');
+    const code = workbook.sheets[1]?.cells.get('C4')?.code ?? '';
+    t.match(code, /€/);
+    t.ok(textsOf(xml, 'c:formatCode').includes(code), 'the numbers have the format of the column');
+    t.match(xml, /<c:valAx>.*<c:numFmt formatCode="[^"]*€[^"]*"/s, 'and so has the axis');
+    t.equal(workbook.sheets[0]?.cells.size, 0, 'nothing is written for the chart');
+    // A table without one of the columns, or of other items, is none to draw from.
+    const other = await workbookOf({
+      components: [chart('line', { series: [{ valueField: 'other' }] }), table],
+      variables: { sales },
+    });
+    t.match(textsOf(other.part('xl/charts/chart1.xml'), 'c:f')[1], /^'Page'!\$A\$/);
+  },
+);

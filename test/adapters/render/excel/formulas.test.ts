@@ -1,4 +1,7 @@
-/** Formulas carry what they give: the values here are those that LibreOffice works out by itself, and what is left open is left to it. */
+/**
+ * Formulas carry what they give: the values here are those that LibreOffice works out by itself, and what is left open
+ * is left to it.
+ */
 import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import t from 'tap';
 import { compileFormula } from '../../../../src/adapters/render/excel/formula/compile.js';
@@ -109,12 +112,18 @@ const formulas: readonly (readonly [string, string])[] = [
 ];
 
 /** The formulas stand on a sheet of their own; what they name without a sheet is on the first. */
-const onPage = (formula: string): string => formula.replace(/(?<![!:\w$"])(\$?[A-E]\$?[1-4](?::[A-E][1-4])?)(?![\w(!"])/g, 'Page!$1');
+const onPage = (formula: string): string =>
+  formula.replace(/(?<![!:\w$"])(\$?[A-E]\$?[1-4](?::[A-E][1-4])?)(?![\w(!"])/g, 'Page!$1');
 
 const columnOfFormulas = {
   id: 'f',
   type: 'table',
-  props: { sheetName: 'Formulas', showHeader: false, columns: [{}], rows: formulas.map(([formula]) => [onPage(formula)]) },
+  props: {
+    sheetName: 'Formulas',
+    showHeader: false,
+    columns: [{}],
+    rows: formulas.map(([formula]) => [onPage(formula)]),
+  },
 } as const;
 
 const pagesOf = () => [pageOf('Page', [given]), pageOf('Formulas', [columnOfFormulas])];
@@ -148,7 +157,13 @@ void t.test('every function that is computed stands among them', (t) => {
 void t.test('rows by their words, footers, sums over formulas, other sheets that come later', async (t) => {
   const { sheets } = await workbookOf({
     pages: [
-      pageOf('Total', [{ id: 'a', type: 'table', props: { columns: [{ header: 'All' }], rows: [['=Lines!C4*2'], ["='Lines'!C4+A2"]] } }]),
+      pageOf('Total', [
+        {
+          id: 'a',
+          type: 'table',
+          props: { columns: [{ header: 'All' }], rows: [['=Lines!C4*2'], ["='Lines'!C4+A2"]] },
+        },
+      ]),
       pageOf('Lines', [
         {
           id: 'b',
@@ -204,7 +219,13 @@ void t.test('what only a reader can say is left open, and the workbook asks to b
     '=B6',
   ];
   const { sheets, part } = await workbookOf({
-    components: [{ id: 'a', type: 'table', props: { showHeader: false, columns: [{}, {}], rows: open.map((formula) => ['x', formula]) } }],
+    components: [
+      {
+        id: 'a',
+        type: 'table',
+        props: { showHeader: false, columns: [{}, {}], rows: open.map((formula) => ['x', formula]) },
+      },
+    ],
   });
   // The last two lead to each other: rows 10 and 11 of the table are rows 10 and 11 of the sheet.
   const cells = sheets[0]?.cells ?? new Map();
@@ -287,7 +308,11 @@ void t.test('texts that double from column to column are left to the sheet once 
     content: `=CONCATENATE(${column(at)}{row}&"",${column(at)}{row})`,
   }));
   const components = [
-    { id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'A', content: '{{item.a}}' }, ...doubling] } },
+    {
+      id: 't',
+      type: 'table',
+      props: { dataSource: 'rows', columns: [{ header: 'A', content: '{{item.a}}' }, ...doubling] },
+    },
   ];
   const { sheets } = await workbookOf({ components: components as never, variables: { rows: [{ a: 'xxxxxxxxxx' }] } });
   t.match(sheets[0]?.cells.get('B2')?.xml, /<v>x{20}<\/v>/);
@@ -298,12 +323,17 @@ void t.test('texts that double from column to column are left to the sheet once 
 void t.test('a function that came after ECMA-376 has its prefix in the file, one in a text has none', async (t) => {
   const written = async (formula: string): Promise<string | undefined> => {
     const { sheets } = await workbookOf({
-      components: [{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'F', content: formula }] } }],
+      components: [
+        { id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'F', content: formula }] } },
+      ],
       variables: { rows: [{}] },
     });
     return sheets[0]?.cells.get('A2')?.formula;
   };
-  t.equal(await written('=IFS(1>2,"ifs(1)",TRUE,concat("a","b"))'), '_xlfn.IFS(1>2,"ifs(1)",TRUE,_xlfn.CONCAT("a","b"))');
+  t.equal(
+    await written('=IFS(1>2,"ifs(1)",TRUE,concat("a","b"))'),
+    '_xlfn.IFS(1>2,"ifs(1)",TRUE,_xlfn.CONCAT("a","b"))',
+  );
   t.equal(await written('=SUM(STDEV.S(B2:B3),_xlfn.VAR.P(B2:B3))'), 'SUM(_xlfn.STDEV.S(B2:B3),_xlfn.VAR.P(B2:B3))');
   t.equal(await written("=SORT(UNIQUE('IFS(1)'!B2:B9))"), "_xlfn._xlws.SORT(_xlfn.UNIQUE('IFS(1)'!B2:B9))");
   t.equal(await written('=VLOOKUP(1,B2:C3,2)+NETWORKDAYS.INTL(1,2)'), 'VLOOKUP(1,B2:C3,2)+NETWORKDAYS.INTL(1,2)');

@@ -1,4 +1,7 @@
-/** What LibreOffice makes of our workbooks: it opens them without a word, shows what the author's formulas give, and attacks as text. */
+/**
+ * What LibreOffice makes of our workbooks: it opens them without a word, shows what the author's formulas give, and
+ * attacks as text.
+ */
 import t from 'tap';
 import { csvOf, lacksLibreOffice } from '../../../support/libreoffice.js';
 import { bytesOf } from './xlsx.js';
@@ -21,10 +24,19 @@ void t.test('LibreOffice', { skip: lacksLibreOffice }, async (t) => {
           columns: [
             { header: 'Name', content: '{{item.n}}' },
             { header: 'Day', content: '{{item.d}}', format: { style: 'date', pattern: 'dd.MM.yyyy' } },
-            { header: 'Price', content: '{{item.p}}', format: { style: 'currency', currency: 'EUR' }, footer: '=SUM(C{first}:C{last})' },
+            {
+              header: 'Price',
+              content: '{{item.p}}',
+              format: { style: 'currency', currency: 'EUR' },
+              footer: '=SUM(C{first}:C{last})',
+            },
             { header: 'Paid', content: '{{item.ok}}' },
             { header: 'Twice', content: '=C{row}*2', type: 'number' },
-            { header: 'Size', content: '=IFS(C{row}>1000,"large (IFS)",TRUE,"small")', footer: '=TEXTJOIN("+",TRUE,F{first}:F{last})' },
+            {
+              header: 'Size',
+              content: '=IFS(C{row}>1000,"large (IFS)",TRUE,"small")',
+              footer: '=TEXTJOIN("+",TRUE,F{first}:F{last})',
+            },
           ],
         },
       },

@@ -1,4 +1,7 @@
-/** Workbooks as LibreOffice shows them, cell by cell, compared with what somebody looked at: the samples in each language, and every component from both sides. */
+/**
+ * Workbooks as LibreOffice shows them, cell by cell, compared with what somebody looked at: the samples in each
+ * language, and every component from both sides.
+ */
 import t from 'tap';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
@@ -15,13 +18,17 @@ import { metadata } from './xlsx.js';
 t.setTimeout(900_000);
 
 const shown = async (content: unknown, values: JsonObject, locale: string | undefined): Promise<string> => {
-  const document = expandTemplate(content, values, { format: 'excel', ...(locale === undefined ? {} : { language: { locale } }) });
+  const document = expandTemplate(content, values, {
+    format: 'excel',
+    ...(locale === undefined ? {} : { language: { locale } }),
+  });
   return looksOf(await openDocumentOf(t, await makeWorkbook(document, new Map(), metadata, defaultLimits)));
 };
 
 void t.test('workbooks look as they did', { skip: lacksLibreOffice }, async (t) => {
   for (const { name, locale, content, values } of documentSamples)
-    if (content.schema.outputFormats.includes('excel')) matchesGolden(t, `workbooks/${name}.txt`, await shown(content, values, locale));
+    if (content.schema.outputFormats.includes('excel'))
+      matchesGolden(t, `workbooks/${name}.txt`, await shown(content, values, locale));
   for (const locale of ['en', 'ar']) {
     const pages = everyLook.map(({ name, components }) => ({
       pageId: name,
@@ -36,7 +43,13 @@ void t.test('workbooks look as they did', { skip: lacksLibreOffice }, async (t) 
 void t.test('what differs is seen', { skip: lacksLibreOffice }, async (t) => {
   const table = (props: object): unknown =>
     attachmentOf(
-      [{ id: 't', type: 'table', props: { dataSource: 'items', columns: [{ header: 'Name', content: '{{item.name}}' }], ...props } }],
+      [
+        {
+          id: 't',
+          type: 'table',
+          props: { dataSource: 'items', columns: [{ header: 'Name', content: '{{item.name}}' }], ...props },
+        },
+      ],
       {
         variables: [{ name: 'items', type: 'array' }],
       },

@@ -7,7 +7,8 @@ import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/
 import { chartPalette } from '../../../../src/domain/rendering/css.js';
 import { bytesOf, pageOf, readWorkbook, workbookOf } from './xlsx.js';
 
-const table = (columns: readonly object[], id = 't') => ({ id, type: 'table', props: { dataSource: 'rows', columns } }) as never;
+const table = (columns: readonly object[], id = 't') =>
+  ({ id, type: 'table', props: { dataSource: 'rows', columns } }) as never;
 const rows = [
   { a: 1, b: 'open' },
   { a: 250, b: 'paid' },
@@ -41,7 +42,10 @@ void t.test('hidden columns and sheets', async (t) => {
   const all = await workbookOf({ pages: pages.slice(0, 1), variables: { rows } });
   t.match(all.part('xl/workbook.xml'), /name="Data" state="visible"/, 'one sheet is seen at least');
   const shared = await workbookOf({
-    components: [table([{ header: 'A', content: '{{item.a}}', hidden: true }]), table([{ header: 'A', content: '{{item.a}}' }], 'u')],
+    components: [
+      table([{ header: 'A', content: '{{item.a}}', hidden: true }]),
+      table([{ header: 'A', content: '{{item.a}}' }], 'u'),
+    ],
     variables: { rows },
   });
   t.notMatch(shared.sheets[0]?.xml, /hidden="1"/, 'another table shows the column');
@@ -58,10 +62,22 @@ void t.test('rules of columns are conditional formats over the data', async (t) 
           rules: [
             { kind: 'colorScale', colors: ['#fee2e2', '#ffffff', '#dcfce7'] },
             { kind: 'dataBar', color: '#2563eb' },
-            { kind: 'cells', operator: 'between', value: 10, and: 300, color: '#b91c1c', backgroundColor: '#fef2f2', bold: true },
+            {
+              kind: 'cells',
+              operator: 'between',
+              value: 10,
+              and: 300,
+              color: '#b91c1c',
+              backgroundColor: '#fef2f2',
+              bold: true,
+            },
           ],
         },
-        { header: 'B', content: '{{item.b}}', rules: [{ kind: 'cells', operator: 'equal', value: 'say "open"', bold: true }] },
+        {
+          header: 'B',
+          content: '{{item.b}}',
+          rules: [{ kind: 'cells', operator: 'equal', value: 'say "open"', bold: true }],
+        },
       ]),
     ],
     variables: { rows },
@@ -93,8 +109,12 @@ void t.test('rules of columns are conditional formats over the data', async (t) 
   await book.xlsx.load(Buffer.from(bytes) as never);
   t.ok(book.worksheets.length === 1, 'a reader takes it');
   t.notMatch(
-    (await workbookOf({ components: [table([{ content: '{{item.a}}', rules: [{ kind: 'dataBar' }] }])], variables: { rows: [] } }))
-      .sheets[0]?.xml,
+    (
+      await workbookOf({
+        components: [table([{ content: '{{item.a}}', rules: [{ kind: 'dataBar' }] }])],
+        variables: { rows: [] },
+      })
+    ).sheets[0]?.xml,
     /conditionalFormatting/,
   );
 });
@@ -139,16 +159,22 @@ void t.test('what is wrong is said on save', (t) => {
       return [];
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      return (error.details.errors ?? []).map(({ field, message }) => `${field.replace(/^.*(?=rules|sheet)/, '')}: ${message}`);
+      return (error.details.errors ?? []).map(
+        ({ field, message }) => `${field.replace(/^.*(?=rules|sheet)/, '')}: ${message}`,
+      );
     }
   };
   t.same(faultsOf([{ kind: 'dataBar' }], { hidden: true, printArea: 'A1:B2' }), []);
   t.match(faultsOf([{ kind: 'icons' }]), [/^rules\[0\]\.kind: must be one of colorScale, dataBar, cells/]);
   t.match(faultsOf([{ kind: 'colorScale', colors: ['red'] }]), [/two or three colours/]);
   t.match(faultsOf([{ kind: 'dataBar', colour: 'red' }]), [/^rules\[0\]\.colour: is not known/]);
-  t.match(faultsOf([{ kind: 'cells', operator: 'greaterThan', value: '5', bold: true }]), [/^rules\[0\]\.value: must be a number/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'greaterThan', value: '5', bold: true }]), [
+    /^rules\[0\]\.value: must be a number/,
+  ]);
   t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: 5 }]), [/changes nothing/]);
-  t.match(faultsOf([{ kind: 'cells', operator: 'between', value: 5, bold: true }]), [/^rules\[0\]\.and: must be a number/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'between', value: 5, bold: true }]), [
+    /^rules\[0\]\.and: must be a number/,
+  ]);
   t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: '{{x}}', bold: true }]), []);
   t.match(faultsOf(undefined, { printArea: 'A:B' }), [/^sheet\.printArea: must be an area/]);
   for (const printArea of ['A1:XFE1', 'ZZZ1:ZZZ2', 'A1:A1048577'])
@@ -160,40 +186,52 @@ void t.test('what is wrong is said on save', (t) => {
 
 void t.test('a rule whose text holds what XML cannot is written without it', async (t) => {
   const rules = [{ kind: 'cells', operator: 'equal', value: '<&"\u0001\ufffe\ud800>', bold: true }];
-  const { sheets } = await workbookOf({ components: [table([{ header: 'A', content: '{{item.a}}', rules }])], variables: { rows } });
+  const { sheets } = await workbookOf({
+    components: [table([{ header: 'A', content: '{{item.a}}', rules }])],
+    variables: { rows },
+  });
   t.match(sheets[0]?.xml, /&quot;&lt;&amp;&quot;&quot;&gt;&quot;|"&lt;&amp;""&gt;"/);
   t.notMatch(sheets[0]?.xml, /[\u0001\ufffe\ufffd]|\p{Surrogate}/u);
 });
 
-void t.test('letters on a dark background are white where nobody names a colour: readers draw them black on any', async (t) => {
-  const dark = '#1e3a8a';
-  const { sheets } = await workbookOf({
-    components: [
-      {
-        id: 'box',
-        type: 'rich-text',
-        content:
-          '<p>on dark, <a href="https://example.com">a link</a> <span style="color:#fde047">yellow</span></p><p style="background-color:#fef3c7">on light</p>',
-        props: { backgroundColor: dark },
-      },
-      { id: 'own', type: 'rich-text', content: '<p>own colour</p>', props: { backgroundColor: dark, color: '#fde047' } },
-      {
-        id: 'cells',
-        type: 'rich-text',
-        content: `<table><tr><td bgcolor="${dark}">dark cell <a href="https://example.com/b">go</a> on</td><td>${'many words '.repeat(6)}</td></tr></table>`,
-      },
-    ] as never,
-  });
-  const xml = sheets[0]?.xml ?? '';
-  const runOf = (text: string): string => new RegExp(`<r><rPr>((?:(?!<rPr>).)*?)</rPr><t[^>]*>${text}`).exec(xml)?.[1] ?? 'no such run';
-  for (const text of ['on dark, ', 'a link', 'dark cell ', 'go']) t.match(runOf(text), 'rgb="FFFFFFFF"', text);
-  t.match(runOf('yellow'), 'rgb="FFFDE047"');
-  t.match(runOf('own colour'), 'rgb="FFFDE047"');
-  t.notMatch(runOf('on light'), 'rgb=');
-  t.match(runOf('many words'), /^(?!.*rgb=).*Calibri/);
-  const row = /<row (?:(?!<row ).)*?dark cell/s.exec(xml)?.[0] ?? '';
-  t.ok(Number(/ ht="(\d+)"/.exec(row)?.[1] ?? 0) > 30, 'the row is as high as its lines');
-});
+void t.test(
+  'letters on a dark background are white where nobody names a colour: readers draw them black on any',
+  async (t) => {
+    const dark = '#1e3a8a';
+    const { sheets } = await workbookOf({
+      components: [
+        {
+          id: 'box',
+          type: 'rich-text',
+          content:
+            '<p>on dark, <a href="https://example.com">a link</a> <span style="color:#fde047">yellow</span></p><p style="background-color:#fef3c7">on light</p>',
+          props: { backgroundColor: dark },
+        },
+        {
+          id: 'own',
+          type: 'rich-text',
+          content: '<p>own colour</p>',
+          props: { backgroundColor: dark, color: '#fde047' },
+        },
+        {
+          id: 'cells',
+          type: 'rich-text',
+          content: `<table><tr><td bgcolor="${dark}">dark cell <a href="https://example.com/b">go</a> on</td><td>${'many words '.repeat(6)}</td></tr></table>`,
+        },
+      ] as never,
+    });
+    const xml = sheets[0]?.xml ?? '';
+    const runOf = (text: string): string =>
+      new RegExp(`<r><rPr>((?:(?!<rPr>).)*?)</rPr><t[^>]*>${text}`).exec(xml)?.[1] ?? 'no such run';
+    for (const text of ['on dark, ', 'a link', 'dark cell ', 'go']) t.match(runOf(text), 'rgb="FFFFFFFF"', text);
+    t.match(runOf('yellow'), 'rgb="FFFDE047"');
+    t.match(runOf('own colour'), 'rgb="FFFDE047"');
+    t.notMatch(runOf('on light'), 'rgb=');
+    t.match(runOf('many words'), /^(?!.*rgb=).*Calibri/);
+    const row = /<row (?:(?!<row ).)*?dark cell/s.exec(xml)?.[0] ?? '';
+    t.ok(Number(/ ht="(\d+)"/.exec(row)?.[1] ?? 0) > 30, 'the row is as high as its lines');
+  },
+);
 
 void t.test('what stands for an empty table reaches over its columns and no further', async (t) => {
   const wide = table(

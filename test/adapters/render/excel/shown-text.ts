@@ -1,7 +1,11 @@
-/** What a reader of workbooks shows of a cell, worked out from its value and the code of its format by a program of its own, with the marks of a locale. */
+/**
+ * What a reader of workbooks shows of a cell, worked out from its value and the code of its format by a program of its
+ * own, with the marks of a locale.
+ */
 import type { ReadCell } from './xlsx.js';
 
-const TOKEN = /\[\$([^\]-]*)(?:-[0-9A-Fa-f]+)?\]|"([^"]*)"|\\(.)|(AM\/PM)|(y+|m+|d+|h+|s+)|([#0][#0,]*(?:\.[#0]+)?)|(.)/g;
+const TOKEN =
+  /\[\$([^\]-]*)(?:-[0-9A-Fa-f]+)?\]|"([^"]*)"|\\(.)|(AM\/PM)|(y+|m+|d+|h+|s+)|([#0][#0,]*(?:\.[#0]+)?)|(.)/g;
 const DAY_MS = 86_400_000;
 
 export const shownText = ({ type, text, code }: Pick<ReadCell, 'type' | 'text' | 'code'>, locale: string): string => {
@@ -45,8 +49,9 @@ const dateText = (serial: number, code: string, { locale, isBuddhist }: Reader):
   const year = date.getUTCFullYear() + (isBuddhist ? 543 : 0);
   const pad = (value: number, width: number): string => String(value).padStart(width, '0');
   const word = (options: Intl.DateTimeFormatOptions, wanted: string): string =>
-    new Intl.DateTimeFormat(locale, { timeZone: 'UTC', calendar, ...options }).formatToParts(date).find(({ type }) => type === wanted)
-      ?.value ?? '';
+    new Intl.DateTimeFormat(locale, { timeZone: 'UTC', calendar, ...options })
+      .formatToParts(date)
+      .find(({ type }) => type === wanted)?.value ?? '';
   const isHalved = code.includes('AM/PM');
   let lastUnit = '';
   return [...code.matchAll(TOKEN)]
@@ -65,7 +70,11 @@ const dateText = (serial: number, code: string, { locale, isBuddhist }: Reader):
           // A number is no name: spreadsheets show what stands for the month alone.
           return [word({ month: letters.length === 3 ? 'short' : 'long', day: 'numeric' }, 'month')].map((name) =>
             /^\d+$/.test(name)
-              ? new Intl.DateTimeFormat(locale, { timeZone: 'UTC', calendar, month: letters.length === 3 ? 'short' : 'long' }).format(date)
+              ? new Intl.DateTimeFormat(locale, {
+                  timeZone: 'UTC',
+                  calendar,
+                  month: letters.length === 3 ? 'short' : 'long',
+                }).format(date)
               : name,
           )[0]!;
         case 'd':

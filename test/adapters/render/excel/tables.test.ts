@@ -1,4 +1,7 @@
-/** Tables in a workbook: what each kind of value becomes, how it looks, and that nothing a variable brings becomes a formula. */
+/**
+ * Tables in a workbook: what each kind of value becomes, how it looks, and that nothing a variable brings becomes a
+ * formula.
+ */
 import t from 'tap';
 import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
 import type { Json, JsonObject } from '../../../../src/domain/core/json.js';
@@ -30,7 +33,11 @@ const one = async (value: Json, column: JsonObject = {}, given: Given = {}) =>
 
 void t.test('values keep their types', async (t) => {
   t.match(await one(12.5), { type: 'n', text: '12.5', code: 'General' }, 'a number stays a number');
-  t.match(await one('12.5'), { type: 'inlineStr', text: '12.5' }, 'digits in a text stay text where nothing says otherwise');
+  t.match(
+    await one('12.5'),
+    { type: 'inlineStr', text: '12.5' },
+    'digits in a text stay text where nothing says otherwise',
+  );
   t.match(await one('007'), { type: 'inlineStr', text: '007' });
   t.match(await one('12.5', { type: 'number' }), { type: 'n', text: '12.5' }, 'the author says that it is a number');
   t.match(await one(7, { type: 'string' }), { type: 'inlineStr', text: '7' });
@@ -52,8 +59,15 @@ void t.test('values keep their types', async (t) => {
 
 void t.test('dates are dates of the time zone', async (t) => {
   const day = 46_347; // 21 November 2026
-  t.match(await one('2026-11-21'), { type: 'n', text: String(day), code: '[$-409]mmm d, yyyy' }, 'a column of nothing but dates');
-  t.match(await one('2026-11-21', { format: { style: 'date', pattern: 'dd/MM/yyyy' } }), { text: String(day), code: 'dd"/"mm"/"yyyy' });
+  t.match(
+    await one('2026-11-21'),
+    { type: 'n', text: String(day), code: '[$-409]mmm d, yyyy' },
+    'a column of nothing but dates',
+  );
+  t.match(await one('2026-11-21', { format: { style: 'date', pattern: 'dd/MM/yyyy' } }), {
+    text: String(day),
+    code: 'dd"/"mm"/"yyyy',
+  });
   const zoned = { timeZone: 'Asia/Kolkata' };
   t.match(
     await one('2026-11-21T18:30:00Z', { format: { style: 'datetime', pattern: 'yyyy-MM-dd HH:mm' } }, zoned),
@@ -81,7 +95,8 @@ void t.test('dates are dates of the time zone', async (t) => {
 });
 
 void t.test('formats become codes', async (t) => {
-  const price = async (value: number, format: JsonObject, locale = 'en-US') => (await one(value, { format }, { locale })).code;
+  const price = async (value: number, format: JsonObject, locale = 'en-US') =>
+    (await one(value, { format }, { locale })).code;
   t.equal(await price(1234.5, { style: 'currency', currency: 'USD' }), '[$$-409]#,##0.00');
   t.equal(await price(1234.5, { style: 'currency', currency: 'EUR' }, 'de-DE'), '#,##0.00 [$€-407]');
   t.equal(await price(1234, { style: 'currency', currency: 'JPY' }, 'ja-JP'), '[$￥-411]#,##0');
@@ -93,7 +108,13 @@ void t.test('formats become codes', async (t) => {
   t.equal(await price(3, { style: 'number', pattern: '0000' }), '0000');
   t.equal(await price(3, { style: 'number', pattern: '#,##0.00' }), '#,##0.00');
   const fromVariable = await sheetOf(table([{ header: 'H', content: '{{item.v}}' }]), [{ v: 2 }], {
-    definitions: [{ name: 'rows', type: 'array', schema: { v: { type: 'number', format: { style: 'currency', currency: 'CHF' } } } }],
+    definitions: [
+      {
+        name: 'rows',
+        type: 'array',
+        schema: { v: { type: 'number', format: { style: 'currency', currency: 'CHF' } } },
+      },
+    ],
   });
   t.match(cellOf(fromVariable, 'A2').type, 'n');
 });
@@ -134,12 +155,18 @@ void t.test('nothing that a variable brings is a formula', async (t) => {
   t.match(cellOf(sheet, 'B2').text, '==1+1');
   t.match(cellOf(sheet, 'A1').text, '=1+2');
   t.match(cellOf(sheet, `A${attacks.length + 2}`).text, '=1+3');
-  t.notMatch(cellOf(await sheetOf(table([{ header: 'x', content: '{{item}}' }]), ['plain']), 'A2').style.xf, 'quotePrefix');
+  t.notMatch(
+    cellOf(await sheetOf(table([{ header: 'x', content: '{{item}}' }]), ['plain']), 'A2').style.xf,
+    'quotePrefix',
+  );
 });
 
 void t.test('what a formula gives looks as the type of its column says', async (t) => {
   const codes = async (column: JsonObject) => {
-    const sheet = await sheetOf(table([{ header: 'H', content: '=1/3', footer: '=SUM(A{first}:A{last})', ...column }]), [{}]);
+    const sheet = await sheetOf(
+      table([{ header: 'H', content: '=1/3', footer: '=SUM(A{first}:A{last})', ...column }]),
+      [{}],
+    );
     return [cellOf(sheet, 'A2').code, cellOf(sheet, 'A3').code];
   };
   t.same(await codes({ type: 'percent' }), ['#,##0.00%', '#,##0.00%']);
@@ -153,7 +180,12 @@ void t.test('the author writes formulas', async (t) => {
   const sheet = await sheetOf(
     table([
       { header: 'a', content: '{{item}}', footer: 'Sum' },
-      { header: 'b', content: '=A{row}*2', format: { style: 'currency', currency: 'USD' }, footer: '=SUM(B{first}:B{last})' },
+      {
+        header: 'b',
+        content: '=A{row}*2',
+        format: { style: 'currency', currency: 'USD' },
+        footer: '=SUM(B{first}:B{last})',
+      },
       { header: 'c', content: "=cmd|'/C calc'!A0" },
       { header: 'd', content: '=IF(A{row}>1,"a|b","")' },
     ]),
@@ -268,8 +300,13 @@ void t.test('rows written in the template, several tables on one sheet', async (
 });
 
 void t.test('long texts wrap in rows high enough', async (t) => {
-  const sheet = await sheetOf(table([{ header: 'a', content: '{{item}}' }]), ['short', 'word '.repeat(60), 'one\ntwo\nthree']);
-  const height = (row: number): number => Number(new RegExp(`<row r="${row}" ht="([\\d.]+)"`).exec(sheet.xml)?.[1] ?? 0);
+  const sheet = await sheetOf(table([{ header: 'a', content: '{{item}}' }]), [
+    'short',
+    'word '.repeat(60),
+    'one\ntwo\nthree',
+  ]);
+  const height = (row: number): number =>
+    Number(new RegExp(`<row r="${row}" ht="([\\d.]+)"`).exec(sheet.xml)?.[1] ?? 0);
   t.equal(height(2), 0, 'one line: as the sheet has it');
   t.ok(height(3) > 60, 'five lines or more');
   t.ok(height(4) > 40 && height(4) < 60);

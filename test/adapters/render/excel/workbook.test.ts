@@ -1,4 +1,7 @@
-/** The workbook as a whole: sheets and their names, limits, properties, links, pictures, the same bytes for the same input. */
+/**
+ * The workbook as a whole: sheets and their names, limits, properties, links, pictures, the same bytes for the same
+ * input.
+ */
 import t from 'tap';
 import ExcelJS from 'exceljs';
 import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
@@ -19,10 +22,16 @@ const image = (src: string, more: DocumentComponent['props'] = {}): DocumentComp
 });
 
 /** One pixel each. */
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 /** 40 by 30 pixels: frame header, scan, end. */
-const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffc0000b08001e002801011100ffda0008010100003f00d2cf20ffd9', 'hex');
+const jpeg = Buffer.from(
+  'ffd8ffe000104a46494600010100000100010000ffc0000b08001e002801011100ffda0008010100003f00d2cf20ffd9',
+  'hex',
+);
 
 void t.test('each page is a sheet', async (t) => {
   const { sheets } = await workbookOf({
@@ -85,7 +94,10 @@ void t.test('limits stop the work and say how much there was', async (t) => {
   });
   t.match(
     await of({
-      pages: [pageOf('a', [table(1, { sheetName: 'x' }), { ...table(1, { sheetName: 'y' }), id: 'u' }]), pageOf('b', [rich('x')])],
+      pages: [
+        pageOf('a', [table(1, { sheetName: 'x' }), { ...table(1, { sheetName: 'y' }), id: 'u' }]),
+        pageOf('b', [rich('x')]),
+      ],
       limits: { excelSheetsMax: 2 },
     }),
     { code: 'ERR_LIMIT_004', message: /3 sheets, the maximum is 2/, relatedInfo: { actualSheets: 3, maxSheets: 2 } },
@@ -94,10 +106,16 @@ void t.test('limits stop the work and say how much there was', async (t) => {
     code: 'ERR_LIMIT_005',
     relatedInfo: { actualColumns: 3, maxColumns: 2 },
   });
-  t.match(await of({ components: [rich(`<table><tr>${'<td>x</td>'.repeat(3)}</tr></table>`)], limits: { excelColumnsMax: 2 } }), {
-    code: 'ERR_LIMIT_005',
-    relatedInfo: { actualColumns: 3, maxColumns: 2 },
-  });
+  t.match(
+    await of({
+      components: [rich(`<table><tr>${'<td>x</td>'.repeat(3)}</tr></table>`)],
+      limits: { excelColumnsMax: 2 },
+    }),
+    {
+      code: 'ERR_LIMIT_005',
+      relatedInfo: { actualColumns: 3, maxColumns: 2 },
+    },
+  );
   t.match(await of({ components: [table(10)], limits: { documentSizeBytesMax: 1_000 } }), {
     code: 'ERR_LIMIT_006',
     relatedInfo: { maxSizeBytes: 1_000 },
@@ -136,13 +154,18 @@ void t.test('limits stop the work and say how much there was', async (t) => {
 void t.test('a large file is refused while it is made', async (t) => {
   // Numbers that no packer can shorten.
   let seed = 7;
-  const noise = Array.from({ length: 5_000 }, () => Array.from({ length: 8 }, () => (seed = (seed * 48_271) % 2_147_483_647)));
+  const noise = Array.from({ length: 5_000 }, () =>
+    Array.from({ length: 8 }, () => (seed = (seed * 48_271) % 2_147_483_647)),
+  );
   const failure = await failureOf({
     components: [
       {
         id: 't',
         type: 'table',
-        props: { dataSource: '{{rows}}', columns: Array.from({ length: 8 }, (_, at) => ({ content: `{{item[${at}]}}` })) },
+        props: {
+          dataSource: '{{rows}}',
+          columns: Array.from({ length: 8 }, (_, at) => ({ content: `{{item[${at}]}}` })),
+        },
       },
     ],
     variables: { rows: noise },
@@ -153,7 +176,11 @@ void t.test('a large file is refused while it is made', async (t) => {
 
 void t.test('the same input gives the same bytes', async (t) => {
   const given = {
-    components: [rich('<h1>Hello</h1><p><a href="https://example.com/">x</a></p>'), table(2_500), image('https://example.com/a.png')],
+    components: [
+      rich('<h1>Hello</h1><p><a href="https://example.com/">x</a></p>'),
+      table(2_500),
+      image('https://example.com/a.png'),
+    ],
     images: new Map([['https://example.com/a.png', { bytes: png, contentType: 'image/png' as const }]]),
   };
   const [first, second] = await Promise.all([bytesOf(given), bytesOf(given)]);
@@ -190,7 +217,9 @@ void t.test('rich text', async (t) => {
   const {
     sheets: [sheet],
   } = await workbookOf({ components: [rich(html)] });
-  const texts = [...(sheet?.cells ?? [])].filter(([, { text }]) => text !== '').map(([address, { text }]) => `${address} ${text}`);
+  const texts = [...(sheet?.cells ?? [])]
+    .filter(([, { text }]) => text !== '')
+    .map(([address, { text }]) => `${address} ${text}`);
   t.same(texts, [
     'A1 Big & bold',
     'A2 plain bold both undergone large\nnext',
@@ -221,7 +250,11 @@ void t.test('links', async (t) => {
       rich(
         '<p><a href="https://example.com/?a=1&amp;b=&quot;2">all of it</a></p><p>see <a href="https://example.com/x">this</a> and <a href="mailto:a@example.com">a@example.com</a></p><p><a href="javascript:alert(1)">no</a></p>',
       ),
-      { id: 't', type: 'table', props: { dataSource: '{{rows}}', columns: [{ header: 'L', content: '<a href="{{item}}">open</a>' }] } },
+      {
+        id: 't',
+        type: 'table',
+        props: { dataSource: '{{rows}}', columns: [{ header: 'L', content: '<a href="{{item}}">open</a>' }] },
+      },
     ],
     variables: { rows: ['https://example.com/1', 'javascript:alert(2)', `https://example.com/${'x'.repeat(3_000)}`] },
   });
@@ -245,9 +278,16 @@ void t.test('pictures', async (t) => {
     images: images(jpeg),
   });
   const drawing = found.part('xl/drawings/drawing1.xml');
-  t.match(drawing, /<xdr:col>[1-4]<\/xdr:col>.*cx="2540000" cy="1905000"/s, 'at the right, 200 points wide, and as high as its shape says');
+  t.match(
+    drawing,
+    /<xdr:col>[1-4]<\/xdr:col>.*cx="2540000" cy="1905000"/s,
+    'at the right, 200 points wide, and as high as its shape says',
+  );
   t.match(drawing, 'descr="A &#34;logo&#34;"');
-  t.match(found.part('xl/drawings/_rels/drawing1.xml.rels'), 'Target="https://example.com/?x=1&#38;y=2" TargetMode="External"');
+  t.match(
+    found.part('xl/drawings/_rels/drawing1.xml.rels'),
+    'Target="https://example.com/?x=1&#38;y=2" TargetMode="External"',
+  );
   t.ok(Buffer.from(found.files['xl/media/image1.jpeg'] ?? []).equals(jpeg));
   t.ok(Buffer.from(found.files['xl/media/image2.gif'] ?? []).equals(gif));
   t.match(found.sheets[0]?.xml, /<row r="1" ht="156"/, 'a row of its own');
@@ -275,7 +315,9 @@ void t.test('photos stand as their camera was held, WebP and drawings are conver
       image(uri('svg+xml', svg)),
     ],
   });
-  const media = Object.entries(files).flatMap(([name, bytes]) => (name.startsWith('xl/media/') ? [Buffer.from(bytes)] : []));
+  const media = Object.entries(files).flatMap(([name, bytes]) =>
+    name.startsWith('xl/media/') ? [Buffer.from(bytes)] : [],
+  );
   const [straight, upsideDown, turned, photo, drawing] = media;
   t.ok(straight?.equals(turnedJpeg(1)), 'one that stands upright is left as it is');
   t.same(
@@ -291,8 +333,8 @@ void t.test('photos stand as their camera was held, WebP and drawings are conver
     'a reader that follows the note must not turn it again',
   );
   t.equal(drawing?.toString('latin1', 1, 4), 'PNG');
-  const extents = [...(part('xl/drawings/drawing1.xml') ?? '').matchAll(/<xdr:ext cx="(\d+)" cy="(\d+)"/g)].map(([, ...size]) =>
-    size.map((emu) => Number(emu) / 12_700),
+  const extents = [...(part('xl/drawings/drawing1.xml') ?? '').matchAll(/<xdr:ext cx="(\d+)" cy="(\d+)"/g)].map(
+    ([, ...size]) => size.map((emu) => Number(emu) / 12_700),
   );
   t.same(extents, [
     [80, 40],
@@ -353,48 +395,55 @@ void t.test('languages written from right to left', async (t) => {
   t.notMatch((await workbookOf({ components: [table(2)] })).sheets[0]?.xml, 'rightToLeft');
 });
 
-void t.test('a paragraph that one row cannot show takes several, a cell that cannot show its text is told', async (t) => {
-  const clause = (at: number): string =>
-    `Clause ${at} says that buyer and seller have agreed upon the <b>terms &amp; conditions</b> of clause ${at}.`;
-  const clauses = Array.from({ length: 120 }, (_, at) => clause(at));
-  const text = (html: string): string => html.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
-  const told: string[] = [];
-  const { sheets } = await workbookOf({
-    components: [
-      rich(`<p>${clauses.join(' ')}</p><p>\u{1F600}${'\u{1F600}'.repeat(6_000)}</p><p>END</p>`),
-      {
-        id: 't',
-        type: 'table',
-        props: {
-          columns: [
-            { header: 'A', width: 60 },
-            { header: 'B', width: 60 },
-          ],
-          rows: [
-            ['short', text(clauses.slice(0, 20).join(' '))],
-            ['=A{row}', 'short'],
-          ],
+void t.test(
+  'a paragraph that one row cannot show takes several, a cell that cannot show its text is told',
+  async (t) => {
+    const clause = (at: number): string =>
+      `Clause ${at} says that buyer and seller have agreed upon the <b>terms &amp; conditions</b> of clause ${at}.`;
+    const clauses = Array.from({ length: 120 }, (_, at) => clause(at));
+    const text = (html: string): string => html.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
+    const told: string[] = [];
+    const { sheets } = await workbookOf({
+      components: [
+        rich(`<p>${clauses.join(' ')}</p><p>\u{1F600}${'\u{1F600}'.repeat(6_000)}</p><p>END</p>`),
+        {
+          id: 't',
+          type: 'table',
+          props: {
+            columns: [
+              { header: 'A', width: 60 },
+              { header: 'B', width: 60 },
+            ],
+            rows: [
+              ['short', text(clauses.slice(0, 20).join(' '))],
+              ['=A{row}', 'short'],
+            ],
+          },
         },
-      },
-      { id: 'e', type: 'table', props: { dataSource: 'none', columns: [{ header: 'A', width: 100 }], emptyText: 'x'.repeat(50) } },
-    ],
-    variables: { none: [] },
-    tell: ({ field, message }) => void told.push(`${field}: ${message}`),
-  });
-  const { cells, xml } = sheets[0]!;
-  const shown = [...cells].filter(([address]) => address.startsWith('A')).map(([, cell]) => cell.text);
-  const end = shown.indexOf('END');
-  const paragraphs = shown.slice(0, end).filter((part) => part.startsWith('Clause'));
-  t.ok(paragraphs.length > 4);
-  t.equal(paragraphs.join(' '), text(clauses.join(' ')), 'nothing is left out');
-  t.ok(
-    paragraphs.every((part) => part.endsWith('.')),
-    'a row ends with a sentence',
-  );
-  t.equal([...shown.slice(paragraphs.length, end).join('')].length, 6_001, 'no emoji is cut in two');
-  const heights = [...xml.matchAll(/ ht="([\d.]+)"/g)].map(([, height]) => Number(height));
-  t.equal(heights.filter((height) => height > 250).length, 1, 'one row is high, that of the table');
-  t.equal(told.length, 1);
-  t.match(told[0], /components\[1\].*the cell in row 1, column 2: the end of the text cannot be seen.* 409 points/);
-  t.ok(heights.at(-1)! > 40, 'the text for an empty table is seen whole');
-});
+        {
+          id: 'e',
+          type: 'table',
+          props: { dataSource: 'none', columns: [{ header: 'A', width: 100 }], emptyText: 'x'.repeat(50) },
+        },
+      ],
+      variables: { none: [] },
+      tell: ({ field, message }) => void told.push(`${field}: ${message}`),
+    });
+    const { cells, xml } = sheets[0]!;
+    const shown = [...cells].filter(([address]) => address.startsWith('A')).map(([, cell]) => cell.text);
+    const end = shown.indexOf('END');
+    const paragraphs = shown.slice(0, end).filter((part) => part.startsWith('Clause'));
+    t.ok(paragraphs.length > 4);
+    t.equal(paragraphs.join(' '), text(clauses.join(' ')), 'nothing is left out');
+    t.ok(
+      paragraphs.every((part) => part.endsWith('.')),
+      'a row ends with a sentence',
+    );
+    t.equal([...shown.slice(paragraphs.length, end).join('')].length, 6_001, 'no emoji is cut in two');
+    const heights = [...xml.matchAll(/ ht="([\d.]+)"/g)].map(([, height]) => Number(height));
+    t.equal(heights.filter((height) => height > 250).length, 1, 'one row is high, that of the table');
+    t.equal(told.length, 1);
+    t.match(told[0], /components\[1\].*the cell in row 1, column 2: the end of the text cannot be seen.* 409 points/);
+    t.ok(heights.at(-1)! > 40, 'the text for an empty table is seen whole');
+  },
+);

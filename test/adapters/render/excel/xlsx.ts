@@ -1,4 +1,7 @@
-/** Makes workbooks from templates and reads them without the library that wrote them: the parts of the package, checked to be XML, and the cells in them. */
+/**
+ * Makes workbooks from templates and reads them without the library that wrote them: the parts of the package, checked
+ * to be XML, and the cells in them.
+ */
 import { unzipSync, strFromU8 } from 'fflate';
 import { parseDocument } from 'htmlparser2';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
@@ -24,7 +27,11 @@ export type Given = Readonly<{
   tell?: (warning: FieldError) => void;
 }>;
 
-export const pageOf = (pageName: string, components: readonly DocumentComponent[], pageSettings?: Page['pageSettings']): Page => ({
+export const pageOf = (
+  pageName: string,
+  components: readonly DocumentComponent[],
+  pageSettings?: Page['pageSettings'],
+): Page => ({
   pageId: pageName,
   pageName,
   ...(pageSettings === undefined ? {} : { pageSettings }),
@@ -35,7 +42,12 @@ export const bytesOf = (given: Given): Promise<Uint8Array> => {
   const { components = [], variables = {}, locale = 'en-US', timeZone = 'UTC' } = given;
   const pages = given.pages ?? [pageOf('Page', components)];
   const limits = { ...defaultLimits, ...given.limits };
-  const content = { variables: given.definitions ?? [], locale, timeZone, schema: { outputFormats: ['excel'], pages } } as const;
+  const content = {
+    variables: given.definitions ?? [],
+    locale,
+    timeZone,
+    schema: { outputFormats: ['excel'], pages },
+  } as const;
   const document = compileDocument(content, limits)(variables, environment, 'excel');
   return makeWorkbook(document, given.images ?? new Map(), metadata, limits, given.tell);
 };
@@ -64,7 +76,13 @@ export type ReadCell = Readonly<{
   xml: string;
 }>;
 
-export type ReadSheet = Readonly<{ name: string; xml: string; relations: string; cells: ReadonlyMap<string, ReadCell>; rows: number }>;
+export type ReadSheet = Readonly<{
+  name: string;
+  xml: string;
+  relations: string;
+  cells: ReadonlyMap<string, ReadCell>;
+  rows: number;
+}>;
 export type Workbook = Readonly<{
   parts: ReadonlyMap<string, string>;
   files: Readonly<Record<string, Uint8Array>>;
@@ -111,7 +129,9 @@ export const readWorkbook = (bytes: Uint8Array): Workbook => {
 
 const decoded = (xml: string): string =>
   xml.replace(/&(?:#(\d+)|(amp|lt|gt|quot|apos));/g, (_, code: string | undefined, name: string | undefined) =>
-    code !== undefined ? String.fromCharCode(Number(code)) : ({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[name ?? 'amp'] ?? ''),
+    code !== undefined
+      ? String.fromCharCode(Number(code))
+      : ({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[name ?? 'amp'] ?? ''),
   );
 
 /** Elements closed in order, attributes quoted, no character that XML cannot hold. */
@@ -121,7 +141,8 @@ const checkXml = (name: string, xml: string): void => {
   let rest = xml.replace(/^<\?xml [^?]*\?>\s*/, '');
   while (rest !== '') {
     const text = /^[^<]+/.exec(rest)?.[0] ?? '';
-    if (/&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)/.test(text)) throw new Error(`${name} has a bare ampersand: ${text}`);
+    if (/&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)/.test(text))
+      throw new Error(`${name} has a bare ampersand: ${text}`);
     rest = rest.slice(text.length);
     if (rest === '') break;
     const tag = /^<(\/?)([\w:]+)((?:\s+[\w:]+="[^"<]*")*)\s*(\/?)>/.exec(rest);
@@ -178,10 +199,16 @@ const stylesOf = (xml: string): Styles => {
     ].map(([whole]) => whole);
   const codes = new Map(
     list('numFmts', 'numFmt').map(
-      (format) => [/numFmtId="(\d+)"/.exec(format)?.[1], decoded(/formatCode="([^"]*)"/.exec(format)?.[1] ?? '')] as const,
+      (format) =>
+        [/numFmtId="(\d+)"/.exec(format)?.[1], decoded(/formatCode="([^"]*)"/.exec(format)?.[1] ?? '')] as const,
     ),
   );
-  const [fonts, fills, borders, xfs] = [list('fonts', 'font'), list('fills', 'fill'), list('borders', 'border'), list('cellXfs', 'xf')];
+  const [fonts, fills, borders, xfs] = [
+    list('fonts', 'font'),
+    list('fills', 'fill'),
+    list('borders', 'border'),
+    list('cellXfs', 'xf'),
+  ];
   return {
     of: (index) => {
       const xf = xfs[index] ?? '';
@@ -189,7 +216,12 @@ const stylesOf = (xml: string): Styles => {
       const format = /numFmtId="(\d+)"/.exec(xf)?.[1];
       return {
         code: codes.get(format) ?? builtIn[format ?? ''] ?? `built-in ${format}`,
-        style: { xf, font: fonts[id('fontId')] ?? '', fill: fills[id('fillId')] ?? '', border: borders[id('borderId')] ?? '' },
+        style: {
+          xf,
+          font: fonts[id('fontId')] ?? '',
+          fill: fills[id('fillId')] ?? '',
+          border: borders[id('borderId')] ?? '',
+        },
       };
     },
   };
@@ -197,21 +229,25 @@ const stylesOf = (xml: string): Styles => {
 
 const cellsOf = (xml: string, styles: Styles): ReadonlyMap<string, ReadCell> =>
   new Map(
-    [...xml.matchAll(/<c r="([A-Z]+\d+)"([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)].map(([whole, address = '', attributes = '', content = '']) => {
-      const type = / t="(\w+)"/.exec(attributes)?.[1] ?? 'n';
-      const formula = /<f>(.*?)<\/f>/s.exec(content)?.[1];
-      const text = [...content.matchAll(/<(?:v|t)(?: [^>]*)?>(.*?)<\/(?:v|t)>/gs)].map(([, value = '']) => decoded(value)).join('');
-      return [
-        address,
-        {
-          type,
-          text,
-          formula: formula === undefined ? undefined : decoded(formula),
-          xml: whole,
-          ...styles.of(Number(/ s="(\d+)"/.exec(attributes)?.[1] ?? 0)),
-        },
-      ] as const;
-    }),
+    [...xml.matchAll(/<c r="([A-Z]+\d+)"([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)].map(
+      ([whole, address = '', attributes = '', content = '']) => {
+        const type = / t="(\w+)"/.exec(attributes)?.[1] ?? 'n';
+        const formula = /<f>(.*?)<\/f>/s.exec(content)?.[1];
+        const text = [...content.matchAll(/<(?:v|t)(?: [^>]*)?>(.*?)<\/(?:v|t)>/gs)]
+          .map(([, value = '']) => decoded(value))
+          .join('');
+        return [
+          address,
+          {
+            type,
+            text,
+            formula: formula === undefined ? undefined : decoded(formula),
+            xml: whole,
+            ...styles.of(Number(/ s="(\d+)"/.exec(attributes)?.[1] ?? 0)),
+          },
+        ] as const;
+      },
+    ),
   );
 
 /** The texts of all elements of that name, in order. */

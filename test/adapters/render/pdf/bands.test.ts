@@ -15,11 +15,19 @@ import { readPdf } from '../../../support/read-pdf.js';
 const metadata = { title: 'Bands', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
 const png = pngSample({ colorType: 6, bitDepth: 8, width: 40, height: 20 });
 const uri = (type: string, bytes: Uint8Array): string => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
-const margin = (html: string, more: Partial<ExpandedMargin> = {}): ExpandedMargin => ({ html, height: 30, align: 'center', ...more });
+const margin = (html: string, more: Partial<ExpandedMargin> = {}): ExpandedMargin => ({
+  html,
+  height: 30,
+  align: 'center',
+  ...more,
+});
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `<p>line${at}</p>`).join('');
 
-const make = (props: Partial<ExpandedPage>, text = 'text', images: ReadonlyMap<string, LoadedImage> = new Map()): Promise<Uint8Array> =>
-  makePdf(documentOf(page([richText(text)], props)), images, metadata, defaultLimits);
+const make = (
+  props: Partial<ExpandedPage>,
+  text = 'text',
+  images: ReadonlyMap<string, LoadedImage> = new Map(),
+): Promise<Uint8Array> => makePdf(documentOf(page([richText(text)], props)), images, metadata, defaultLimits);
 const picturesIn = (content: string): number => content.match(/^\/I\d+ Do$/gm)?.length ?? 0;
 
 void t.test('pictures in headers and footers', async (t) => {
@@ -35,7 +43,9 @@ void t.test('pictures in headers and footers', async (t) => {
     stored.sheets.map(({ content }) => picturesIn(content)),
     [1, 0],
   );
-  await t.rejects(make({ footer: margin(`<img src="${uri('image/png', png.subarray(0, 60))}">`) }), { code: 'GENERATION_FAILED' });
+  await t.rejects(make({ footer: margin(`<img src="${uri('image/png', png.subarray(0, 60))}">`) }), {
+    code: 'GENERATION_FAILED',
+  });
 });
 
 const wordsOf = async (props: Partial<ExpandedPage>, text: string): Promise<readonly PlacedWord[] | undefined> =>
@@ -52,26 +62,48 @@ void t.test('the first sheet has its own', async (t) => {
   };
   const words = await wordsOf(props, lines(60));
   if (words === undefined) return t.comment('poppler is not installed');
-  t.ok(textsOn(words, 1).includes('letterhead') && !textsOn(words, 1).includes('usual') && !textsOn(words, 1).includes('1/2'));
-  t.ok(!textsOn(words, 2).includes('letterhead') && textsOn(words, 2).includes('usual') && textsOn(words, 2).includes('2/2'));
+  t.ok(
+    textsOn(words, 1).includes('letterhead') &&
+      !textsOn(words, 1).includes('usual') &&
+      !textsOn(words, 1).includes('1/2'),
+  );
+  t.ok(
+    !textsOn(words, 2).includes('letterhead') &&
+      textsOn(words, 2).includes('usual') &&
+      textsOn(words, 2).includes('2/2'),
+  );
   const topOf = (text: string): number => words.find((word) => word.text === text)?.top ?? NaN;
   t.ok(topOf('line0') > 148 && topOf('line0') < 160, 'the text begins below the higher header');
   const second = words.find((word) => word.page === 2 && word.text.startsWith('line'));
   t.ok((second?.top ?? NaN) < 60, 'and at its usual place on the next sheet');
-  for (let line = 0; line < 60; line++) t.equal(words.filter(({ text }) => text === `line${line}`).length, 1, `line ${line} is there`);
+  for (let line = 0; line < 60; line++)
+    t.equal(words.filter(({ text }) => text === `line${line}`).length, 1, `line ${line} is there`);
 
   const each = placedWords(
-    await makePdf(documentOf(page([richText('a')], props), page([richText('b')], { ...props })), new Map(), metadata, defaultLimits),
+    await makePdf(
+      documentOf(page([richText('a')], props), page([richText('b')], { ...props })),
+      new Map(),
+      metadata,
+      defaultLimits,
+    ),
   );
-  t.equal(each?.filter(({ text }) => text === 'letterhead').length ?? 2, 2, 'the first sheet of each page of the template');
+  t.equal(
+    each?.filter(({ text }) => text === 'letterhead').length ?? 2,
+    2,
+    'the first sheet of each page of the template',
+  );
 });
 
 void t.test('a header or footer of many lines has room, and loses none', async (t) => {
   const address = Array.from({ length: 8 }, (_, at) => `<p>address${at}</p>`).join('');
-  const words = await wordsOf({ header: margin(address), footer: margin(address), firstFooter: margin(address + address) }, lines(60));
+  const words = await wordsOf(
+    { header: margin(address), footer: margin(address), firstFooter: margin(address + address) },
+    lines(60),
+  );
   if (words === undefined) return t.comment('poppler is not installed');
   const sheets = Math.max(...words.map((word) => word.page));
-  for (let at = 0; at < 8; at++) t.equal(words.filter(({ text }) => text === `address${at}`).length, 2 * sheets + 1, `line ${at}`);
+  for (let at = 0; at < 8; at++)
+    t.equal(words.filter(({ text }) => text === `address${at}`).length, 2 * sheets + 1, `line ${at}`);
   for (let sheet = 1; sheet <= sheets; sheet++) {
     const own = words.filter((word) => word.page === sheet);
     const text = own.filter(({ text }) => text.startsWith('line'));
@@ -84,7 +116,12 @@ void t.test('a header or footer of many lines has room, and loses none', async (
 
 void t.test('a picture and a watermark behind the text', async (t) => {
   const src = uri('image/jpeg', jpeg);
-  const backgroundImage = { src, fit: 'cover', sheets: 'first', field: 'schema.pages[0].pageSettings.backgroundImage.src' } as const;
+  const backgroundImage = {
+    src,
+    fit: 'cover',
+    sheets: 'first',
+    field: 'schema.pages[0].pageSettings.backgroundImage.src',
+  } as const;
   const watermark = { text: 'DRAFT', color: '#ff0000', field: 'schema.pages[0].pageSettings.watermark.text' };
   const bytes = await make({ backgroundImage, watermark, backgroundColor: '#eeeeee' }, lines(60));
   const { sheets } = readPdf(bytes);
@@ -99,9 +136,12 @@ void t.test('a picture and a watermark behind the text', async (t) => {
     t.notMatch(content.slice(0, drawn), /\/P <</, 'and is not read');
   }
   t.equal(readPdf(await make({ watermark: { ...watermark, text: 'مسودة' } })).sheets.length, 1, 'in any script');
-  await t.rejects(make({ backgroundImage: { ...backgroundImage, src: 'asset:0b2f5d6e-8f0a-4c7e-9a3b-1c2d3e4f5a6b' } }), {
-    code: 'GENERATION_FAILED',
-  });
+  await t.rejects(
+    make({ backgroundImage: { ...backgroundImage, src: 'asset:0b2f5d6e-8f0a-4c7e-9a3b-1c2d3e4f5a6b' } }),
+    {
+      code: 'GENERATION_FAILED',
+    },
+  );
 });
 
 const lettersOf = (header: JsonObject, content = lines(60)): unknown =>
@@ -122,7 +162,12 @@ const lettersOf = (header: JsonObject, content = lines(60)): unknown =>
 
 void t.test('a code beside the text of a header', async (t) => {
   const made = async (code: JsonObject): Promise<Uint8Array> =>
-    makePdf(expandTemplate(lettersOf({ content: 'No. {{number}}', align: 'left', code })), new Map(), metadata, defaultLimits);
+    makePdf(
+      expandTemplate(lettersOf({ content: 'No. {{number}}', align: 'left', code })),
+      new Map(),
+      metadata,
+      defaultLimits,
+    );
   const bytes = await made({ value: 'https://example.com/{{number}}', size: 60 });
   const { sheets, structure } = readPdf(bytes);
   t.equal(sheets.length, 2);
@@ -140,7 +185,11 @@ void t.test('a code beside the text of a header', async (t) => {
   const atStart = placedWords(await made({ value: 'x', size: 60, align: 'start' }));
   const moved = (atStart?.find(({ text }) => text === 'No.')?.left ?? NaN) - (at?.left ?? NaN);
   t.ok(Math.abs(moved - 72) < 1, 'it stands at the left of the text, with a gap');
-  t.notOk('code' in (expandTemplate(lettersOf({ content: '', code: { value: 'x' } }), {}, { format: 'excel' }).pages[0]?.header ?? {}));
+  t.notOk(
+    'code' in
+      (expandTemplate(lettersOf({ content: '', code: { value: 'x' } }), {}, { format: 'excel' }).pages[0]?.header ??
+        {}),
+  );
   const payment = { kind: 'epc', name: 'Ada', iban: '{{iban}}' };
   const headerFor = (code: JsonObject, iban: string) =>
     expandTemplate(lettersOf({ content: '{{iban}}', code }), { iban }).pages[0]?.header ?? {};
@@ -166,7 +215,11 @@ void t.test('headers and footers keep off the edge of the paper, where printers 
   const narrow = { top: 6, right: 20, bottom: 6, left: 20 };
   for (const [name, props] of Object.entries({
     'higher than the margin': { header: margin(high, { height: 10 }), footer: margin(high, { height: 10 }) },
-    'as high as a narrow margin': { margin: narrow, header: margin('band', { height: 12 }), footer: margin('band', { height: 12 }) },
+    'as high as a narrow margin': {
+      margin: narrow,
+      header: margin('band', { height: 12 }),
+      footer: margin('band', { height: 12 }),
+    },
     'in a margin with room': { header: margin('band', { height: 80 }), footer: margin('band', { height: 80 }) },
   })) {
     const words = await wordsOf(props, lines(70));
@@ -175,11 +228,16 @@ void t.test('headers and footers keep off the edge of the paper, where printers 
     t.ok(sheets > 1);
     for (let sheet = 1; sheet <= sheets; sheet++) {
       const own = words.filter((word) => word.page === sheet);
-      const [bands, text] = [true, false].map((isBand) => own.filter((word) => word.text.startsWith('band') === isBand));
+      const [bands, text] = [true, false].map((isBand) =>
+        own.filter((word) => word.text.startsWith('band') === isBand),
+      );
       const top = Math.min(...(bands ?? []).map((word) => word.top));
       const bottom = Math.max(...(bands ?? []).map((word) => word.bottom));
       t.ok(top >= EDGE && bottom <= 841.89 - EDGE, `${name}: ${top} and ${bottom} on sheet ${sheet}`);
-      const [first, last] = [Math.min(...(text ?? []).map((word) => word.top)), Math.max(...(text ?? []).map((word) => word.bottom))];
+      const [first, last] = [
+        Math.min(...(text ?? []).map((word) => word.top)),
+        Math.max(...(text ?? []).map((word) => word.bottom)),
+      ];
       t.same(
         (bands ?? []).filter((word) => word.bottom > first && word.top < last),
         [],
@@ -204,18 +262,27 @@ const leapsIn = (bytes: Uint8Array): number =>
 void t.test('links within a document, to elements and components by their ids', async (t) => {
   const html = '<p><a href="#two">two</a> <a href="#box">box</a> <a href="#nowhere">none</a></p>';
   const target = component('container', { children: [richText(`<h2 id="two">Two</h2>${lines(3)}`)] });
-  const bytes = await makePdf(documentOf(page([richText(html + lines(60)), { ...target, id: 'box' }])), new Map(), metadata, defaultLimits);
+  const bytes = await makePdf(
+    documentOf(page([richText(html + lines(60)), { ...target, id: 'box' }])),
+    new Map(),
+    metadata,
+    defaultLimits,
+  );
   t.equal(leapsIn(bytes), 2, 'a link to what is not there leads nowhere');
   t.same(placesOf(bytes) ?? ['2 box', '2 two'], ['2 box', '2 two']);
   t.equal(leapsIn(await make({}, '<p><a href="#x y">x</a><a href="javascript:#x">x</a></p>')), 0);
-  const twice = await make({}, `<p><a href="#a">a</a></p><p id="a">${'x '.repeat(9)}</p>${lines(80)}<p id="a">last</p>`);
+  const twice = await make(
+    {},
+    `<p><a href="#a">a</a></p><p id="a">${'x '.repeat(9)}</p>${lines(80)}<p id="a">last</p>`,
+  );
   t.same(placesOf(twice) ?? ['1 a'], ['1 a'], 'the first of a name');
 });
 
 void t.test('a list of contents has the headings and their sheets', async (t) => {
   const body = `<h1>Alpha</h1>${lines(60)}<h2>Beta &amp; more</h2>${lines(60)}<h4>Deep</h4><h1>Gamma</h1>`;
   const contents = { title: 'Contents', levels: 2, field: 'schema.pages[0].pageSettings.contents.title' };
-  const document = (props: Partial<ExpandedPage>) => documentOf(page([richText('<p>intro</p>')], props), page([richText(body)]));
+  const document = (props: Partial<ExpandedPage>) =>
+    documentOf(page([richText('<p>intro</p>')], props), page([richText(body)]));
   const bytes = await makePdf(document({ contents }), new Map(), metadata, defaultLimits);
   const { sheets, structure } = readPdf(bytes);
   t.same(sheets[0]?.lines, ['Contents', 'Alpha\t2', 'Beta & more\t3', 'Gamma\t5', 'intro']);
@@ -236,5 +303,8 @@ void t.test('a list of contents has the headings and their sheets', async (t) =>
     const [text = '', sheet] = line.split('\t');
     t.ok(long.sheets[Number(sheet) - 1]?.lines.includes(text), line);
   }
-  t.same(readPdf(await makePdf(documentOf(page([], { contents })), new Map(), metadata, defaultLimits)).sheets[0]?.lines, ['Contents']);
+  t.same(
+    readPdf(await makePdf(documentOf(page([], { contents })), new Map(), metadata, defaultLimits)).sheets[0]?.lines,
+    ['Contents'],
+  );
 });

@@ -1,4 +1,7 @@
-/** A PDF within its bounds: limits stop the work, the same input gives the same bytes, and no input ends in anything but a file or an error of ours. */
+/**
+ * A PDF within its bounds: limits stop the work, the same input gives the same bytes, and no input ends in anything but
+ * a file or an error of ours.
+ */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
@@ -18,8 +21,12 @@ const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).d
 const uri = (bytes: Buffer): string => `data:image/png;base64,${bytes.toString('base64')}`;
 
 void t.test('pages', async (t) => {
-  const lines = (count: number): Expanded => richText(Array.from({ length: count }, (_, at) => `<p>line ${at}</p>`).join(''));
-  t.equal(readPdf(await make(documentOf(...Array.from({ length: 30 }, () => page([richText('x')]))))).sheets.length, 30);
+  const lines = (count: number): Expanded =>
+    richText(Array.from({ length: count }, (_, at) => `<p>line ${at}</p>`).join(''));
+  t.equal(
+    readPdf(await make(documentOf(...Array.from({ length: 30 }, () => page([richText('x')]))))).sheets.length,
+    30,
+  );
   const tooMany = {
     name: 'DomainError',
     code: 'ERR_LIMIT_001',
@@ -95,13 +102,18 @@ void t.test('the same input gives the same bytes', async (t) => {
 void t.test('text comes back as it was, whatever was drawn before it', async (t) => {
   const lines = async (text: string): Promise<string> =>
     readPdf(await make(documentOf(page([richText(text)])))).sheets[0]?.lines.join('') ?? '';
-  for (const text of ['a\u00a0b', 'a b', '\u00b5', '\u03bc', '-\u2010', 'Ω', '\u2126']) t.equal(await lines(text), text);
+  for (const text of ['a\u00a0b', 'a b', '\u00b5', '\u03bc', '-\u2010', 'Ω', '\u2126'])
+    t.equal(await lines(text), text);
 });
 
 void t.test('nothing is lost in narrow and low places', async (t) => {
   const words = Array.from({ length: 300 }, (_, at) => `w${at}x`);
   const text = `<p>${words.join(' ')}</p>`;
-  const small: Partial<ExpandedPage> = { format: 'A5', orientation: 'landscape', margin: { top: 190, right: 190, bottom: 190, left: 190 } };
+  const small: Partial<ExpandedPage> = {
+    format: 'A5',
+    orientation: 'landscape',
+    margin: { top: 190, right: 190, bottom: 190, left: 190 },
+  };
   const shapes: Readonly<Record<string, Expanded>> = {
     text: richText(text),
     large: richText(`<p style="font-size:900pt;line-height:9">${words.slice(0, 20).join(' ')}</p>`),
@@ -216,7 +228,11 @@ const html = fc.letrec<{ nodes: string }>((tie) => ({
     .map((parts) => parts.join('')),
 })).nodes;
 
-const place = fc.tuple(html, fc.constantFrom('text', 'list', 'cell', 'container', 'columns', 'header'), fc.integer({ min: 0, max: 2_000 }));
+const place = fc.tuple(
+  html,
+  fc.constantFrom('text', 'list', 'cell', 'container', 'columns', 'header'),
+  fc.integer({ min: 0, max: 2_000 }),
+);
 
 const documentWith = ([markup, where, size]: readonly [string, string, number]): ExpandedDocument => {
   const box = { top: size, right: size, bottom: size / 2, left: size / 3 };
@@ -258,7 +274,9 @@ const documentWith = ([markup, where, size]: readonly [string, string, number]):
     case 'header':
       return documentOf(page([], { margin: box, header: { html: markup, height: size, align: 'right' } }));
     default:
-      return documentOf(page([component('rich-text', { html: markup, padding: box, style: { fontSize: size, lineHeight: 9 } })]));
+      return documentOf(
+        page([component('rich-text', { html: markup, padding: box, style: { fontSize: size, lineHeight: 9 } })]),
+      );
   }
 };
 
@@ -274,7 +292,8 @@ void t.test('whatever authors and values bring, it ends in a file or in an error
       } catch (fault) {
         if (!(fault instanceof DomainError)) throw fault;
         codes.set(fault.code, (codes.get(fault.code) ?? 0) + 1);
-        if (fault.code === 'GENERATION_FAILED') throw new Error(`the layout failed: ${fault.message}`, { cause: fault });
+        if (fault.code === 'GENERATION_FAILED')
+          throw new Error(`the layout failed: ${fault.message}`, { cause: fault });
       }
     }),
     { numRuns: Number(process.env['SEALPOST_PDF_RUNS'] ?? 150) },

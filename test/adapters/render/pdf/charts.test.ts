@@ -23,13 +23,20 @@ const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({
   ...changes,
 });
 const svgOf = (changes: Partial<ExpandedChart>, width = 400): string => chartSvg(chart(changes), width, place).svg;
-const textsIn = (svg: string): readonly string[] => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
+const textsIn = (svg: string): readonly string[] =>
+  [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
 const filledPaths = (svg: string, color: string): readonly string[] =>
   [...svg.matchAll(new RegExp(`<path d="([^"]*)" fill="${color}"/>`, 'g'))].map(([, path]) => path!);
 
 void t.test('the axis of values is written as the first series', async (t) => {
-  const shown = (format: ValueFormat, values: number[], chartType: ExpandedChart['chartType'] = 'column'): readonly string[] =>
-    textsIn(svgOf({ chartType, series: [{ name: 'Sales', color: '#2563eb', values, showing: { type: 'number', format } }] }));
+  const shown = (
+    format: ValueFormat,
+    values: number[],
+    chartType: ExpandedChart['chartType'] = 'column',
+  ): readonly string[] =>
+    textsIn(
+      svgOf({ chartType, series: [{ name: 'Sales', color: '#2563eb', values, showing: { type: 'number', format } }] }),
+    );
   t.ok(shown({ style: 'currency', currency: 'USD' }, [10_000, 20_000, 40_000]).includes('$40,000'));
   t.ok(shown({ style: 'currency', currency: 'USD' }, [1, 2, 4], 'bar').includes('$4.00'));
   t.ok(shown({ style: 'percent' }, [0.1, 0.2, 0.4]).includes('40%'));
@@ -75,17 +82,26 @@ for (const chartType of chartTypes) {
     for (const values of [[0, 0, 0], [1.7e308, -1.7e308, 5e-324], [1e-12, 2e-12, 3e-12], [7], [-1, -2, -3]]) {
       t.notMatch(svgOf({ chartType, series: [{ name: 'x', color: 'red', values }] }), /NaN|Infinity|undefined/);
     }
-    t.notMatch(svgOf({ chartType, width: 1, height: 1, title: 'A title', showLegend: true }), /NaN|Infinity|undefined/, 'hardly any room');
+    t.notMatch(
+      svgOf({ chartType, width: 1, height: 1, title: 'A title', showLegend: true }),
+      /NaN|Infinity|undefined/,
+      'hardly any room',
+    );
   });
 }
 
 void t.test('columns stand on zero, as high as their values', async (t) => {
-  const bars = rectangles(filledPaths(svgOf({ series: [{ name: 'x', color: '#2563eb', values: [10, -20, 40] }] }), '#2563eb')[0]!);
+  const bars = rectangles(
+    filledPaths(svgOf({ series: [{ name: 'x', color: '#2563eb', values: [10, -20, 40] }] }), '#2563eb')[0]!,
+  );
   t.equal(bars.length, 3);
   const [first, second, third] = bars as [number[], number[], number[]];
   const near = (a: number, b: number): boolean => Math.abs(a - b) < 0.05;
   t.ok(near(third[3]! / first[3]!, 4) && near(second[3]! / first[3]!, 2));
-  t.ok(near(first[1]! + first[3]!, third[1]! + third[3]!) && near(second[1]!, first[1]! + first[3]!), 'a negative one hangs below');
+  t.ok(
+    near(first[1]! + first[3]!, third[1]! + third[3]!) && near(second[1]!, first[1]! + first[3]!),
+    'a negative one hangs below',
+  );
 });
 
 void t.test('bars lie on zero, as long as their values', async (t) => {
@@ -109,11 +125,9 @@ void t.test('stacked columns add up, above and below zero apart', async (t) => {
       ['#333333', -5],
     ].map(([color, value]) => ({ name: String(color), color: String(color), values: [Number(value)] })),
   });
-  const [low, high, below] = ['#111111', '#222222', '#333333'].map((color) => rectangles(filledPaths(svg, color)[0]!)[0]!) as [
-    number[],
-    number[],
-    number[],
-  ];
+  const [low, high, below] = ['#111111', '#222222', '#333333'].map(
+    (color) => rectangles(filledPaths(svg, color)[0]!)[0]!,
+  ) as [number[], number[], number[]];
   t.ok(Math.abs(high[1]! + high[3]! - low[1]!) < 0.05, 'the second stands on the first');
   t.ok(Math.abs(below[1]! - (low[1]! + low[3]!)) < 0.05, 'the negative one hangs from zero');
 });
@@ -151,8 +165,9 @@ void t.test('slices have their shares; the smallest become one', async (t) => {
     'no share of what is not above zero',
   );
   t.ok(
-    textsIn(svgOf({ chartType: 'doughnut', series: [{ name: 'x', color: 'red', values: [1, 1, 2] }] })).filter((text) => text === '25%')
-      .length === 2,
+    textsIn(svgOf({ chartType: 'doughnut', series: [{ name: 'x', color: 'red', values: [1, 1, 2] }] })).filter(
+      (text) => text === '25%',
+    ).length === 2,
   );
   t.strictSame([inkOn('#111827'), inkOn('#f59e0b')], ['#ffffff', '#111827']);
 });
@@ -178,7 +193,10 @@ void t.test('many and long labels are thinned and cut; thousands of points are b
   t.ok(textsIn(line).length < 60);
   t.ok(line.length < 100_000, `${line.length} characters`);
   t.ok(textsIn(line).some((text) => text.endsWith('…')));
-  t.ok(svgOf({ chartType: 'pie', categories, series: [{ name: 'x', color: '#2563eb', values }], showLegend: true }).length < 20_000);
+  t.ok(
+    svgOf({ chartType: 'pie', categories, series: [{ name: 'x', color: '#2563eb', values }], showLegend: true })
+      .length < 20_000,
+  );
   const legend = svgOf({
     showLegend: true,
     series: Array.from({ length: 100 }, (_, at) => ({ name: `Series ${at}`, color: 'red', values: [1, 2, 3] })),

@@ -19,7 +19,8 @@ const wordsOf = async (components: readonly Expanded[]): Promise<readonly Placed
 const lacksPoppler = (await wordsOf([richText('word')])) === undefined && 'poppler is not installed, or not asked';
 
 /** Words of one part of a document: `a12.3` is the fourth word of part 12. */
-const prose = (part: string, words: number): string => Array.from({ length: words }, (_, at) => `${part}.${at}`).join(' ');
+const prose = (part: string, words: number): string =>
+  Array.from({ length: words }, (_, at) => `${part}.${at}`).join(' ');
 
 type Part = Readonly<{
   kind: 'text' | 'heading' | 'title' | 'table' | 'rich-table' | 'kept' | 'framed' | 'columns' | 'spacer';
@@ -48,7 +49,11 @@ const componentsOf = ({ kind, size }: Part, name: string): readonly Expanded[] =
     case 'rich-table': {
       const rows = rowsOf(name, size).map(([left, right]) => `<tr><td>${left}</td><td>${right}</td></tr>`);
       const foot = `<tfoot><tr><td>Sum</td><td>${name}.total</td></tr></tfoot>`;
-      return [richText(`<table><thead><tr><th>Head</th><th>x</th></tr></thead><tbody>${rows.join('')}</tbody>${foot}</table>`)];
+      return [
+        richText(
+          `<table><thead><tr><th>Head</th><th>x</th></tr></thead><tbody>${rows.join('')}</tbody>${foot}</table>`,
+        ),
+      ];
     }
     case 'kept':
       return [
@@ -59,13 +64,18 @@ const componentsOf = ({ kind, size }: Part, name: string): readonly Expanded[] =
         }),
       ];
     case 'framed':
-      return [component('container', { border, padding, children: [richText(`<p>${prose(name, size * 4)}</p>`), picture] })];
+      return [
+        component('container', { border, padding, children: [richText(`<p>${prose(name, size * 4)}</p>`), picture] }),
+      ];
     case 'columns':
       return [
         component('columns', {
           flow: { keepTogether: true },
           widths: ['rest', { points: 200 }],
-          children: [richText(`<p>${prose(name, size * 5)}</p>`), richText(`<h3>${name}.side</h3><ul><li>one</li><li>two</li></ul>`)],
+          children: [
+            richText(`<p>${prose(name, size * 5)}</p>`),
+            richText(`<h3>${name}.side</h3><ul><li>one</li><li>two</li></ul>`),
+          ],
         }),
       ];
     case 'spacer':
@@ -77,11 +87,24 @@ const picture = component('qr-code', { value: 'x', size: 40 });
 
 /** Every third row has several lines. */
 const rowsOf = (name: string, size: number): readonly (readonly [string, string])[] =>
-  Array.from({ length: size }, (_, row) => [`${name}.r${row}`, row % 3 === 2 ? `${name}.r${row} ${prose('x', 40)} ${name}.r${row}` : 'y']);
+  Array.from({ length: size }, (_, row) => [
+    `${name}.r${row}`,
+    row % 3 === 2 ? `${name}.r${row} ${prose('x', 40)} ${name}.r${row}` : 'y',
+  ]);
 
 const parts: fc.Arbitrary<readonly Part[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom<Part['kind'][]>('text', 'heading', 'title', 'table', 'rich-table', 'kept', 'framed', 'columns', 'spacer'),
+    kind: fc.constantFrom<Part['kind'][]>(
+      'text',
+      'heading',
+      'title',
+      'table',
+      'rich-table',
+      'kept',
+      'framed',
+      'columns',
+      'spacer',
+    ),
     size: fc.integer({ min: 1, max: 24 }),
   }),
   { minLength: 4, maxLength: 24 },
@@ -102,7 +125,10 @@ const faultsOf = (document: readonly Part[], words: readonly PlacedWord[]): read
     if (kind === 'heading' || kind === 'title') {
       say(isOne, `${kind} ${name} is parted`);
       const next = document.findIndex((part, later) => later > at && part.kind !== 'spacer');
-      const follows = pagesOf(words, (text) => text.startsWith(`a${next}.`) || (document[next]?.kind === 'title' && text === 'intro'));
+      const follows = pagesOf(
+        words,
+        (text) => text.startsWith(`a${next}.`) || (document[next]?.kind === 'title' && text === 'intro'),
+      );
       const isTitle = document[next]?.kind === 'title';
       if (next > 0 && !isTitle) say(follows[0] === own.at(-1), `${kind} ${name} is parted from what follows, a${next}`);
     }
@@ -136,20 +162,25 @@ const tableAtFoot: readonly Part[] = [
   { kind: 'title', size: 11 },
 ];
 
-void t.test('headings, rows, totals and what is kept together, in documents of every kind', { skip: lacksPoppler }, async (t) => {
-  await fc.assert(
-    fc.asyncProperty(parts, async (document) => {
-      const words = await wordsOf(document.flatMap((part, at) => componentsOf(part, `a${at}`)));
-      if (words === undefined) return;
-      const faults = faultsOf(document, words);
-      if (faults.length > 0) throw new Error(faults.join('; '));
-    }),
-    { numRuns: 40, endOnFailure: true, examples: [[tableAtFoot]] },
-  );
-  t.end();
-});
+void t.test(
+  'headings, rows, totals and what is kept together, in documents of every kind',
+  { skip: lacksPoppler },
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(parts, async (document) => {
+        const words = await wordsOf(document.flatMap((part, at) => componentsOf(part, `a${at}`)));
+        if (words === undefined) return;
+        const faults = faultsOf(document, words);
+        if (faults.length > 0) throw new Error(faults.join('; '));
+      }),
+      { numRuns: 40, endOnFailure: true, examples: [[tableAtFoot]] },
+    );
+    t.end();
+  },
+);
 
-const linesOf = (count: number): Expanded => richText(Array.from({ length: count }, (_, at) => `<p>line${at}</p>`).join(''));
+const linesOf = (count: number): Expanded =>
+  richText(Array.from({ length: count }, (_, at) => `<p>line${at}</p>`).join(''));
 const pageOf = async (t: Test, word: string, components: readonly Expanded[]): Promise<number | undefined> => {
   const words = await wordsOf(components);
   if (words === undefined) t.comment('poppler is not installed');
@@ -255,7 +286,11 @@ void t.test('what is higher than a sheet breaks, below the heading above it', { 
   t.equal(await pageOf(t, 'title', components), 1);
   t.equal(await pageOf(t, 'line59', components), 3);
   const nearly = component('container', { flow: { keepTogether: true }, children: [linesOf(32)], padding: noBox });
-  t.equal(await pageOf(t, 'title', [linesOf(5), richText('<h2>title</h2>'), nearly]), 1, 'the heading is not left behind alone');
+  t.equal(
+    await pageOf(t, 'title', [linesOf(5), richText('<h2>title</h2>'), nearly]),
+    1,
+    'the heading is not left behind alone',
+  );
 });
 
 void t.test('rows that a cell spans stand on one sheet, and no line of them is parted from its row', async (t) => {

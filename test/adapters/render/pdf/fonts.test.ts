@@ -8,7 +8,14 @@ import t from 'tap';
 import { withoutBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
 import { DomainError } from '../../../../src/domain/core/errors.js';
 import { holdsRightToLeft } from '../../../../src/domain/rendering/direction.js';
-import { asDrawn, levelsOf, visualOrder, orderLine, readText, type Inline } from '../../../../src/adapters/render/pdf/bidi.js';
+import {
+  asDrawn,
+  levelsOf,
+  visualOrder,
+  orderLine,
+  readText,
+  type Inline,
+} from '../../../../src/adapters/render/pdf/bidi.js';
 import { familiesIn, fontBytes, openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { builtInFamilies, scriptFamilies, sfntOfWoff } from '../../../../src/adapters/render/pdf/font-files.js';
 
@@ -40,7 +47,9 @@ for (const [script, text, font] of samples) {
       t.strictSame([...new Set(runs.map((run) => run.font))], [font]);
       t.equal(withoutBreaks(runs.map((run) => run.text).join('')), text, 'nothing is lost');
       for (const run of runs) {
-        const face = fontkit.create(Buffer.from(fontBytes(fonts.descriptors[run.font]![style.bold ? 'bold' : 'normal'])));
+        const face = fontkit.create(
+          Buffer.from(fontBytes(fonts.descriptors[run.font]![style.bold ? 'bold' : 'normal'])),
+        );
         t.ok(
           'layout' in face && face.layout(run.text).glyphs.every((glyph) => glyph.id !== 0),
           `${run.font} has each letter of ${run.text}`,
@@ -51,7 +60,8 @@ for (const [script, text, font] of samples) {
 }
 
 void t.test('one text in several scripts keeps digits, spaces and marks where they belong', async (t) => {
-  const shaped = (text: string): readonly (readonly string[])[] => fonts.shape(text, regular, options).map((run) => [run.font, run.text]);
+  const shaped = (text: string): readonly (readonly string[])[] =>
+    fonts.shape(text, regular, options).map((run) => [run.font, run.text]);
   t.strictSame(shaped('Total 5 中文 6'), [
     ['Roboto', 'Total 5 '],
     ['NotoSansSC', '中文 6'],
@@ -60,7 +70,11 @@ void t.test('one text in several scripts keeps digits, spaces and marks where th
     ['NotoSansDevanagari', 'न\u0947 '],
     ['Roboto', 'x'],
   ]);
-  t.strictSame(shaped('1\u202f234'), [['Roboto', '1\u00a0234']], 'the narrow space of French numbers is no reason for another font');
+  t.strictSame(
+    shaped('1\u202f234'),
+    [['Roboto', '1\u00a0234']],
+    'the narrow space of French numbers is no reason for another font',
+  );
   t.strictSame(
     shaped('a\u2060b\u00adc\u0001'),
     [['Roboto', 'ab\u00adc']],
@@ -98,7 +112,8 @@ void t.test('a character that no font has is named', async (t) => {
     } catch (fault) {
       t.ok(fault instanceof DomainError && fault.code === 'FONT_MISSING');
       t.match(fault, { details: { relatedInfo: { codePoint, script }, errors: [{ field: options.field }] } });
-      for (const part of [codePoint, script, options.field, 'SEALPOST_FONTS_DIR']) t.match((fault as Error).message, part);
+      for (const part of [codePoint, script, options.field, 'SEALPOST_FONTS_DIR'])
+        t.match((fault as Error).message, part);
     }
   }
 });
@@ -116,7 +131,10 @@ void t.test('a font is read when a character first needs it, and configured ones
   writeFileSync(join(directory, 'notes.txt'), 'no font');
   const families = familiesIn(directory);
   t.strictSame(families, [
-    { name: 'Runes', files: { normal: join(directory, 'Runes-Regular.ttf'), bold: join(directory, 'Runes-Bold.woff') } },
+    {
+      name: 'Runes',
+      files: { normal: join(directory, 'Runes-Regular.ttf'), bold: join(directory, 'Runes-Bold.woff') },
+    },
   ]);
   const more = openFonts(families);
   t.strictSame(
@@ -139,7 +157,8 @@ void t.test('WOFF is unpacked to the font that it holds, and nonsense is refused
 
 void t.test('every shipped file is a font, and its folder is not larger than said', async (t) => {
   for (const { files } of builtInFamilies) {
-    for (const file of Object.values(files)) t.ok('hasGlyphForCodePoint' in fontkit.create(Buffer.from(fontBytes(file))), file);
+    for (const file of Object.values(files))
+      t.ok('hasGlyphForCodePoint' in fontkit.create(Buffer.from(fontBytes(file))), file);
   }
   const shipped = builtInFamilies.flatMap(({ files }) => Object.values(files)).filter((file) => file.endsWith('.br'));
   t.ok(shipped.reduce((sum, file) => sum + statSync(file).size, 0) < 12 * 1_024 * 1_024);
@@ -207,7 +226,12 @@ void t.test('the words of a broken line are put in the order in which they are r
 });
 
 void t.test('a justified line has its room between words, not inside of them', async (t) => {
-  const line = lineOf([inline('אא', 1, { noNewLine: true, alignment: 'justify' }), inline(', ', 1), inline('בב ', 1), inline('גג', 1)]);
+  const line = lineOf([
+    inline('אא', 1, { noNewLine: true, alignment: 'justify' }),
+    inline(', ', 1),
+    inline('בב ', 1),
+    inline('גג', 1),
+  ]);
   line.inlines.forEach((part, index) => {
     if (index > 0) part.justifyShift = 4;
   });
@@ -242,7 +266,10 @@ void t.test('text whose letters stack is told as it is written', async (t) => {
 });
 
 void t.test('a direction that is given holds for text that has none of its own', async (t) => {
-  const { pieces, isRightToLeft } = fonts.shapeParagraph([{ text: 'abc.', ...regular }], { ...options, direction: 'rtl' });
+  const { pieces, isRightToLeft } = fonts.shapeParagraph([{ text: 'abc.', ...regular }], {
+    ...options,
+    direction: 'rtl',
+  });
   t.equal(isRightToLeft, true);
   t.strictSame(
     pieces[0]!.runs.map((run) => [run.text, run.bidiLevel]),

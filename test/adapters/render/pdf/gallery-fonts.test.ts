@@ -46,14 +46,20 @@ await t.test('a font is taken as its licence bits say, and where a document can 
 });
 
 const opened = () => {
-  const generator = openGenerator({ limits: { ...defaultLimits, svgTimeoutMs: 20_000 }, clock: systemClock(), cores: 2 });
+  const generator = openGenerator({
+    limits: { ...defaultLimits, svgTimeoutMs: 20_000 },
+    clock: systemClock(),
+    cores: 2,
+  });
   t.teardown(() => generator.close());
   return generator;
 };
 
 await t.test('a font that never ends is refused within bounds', async (t) => {
   const generator = opened();
-  await t.rejects(generator.checkFont({ teamId: teamA, bytes: endlessFont() }, never), { code: 'ASSET_TYPE_NOT_ALLOWED' });
+  await t.rejects(generator.checkFont({ teamId: teamA, bytes: endlessFont() }, never), {
+    code: 'ASSET_TYPE_NOT_ALLOWED',
+  });
   await generator.checkFont({ teamId: teamA, bytes: brandFont }, never);
 });
 
@@ -76,7 +82,11 @@ await t.test('a document in a font of the gallery', async (t) => {
   const plain = await read({});
   t.same(plain.fonts, ['NotoSansHebrew-Regular', 'Roboto-Regular']);
   const brand = await read({ fonts: [{ family: 'Brand Sans', regular: REGULAR }] });
-  t.same(brand.fonts, ['NotoSansHebrew-Regular', 'Roboto-Italic', 'Roboto-Regular'], 'what it lacks comes from the shipped ones');
+  t.same(
+    brand.fonts,
+    ['NotoSansHebrew-Regular', 'Roboto-Italic', 'Roboto-Regular'],
+    'what it lacks comes from the shipped ones',
+  );
   t.same(brand.sheets[0]?.lines.at(-1), 'own');
   const named = await read({ fonts: [{ family: 'Roboto', regular: REGULAR }] });
   t.same(

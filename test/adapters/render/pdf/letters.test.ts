@@ -11,12 +11,14 @@ import { component, documentOf, page, richText } from '../../../support/expanded
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 
 const metadata = { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' };
-const read = async (document: ExpandedDocument): Promise<ReadPdf> => readPdf(await makePdf(document, new Map(), metadata, defaultLimits));
+const read = async (document: ExpandedDocument): Promise<ReadPdf> =>
+  readPdf(await makePdf(document, new Map(), metadata, defaultLimits));
 const made = (...components: readonly Expanded[]): Promise<ReadPdf> => read(documentOf(page(components)));
 const linesOf = ({ sheets }: ReadPdf): readonly string[] => sheets.flatMap(({ lines }) => lines);
 
 /** The first article of the Universal Declaration of Human Rights. */
-const THAI = 'มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ ต่างมีเหตุผลและมโนธรรม และควรปฏิบัติต่อกันด้วยเจตนารมณ์แห่งภราดรภาพ';
+const THAI =
+  'มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ ต่างมีเหตุผลและมโนธรรม และควรปฏิบัติต่อกันด้วยเจตนารมณ์แห่งภราดรภาพ';
 
 void t.test('a line of Thai ends between words', async (t) => {
   const narrow = component('container', {
@@ -27,7 +29,11 @@ void t.test('a line of Thai ends between words', async (t) => {
   });
   const lines = linesOf(await made(narrow));
   t.ok(lines.length > 5, 'it does not fit into one line');
-  t.equal(lines.join('').replace(/ /g, ''), THAI.replace(/ /g, ''), 'no letter is lost, and no sign of a break can be copied');
+  t.equal(
+    lines.join('').replace(/ /g, ''),
+    THAI.replace(/ /g, ''),
+    'no letter is lost, and no sign of a break can be copied',
+  );
   const starts = new Set(
     Array.from(new Intl.Segmenter('th', { granularity: 'word' }).segment(THAI.replace(/ /g, '')), ({ index }) => index),
   );
@@ -74,7 +80,12 @@ void t.test('fontFamily', async (t) => {
             pageId: 'p',
             pageName: 'P',
             sections: [
-              { id: 's', type: 'main', props: { fontFamily: 'DejaVu Sans' }, components: [{ id: 'r', type: 'rich-text', content: 'x' }] },
+              {
+                id: 's',
+                type: 'main',
+                props: { fontFamily: 'DejaVu Sans' },
+                components: [{ id: 'r', type: 'rich-text', content: 'x' }],
+              },
             ],
           },
         ],
@@ -98,11 +109,21 @@ const filled = (content: string, missingCharacters?: string): Promise<ReadPdf> =
   read(expandTemplate(template(content, missingCharacters), { name: 'ᜋᜓ Ada' }));
 
 void t.test('a character without a font', async (t) => {
-  t.same(linesOf(await filled('To {{name}}')), ['To [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada'], 'no name stops an invoice');
+  t.same(
+    linesOf(await filled('To {{name}}')),
+    ['To [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada'],
+    'no name stops an invoice',
+  );
   await t.rejects(filled('ᜋ {{name}}'), { code: 'FONT_MISSING' }, 'what the author wrote is refused');
   await t.rejects(filled('{{name}}', 'refuse'), { code: 'FONT_MISSING' });
-  t.same(linesOf(await filled('ᜋ {{name}}', 'replace')), ['[TAGALOG LETTER MA] [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada']);
-  t.same(linesOf(await filled('To {{name}}')), ['To [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada'], 'whatever was made before');
+  t.same(linesOf(await filled('ᜋ {{name}}', 'replace')), [
+    '[TAGALOG LETTER MA] [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada',
+  ]);
+  t.same(
+    linesOf(await filled('To {{name}}')),
+    ['To [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada'],
+    'whatever was made before',
+  );
   t.throws(() => expandTemplate(template('x', 'hide')), /missingCharacters: must be one of refuse, replace/);
 });
 
@@ -110,7 +131,11 @@ void t.test('the ring of Thai and Lao AM stands below the tone mark', (t) => {
   const all = { hasGlyphForCodePoint: () => true };
   t.equal(shapedText('น\u0e49\u0e33 ก\u0e33', all), 'น\u0e4d\u0e49\u0e32 ก\u0e4d\u0e32');
   t.equal(shapedText('ນ\u0ec9\u0eb3', all), 'ນ\u0ecd\u0ec9\u0eb2');
-  t.equal(shapedText('น\u0e49\u0e33', { hasGlyphForCodePoint: (code) => code !== 0x0e4d }), 'น\u0e49\u0e33', 'a font without a ring');
+  t.equal(
+    shapedText('น\u0e49\u0e33', { hasGlyphForCodePoint: (code) => code !== 0x0e4d }),
+    'น\u0e49\u0e33',
+    'a font without a ring',
+  );
   const [thai] = openFonts().shape('น\u0e49\u0e33', { bold: false, italic: false }, { field: 'f', locale: 'th' });
   const { run } = layoutIn(openFonts().descriptors[thai?.font ?? '']?.normal ?? '', thai?.text ?? '');
   t.same(
@@ -121,7 +146,10 @@ void t.test('the ring of Thai and Lao AM stands below the tone mark', (t) => {
 });
 
 void t.test('a mark that a font has no anchor for is drawn without one', async (t) => {
-  const arabic = component('rich-text', { html: '<p>\u0639\u0615 \u0633\u06d6</p>', style: { fontFamily: "'Noto Sans Arabic'" } });
+  const arabic = component('rich-text', {
+    html: '<p>\u0639\u0615 \u0633\u06d6</p>',
+    style: { fontFamily: "'Noto Sans Arabic'" },
+  });
   const { fonts } = await made(richText('<p>\u0e2c\u0e39\u0e48 \u0e2c\u0e38\u0e48</p>'), arabic);
   t.same(fonts.slice(0, 2), ['NotoSansArabic-Regular', 'NotoSansThai-Regular']);
 });
@@ -130,7 +158,11 @@ void t.test('letters in parts are composed before a font is chosen', async (t) =
   const { sheets, fonts } = await made(richText('<p>e\u0301 A\u030a o\u0302\u0301 \u1112\u1161\u11ab</p>'));
   t.same(sheets[0]?.lines.slice(0, 1), ['\u00e9 \u00c5 \u1ed1 \ud55c']);
   t.ok(fonts.includes('Roboto-Regular'));
-  t.equal(composed('\u0915\u093c q\u0301 \ufa19\ufe00'), '\u0915\u093c q\u0301 \ufa19\ufe00', 'what has no character of its own stays');
+  t.equal(
+    composed('\u0915\u093c q\u0301 \ufa19\ufe00'),
+    '\u0915\u093c q\u0301 \ufa19\ufe00',
+    'what has no character of its own stays',
+  );
 });
 
 void t.test('a line ends at a soft hyphen, with a hyphen', async (t) => {
@@ -144,7 +176,11 @@ void t.test('a line ends at a soft hyphen, with a hyphen', async (t) => {
     });
   const lines = linesOf(await made(narrow(`<p>${word}</p>`)));
   t.same(lines, ['Donaudampfschiff-', 'fahrtsgesellschafts-', 'kapit\u00e4n']);
-  t.same(linesOf(await made(richText(`<p>${word}</p>`))), [word.replaceAll('\u00ad', '')], 'a line with room for the word has no hyphen');
+  t.same(
+    linesOf(await made(richText(`<p>${word}</p>`))),
+    [word.replaceAll('\u00ad', '')],
+    'a line with room for the word has no hyphen',
+  );
   t.same(linesOf(await made(richText('<p>Amt\u00ad</p>'))), ['Amt'], 'nor has the end of a paragraph');
   const justified = linesOf(await made(narrow(`<p style="text-align:justify">ab ${word}</p>`)));
   t.same(justified.slice(0, 2), ['ab Donaudampfschiff-', 'fahrtsgesellschafts-'], 'justified, a word has no gaps');

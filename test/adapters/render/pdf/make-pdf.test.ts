@@ -19,11 +19,18 @@ const made = async (document: ExpandedDocument): Promise<ReadPdf> => {
 const madeOf = (...components: readonly Expanded[]): Promise<ReadPdf> => made(documentOf(page(components)));
 const linesOf = async (...components: readonly Expanded[]): Promise<readonly string[]> =>
   (await madeOf(...components)).sheets.flatMap(({ lines }) => lines);
-const structureOf = async (...components: readonly Expanded[]): Promise<readonly string[]> => (await madeOf(...components)).structure;
+const structureOf = async (...components: readonly Expanded[]): Promise<readonly string[]> =>
+  (await madeOf(...components)).structure;
 
 void t.test('the file says what it is', async (t) => {
   const { info, catalog, fonts, sheets } = await madeOf(richText('<p>Hello <b>you</b></p>'));
-  t.same(info, { Title: 'Invoice 7 — Zoë', Author: 'Ada', Creator: 'sealpost', Producer: 'sealpost', CreationDate: 'D:20260102030405Z' });
+  t.same(info, {
+    Title: 'Invoice 7 — Zoë',
+    Author: 'Ada',
+    Creator: 'sealpost',
+    Producer: 'sealpost',
+    CreationDate: 'D:20260102030405Z',
+  });
   t.match(catalog, /\/Lang \(en-US\)/);
   t.match(catalog, /\/StructTreeRoot \d+ 0 R/);
   t.same(fonts, ['Roboto-Medium', 'Roboto-Regular']);
@@ -97,7 +104,11 @@ void t.test('rich text', async (t) => {
 
   void t.test('quotes, code and rules', async (t) => {
     t.same(
-      await linesOf(richText('<blockquote><p>q1</p><p>q2</p></blockquote><pre>a\n  b</pre><hr><p>said <q>x</q> <code>f()</code></p>')),
+      await linesOf(
+        richText(
+          '<blockquote><p>q1</p><p>q2</p></blockquote><pre>a\n  b</pre><hr><p>said <q>x</q> <code>f()</code></p>',
+        ),
+      ),
       ['q1', 'q2', 'a', 'b', 'said “x” f()'],
     );
   });
@@ -111,7 +122,9 @@ void t.test('rich text', async (t) => {
 
   void t.test('text on a dark background can be read', async (t) => {
     const colorsOf = async (style: TextStyle): Promise<boolean> => {
-      const { sheets } = await madeOf(component('rich-text', { html: '<p>word <a href="https://a.example">link</a></p>', style }));
+      const { sheets } = await madeOf(
+        component('rich-text', { html: '<p>word <a href="https://a.example">link</a></p>', style }),
+      );
       return /^1 1 1 (?:rg|scn)$/m.test(sheets[0]?.content ?? '');
     };
     t.ok(await colorsOf({ backgroundColor: '#1e3a8a' }), 'white');
@@ -148,40 +161,59 @@ void t.test('rich text', async (t) => {
     ])
       t.notOk(await isWhite(light), light);
     const around = { backgroundColor: '#111827' };
-    for (const html of [row('', 'bgcolor="#fefefe"'), '<p><mark>word</mark></p>', '<p><code>word</code></p>', '<pre>word</pre>'])
+    for (const html of [
+      row('', 'bgcolor="#fefefe"'),
+      '<p><mark>word</mark></p>',
+      '<p><code>word</code></p>',
+      '<pre>word</pre>',
+    ])
       t.notOk(await isWhite(html, around), `${html} on a dark text`);
   });
 
-  void t.test('a header beside cells is one of its row, and links of repeated headers belong to the link', async (t) => {
-    const heads = '<thead><tr><th>A</th><th><a href="https://a.example">B</a></th></tr></thead>';
-    const many = Array.from({ length: 60 }, (_, at) => `<tr><th>r${at}</th><td>cell</td></tr>`).join('');
-    const bytes = await makePdf(documentOf(page([richText(`<table>${heads}${many}</table>`)])), new Map(), metadata, defaultLimits);
-    const file = Buffer.from(bytes).toString('latin1');
-    t.equal(file.match(/\/Scope \/Column/g)?.length, 2);
-    t.equal(file.match(/\/Scope \/Row/g)?.length, 60);
-    t.equal(file.match(/\/Subtype \/Link/g)?.length, 2, 'on both sheets');
-    t.equal(file.match(/\/Type \/OBJR/g)?.length, 2);
-    await checkedByOthers(bytes, readPdf(bytes));
-    const scopes = async (row: string): Promise<readonly string[]> =>
-      Buffer.from(
-        await makePdf(
-          documentOf(page([richText(`<table>${row}<tr><td>1</td><td>2</td></tr></table>`)])),
-          new Map(),
-          metadata,
-          defaultLimits,
-        ),
-      )
-        .toString('latin1')
-        .match(/\/Scope \/\w+/g) ?? [];
-    t.same(await scopes('<tr><th>A</th><th>B</th></tr>'), ['/Scope /Column', '/Scope /Column'], 'a first row of headers');
-    t.same(await scopes('<tr><th scope="col">A</th><td>B</td></tr>'), ['/Scope /Column'], 'as the author says');
-    t.same(await scopes('<tr><th scope="row">A</th><th>B</th></tr>'), ['/Scope /Row', '/Scope /Column']);
-  });
+  void t.test(
+    'a header beside cells is one of its row, and links of repeated headers belong to the link',
+    async (t) => {
+      const heads = '<thead><tr><th>A</th><th><a href="https://a.example">B</a></th></tr></thead>';
+      const many = Array.from({ length: 60 }, (_, at) => `<tr><th>r${at}</th><td>cell</td></tr>`).join('');
+      const bytes = await makePdf(
+        documentOf(page([richText(`<table>${heads}${many}</table>`)])),
+        new Map(),
+        metadata,
+        defaultLimits,
+      );
+      const file = Buffer.from(bytes).toString('latin1');
+      t.equal(file.match(/\/Scope \/Column/g)?.length, 2);
+      t.equal(file.match(/\/Scope \/Row/g)?.length, 60);
+      t.equal(file.match(/\/Subtype \/Link/g)?.length, 2, 'on both sheets');
+      t.equal(file.match(/\/Type \/OBJR/g)?.length, 2);
+      await checkedByOthers(bytes, readPdf(bytes));
+      const scopes = async (row: string): Promise<readonly string[]> =>
+        Buffer.from(
+          await makePdf(
+            documentOf(page([richText(`<table>${row}<tr><td>1</td><td>2</td></tr></table>`)])),
+            new Map(),
+            metadata,
+            defaultLimits,
+          ),
+        )
+          .toString('latin1')
+          .match(/\/Scope \/\w+/g) ?? [];
+      t.same(
+        await scopes('<tr><th>A</th><th>B</th></tr>'),
+        ['/Scope /Column', '/Scope /Column'],
+        'a first row of headers',
+      );
+      t.same(await scopes('<tr><th scope="col">A</th><td>B</td></tr>'), ['/Scope /Column'], 'as the author says');
+      t.same(await scopes('<tr><th scope="row">A</th><th>B</th></tr>'), ['/Scope /Row', '/Scope /Column']);
+    },
+  );
 
   void t.test('tables with room in their cells', async (t) => {
     const boxOf = async (attribute: string) => {
       const html = `<table border="0"${attribute}><tr><td>one</td></tr><tr><td>two</td></tr></table>`;
-      const [one, two] = (await placedWords(await makePdf(documentOf(page([richText(html)])), new Map(), metadata, defaultLimits))) ?? [];
+      const [one, two] =
+        (await placedWords(await makePdf(documentOf(page([richText(html)])), new Map(), metadata, defaultLimits))) ??
+        [];
       return one && two ? [one.left, two.top - one.top].map(Math.round) : [];
     };
     const [left = 0, step = 0] = await boxOf(' cellpadding="0"');
@@ -231,10 +263,13 @@ void t.test('rich text', async (t) => {
 void t.test('scripts', async (t) => {
   const lines = await linesOf(richText('<p>Ελληνικά Кириллица ✓</p><p>漢字 ไทย</p>'));
   t.same(lines, ['Ελληνικά Кириллица ✓', '漢字 ไทย']);
-  await t.rejects(makePdf(documentOf(page([richText('<p>\u{1f9ff}\u{e000}</p>')])), new Map(), metadata, defaultLimits), {
-    code: 'FONT_MISSING',
-    message: /schema\.pages\[0\]\.sections\[0\]/,
-  });
+  await t.rejects(
+    makePdf(documentOf(page([richText('<p>\u{1f9ff}\u{e000}</p>')])), new Map(), metadata, defaultLimits),
+    {
+      code: 'FONT_MISSING',
+      message: /schema\.pages\[0\]\.sections\[0\]/,
+    },
+  );
 });
 
 void t.test('table', async (t) => {
@@ -255,9 +290,20 @@ void t.test('table', async (t) => {
       }),
     );
     t.same(read.sheets[0]?.lines, ['Name\tPrice', 'Tea\t4.00', 'Milk & honey\t5.00', '9.00']);
-    t.same(read.structure.slice(0, 8), ['Document', '  Table', '    TR', '      TH', '      TH', '    TR', '      TD', '      TD']);
+    t.same(read.structure.slice(0, 8), [
+      'Document',
+      '  Table',
+      '    TR',
+      '      TH',
+      '      TH',
+      '    TR',
+      '      TD',
+      '      TD',
+    ]);
     t.match(read.sheets[0]?.content, /^0\.0666\d* 0\.1333\d* 0\.2 scn/m, 'the header has its background');
-    const rightEdges = [...(read.sheets[0]?.content.matchAll(/1 0 0 1 ([\d.]+) [\d.]+ Tm/g) ?? [])].map(([, x]) => Number(x));
+    const rightEdges = [...(read.sheets[0]?.content.matchAll(/1 0 0 1 ([\d.]+) [\d.]+ Tm/g) ?? [])].map(([, x]) =>
+      Number(x),
+    );
     t.ok(
       rightEdges.some((x) => x > 500),
       'prices stand at the right margin',
@@ -334,7 +380,10 @@ void t.test('container and columns', async (t) => {
     component('columns', {
       children: [
         richText('left'),
-        component('container', { children: [richText('right')], border: { width: 1, style: 'dashed', color: '#ff0000' } }),
+        component('container', {
+          children: [richText('right')],
+          border: { width: 1, style: 'dashed', color: '#ff0000' },
+        }),
       ],
       widths: [{ percent: 30 }, 'rest'],
     }),
@@ -369,7 +418,15 @@ void t.test('list, divider, spacer', async (t) => {
 
 void t.test('a list of HTML is a list whatever stands around its items, as in a mail', async (t) => {
   const list = (html: string, ordered: boolean) =>
-    linesOf(component('list', { items: undefined, html, ordered, style: {}, padding: { top: 0, right: 0, bottom: 0, left: 0 } }));
+    linesOf(
+      component('list', {
+        items: undefined,
+        html,
+        ordered,
+        style: {},
+        padding: { top: 0, right: 0, bottom: 0, left: 0 },
+      }),
+    );
   t.same(await list('<li>a</li><li>b</li>', true), ['1. a', '2. b']);
   t.same(await list('<ul><li>a</li><li>b</li></ul>', true), ['1. a', '2. b']);
   t.same(await list('one line', true), ['1. one line']);
@@ -380,7 +437,14 @@ void t.test('a code whose colours no camera could read is black on white', async
   const contentOf = async (color: string) =>
     (
       await madeOf(
-        component('qr-code', { value: 'x', size: 96, errorCorrection: 'M', color, backgroundColor: '#ffffff', align: undefined }),
+        component('qr-code', {
+          value: 'x',
+          size: 96,
+          errorCorrection: 'M',
+          color,
+          backgroundColor: '#ffffff',
+          align: undefined,
+        }),
       )
     ).sheets[0]!.content;
   t.match(await contentOf('#eeeeee'), /^0 0 0 scn$/m);
@@ -403,7 +467,10 @@ void t.test('a container keeps its least height, whatever stands in it', async (
   };
   const [alone] = await tops();
   t.equal((await tops(richText('<p>one</p>'))).at(-1), alone);
-  t.equal((await tops(component('container', { children: [richText('<p>one</p><p>two</p>')], minHeight: 90 }))).at(-1), alone);
+  t.equal(
+    (await tops(component('container', { children: [richText('<p>one</p><p>two</p>')], minHeight: 90 }))).at(-1),
+    alone,
+  );
   t.ok(((await tops(component('spacer', { height: 300 }))).at(-1) ?? 0) < (alone ?? 0) - 99, 'and grows beyond it');
   const foot = await madeOf(
     component('spacer', { height: 700 }),
@@ -420,7 +487,8 @@ void t.test('a code begins at the edge of the text, but not on a background', as
   const leftOf = async (...components: readonly Expanded[]): Promise<number> => {
     const { sheets } = await madeOf(...components);
     const [, x = Number.NaN] =
-      /1 0 0 1 ([\d.]+) [\d.-]+ cm/.exec(sheets[0]?.content.replace('1 0 0 -1 0 841.89 cm', '') ?? '')?.map(Number) ?? [];
+      /1 0 0 1 ([\d.]+) [\d.-]+ cm/.exec(sheets[0]?.content.replace('1 0 0 -1 0 841.89 cm', '') ?? '')?.map(Number) ??
+      [];
     return x;
   };
   const code = component('qr-code', { value: 'x', size: 87, align: 'start' });
@@ -432,7 +500,9 @@ void t.test('a code begins at the edge of the text, but not on a background', as
 });
 
 void t.test('qr-code', async (t) => {
-  const { structure, sheets } = await madeOf(component('qr-code', { value: 'https://example.com/order/1', color: '#0000ff' }));
+  const { structure, sheets } = await madeOf(
+    component('qr-code', { value: 'https://example.com/order/1', color: '#0000ff' }),
+  );
   t.same(structure, ['Document', '  Figure']);
   t.match(sheets[0]?.content, /0 0 1 scn/);
   await t.rejects(madeOf(component('qr-code', { value: 'x'.repeat(3_000), errorCorrection: 'H' })), {
@@ -472,7 +542,11 @@ void t.test('pages', async (t) => {
     documentOf(
       page(long, { header, footer }),
       page([], { format: 'Letter', orientation: 'landscape', backgroundColor: '#ff0000' }),
-      page([richText('last')], { format: 'A5', footer: { ...footer, html: 'other {{pageNumber}}' }, backgroundColor: '#00ff00' }),
+      page([richText('last')], {
+        format: 'A5',
+        footer: { ...footer, html: 'other {{pageNumber}}' },
+        backgroundColor: '#00ff00',
+      }),
     ),
   );
   t.same(
@@ -493,7 +567,9 @@ void t.test('pages', async (t) => {
   t.match(sheets[4]?.content, /0 1 0 scn/);
   t.equal(structure.filter((type) => type.trim() === 'P').length, 61, 'headers and footers are no part of the text');
 
-  const cramped = await made(documentOf(page([richText('still')], { margin: { top: 900, right: 400, bottom: 900, left: 400 } })));
+  const cramped = await made(
+    documentOf(page([richText('still')], { margin: { top: 900, right: 400, bottom: 900, left: 400 } })),
+  );
   t.same(cramped.sheets[0]?.lines, ['still']);
 });
 
@@ -560,14 +636,26 @@ void t.test('spans and empty cells of tables are elements', async (t) => {
   );
 });
 
-void t.test('spans and links are told to who hears the file, a link once for each of its lines', { skip: !readsStructure }, async (t) => {
-  const html = `<p>See <a href="https://one.example/">the first</a>, <a href="https://two.example/">and ${'then '.repeat(30)}</a>.</p>`;
-  const bytes = await makePdf(documentOf(page([richText(TABLE), richText(html)])), new Map(), metadata, defaultLimits);
-  const heard = heardOf(bytes);
-  t.match(heard, /TH:\n\s*\/Scope \/Column\n\s*\/ColSpan 2\n/);
-  t.match(heard, /TD:\n\s*\/RowSpan 2\n/);
-  t.match(heard, /P \(block\)\n\s*"See "\n\s*Link \(inline\)\n\s*"the first"\n\s*Object \d+ 0\n\s*", "\n\s*Link \(inline\)\n/);
-  t.equal(heard.match(/Link \(inline\)/g)?.length, 2);
-  t.equal(heard.match(/Object \d+ 0/g)?.length, 3, 'the second one takes two lines');
-  t.match(Buffer.from(bytes).toString('latin1'), /\/Contents \(the first\)/);
-});
+void t.test(
+  'spans and links are told to who hears the file, a link once for each of its lines',
+  { skip: !readsStructure },
+  async (t) => {
+    const html = `<p>See <a href="https://one.example/">the first</a>, <a href="https://two.example/">and ${'then '.repeat(30)}</a>.</p>`;
+    const bytes = await makePdf(
+      documentOf(page([richText(TABLE), richText(html)])),
+      new Map(),
+      metadata,
+      defaultLimits,
+    );
+    const heard = heardOf(bytes);
+    t.match(heard, /TH:\n\s*\/Scope \/Column\n\s*\/ColSpan 2\n/);
+    t.match(heard, /TD:\n\s*\/RowSpan 2\n/);
+    t.match(
+      heard,
+      /P \(block\)\n\s*"See "\n\s*Link \(inline\)\n\s*"the first"\n\s*Object \d+ 0\n\s*", "\n\s*Link \(inline\)\n/,
+    );
+    t.equal(heard.match(/Link \(inline\)/g)?.length, 2);
+    t.equal(heard.match(/Object \d+ 0/g)?.length, 3, 'the second one takes two lines');
+    t.match(Buffer.from(bytes).toString('latin1'), /\/Contents \(the first\)/);
+  },
+);

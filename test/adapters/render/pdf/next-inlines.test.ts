@@ -7,14 +7,24 @@ import { LayoutBuilder } from '../../../../src/adapters/render/pdf/pdfmake-inter
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import { documentOf, page, richText } from '../../../support/expanded-documents.js';
 
-type Inline = Readonly<{ text: string; width: number; noNewLine?: boolean; lineEnd?: boolean; leadingCut: number; trailingCut: number }>;
+type Inline = Readonly<{
+  text: string;
+  width: number;
+  noNewLine?: boolean;
+  lineEnd?: boolean;
+  leadingCut: number;
+  trailingCut: number;
+}>;
 type Line = Readonly<{ inlines: readonly Inline[]; lastLineInParagraph: boolean }>;
 
 const WIDTH = 100;
 
 const { buildNextLine } = LayoutBuilder.prototype;
 
-const linesOf = (inlines: readonly Inline[], before: (node: object) => void): Readonly<{ lines: readonly unknown[]; shownMax: number }> => {
+const linesOf = (
+  inlines: readonly Inline[],
+  before: (node: object) => void,
+): Readonly<{ lines: readonly unknown[]; shownMax: number }> => {
   const layout = { writer: { context: () => ({ availableWidth: WIDTH }) } };
   const node = { _inlines: inlines.map((inline) => ({ ...inline })) };
   const lines: unknown[] = [];
@@ -34,7 +44,13 @@ const inNextInlines = (): ((node: object) => void) => {
 };
 
 const inlineOf = fc
-  .tuple(fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 350 })), fc.nat(9), fc.nat(9), fc.nat(15), fc.nat(40))
+  .tuple(
+    fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 350 })),
+    fc.nat(9),
+    fc.nat(9),
+    fc.nat(15),
+    fc.nat(40),
+  )
   .map(([width, leading, trailing, glued, end]) => ({
     width,
     leadingCut: leading === 0 ? width / 2 : 0,
@@ -76,7 +92,12 @@ void t.test('so it is in a document, of words and of characters without a font',
   const metadata = { title: 'Words', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
   for (const text of ['word '.repeat(10_000), '\u{12000}\u{12001}'.repeat(2_000)]) {
     seenMax = 0;
-    await makePdf({ ...documentOf(page([richText(`<p>${text}</p>`)])), refuses: () => false }, new Map(), metadata, limits);
+    await makePdf(
+      { ...documentOf(page([richText(`<p>${text}</p>`)])), refuses: () => false },
+      new Map(),
+      metadata,
+      limits,
+    );
     t.ok(seenMax > 10 && seenMax <= 200, `${seenMax} words before one line`);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Parts of pdfmake that we use but that are not its public API are unchanged. If an update fails here, look at each place in
- * src/adapters/render/pdf that uses them, compare the PDFs before and after, then write down the new digest.
+ * Parts of pdfmake that we use but that are not its public API are unchanged. If an update fails here, look at each
+ * place in src/adapters/render/pdf that uses them, compare the PDFs before and after, then write down the new digest.
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';
@@ -19,7 +19,9 @@ import {
 } from '../../../../src/adapters/render/pdf/pdfmake-internals.js';
 
 const digestOf = (member: unknown): string =>
-  typeof member === 'function' ? createHash('sha256').update(member.toString()).digest('hex').slice(0, 12) : typeof member;
+  typeof member === 'function'
+    ? createHash('sha256').update(member.toString()).digest('hex').slice(0, 12)
+    : typeof member;
 
 const digests = (prototype: object, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(names.map((name) => [name, digestOf((prototype as Record<string, unknown>)[name])]));
@@ -83,7 +85,13 @@ await t.test('the methods that are overridden or called are the ones that were r
 });
 
 const openDocument = () =>
-  new PdfmakeDocument({ Roboto: { normal: fontBytes(roboto.files.normal) } }, {}, {}, {}, { autoFirstPage: false, compress: false });
+  new PdfmakeDocument(
+    { Roboto: { normal: fontBytes(roboto.files.normal) } },
+    {},
+    {},
+    {},
+    { autoFirstPage: false, compress: false },
+  );
 
 await t.test('a document has the fields that are read and written', (t) => {
   const document = openDocument();
@@ -131,7 +139,10 @@ class WatchedLayout extends LayoutBuilder<object> {
   override processTable(table: object): void {
     const node = table as MeasuredTable;
     // The words are taken off the cells as lines are made of them.
-    this.firstCells.push({ ...node.table.body[0]?.[0], _inlines: [...((node.table.body[0]?.[0] as Measured)._inlines ?? [])] });
+    this.firstCells.push({
+      ...node.table.body[0]?.[0],
+      _inlines: [...((node.table.body[0]?.[0] as Measured)._inlines ?? [])],
+    });
     super.processTable(node);
     this.tables.push(node);
   }
@@ -143,7 +154,11 @@ class WatchedLayout extends LayoutBuilder<object> {
 }
 
 await t.test('measured nodes, lines and pages have what is read of them, and pdfmake calls what is overridden', (t) => {
-  const layout = new WatchedLayout({ width: 300, height: 300 }, { left: 10, top: 10, right: 10, bottom: 10 }, new SvgMeasure());
+  const layout = new WatchedLayout(
+    { width: 300, height: 300 },
+    { left: 10, top: 10, right: 10, bottom: 10 },
+    new SvgMeasure(),
+  );
   layout.registerTableLayouts(tableLayouts);
   const pages = layout.layoutDocument(
     {
@@ -171,13 +186,20 @@ await t.test('measured nodes, lines and pages have what is read of them, and pdf
   t.same([...layout.called].sort(), ['processNode', 'processVerticalContainer']);
   const [table] = layout.tables;
   t.type(table?._offsets.total, 'number');
-  for (const width of table?.table.widths ?? []) t.match(width, { _minWidth: Number, _maxWidth: Number, _calcWidth: Number });
+  for (const width of table?.table.widths ?? [])
+    t.match(width, { _minWidth: Number, _maxWidth: Number, _calcWidth: Number });
   t.match(layout.firstCells[0], { _margin: null, _inlines: [{ width: Number, height: Number }] });
   t.match(table?.table.body[0]?.[1], { _span: true });
-  for (const name of ['paddingTop', 'paddingBottom', 'hLineWidth'] as const) t.type(table?._layout[name](0, table), 'number', name);
-  t.match(layout.lists[0], { _gapSize: { height: Number, lineHeight: Number }, ul: [{ listMarker: { canvas: [{ y: Number }] } }] });
+  for (const name of ['paddingTop', 'paddingBottom', 'hLineWidth'] as const)
+    t.type(table?._layout[name](0, table), 'number', name);
+  t.match(layout.lists[0], {
+    _gapSize: { height: Number, lineHeight: Number },
+    ul: [{ listMarker: { canvas: [{ y: Number }] } }],
+  });
   t.match(layout.lines[0], {
-    inlines: [{ text: 'Two ', x: Number, width: Number, fontSize: 10, leadingCut: Number, trailingCut: Number, font: Object }],
+    inlines: [
+      { text: 'Two ', x: Number, width: Number, fontSize: 10, leadingCut: Number, trailingCut: Number, font: Object },
+    ],
     leadingCut: Number,
     trailingCut: Number,
     inlineWidths: Number,

@@ -1,4 +1,7 @@
-/** Pictures in a PDF: every kind of PNG, JPEG and SVG is drawn as it is; one that cannot be drawn is an error that names its place. */
+/**
+ * Pictures in a PDF: every kind of PNG, JPEG and SVG is drawn as it is; one that cannot be drawn is an error that names
+ * its place.
+ */
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { drawnSvg } from '../../../../src/adapters/render/pdf/pictures.js';
@@ -21,7 +24,15 @@ import {
 import { drawSvg } from '../../../../src/adapters/render/svg/draw.js';
 import { gridOf, readPng, type Picture } from '../../../support/picture-grid.js';
 import { svgSamples } from '../../../support/svg-samples.js';
-import { chunk, headerChunk, pngSample, sampleAt, shownAt, SIGNATURE, type PngSample } from '../../../support/png-samples.js';
+import {
+  chunk,
+  headerChunk,
+  pngSample,
+  sampleAt,
+  shownAt,
+  SIGNATURE,
+  type PngSample,
+} from '../../../support/png-samples.js';
 import { placedWords } from '../../../support/pdf-words.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 
@@ -29,7 +40,10 @@ const metadata = { title: 'Pictures', author: '', createdAt: '2026-01-02T03:04:0
 const SRC = 'https://example.com/picture';
 const FIELD = 'schema.pages[0].sections[0].components.image.props.src';
 
-const withImage = async (image: LoadedImage, props: Parameters<typeof component<'image'>>[1] = {}): Promise<ReadPdf> => {
+const withImage = async (
+  image: LoadedImage,
+  props: Parameters<typeof component<'image'>>[1] = {},
+): Promise<ReadPdf> => {
   const bytes = await makePdf(
     documentOf(page([component('image', { src: SRC, alt: 'A picture', ...props }), richText('after')])),
     new Map([[SRC, image]]),
@@ -40,7 +54,8 @@ const withImage = async (image: LoadedImage, props: Parameters<typeof component<
   await checkedByOthers(bytes, read);
   return read;
 };
-const withDataUri = (src: string): Promise<ReadPdf> => withImage({ bytes: new Uint8Array(), contentType: 'image/png' }, { src });
+const withDataUri = (src: string): Promise<ReadPdf> =>
+  withImage({ bytes: new Uint8Array(), contentType: 'image/png' }, { src });
 const refused = (message: RegExp) => ({
   name: 'DomainError',
   code: 'GENERATION_FAILED',
@@ -78,13 +93,17 @@ void t.test('every kind of PNG has the colours that a browser shows', { skip: !d
   const kinds: readonly PngSample[] = [
     ...samples,
     ...keyed,
-    ...[...samples, ...keyed].flatMap((sample) => (sample.colorType === 2 || sample.colorType === 6 ? [{ ...sample, palette: true }] : [])),
+    ...[...samples, ...keyed].flatMap((sample) =>
+      sample.colorType === 2 || sample.colorType === 6 ? [{ ...sample, palette: true }] : [],
+    ),
     ...[...samples, ...keyed].flatMap((sample) => (sample.interlaced === true ? [] : [{ ...sample, gamma: 100_000 }])),
     { colorType: 2, bitDepth: 8, gamma: 45_455 },
   ];
   const images = new Map(kinds.map((kind, at) => [`https://example.com/${at}`, png(pngSample(kind))]));
   const pages = [...images.keys()].map((src) => page([component('image', { src, width: 130 })]));
-  const shown = drawnPages(await makePdf(documentOf(...pages), images, metadata, { ...defaultLimits, pdfPagesMax: kinds.length }));
+  const shown = drawnPages(
+    await makePdf(documentOf(...pages), images, metadata, { ...defaultLimits, pdfPagesMax: kinds.length }),
+  );
   t.equal(shown.length, kinds.length);
   const [left, top] = [50, 50];
   kinds.forEach((kind, at) => {
@@ -127,7 +146,11 @@ void t.test('a corrupt picture is one error, and the process goes on', async (t)
   const whole = pngSample({ colorType: 6, bitDepth: 8 });
   const broken = Buffer.from(whole);
   broken.fill(0x41, broken.indexOf('IDAT') + 6, broken.indexOf('IEND') - 4);
-  const claims = Buffer.concat([SIGNATURE, headerChunk({ colorType: 6, bitDepth: 8, width: 2_000, height: 2_000 }), whole.subarray(33)]);
+  const claims = Buffer.concat([
+    SIGNATURE,
+    headerChunk({ colorType: 6, bitDepth: 8, width: 2_000, height: 2_000 }),
+    whole.subarray(33),
+  ]);
   const filters = Buffer.concat([
     SIGNATURE,
     headerChunk({ colorType: 0, bitDepth: 8, width: 1, height: 1 }),
@@ -136,9 +159,14 @@ void t.test('a corrupt picture is one error, and the process goes on', async (t)
   ]);
   const paletteless = Buffer.concat([SIGNATURE, headerChunk({ colorType: 3, bitDepth: 8 }), whole.subarray(33)]);
   const files = { broken, claims, filters, paletteless, none: Buffer.from('no picture'), empty: Buffer.alloc(0) };
-  for (const [what, bytes] of Object.entries(files)) await t.rejects(withImage(png(bytes)), refused(/is not a whole PNG file/), what);
+  for (const [what, bytes] of Object.entries(files))
+    await t.rejects(withImage(png(bytes)), refused(/is not a whole PNG file/), what);
   for (let length = 0; length < whole.length; length += 7)
-    await t.rejects(withImage(png(whole.subarray(0, length))), refused(/is not a whole PNG file/), `cut off at ${length}`);
+    await t.rejects(
+      withImage(png(whole.subarray(0, length))),
+      refused(/is not a whole PNG file/),
+      `cut off at ${length}`,
+    );
   const jpegs = {
     cut: jpeg.subarray(0, jpeg.length - 40),
     none: Buffer.from([0xff, 0xd8, 0xff, 0xd9]),
@@ -146,11 +174,18 @@ void t.test('a corrupt picture is one error, and the process goes on', async (t)
   };
   for (const [what, bytes] of Object.entries(jpegs))
     await t.rejects(withImage({ bytes, contentType: 'image/jpeg' }), refused(/is not a whole JPEG file/), what);
-  const vast = Buffer.concat([SIGNATURE, headerChunk({ colorType: 6, bitDepth: 8, width: 60_000, height: 60_000 }), whole.subarray(33)]);
+  const vast = Buffer.concat([
+    SIGNATURE,
+    headerChunk({ colorType: 6, bitDepth: 8, width: 60_000, height: 60_000 }),
+    whole.subarray(33),
+  ]);
   await t.rejects(withImage(png(vast)), refused(/has 60000 by 60000 pixels, the maximum is 25,000,000 pixels/));
 });
 
-/** The colour at so many points from the upper left corner of the picture, which stands in the upper left corner of a sheet. */
+/**
+ * The colour at so many points from the upper left corner of the picture, which stands in the upper left corner of a
+ * sheet.
+ */
 const colorAt = ({ width, rgb }: Picture, x: number, y: number): readonly number[] => {
   const from = ((50 + y) * width + 50 + x) * 3;
   return [...rgb.subarray(from, from + 3)];
@@ -160,7 +195,9 @@ const isNear = (found: readonly number[], expected: readonly number[]): boolean 
 
 void t.test('photos stand as their camera was held', { skip: !drawsPages }, async (t) => {
   const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
-  const sources = orientations.map((orientation) => `data:image/jpeg;base64,${turnedJpeg(orientation).toString('base64')}`);
+  const sources = orientations.map(
+    (orientation) => `data:image/jpeg;base64,${turnedJpeg(orientation).toString('base64')}`,
+  );
   const pages = sources.map((src) => page([component('image', { src, width: 80 })]));
   const drawn = drawnPages(await makePdf(documentOf(...pages), new Map(), metadata, defaultLimits));
   orientations.forEach((orientation, at) => {
@@ -191,11 +228,19 @@ void t.test('WebP and GIF are converted, of an animation the first frame', { ski
   );
   await checkedByOthers(bytes, readPdf(bytes));
   const [photo, lossless, animation, offset, mislabelled, inText] = drawnPages(bytes);
-  const near = (picture: Picture | undefined, x: number, y: number, expected: readonly number[], what: string): void => {
+  const near = (
+    picture: Picture | undefined,
+    x: number,
+    y: number,
+    expected: readonly number[],
+    what: string,
+  ): void => {
     const found = picture === undefined ? [] : colorAt(picture, x, y);
     t.ok(isNear(found, expected), `${what}: ${found}`);
   };
-  seenSquares[1]?.forEach((name, at) => near(photo, at % 2 === 0 ? 20 : 60, at < 2 ? 10 : 30, SQUARES[name], `photo ${name}`));
+  seenSquares[1]?.forEach((name, at) =>
+    near(photo, at % 2 === 0 ? 20 : 60, at < 2 ? 10 : 30, SQUARES[name], `photo ${name}`),
+  );
   near(lossless, 40, 20, [255, 0, 0], 'lossless');
   for (const picture of [animation, offset]) {
     near(picture, 40, 30, SQUARES.red, 'within the frame');
@@ -223,7 +268,12 @@ void t.test('a WebP or GIF that is not whole is refused by its place', async (t)
     refused(/has 60000 by 60000 pixels, the maximum is 25,000,000 pixels/),
   );
   await t.rejects(
-    makePdf(documentOf(page([component('image', { src: 'https://example.com/other' })])), new Map(), metadata, defaultLimits),
+    makePdf(
+      documentOf(page([component('image', { src: 'https://example.com/other' })])),
+      new Map(),
+      metadata,
+      defaultLimits,
+    ),
     refused(/was not loaded/),
   );
 });
@@ -231,7 +281,13 @@ void t.test('a WebP or GIF that is not whole is refused by its place', async (t)
 void t.test('a picture in rich text that was not loaded leaves its words', async (t) => {
   const uri = `data:image/png;base64,${pngSample({ colorType: 6, bitDepth: 8 }).toString('base64')}`;
   const bytes = await makePdf(
-    documentOf(page([richText(`<p>a <img src="file:///etc/passwd" alt="words"> b</p><p><img src="${uri}" alt="shown" width="100"></p>`)])),
+    documentOf(
+      page([
+        richText(
+          `<p>a <img src="file:///etc/passwd" alt="words"> b</p><p><img src="${uri}" alt="shown" width="100"></p>`,
+        ),
+      ]),
+    ),
     new Map(),
     metadata,
     defaultLimits,
@@ -248,17 +304,26 @@ const SMOOTHING = 60;
 
 void t.test('SVG looks as in a browser', { skip: !drawsPages || !hasChromium }, async (t) => {
   const names = Object.keys(svgSamples);
-  const sources = Object.values(svgSamples).map((source) => `data:image/svg+xml;base64,${Buffer.from(source).toString('base64')}`);
+  const sources = Object.values(svgSamples).map(
+    (source) => `data:image/svg+xml;base64,${Buffer.from(source).toString('base64')}`,
+  );
   const pages = sources.map((src) => page([component('image', { src, width: 120 })]));
-  const drawn = drawnPages(await makePdf(documentOf(...pages), new Map(), metadata, { ...defaultLimits, pdfPagesMax: names.length }));
+  const drawn = drawnPages(
+    await makePdf(documentOf(...pages), new Map(), metadata, { ...defaultLimits, pdfPagesMax: names.length }),
+  );
   const seen = screenshot(
-    sources.map((src, at) => `<img src="${src}" width="120" height="60" style="position:absolute;left:0;top:${at * 60}px">`).join(''),
+    sources
+      .map((src, at) => `<img src="${src}" width="120" height="60" style="position:absolute;left:0;top:${at * 60}px">`)
+      .join(''),
     { width: 120, height: sources.length * 60 },
   );
   names.forEach((name, at) => {
     const [ours, theirs] = [part(drawn[at], 50, 50), part(seen, 0, at * 60)];
     const wrong = Array.from({ length: 200 }, (_, square) => square).filter((square) =>
-      [0, 1, 2].some((channel) => Math.abs((ours.rgb[square * 3 + channel] ?? 0) - (theirs.rgb[square * 3 + channel] ?? 255)) > SMOOTHING),
+      [0, 1, 2].some(
+        (channel) =>
+          Math.abs((ours.rgb[square * 3 + channel] ?? 0) - (theirs.rgb[square * 3 + channel] ?? 255)) > SMOOTHING,
+      ),
     );
     t.same(wrong, [], name);
   });
@@ -269,7 +334,12 @@ const part = (picture: Picture | undefined, left: number, top: number): Picture 
   const rgb = Buffer.alloc(120 * 60 * 3);
   if (picture !== undefined)
     for (let y = 0; y < 60; y++)
-      picture.rgb.copy(rgb, y * 360, ((top + y) * picture.width + left) * 3, ((top + y) * picture.width + left + 120) * 3);
+      picture.rgb.copy(
+        rgb,
+        y * 360,
+        ((top + y) * picture.width + left) * 3,
+        ((top + y) * picture.width + left + 120) * 3,
+      );
   return gridOf({ width: 120, height: 60, rgb }, 6);
 };
 
@@ -305,7 +375,11 @@ void t.test('SVG', async (t) => {
       await withImage(svgImage(source));
       const made = drawn(source);
       if ('png' in made) continue;
-      t.notMatch(made.svg.replaceAll(/xmlns[^"]*"[^"]*"/g, ''), /script|onclick|<image|http|evil|import|animate|file:/i, part);
+      t.notMatch(
+        made.svg.replaceAll(/xmlns[^"]*"[^"]*"/g, ''),
+        /script|onclick|<image|http|evil|import|animate|file:/i,
+        part,
+      );
       t.match(made.svg, /<path /);
     }
   });
@@ -314,15 +388,18 @@ void t.test('SVG', async (t) => {
     const only: Readonly<Record<string, RegExp>> = {
       '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="x"/></body></foreignObject>':
         /has <foreignObject> which only browsers draw/,
-      '<style>:root{--brand:red}</style><rect width="9" height="9" fill="var(--brand, blue)"/>': /has <style> with the variable --brand/,
+      '<style>:root{--brand:red}</style><rect width="9" height="9" fill="var(--brand, blue)"/>':
+        /has <style> with the variable --brand/,
       '<rect width="9" height="9" fill="var(--brand)"/>': /has <rect> with the function var\(\)/,
       '<circle r="9" style="fill:oklch(60% 0.2 30)"/>': /has <circle> with the function oklch\(\)/,
       '<style>rect{d:path("M0 0")}</style>': /has <style> with the property d as style/,
       '<style>rect ~ rect{fill:red}</style>': /has <style> with rect ~ rect/,
       '<style>@supports (fill:red){rect{fill:red}}</style>': /has <style> with @supports/,
       '<style>@media (min-width: 300px){rect{fill:red}}</style>': /has <style> with @media/,
-      '<rect width="9" height="9" style="transform:rotate(1turn)"/>': /has <rect> with a transformation that SVG 1.1 does not have/,
-      '<rect width="9" height="9" transform="scale(2)" transform-origin="center"/>': /has <rect> with transform-origin in words/,
+      '<rect width="9" height="9" style="transform:rotate(1turn)"/>':
+        /has <rect> with a transformation that SVG 1.1 does not have/,
+      '<rect width="9" height="9" transform="scale(2)" transform-origin="center"/>':
+        /has <rect> with transform-origin in words/,
       [`<image width="9" height="9" href="data:image/webp;base64,${losslessWebp.toString('base64')}"/>`]:
         /has <image> that holds a picture of another kind/,
     };
@@ -354,7 +431,10 @@ void t.test('SVG', async (t) => {
   });
 
   void t.test('does not multiply', async (t) => {
-    const laughs = Array.from({ length: 12 }, (_, at) => `<g id="g${at + 1}">${`<use href="#g${at}"/>`.repeat(10)}</g>`).join('');
+    const laughs = Array.from(
+      { length: 12 },
+      (_, at) => `<g id="g${at + 1}">${`<use href="#g${at}"/>`.repeat(10)}</g>`,
+    ).join('');
     await t.rejects(
       withImage(
         svgImage(
@@ -364,7 +444,11 @@ void t.test('SVG', async (t) => {
       refused(/draws more than 20,000 elements/),
     );
     await t.rejects(
-      withImage(svgImage(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${'<g>'.repeat(60)}${'</g>'.repeat(60)}</svg>`)),
+      withImage(
+        svgImage(
+          `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${'<g>'.repeat(60)}${'</g>'.repeat(60)}</svg>`,
+        ),
+      ),
       refused(/nests its elements more than 50 deep/),
     );
     t.ok(
@@ -403,7 +487,9 @@ void t.test('a low picture stands among the words of its line', async (t) => {
     ['https://example.com/high', drawing(100, 90)],
     ['https://example.com/file', { bytes: jpeg, contentType: 'image/jpeg' } satisfies LoadedImage],
   ]);
-  const [low, high, file] = ['low', 'high', 'file'].map((name) => `<img src="https://example.com/${name}" alt="${name}">`);
+  const [low, high, file] = ['low', 'high', 'file'].map(
+    (name) => `<img src="https://example.com/${name}" alt="${name}">`,
+  );
   const madeOf = async (html: string): Promise<Readonly<{ read: ReadPdf; bytes: Uint8Array }>> => {
     const bytes = await makePdf(documentOf(page([richText(html)])), images, metadata, defaultLimits);
     const read = readPdf(bytes);
@@ -425,7 +511,12 @@ void t.test('a low picture stands among the words of its line', async (t) => {
   t.same(await structureOf(`<p>One ${low} two</p>`), ['Document', '  P', '    Figure']);
   t.same(await structureOf(`<p>One ${file} two</p>`), ['Document', '  P', '    Figure']);
   t.same(await structureOf(`<p>${low} ${low}</p>`), ['Document', '  P', '    Figure', '    Figure']);
-  t.same(await structureOf(`<p><a href="https://a.example">${low}</a> two</p>`), ['Document', '  P', '    Link', '      Figure']);
+  t.same(await structureOf(`<p><a href="https://a.example">${low}</a> two</p>`), [
+    'Document',
+    '  P',
+    '    Link',
+    '      Figure',
+  ]);
   t.same(await structureOf(`<p>One <b>bold ${low}</b></p>`), ['Document', '  P', '    Figure']);
   t.same(await structureOf(`<p>${low}</p>`), ['Document', '  Figure'], 'alone it is a block');
   t.same(await structureOf(`<p>One ${high} two</p>`), ['Document', '  P', '  Figure', '  P'], 'a high one is a block');
@@ -439,9 +530,18 @@ void t.test('a low picture stands among the words of its line', async (t) => {
     '      TD',
     '        Figure',
   ]);
-  const many = await madeOf(`<table><thead><tr><th>One ${file}</th></tr></thead>${'<tr><td>row</td></tr>'.repeat(60)}</table>`);
-  t.equal(many.read.structure.filter((type) => type.trim() === 'Figure').length, 1, 'in a header that comes again it is read once');
-  t.ok(many.read.sheets.length > 1 && many.read.sheets.every(({ content }) => / Do$/m.test(content)), 'and drawn on each sheet');
+  const many = await madeOf(
+    `<table><thead><tr><th>One ${file}</th></tr></thead>${'<tr><td>row</td></tr>'.repeat(60)}</table>`,
+  );
+  t.equal(
+    many.read.structure.filter((type) => type.trim() === 'Figure').length,
+    1,
+    'in a header that comes again it is read once',
+  );
+  t.ok(
+    many.read.sheets.length > 1 && many.read.sheets.every(({ content }) => / Do$/m.test(content)),
+    'and drawn on each sheet',
+  );
   const huge = await makePdf(
     documentOf(page([component('rich-text', { html: `<p>One ${high} two</p>`, style: { fontSize: 300 } })])),
     images,

@@ -25,7 +25,10 @@ void t.test('a body crosses to a process and comes back in its canonical form, o
     code: 'VALIDATION_ERROR',
     details: { errors: [{ field: 'a', message: /twice/ }] },
   });
-  await t.rejects(checks.check(bodyOf('{"a":'), 'team'), { code: 'MALFORMED_JSON', details: { relatedInfo: { line: 1, column: 6 } } });
+  await t.rejects(checks.check(bodyOf('{"a":'), 'team'), {
+    code: 'MALFORMED_JSON',
+    details: { relatedInfo: { line: 1, column: 6 } },
+  });
 });
 
 void t.test('the largest body of the most members is within the memory of a process', async (t) => {

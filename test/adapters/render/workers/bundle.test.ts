@@ -1,4 +1,7 @@
-/** The bundle of the document worker makes what its modules make, byte for byte, and is left alone where it is not of these modules. */
+/**
+ * The bundle of the document worker makes what its modules make, byte for byte, and is left alone where it is not of
+ * these modules.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,14 +33,19 @@ const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:
 const svg =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><rect width="40" height="20" fill="#0a7"/><text y="15">Ada</text></svg>';
 const logo = 'https://example.com/logo.svg';
-const images: ReadonlyMap<string, LoadedImage> = new Map([[logo, { bytes: Buffer.from(svg), contentType: 'image/svg+xml' }]]);
+const images: ReadonlyMap<string, LoadedImage> = new Map([
+  [logo, { bytes: Buffer.from(svg), contentType: 'image/svg+xml' }],
+]);
 
-/** A template that needs all modules that are loaded on demand: scripts, codes, charts, pictures, names of characters. */
+/**
+ * A template that needs all modules that are loaded on demand: scripts, codes, charts, pictures, names of characters.
+ */
 const components = [
   {
     id: 'text',
     type: 'rich-text',
-    content: '<h1>{{name}}</h1><p>שלום עולם, مرحبا, สวัสดีครับ, नमस्ते, 你好, ☂ 🎉 <a href="https://example.com">a link</a></p>',
+    content:
+      '<h1>{{name}}</h1><p>שלום עולם, مرحبا, สวัสดีครับ, नमस्ते, 你好, ☂ 🎉 <a href="https://example.com">a link</a></p>',
   },
   { id: 'qr', type: 'qr-code', props: { value: 'https://example.com/{{name}}' } },
   { id: 'bars', type: 'qr-code', props: { kind: 'ean13', value: '4006381333931' } },
@@ -73,8 +81,10 @@ const definitions = [
 const inputOf = (cacheKey: 'excel' | 'pdf', shown: readonly unknown[]): DocumentInput => ({
   teamId: teamA,
   cacheKey,
-  content: checkAttachmentTemplate(attachmentOf(shown, { variables: definitions, schema: { outputFormats: [cacheKey] } }), defaultLimits)
-    .content,
+  content: checkAttachmentTemplate(
+    attachmentOf(shown, { variables: definitions, schema: { outputFormats: [cacheKey] } }),
+    defaultLimits,
+  ).content,
   variables: { name: 'Ada ᜋ', rows },
   environment,
 });
@@ -83,7 +93,10 @@ const workbook = inputOf(
   'excel',
   components.filter(({ type }) => type !== 'qr-code'),
 );
-const input = inputOf('pdf', [...components, { id: 'logo', type: 'image', props: { src: logo, alt: 'Logo', width: 80 } }]);
+const input = inputOf('pdf', [
+  ...components,
+  { id: 'logo', type: 'image', props: { src: logo, alt: 'Logo', width: 80 } },
+]);
 
 const open = (t: Test, worker: 'bundled.js' | 'worker.js') => {
   const logger = memoryLog();
@@ -107,23 +120,35 @@ const everythingOf = async (generator: Generator): Promise<Made> => {
     replaced: pdf.replaced,
     excel: hex(excel.bytes),
     drawing: hex(
-      await generator.drawSvg({ teamId: teamA, svg, drawing: { natural: { width: 40, height: 20 }, width: 80, height: 40 } }, never),
+      await generator.drawSvg(
+        { teamId: teamA, svg, drawing: { natural: { width: 40, height: 20 }, width: 80, height: 40 } },
+        never,
+      ),
     ),
-    email: await generator.renderEmail({ teamId: teamA, content, cacheKey: 'mail', email: { variables, environment } }, never),
-    refused: await generator.make({ ...input, variables: {} }, 'pdf', images, metadata, never).catch((fault: unknown) => fault),
+    email: await generator.renderEmail(
+      { teamId: teamA, content, cacheKey: 'mail', email: { variables, environment } },
+      never,
+    ),
+    refused: await generator
+      .make({ ...input, variables: {} }, 'pdf', images, metadata, never)
+      .catch((fault: unknown) => fault),
   };
 };
 
-await t.test('the bundle makes what the modules make', { skip: hasBundler ? false : 'esbuild is not installed' }, async (t) => {
-  if (!isBundled()) execFileSync(process.execPath, [fileURLToPath(new URL('bin/bundle-documents.js', root))]);
-  t.ok(isBundled(), 'it was made after the last compilation');
-  const [bundled, modules] = [open(t, 'bundled.js'), open(t, 'worker.js')];
-  const [made, expected] = [await everythingOf(bundled.generator), await everythingOf(modules.generator)];
-  for (const what of Object.keys(expected)) t.same(made[what], expected[what], what);
-  t.same(made['replaced'], ['ᜋ']);
-  t.match(made['refused'], { code: 'VALIDATION_ERROR' });
-  t.same([...bundled.logger.lines, ...modules.logger.lines], []);
-});
+await t.test(
+  'the bundle makes what the modules make',
+  { skip: hasBundler ? false : 'esbuild is not installed' },
+  async (t) => {
+    if (!isBundled()) execFileSync(process.execPath, [fileURLToPath(new URL('bin/bundle-documents.js', root))]);
+    t.ok(isBundled(), 'it was made after the last compilation');
+    const [bundled, modules] = [open(t, 'bundled.js'), open(t, 'worker.js')];
+    const [made, expected] = [await everythingOf(bundled.generator), await everythingOf(modules.generator)];
+    for (const what of Object.keys(expected)) t.same(made[what], expected[what], what);
+    t.same(made['replaced'], ['ᜋ']);
+    t.match(made['refused'], { code: 'VALIDATION_ERROR' });
+    t.same([...bundled.logger.lines, ...modules.logger.lines], []);
+  },
+);
 
 await t.test('a bundle is used where nothing was compiled after it', (t) => {
   const directory = temporaryDirectory(t);

@@ -1,4 +1,7 @@
-/** Documents made in their processes by the libraries themselves: the same bytes each time, damaged pictures, and nothing of them in the service. */
+/**
+ * Documents made in their processes by the libraries themselves: the same bytes each time, damaged pictures, and
+ * nothing of them in the service.
+ */
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -41,7 +44,11 @@ const inputOf = (
 
 const open = (
   t: Test,
-  { limits = {}, fontsDir, keepsReady = false }: { limits?: Partial<Limits>; fontsDir?: string; keepsReady?: boolean } = {},
+  {
+    limits = {},
+    fontsDir,
+    keepsReady = false,
+  }: { limits?: Partial<Limits>; fontsDir?: string; keepsReady?: boolean } = {},
 ) => {
   const logger = memoryLog();
   const generator = openGenerator({
@@ -59,7 +66,10 @@ const text = { id: 'text', type: 'rich-text', content: '<p>Dear {{name}}</p>' };
 const definitions = [{ name: 'name', type: 'string', required: true }];
 const picture = (src: string) => ({ id: 'picture', type: 'image', props: { src, alt: 'A picture' } });
 /** 1 x 1, a single grey dot. */
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsUkfjAAAAABJRU5ErkJggg==', 'base64');
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsUkfjAAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const codeOf = (made: Promise<unknown>): Promise<string | undefined> =>
   made.then(
@@ -105,7 +115,11 @@ await t.test('a process that stood ready makes the same bytes', async (t) => {
   const { generator, logger } = open(t, { keepsReady: true });
   generator.prepare();
   const file = (await generator.make(input, 'pdf', noImages, metadata, never)).bytes;
-  t.ok(Buffer.from(file).equals(Buffer.from((await open(t).generator.make(input, 'pdf', noImages, metadata, never)).bytes)));
+  t.ok(
+    Buffer.from(file).equals(
+      Buffer.from((await open(t).generator.make(input, 'pdf', noImages, metadata, never)).bytes),
+    ),
+  );
   t.same(logger.lines, [], 'and what it made first was in order');
 });
 
@@ -115,7 +129,13 @@ await t.test('a revision is compiled once for its key', async (t) => {
   const other = inputOf([text, { ...text, id: 'more' }], { definitions });
   const one = (await generator.make(input, 'excel', noImages, metadata, never)).bytes;
   const same = (
-    await generator.make({ ...other, cacheKey: input.cacheKey, variables: input.variables }, 'excel', noImages, metadata, never)
+    await generator.make(
+      { ...other, cacheKey: input.cacheKey, variables: input.variables },
+      'excel',
+      noImages,
+      metadata,
+      never,
+    )
   ).bytes;
   t.ok(Buffer.from(one).equals(same), 'what a key names never changes');
 });
@@ -136,7 +156,11 @@ await t.test('variables are refused as in a mail, before and while the document 
 await t.test('the addresses of pictures come out once each; damaged pictures fail their own document', async (t) => {
   const { generator } = open(t);
   const sources = ['https://example.com/a.png', 'https://example.com/b.png'];
-  const input = inputOf([picture(sources[0]!), { ...picture(sources[1]!), id: 'b' }, { ...picture(sources[0]!), id: 'c' }]);
+  const input = inputOf([
+    picture(sources[0]!),
+    { ...picture(sources[1]!), id: 'b' },
+    { ...picture(sources[0]!), id: 'c' },
+  ]);
   t.same(await generator.imageSources(input, 'pdf', never), sources);
   const whole: LoadedImage = { bytes: png, contentType: 'image/png' };
   const imagesOf = (second: LoadedImage): ReadonlyMap<string, LoadedImage> =>
@@ -151,7 +175,10 @@ await t.test('the addresses of pictures come out once each; damaged pictures fai
       contentType: 'image/png',
     },
     'a head alone': { bytes: png.subarray(0, 8), contentType: 'image/png' },
-    'a JPEG without a frame': { bytes: Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 1, 2, 3]), contentType: 'image/jpeg' },
+    'a JPEG without a frame': {
+      bytes: Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 1, 2, 3]),
+      contentType: 'image/jpeg',
+    },
     'nothing at all': { bytes: new Uint8Array(), contentType: 'image/jpeg' },
   };
   for (const [what, image] of Object.entries(damaged)) {
@@ -178,15 +205,30 @@ await t.test('a layout that takes too long or too much memory is ended, and the 
       ],
     },
   };
-  const long = inputOf([table], { definitions: [{ name: 'rows', type: 'array', itemType: 'object' }], variables: { rows } });
+  const long = inputOf([table], {
+    definitions: [{ name: 'rows', type: 'array', itemType: 'object' }],
+    variables: { rows },
+  });
   const short = inputOf([text], { definitions, variables: { name: 'Ada' } });
   const generous = { pdfPagesMax: 100_000, loopIterationsMax: 100_000 };
   const late = open(t, { limits: { ...generous, pdfTimeoutMs: 1_500 } });
-  t.equal(await codeOf(late.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_TIMEOUT');
-  t.equal(await codeOf(late.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
+  t.equal(
+    await codeOf(late.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)),
+    'GENERATION_TIMEOUT',
+  );
+  t.equal(
+    await codeOf(late.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)),
+    undefined,
+  );
   const poor = open(t, { limits: { ...generous, generatorMemoryMbMax: 64 } });
-  t.equal(await codeOf(poor.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_FAILED');
-  t.equal(await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
+  t.equal(
+    await codeOf(poor.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)),
+    'GENERATION_FAILED',
+  );
+  t.equal(
+    await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)),
+    undefined,
+  );
 });
 
 await t.test('a folder of fonts is read in the process', async (t) => {
@@ -196,7 +238,13 @@ await t.test('a folder of fonts is read in the process', async (t) => {
   const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
   t.equal(await codeOf(generator.make(input, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
   const gone = open(t, { fontsDir: join(fontsDir, 'gone') });
-  t.equal(await codeOf(gone.generator.make(input, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_FAILED');
-  t.equal(await codeOf(gone.generator.make(input, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
+  t.equal(
+    await codeOf(gone.generator.make(input, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)),
+    'GENERATION_FAILED',
+  );
+  t.equal(
+    await codeOf(gone.generator.make(input, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)),
+    undefined,
+  );
   t.same(logger.lines, []);
 });

@@ -43,14 +43,20 @@ const noImages: ReadonlyMap<string, LoadedImage> = new Map();
 const inputOf = (act: string, more: JsonObject = {}, teamId = teamA): DocumentInput => ({
   teamId,
   cacheKey: 'test',
-  content: { variables: [], schema: { outputFormats: ['pdf', 'excel'], pages: [{ pageId: 'p', pageName: 'Page', sections: [] }] } },
+  content: {
+    variables: [],
+    schema: { outputFormats: ['pdf', 'excel'], pages: [{ pageId: 'p', pageName: 'Page', sections: [] }] },
+  },
   variables: { act, ...more },
   environment: { at: '2026-11-21T10:00:00.000Z', company },
 });
 
 const open = (
   t: Test,
-  { limits = {}, ...more }: Omit<Partial<GeneratorOptions>, 'limits'> & { limits?: Partial<GeneratorOptions['limits']> } = {},
+  {
+    limits = {},
+    ...more
+  }: Omit<Partial<GeneratorOptions>, 'limits'> & { limits?: Partial<GeneratorOptions['limits']> } = {},
 ) => {
   const logger = memoryLog();
   const generator = openGenerator({
@@ -62,7 +68,8 @@ const open = (
     limits: { ...defaultLimits, ...limits },
   });
   t.teardown(() => generator.close());
-  const ask = (act: string, signal: AbortSignal = never): Promise<readonly string[]> => generator.imageSources(inputOf(act), 'pdf', signal);
+  const ask = (act: string, signal: AbortSignal = never): Promise<readonly string[]> =>
+    generator.imageSources(inputOf(act), 'pdf', signal);
   return { generator, logger, ask };
 };
 
@@ -131,7 +138,11 @@ await t.test('a process that ends, and an error in a callback that nobody awaits
   const { generator, ask, logger } = open(t);
   const acts = ['exit', 'abort', 'leave', 'throw-later', 'unknown act', 'no-answer-to-clone'];
   for (const act of acts) {
-    t.match(await refusalOf(t, generator, ask(act)), { code: 'GENERATION_FAILED', message: /^the PDF could not be made/ }, act);
+    t.match(
+      await refusalOf(t, generator, ask(act)),
+      { code: 'GENERATION_FAILED', message: /^the PDF could not be made/ },
+      act,
+    );
   }
   t.equal(logger.lines.filter(({ message }) => message === 'a document ended its process').length, acts.length);
   t.match(logger.lines.map(({ fields }) => fields['exitCode']).join(), /7/, 'how the process ended is in the log');
@@ -144,7 +155,9 @@ await t.test('a callback that fails after its document is done harms no other', 
   const { generator, ask, logger } = open(t);
   t.same(await ask('throw-when-done'), []);
   t.same(await ask('slow'), ['slow'], 'not even the one that was in the same process by then');
-  await eventually('the process ends', () => logger.lines.some(({ message }) => message === 'a document process ended'));
+  await eventually('the process ends', () =>
+    logger.lines.some(({ message }) => message === 'a document process ended'),
+  );
   t.equal((await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).bytes.length, 0);
 });
 
@@ -164,38 +177,47 @@ await t.test('a layout that does not end is ended at its deadline, with both num
   const workbook = awaited(generator.imageSources(inputOf('spin'), 'excel', never));
   await clock.whenWaiting(1);
   await clock.advance(120_000);
-  t.match(await refusalOf(t, generator, workbook), { code: 'GENERATION_TIMEOUT', message: /^the workbook .* 120,000 ms, / });
+  t.match(await refusalOf(t, generator, workbook), {
+    code: 'GENERATION_TIMEOUT',
+    message: /^the workbook .* 120,000 ms, /,
+  });
   t.equal(clock.waiting(), 0, 'no timer is left');
 });
 
-await t.test('a document that takes all memory fails, in the heap and outside of it, and the service lives', async (t) => {
-  const { generator, ask } = open(t, { limits: { generatorMemoryMbMax: 64 } });
-  for (const act of ['bomb', 'buffers', 'bomb'])
-    t.match(await refusalOf(t, generator, ask(act)), {
-      code: 'GENERATION_FAILED',
-      message: /more than 64 MB of memory/,
-      details: { relatedInfo: { maxMemoryMb: 64 } },
-    });
-});
+await t.test(
+  'a document that takes all memory fails, in the heap and outside of it, and the service lives',
+  async (t) => {
+    const { generator, ask } = open(t, { limits: { generatorMemoryMbMax: 64 } });
+    for (const act of ['bomb', 'buffers', 'bomb'])
+      t.match(await refusalOf(t, generator, ask(act)), {
+        code: 'GENERATION_FAILED',
+        message: /more than 64 MB of memory/,
+        details: { relatedInfo: { maxMemoryMb: 64 } },
+      });
+  },
+);
 
-await t.test('a process that is killed from outside in the middle of a job is replaced once, then its document fails', async (t) => {
-  const { pool, ask } = openedPool(t, { processesMax: 1 });
-  t.match(await ask('answer'), { kind: 'done' });
-  for (const act of ['wait-for-ever', 'spin']) {
-    const outcome = ask(act);
-    for (const killed of [1, 2]) {
-      const pid = await eventually(`process ${killed} runs`, () => pool.pids()[0]);
-      process.kill(pid, 'SIGKILL');
-      await eventually(`process ${killed} is gone`, () => !pool.pids().includes(pid));
-    }
-    t.match(await outcome, { kind: 'died', trace: { signal: 'SIGKILL' } }, act);
+await t.test(
+  'a process that is killed from outside in the middle of a job is replaced once, then its document fails',
+  async (t) => {
+    const { pool, ask } = openedPool(t, { processesMax: 1 });
     t.match(await ask('answer'), { kind: 'done' });
-  }
-  const idle = pool.pids()[0]!;
-  process.kill(idle, 'SIGKILL');
-  t.match(await ask('answer'), { kind: 'done' }, 'nor does the death of an idle process harm a job');
-  t.not(pool.pids()[0], idle);
-});
+    for (const act of ['wait-for-ever', 'spin']) {
+      const outcome = ask(act);
+      for (const killed of [1, 2]) {
+        const pid = await eventually(`process ${killed} runs`, () => pool.pids()[0]);
+        process.kill(pid, 'SIGKILL');
+        await eventually(`process ${killed} is gone`, () => !pool.pids().includes(pid));
+      }
+      t.match(await outcome, { kind: 'died', trace: { signal: 'SIGKILL' } }, act);
+      t.match(await ask('answer'), { kind: 'done' });
+    }
+    const idle = pool.pids()[0]!;
+    process.kill(idle, 'SIGKILL');
+    t.match(await ask('answer'), { kind: 'done' }, 'nor does the death of an idle process harm a job');
+    t.not(pool.pids()[0], idle);
+  },
+);
 
 await t.test('signals to the whole group end no document', async (t) => {
   const { pool, ask } = openedPool(t, { processesMax: 1 });
@@ -217,14 +239,19 @@ await t.test('the processes end with the service, even one that spins', async (t
   }
 });
 
-await t.test('a service that closes runs until its processes are gone, also where an answer of one has just come', async (t) => {
-  const marker = join(temporaryDirectory(t), 'answered');
-  // Without a channel of its own, which would keep it alive.
-  const service = spawn(process.execPath, [fileURLToPath(closingFile), marker], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const said = await text(service.stdout);
-  t.ok(existsSync(marker));
-  t.equal(said, 'closed\n');
-});
+await t.test(
+  'a service that closes runs until its processes are gone, also where an answer of one has just come',
+  async (t) => {
+    const marker = join(temporaryDirectory(t), 'answered');
+    // Without a channel of its own, which would keep it alive.
+    const service = spawn(process.execPath, [fileURLToPath(closingFile), marker], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const said = await text(service.stdout);
+    t.ok(existsSync(marker));
+    t.equal(said, 'closed\n');
+  },
+);
 
 await t.test('the queue is bounded in length and in time, and served in order', async (t) => {
   const clock = fakeClock();
@@ -256,24 +283,41 @@ await t.test('the queue is bounded in length and in time, and served in order', 
   const waits = awaited(ask('answer'));
   await clock.whenWaiting(2);
   await clock.advance(30_000);
-  await t.rejects(waits, { code: 'GENERATOR_BUSY', details: { relatedInfo: { actualWaitMs: 30_000, maxWaitMs: 30_000 } } });
+  await t.rejects(waits, {
+    code: 'GENERATOR_BUSY',
+    details: { relatedInfo: { actualWaitMs: 30_000, maxWaitMs: 30_000 } },
+  });
   again.abort();
   await spinning;
 });
 
-await t.test('twelve heavy documents of one team hold one of two processes, and the document of another is made at once', async (t) => {
-  const clock = fakeClock();
-  const { generator } = open(t, { clock });
-  const left = new AbortController();
-  const heavy = Array.from({ length: 12 }, () => awaited(generator.imageSources(inputOf('spin'), 'pdf', left.signal)));
-  await clock.whenWaiting(12);
-  const light = inputOf('answer', {}, teamB);
-  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length, 0, 'while none of the twelve has ended');
-  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length, 0, 'nor has one of them taken its place');
-  t.equal(clock.waiting(), 12, 'one at work, eleven waiting');
-  left.abort(new Error('left'));
-  for (const one of await Promise.allSettled(heavy)) t.match(one, { status: 'rejected', reason: { message: 'left' } });
-});
+await t.test(
+  'twelve heavy documents of one team hold one of two processes, and the document of another is made at once',
+  async (t) => {
+    const clock = fakeClock();
+    const { generator } = open(t, { clock });
+    const left = new AbortController();
+    const heavy = Array.from({ length: 12 }, () =>
+      awaited(generator.imageSources(inputOf('spin'), 'pdf', left.signal)),
+    );
+    await clock.whenWaiting(12);
+    const light = inputOf('answer', {}, teamB);
+    t.equal(
+      (await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length,
+      0,
+      'while none of the twelve has ended',
+    );
+    t.equal(
+      (await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length,
+      0,
+      'nor has one of them taken its place',
+    );
+    t.equal(clock.waiting(), 12, 'one at work, eleven waiting');
+    left.abort(new Error('left'));
+    for (const one of await Promise.allSettled(heavy))
+      t.match(one, { status: 'rejected', reason: { message: 'left' } });
+  },
+);
 
 await t.test('closing ends what is under way and what waits', async (t) => {
   const clock = fakeClock();
@@ -311,20 +355,23 @@ await t.test('images stay readable for the caller, and a process sees no setting
   );
 });
 
-await t.test('processes are few, start with the first job, give way to the service, and end when none has come for a while', async (t) => {
-  const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200 });
-  t.same(pool.pids(), []);
-  const jobs = Array.from({ length: 6 }, (_, index) => ask('slow', index < 3 ? 'a' : 'b'));
-  await eventually('both run', () => pool.pids().length === 2);
-  const seen = new Set<number>();
-  const see = (): void => pool.pids().forEach((pid) => seen.add(pid));
-  see();
-  for (const pid of seen) t.equal(getPriority(pid), 10);
-  const done = await Promise.all(jobs.map((job) => job.finally(see)));
-  t.same([...new Set(done.map(({ kind }) => kind))], ['done']);
-  t.equal(seen.size, 2, 'the same two did them all');
-  await eventually('idle processes end', () => pool.pids().length === 0);
-});
+await t.test(
+  'processes are few, start with the first job, give way to the service, and end when none has come for a while',
+  async (t) => {
+    const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200 });
+    t.same(pool.pids(), []);
+    const jobs = Array.from({ length: 6 }, (_, index) => ask('slow', index < 3 ? 'a' : 'b'));
+    await eventually('both run', () => pool.pids().length === 2);
+    const seen = new Set<number>();
+    const see = (): void => pool.pids().forEach((pid) => seen.add(pid));
+    see();
+    for (const pid of seen) t.equal(getPriority(pid), 10);
+    const done = await Promise.all(jobs.map((job) => job.finally(see)));
+    t.same([...new Set(done.map(({ kind }) => kind))], ['done']);
+    t.equal(seen.size, 2, 'the same two did them all');
+    await eventually('idle processes end', () => pool.pids().length === 0);
+  },
+);
 
 await t.test('a process that has grown large does no second document', async (t) => {
   const { pool, ask } = openedPool(t, { processesMax: 1 });
@@ -336,25 +383,37 @@ await t.test('a process that has grown large does no second document', async (t)
 });
 
 await t.test('a process that cannot start fails its document at once', async (t) => {
-  const { generator, logger } = open(t, { workerFile: new URL('./no-such-worker.js', import.meta.url), clock: fakeClock() });
+  const { generator, logger } = open(t, {
+    workerFile: new URL('./no-such-worker.js', import.meta.url),
+    clock: fakeClock(),
+  });
   await t.rejects(generator.imageSources(inputOf('answer'), 'pdf', never), { code: 'GENERATION_FAILED' });
   t.ok(logger.lines.some(({ message }) => message === 'a document process ended'));
 });
 
-await t.test('a process stands ready for the next job, and never for long with what a job has left in it', async (t) => {
-  const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200, readyMs: 60_000 });
-  pool.prepare();
-  pool.prepare();
-  const [ready] = pool.pids();
-  t.same(pool.pids(), [ready], 'one process, before any job');
-  t.match(await Promise.all([ask('pid'), ask('pid', 'b')]).then((outcomes) => outcomes.map(({ kind }) => kind)), ['done', 'done']);
-  await eventually('another stands in its place', () => pool.pids().length === 1 && pool.pids()[0] !== ready);
-  const [next] = pool.pids();
-  await eventually('and it takes the next job', async () => pool.pids()[0] === next && (await ask('pid')).kind === 'done');
-  await pool.close();
-  pool.prepare();
-  t.same(pool.pids(), [], 'none begins when all is closed');
-});
+await t.test(
+  'a process stands ready for the next job, and never for long with what a job has left in it',
+  async (t) => {
+    const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200, readyMs: 60_000 });
+    pool.prepare();
+    pool.prepare();
+    const [ready] = pool.pids();
+    t.same(pool.pids(), [ready], 'one process, before any job');
+    t.match(await Promise.all([ask('pid'), ask('pid', 'b')]).then((outcomes) => outcomes.map(({ kind }) => kind)), [
+      'done',
+      'done',
+    ]);
+    await eventually('another stands in its place', () => pool.pids().length === 1 && pool.pids()[0] !== ready);
+    const [next] = pool.pids();
+    await eventually(
+      'and it takes the next job',
+      async () => pool.pids()[0] === next && (await ask('pid')).kind === 'done',
+    );
+    await pool.close();
+    pool.prepare();
+    t.same(pool.pids(), [], 'none begins when all is closed');
+  },
+);
 
 await t.test('who asks while a process gets ready waits for that one', async (t) => {
   const { pool, ask } = openedPool(t, { processesMax: 2, readyMs: 60_000 });

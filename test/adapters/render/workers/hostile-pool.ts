@@ -23,7 +23,8 @@ export const openHostilePool = (): HostilePool => {
   });
   const { signal } = new AbortController();
   return {
-    act: (act, more = {}) => pool.run({ input: { variables: { act, ...more } } }, { team: 'a', timeoutMs: 600_000, signal }),
+    act: (act, more = {}) =>
+      pool.run({ input: { variables: { act, ...more } } }, { team: 'a', timeoutMs: 600_000, signal }),
     pids: pool.pids,
     close: pool.close,
   };

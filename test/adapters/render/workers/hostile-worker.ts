@@ -16,7 +16,9 @@ const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promis
         kind: 'made',
         replaced: [],
         warnings: [],
-        file: new TextEncoder().encode(job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : ''),
+        file: new TextEncoder().encode(
+          job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : '',
+        ),
       };
     case 'sources':
       return { kind: 'image-sources', sources: [] };
@@ -52,7 +54,9 @@ const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promis
       return { kind: 'image-sources', sources: [() => 'a function'] };
     case 'refuse':
       return refused(
-        new DomainError('ERR_LIMIT_001', 'the PDF has 31 pages, the maximum is 30', { relatedInfo: { actualPages: 31, maxPages: 30 } }),
+        new DomainError('ERR_LIMIT_001', 'the PDF has 31 pages, the maximum is 30', {
+          relatedInfo: { actualPages: 31, maxPages: 30 },
+        }),
       );
     case 'environment':
       return { kind: 'image-sources', sources: Object.keys(process.env) };

@@ -1,4 +1,7 @@
-/** A service that gives one job to a document process and says its id: a test kills it and sees what becomes of the process. */
+/**
+ * A service that gives one job to a document process and says its id: a test kills it and sees what becomes of the
+ * process.
+ */
 import { eventually } from '../../../support/wait.js';
 import { openHostilePool } from './hostile-pool.js';
 

@@ -1,4 +1,7 @@
-/** Components of text (rich text, fragment, list) and of room (divider, spacer), with the helpers that all components share: props, gaps, alignment, loops over a data source. */
+/**
+ * Components of text (rich text, fragment, list) and of room (divider, spacer), with the helpers that all components
+ * share: props, gaps, alignment, loops over a data source.
+ */
 import type { JsonObject, Json } from '../../../../domain/core/json.js';
 import { writePath, type Path } from '../../../../domain/rendering/scope/path.js';
 import { indexShape, type Shape } from '../../../../domain/rendering/scope/shapes.js';
@@ -43,10 +46,11 @@ import {
 type GroupEdges = Readonly<{ head: (inGroup: Context) => void; foot: (inGroup: Context) => void }>;
 
 /**
- * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item (`itemVariable`,
- * default `item`) and the index (`indexVariable`, from 0) are in reach, and the expressions of the index and of the number of items.
- * More items than the limit throw ERR_LIMIT_007, a body beyond its size RENDERED_BODY_TOO_LARGE while it grows.
- * `empty` is written where there are no items. With `around` the items come group by group, as `groupBy` and `groupOrder` say.
+ * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item
+ * (`itemVariable`, default `item`) and the index (`indexVariable`, from 0) are in reach, and the expressions of the
+ * index and of the number of items. More items than the limit throw ERR_LIMIT_007, a body beyond its size
+ * RENDERED_BODY_TOO_LARGE while it grows. `empty` is written where there are no items. With `around` the items come
+ * group by group, as `groupBy` and `groupOrder` say.
  */
 export const openItems = (
   props: JsonObject,
@@ -59,8 +63,11 @@ export const openItems = (
   const path = pathOf(props['dataSource'], context);
   const [items, index, item] = [code.name('a'), code.name('i'), code.name('e')];
   code.statement(`const ${items}=ITEMS(${rawOf(path, context)},${quote(writePath(path))});`);
-  const locals: [string, Local][] = [[nameOf(props['itemVariable'], 'item'), { js: item, shape: itemShapeAt(path, context) }]];
-  if (props['indexVariable'] !== undefined) locals.push([nameOf(props['indexVariable'], 'index'), { js: index, shape: indexShape }]);
+  const locals: [string, Local][] = [
+    [nameOf(props['itemVariable'], 'item'), { js: item, shape: itemShapeAt(path, context) }],
+  ];
+  if (props['indexVariable'] !== undefined)
+    locals.push([nameOf(props['indexVariable'], 'index'), { js: index, shape: indexShape }]);
   const grow = `if(h.length>${limits.htmlSizeBytesMax})TOO_LARGE(h.length);`;
   const each = (list: string, at: string): void => {
     code.statement(`const ${item}=${list}[${at}];`);
@@ -73,7 +80,9 @@ export const openItems = (
   else {
     const [group, value, place, next] = [code.name('g'), code.name('e'), code.name('i'), code.name('i')];
     const groups = `GROUPS(${items},${code.constant(quoteJson(grouping))},${quote(context.language.locale)})`;
-    const inGroup = withLocals(context, [[GROUP, { js: value, shape: groupShape(itemShapeAt(path, context), grouping.by) }]]);
+    const inGroup = withLocals(context, [
+      [GROUP, { js: value, shape: groupShape(itemShapeAt(path, context), grouping.by) }],
+    ]);
     code.statement(`let ${next}=0;`);
     code.block(`for(const ${group} of ${groups})`, () => {
       code.statement(`const ${value}=${group}.value;`);
@@ -89,15 +98,20 @@ export const openItems = (
   if (empty !== undefined) code.block(`if(${items}.length===0)`, empty);
 };
 
-/** In: a path inside the loop over `dataSource`. Out: what the definitions say of the variable or the item that it begins with. */
+/**
+ * In: a path inside the loop over `dataSource`. Out: what the definitions say of the variable or the item that it
+ * begins with.
+ */
 export const rootShapeOfItems = (path: Path, props: JsonObject, context: Context): Shape | undefined => {
   const name = String(path[0]);
   if (props['indexVariable'] !== undefined && name === nameOf(props['indexVariable'], 'index')) return indexShape;
-  if (props['dataSource'] === undefined || name !== nameOf(props['itemVariable'], 'item')) return rootShape(path, context);
+  if (props['dataSource'] === undefined || name !== nameOf(props['itemVariable'], 'item'))
+    return rootShape(path, context);
   return itemShapeAt(pathOf(props['dataSource'], context), context);
 };
 
-const nameOf = (value: JsonObject[string] | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
+const nameOf = (value: JsonObject[string] | undefined, fallback: string): string =>
+  typeof value === 'string' ? value : fallback;
 
 export const gap = ({ gapPx }: Context): string => (gapPx === 0 ? '0' : `0 0 ${gapPx}px`);
 
@@ -107,14 +121,18 @@ export const propsOf = (component: Component): JsonObject => component.props ?? 
 export const withLines = (component: Component, context: Context): Context =>
   component.props?.['keepLines'] === true ? { ...context, keepsLines: true } : context;
 
-/** ` align="center"` where the alignment is not the natural one; from right to left always, for clients take the left for natural. */
+/**
+ * ` align="center"` where the alignment is not the natural one; from right to left always, for clients take the left
+ * for natural.
+ */
 export const alignAttribute = (align: Term, { direction }: Context): readonly Term[] =>
   align === 'left' && direction === 'ltr' ? [] : [' align="', align, '"'];
 
 /** The cell for text with the component's own typography, background and padding, and the context inside. */
 const textCell = (props: JsonObject, surroundings: Context): Readonly<{ open: readonly Term[]; inner: Context }> => {
   const outer = directed(props, surroundings);
-  const background = props['backgroundColor'] === undefined ? undefined : color(props['backgroundColor'], 'transparent', outer);
+  const background =
+    props['backgroundColor'] === undefined ? undefined : color(props['backgroundColor'], 'transparent', outer);
   const context = background === undefined ? outer : onBackground(background, undefined, outer);
   const type = typographyOf(props, context);
   const inner: Context = { ...context, type };
@@ -147,7 +165,10 @@ const directed = (props: JsonObject, context: Context): Context => {
   return { ...context, direction, type: { ...context.type, align } };
 };
 
-/** Text in its cell; where its direction is its own, it is written for both and chosen by its first letter when it is rendered. */
+/**
+ * Text in its cell; where its direction is its own, it is written for both and chosen by its first letter when it is
+ * rendered.
+ */
 const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: Context): void => {
   const cell = (direction: Json | undefined): readonly Term[] => {
     const { open, inner } = textCell({ ...props, direction: direction ?? null }, context);
@@ -158,12 +179,15 @@ const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: C
 };
 
 /** The condition that the first letter of a text runs from the right. */
-const runsFromRight = (nodes: readonly RichNode[], context: Context): string => `RIGHT_TO_LEFT(${concat(inlineText(nodes, context))})`;
+const runsFromRight = (nodes: readonly RichNode[], context: Context): string =>
+  `RIGHT_TO_LEFT(${concat(inlineText(nodes, context))})`;
 
 /** The text part of what `writeTextCell` writes. */
 const writeDirected = (props: JsonObject, nodes: readonly RichNode[], context: Context): void => {
   if (props['direction'] !== 'auto') return writeRichText(nodes, directed(props, context));
-  context.code.block(`if(${runsFromRight(nodes, context)})`, () => writeRichText(nodes, { ...context, direction: 'rtl' }));
+  context.code.block(`if(${runsFromRight(nodes, context)})`, () =>
+    writeRichText(nodes, { ...context, direction: 'rtl' }),
+  );
   context.code.block('else', () => writeRichText(nodes, { ...context, direction: 'ltr' }));
 };
 
@@ -217,7 +241,9 @@ const asList = (nodes: readonly RichNode[], tag: 'ol' | 'ul', ordered: boolean):
     children,
   });
   if (nodes.some((node) => node.kind === 'element' && (node.tag === 'ul' || node.tag === 'ol'))) {
-    return nodes.map((node) => (node.kind === 'element' && node.tag === 'ul' && ordered ? { ...node, tag: 'ol' } : node));
+    return nodes.map((node) =>
+      node.kind === 'element' && node.tag === 'ul' && ordered ? { ...node, tag: 'ol' } : node,
+    );
   }
   const items = nodes.filter((node) => node.kind === 'element' && node.tag === 'li');
   return [element(tag, items.length > 0 ? items : [element('li', nodes)])];
@@ -250,8 +276,12 @@ export const divider: ComponentRenderer = (component, context) => {
   context.code.text('-'.repeat(40), '\n\n');
 };
 
-/** A table as wide as it is told where there is room, else as wide as its place: where its width is one of pixels, `max-width` alone would not let it shrink inside a cell. */
-export const narrowing = (width: Term): readonly Term[] => (isPixels(width) ? ['width:100%;max-width:', width] : ['width:', width]);
+/**
+ * A table as wide as it is told where there is room, else as wide as its place: where its width is one of pixels,
+ * `max-width` alone would not let it shrink inside a cell.
+ */
+export const narrowing = (width: Term): readonly Term[] =>
+  isPixels(width) ? ['width:100%;max-width:', width] : ['width:', width];
 
 export const isPixels = (width: Term): boolean => typeof width === 'string' && width.endsWith('px');
 

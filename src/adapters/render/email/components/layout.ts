@@ -1,4 +1,7 @@
-/** Components that hold others: conditional and loop decide what is shown and how often, container and columns where it stands. */
+/**
+ * Components that hold others: conditional and loop decide what is shown and how often, container and columns where it
+ * stands.
+ */
 import { isOperator } from '../../../../domain/rendering/scope/conditions.js';
 import type { Component } from '../../../../domain/rendering/content.js';
 import { quote, literalOf } from '../code.js';
@@ -27,7 +30,9 @@ export const conditional: ComponentRenderer = (component, context) => {
   const { condition, operator, value } = propsOf(component);
   const left = rawOf(pathOf(condition, context), context);
   if (!isOperator(operator)) throw new Error('an operator that was checked is none');
-  context.code.block(`if(HOLDS(${quote(operator)},${left},${jsonOf(value, context)}))`, () => block(component.children ?? [], context));
+  context.code.block(`if(HOLDS(${quote(operator)},${left},${jsonOf(value, context)}))`, () =>
+    block(component.children ?? [], context),
+  );
   if (component.elseChildren !== undefined && component.elseChildren.length > 0) {
     const other = component.elseChildren;
     context.code.block('else', () => block(other, context));
@@ -87,8 +92,8 @@ export const container: ComponentRenderer = (component, outer) => {
 };
 
 /**
- * Columns side by side: cells of a table for Outlook, inline blocks for all others, which fall below each other where the
- * screen is narrow, media queries or not.
+ * Columns side by side: cells of a table for Outlook, inline blocks for all others, which fall below each other where
+ * the screen is narrow, media queries or not.
  */
 export const columns: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
@@ -112,7 +117,10 @@ export const columns: ComponentRenderer = (component, context) => {
       code.html(
         `<td width="${outer}" valign="${valign}" style="width:${Math.round((outer * 1000) / context.widthPx) / 10}%;vertical-align:${valign}${padding === '' ? '' : `;${padding}`}">`,
       );
-      oneColumn(child, inner, { ...context, phonePx: context.phonePx * (outer / context.widthPx) - (last ? 0 : gapPx) });
+      oneColumn(child, inner, {
+        ...context,
+        phonePx: context.phonePx * (outer / context.widthPx) - (last ? 0 : gapPx),
+      });
       code.html('</td>');
     } else {
       code.html(`<!--[if mso]><td width="${outer}" valign="${valign}"><![endif]-->`);
@@ -129,7 +137,8 @@ export const columns: ComponentRenderer = (component, context) => {
 /** Counts the components that are shown whenever their parent is: all but those inside a loop or a conditional. */
 export const countFixed = (components: readonly Component[]): number =>
   components.reduce(
-    (count, { type, children = [] }) => count + 1 + (type === 'loop' || type === 'conditional' ? 0 : countFixed(children)),
+    (count, { type, children = [] }) =>
+      count + 1 + (type === 'loop' || type === 'conditional' ? 0 : countFixed(children)),
     0,
   );
 

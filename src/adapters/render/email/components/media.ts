@@ -1,5 +1,15 @@
 /** Button, image and codes. */
-import { type ComponentRenderer, type Context, parseRichText, htmlOf, templated, textOf, jsonOf, plainOf, rawTermsOf } from '../values.js';
+import {
+  type ComponentRenderer,
+  type Context,
+  parseRichText,
+  htmlOf,
+  templated,
+  textOf,
+  jsonOf,
+  plainOf,
+  rawTermsOf,
+} from '../values.js';
 import { concat, js, literalOf, type Term, INLINE, quote } from '../code.js';
 import { inlineText, linkText, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
@@ -62,8 +72,22 @@ export const button: ComponentRenderer = (component, context) => {
     background,
   );
   if (border !== undefined) code.html(';border:', border);
-  code.html(';mso-padding-alt:', padding, '"><a', classAttribute(colorClass('text', color, label)), ' href="', linkOf(href, context));
-  code.html('" style="display:', full ? 'block' : 'inline-block', ';padding:', padding, ';mso-padding-alt:0;border-radius:', radius);
+  code.html(
+    ';mso-padding-alt:',
+    padding,
+    '"><a',
+    classAttribute(colorClass('text', color, label)),
+    ' href="',
+    linkOf(href, context),
+  );
+  code.html(
+    '" style="display:',
+    full ? 'block' : 'inline-block',
+    ';padding:',
+    padding,
+    ';mso-padding-alt:0;border-radius:',
+    radius,
+  );
   code.html(
     ';font-family:',
     font,
@@ -98,9 +122,13 @@ export const image: ComponentRenderer = (component, context) => {
     ...htmlOf(alt, context),
     '"',
   );
-  code.html(...imageSizeOf(src, { width: attributeOf(width), height: attributeOf(height) }, context), ' style="display:block;border:0;');
+  code.html(
+    ...imageSizeOf(src, { width: attributeOf(width), height: attributeOf(height) }, context),
+    ' style="display:block;border:0;',
+  );
   code.html(...sizeDeclarations(width, height));
-  if (props['borderRadius'] !== undefined) code.html(';border-radius:', css('length', props['borderRadius'], '0', context));
+  if (props['borderRadius'] !== undefined)
+    code.html(';border-radius:', css('length', props['borderRadius'], '0', context));
   code.html(';font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color, '">');
   code.html(href === undefined ? '' : '</a>', '</td></tr>');
   const shown = textOf(alt, context);
@@ -122,8 +150,8 @@ const sizeDeclarations = (width: Term | undefined, height: Term | undefined): re
   return height === undefined ? ['max-width:100%;height:auto'] : ['max-width:100%;width:auto;height:', height];
 };
 
-// QR codes, bar codes and payment codes of a mail: pictures inside it, because no client shows data URIs and vectors everywhere. The text
-// part has their values.
+// QR codes, bar codes and payment codes of a mail: pictures inside it, because no client shows data URIs and vectors
+// everywhere. The text part has their values.
 
 type Shown = Readonly<{
   value: TemplatedText;
@@ -167,12 +195,21 @@ const lowerCased = (value: Json | undefined): Json | undefined =>
 
 const draw = (props: JsonObject, { value, literal, expression, options }: Shown, context: Context): void => {
   const { code, type } = context;
-  const size = typeof options.size === 'string' ? String(qrSizePx(options.size)) : js(code.remember(`QR_SIZE(${options.size.js})`));
-  const members = Object.entries(options).map(([name, term]) => `${name}:${typeof term === 'string' ? quote(term) : term.js}`);
+  const size =
+    typeof options.size === 'string'
+      ? String(qrSizePx(options.size))
+      : js(code.remember(`QR_SIZE(${options.size.js})`));
+  const members = Object.entries(options).map(
+    ([name, term]) => `${name}:${typeof term === 'string' ? quote(term) : term.js}`,
+  );
   const look = `{${members.join(',')}}`;
   const source = `QR(${expression},${INLINE},${Object.values(options).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
   const alt = literal === undefined ? js(`E(QR_ALT(${expression}))`) : escapeHtml(qrAlt(literal));
-  code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context), context), ` style="padding:${gap(context)}">`);
+  code.html(
+    '<tr><td',
+    ...alignAttribute(aligned(props, type.align, context), context),
+    ` style="padding:${gap(context)}">`,
+  );
   code.html(
     '<img',
     classAttribute(colorClass('text', type.color, context)),
@@ -198,15 +235,27 @@ const draw = (props: JsonObject, { value, literal, expression, options }: Shown,
 };
 
 /** Refuses a literal value that does not fit when the template is saved, not when a mail is sent. */
-const checkLiteral = (value: string, { size, level, color, background, id }: OptionTerms, { checkedCodes }: Context): void => {
-  if (typeof size !== 'string' || typeof level !== 'string' || typeof color !== 'string' || typeof background !== 'string') return;
+const checkLiteral = (
+  value: string,
+  { size, level, color, background, id }: OptionTerms,
+  { checkedCodes }: Context,
+): void => {
+  if (
+    typeof size !== 'string' ||
+    typeof level !== 'string' ||
+    typeof color !== 'string' ||
+    typeof background !== 'string'
+  )
+    return;
   const key = `${size} ${level} ${value}`;
   if (checkedCodes.has(key) || surelyFitsQr(value, { size, level, color, background })) return;
   checkedCodes.add(key);
   const code = layQrCode(value, { size, level, color, background });
   if (!('fault' in code)) return;
   const message = `the QR code "${String(id)}" ${code.fault}`;
-  throw new DomainError('TEMPLATE_INVALID', `the template is not valid: ${message}`, { errors: [{ field: 'schema', message }] });
+  throw new DomainError('TEMPLATE_INVALID', `the template is not valid: ${message}`, {
+    errors: [{ field: 'schema', message }],
+  });
 };
 
 const barCode = (props: JsonObject, id: string, context: Context): void => {
@@ -214,10 +263,33 @@ const barCode = (props: JsonObject, id: string, context: Context): void => {
   const shown = code.remember(`CODE(${fieldsOf(props, context)},${INLINE},${barCodeOptions(props, id, context)})`);
   const of = (member: string): Term => js(`${shown}.${member}`);
   code.block(`if(${shown}!==void 0)`, () => {
-    code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context), context), ` style="padding:${gap(context)}">`);
-    code.html('<img', classAttribute(colorClass('text', type.color, context)), ' src="', of('src'), '" alt="', js(`E(${shown}.alt)`));
-    code.html('" width="', of('width'), '" height="', of('height'), '" style="display:block;border:0;width:', of('width'));
-    code.html('px;max-width:100%;height:auto;font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color);
+    code.html(
+      '<tr><td',
+      ...alignAttribute(aligned(props, type.align, context), context),
+      ` style="padding:${gap(context)}">`,
+    );
+    code.html(
+      '<img',
+      classAttribute(colorClass('text', type.color, context)),
+      ' src="',
+      of('src'),
+      '" alt="',
+      js(`E(${shown}.alt)`),
+    );
+    code.html(
+      '" width="',
+      of('width'),
+      '" height="',
+      of('height'),
+      '" style="display:block;border:0;width:',
+      of('width'),
+    );
+    code.html(
+      'px;max-width:100%;height:auto;font-family:',
+      attributeSafe(type.fontFamily),
+      ';font-size:14px;color:',
+      type.color,
+    );
     code.html('"></td></tr>');
     writeLine([js(`T(${shown}.text)`)], context);
   });
@@ -226,11 +298,17 @@ const barCode = (props: JsonObject, id: string, context: Context): void => {
 const members = (entries: readonly (readonly [string, string])[]): string =>
   `{${entries.map(([name, expression]) => `${name}:${expression}`).join(',')}}`;
 
-/** The amount of a payment is the value itself: one that is written with a currency or grouped digits is no number any more. */
+/**
+ * The amount of a payment is the value itself: one that is written with a currency or grouped digits is no number any
+ * more.
+ */
 const fieldsOf = (props: JsonObject, context: Context): string => {
-  const text = (value: Json | undefined): string => (typeof value === 'string' ? plainOf(templated(value, context), context) : '""');
+  const text = (value: Json | undefined): string =>
+    typeof value === 'string' ? plainOf(templated(value, context), context) : '""';
   if (codeKindOf(props['kind']) !== 'epc') return members([['value', text(props['value'])]]);
-  return members(epcProps.map((name) => [name, name === 'amount' ? jsonOf(amountOf(props), context) : text(props[name])]));
+  return members(
+    epcProps.map((name) => [name, name === 'amount' ? jsonOf(amountOf(props), context) : text(props[name])]),
+  );
 };
 
 const amountOf = ({ amount }: JsonObject): Json | undefined => (typeof amount === 'string' ? amount.trim() : amount);

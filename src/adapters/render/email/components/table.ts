@@ -108,8 +108,12 @@ export const table: ComponentRenderer = (component, around) => {
     code.html(TOP_ROW);
     row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
   }
-  code.statement(`if(${before}.length+h.length>${context.limits.htmlSizeBytesMax})TOO_LARGE(${before}.length+h.length);`);
-  code.statement(`const ${made}=FITTED(h,${code.constant(JSON.stringify(narrowOf(look, columns.length, hasFooter)))});h=${before};`);
+  code.statement(
+    `if(${before}.length+h.length>${context.limits.htmlSizeBytesMax})TOO_LARGE(${before}.length+h.length);`,
+  );
+  code.statement(
+    `const ${made}=FITTED(h,${code.constant(JSON.stringify(narrowOf(look, columns.length, hasFooter)))});h=${before};`,
+  );
   code.statement(`if(${made}.name.startsWith("k"))k=true;`);
   code.html(
     '<tr><td style="padding:',
@@ -117,7 +121,8 @@ export const table: ComponentRenderer = (component, around) => {
     `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
     classAttribute(...classes, js(`${made}.name`)),
     ' style="width:100%;border-collapse:collapse;',
-    // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
+    // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long
+    // table.
     ...textDeclarations(context.type).map(attributeSafe),
     '">',
     js(`${made}.html`),
@@ -126,7 +131,9 @@ export const table: ComponentRenderer = (component, around) => {
   const cells = (text: (column: Column) => string): string =>
     listOf(columns, (column) => concat(lineTexts(...cellOf(text(column), column, context))));
   const aligns = concat(
-    columns.map(({ align, shown }) => onlyWhere(shown, typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))),
+    columns.map(({ align, shown }) =>
+      onlyWhere(shown, typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0)),
+    ),
   );
   code.text(
     js(
@@ -170,7 +177,9 @@ const columnOf = (given: Json | undefined, props: JsonObject, context: Context):
   const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
   const { content } = column;
   const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, context))?.path : undefined;
-  const natural = holdsNumbers(showing, alone && rootShapeOfItems(alone, props, context), alone) ? endOf(context) : startOf(context);
+  const natural = holdsNumbers(showing, alone && rootShapeOfItems(alone, props, context), alone)
+    ? endOf(context)
+    : startOf(context);
   const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
   return {
     header: typeof column['header'] === 'string' ? column['header'] : '',
@@ -185,7 +194,10 @@ const columnOf = (given: Json | undefined, props: JsonObject, context: Context):
   };
 };
 
-/** Declares a variable for each column with `hideWhenEmpty`: true if a row has a value for the column, or if there are no rows. */
+/**
+ * Declares a variable for each column with `hideWhenEmpty`: true if a row has a value for the column, or if there are
+ * no rows.
+ */
 const withHiding = (columns: readonly Column[], props: JsonObject, context: Context): readonly Column[] => {
   const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
   if (props['dataSource'] === undefined) return columns;
@@ -195,7 +207,8 @@ const withHiding = (columns: readonly Column[], props: JsonObject, context: Cont
     const shown = context.code.name('w');
     context.code.statement(`let ${shown}=false;`);
     const paths = pathsOf(templated(column.content, context));
-    const note = (inner: Context): void => context.code.statement(`if(${anyShown(paths, inner) ?? 'true'})${shown}=true;`);
+    const note = (inner: Context): void =>
+      context.code.statement(`if(${anyShown(paths, inner) ?? 'true'})${shown}=true;`);
     openItems(props, context, note, () => context.code.statement(`${shown}=true;`));
     return { ...column, shown };
   });
@@ -207,7 +220,8 @@ const whereShown = ({ shown }: Column, { code }: Context, write: () => void): vo
   else code.block(`if(${shown})`, write);
 };
 
-const onlyWhere = (shown: string | undefined, text: string): Term => (shown === undefined ? text : js(`(${shown}?${quote(text)}:"")`));
+const onlyWhere = (shown: string | undefined, text: string): Term =>
+  shown === undefined ? text : js(`(${shown}?${quote(text)}:"")`);
 
 /** The expression of a list with one text for each column that is there. */
 const listOf = (columns: readonly Column[], text: (column: Column, at: number) => string): string =>
@@ -217,23 +231,36 @@ const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look =
   const border = props['border'] === undefined ? undefined : css('border', props['border'], 'none', context);
   const striped = props['striped'] === true;
   const flush = (border === undefined || border === 'none') && !striped && props['headerBackgroundColor'] === undefined;
-  return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, hasHeader, flush };
+  return {
+    context,
+    padding: css('box', props['cellPadding'], '10px 12px', context),
+    border,
+    striped,
+    hasHeader,
+    flush,
+  };
 };
 
 const header = (props: JsonObject, columns: readonly Column[], look: Look): void => {
   const { context } = look;
   const background =
-    props['headerBackgroundColor'] === undefined ? undefined : colorOf(props['headerBackgroundColor'], 'transparent', context);
+    props['headerBackgroundColor'] === undefined
+      ? undefined
+      : colorOf(props['headerBackgroundColor'], 'transparent', context);
   const on = background === undefined ? context : onBackground(background, undefined, context);
   const color = colorOf(props['headerColor'], on.type.color, on);
   const inner: Context = { ...on, type: inColor(color, on) };
   const textClass = colorClass('text', color, inner);
   // On a background of its own, text does not follow that of the table into dark mode.
   const isNamed = background !== undefined || props['headerColor'] !== undefined;
-  const isOwn = isNamed && (!isSame(color, context.type.color) || !isSame(textClass, colorClass('text', color, context)));
+  const isOwn =
+    isNamed && (!isSame(color, context.type.color) || !isSame(textClass, colorClass('text', color, context)));
   context.code.html(TOP_ROW);
   const cell = (column: Column, at: number): void => {
-    const classes = classAttribute(isOwn ? textClass : '', background === undefined ? '' : colorClass('surface', background, context));
+    const classes = classAttribute(
+      isOwn ? textClass : '',
+      background === undefined ? '' : colorClass('surface', background, context),
+    );
     context.code.html('<th scope="col"', classes, ' align="', column.headerAlign, '"', ...widthAttribute(column));
     context.code.html(' style="', ...cellDeclarations(look, at, columns.length));
     if (isOwn) context.code.html(';color:', color);
@@ -265,7 +292,8 @@ const cellDeclarations = (look: Look, at: number, count: number): readonly Term[
 };
 
 /** Words longer than this may break where a table of so many columns stands on a small screen. */
-const wordCharsOf = (columns: number): number => (columns < 2 ? WORD_CHARS : columns === 2 ? 18 : columns === 3 ? 14 : 12);
+const wordCharsOf = (columns: number): number =>
+  columns < 2 ? WORD_CHARS : columns === 2 ? 18 : columns === 3 ? 14 : 12;
 
 /** One row of cells; `text` gives the content of a column. */
 const row = (
@@ -278,7 +306,11 @@ const row = (
   const cell = (column: Column, at: number): void => {
     context.code.html('<td');
     context.code.html(...alignAttribute(column.align, context), ...(look.hasHeader ? [] : widthAttribute(column)));
-    context.code.html(' style="', ...cellDeclarations(look, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
+    context.code.html(
+      ' style="',
+      ...cellDeclarations(look, at, columns.length),
+      kind === 'footer' ? ';font-weight:600' : '',
+    );
     context.code.html('">', richHtml(...cellOf(text(column, at), column, context)), '</td>');
   };
   columns.forEach((column, at) => whereShown(column, context, () => cell(column, at)));
@@ -298,7 +330,12 @@ const cellOf = (cell: Json, column: Column, context: Context): readonly [readonl
   return [parseRichText(text, 'inline', context), context, isWhole ? { ...showing, isWhole: true } : showing];
 };
 
-const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => Json): void => {
+const textRow = (
+  columns: readonly Column[],
+  context: Context,
+  rows: string,
+  text: (column: Column, at: number) => Json,
+): void => {
   const cells = listOf(columns, (column, at) => concat(lineTexts(...cellOf(text(column, at), column, context))));
   context.code.textStatement(`${rows}.push(${cells});`);
 };
@@ -306,7 +343,13 @@ const textRow = (columns: readonly Column[], context: Context, rows: string, tex
 const topRow = ({ striped, context }: Look, odd: boolean): readonly Term[] => {
   if (!striped || !odd) return [TOP_ROW];
   const background = stripe(context.type.color, context);
-  return ['<tr', classAttribute(colorClass('stripe', background, context)), ' valign="top" style="background-color:', background, '">'];
+  return [
+    '<tr',
+    classAttribute(colorClass('stripe', background, context)),
+    ' valign="top" style="background-color:',
+    background,
+    '">',
+  ];
 };
 
 const onStripe = (context: Context): Context => ({

@@ -1,4 +1,7 @@
-/** Timeline: steps one below the other, a dot before each and a line between them, which cells of a table draw in every client. */
+/**
+ * Timeline: steps one below the other, a dot before each and a line between them, which cells of a table draw in every
+ * client.
+ */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import type { TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/expanded.js';
@@ -51,11 +54,17 @@ const stepOf = (given: JsonObject, context: Context): Step => {
   const text = (name: string): TemplatedText => templated(typeof given[name] === 'string' ? given[name] : '', context);
   const status = text('status');
   const literal = literalOf(textOf(status, context));
-  const progress = literal === undefined ? { js: context.code.remember(`PROGRESS(${plainOf(status, context)})`) } : progressOf(literal);
+  const progress =
+    literal === undefined
+      ? { js: context.code.remember(`PROGRESS(${plainOf(status, context)})`) }
+      : progressOf(literal);
   return { title: text('title'), description: text('description'), date: text('date'), status, progress };
 };
 
-type Look = Readonly<{ color: Term; /** Known, or the expression of it. */ isLast: boolean | Readonly<{ js: string }> }>;
+type Look = Readonly<{
+  color: Term;
+  /** Known, or the expression of it. */ isLast: boolean | Readonly<{ js: string }>;
+}>;
 
 const writeStep = (step: Step, { color, isLast }: Look, context: Context): void => {
   const { code, type } = context;
@@ -79,10 +88,14 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
   code.html(
     `<tr style="height:${DOT_ROW_PX}px">`,
     byProgress(progress, (one) => dotCell(one, color, context)),
-    ...(typeof isLast === 'boolean' ? written(isLast) : [js(`(${isLast.js}?${concat(written(true))}:${concat(written(false))})`)]),
+    ...(typeof isLast === 'boolean'
+      ? written(isLast)
+      : [js(`(${isLast.js}?${concat(written(true))}:${concat(written(false))})`)]),
   );
   code.text(
-    js(`MOMENT(${[step.title, step.date, step.status, step.description].map((text) => concat(textOf(text, context))).join(',')})`),
+    js(
+      `MOMENT(${[step.title, step.date, step.status, step.description].map((text) => concat(textOf(text, context))).join(',')})`,
+    ),
     '\n',
   );
 };
@@ -90,21 +103,35 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
 /** The terms for the progress of a step, chosen when it is rendered where it is not known before. */
 const byProgress = (progress: Step['progress'], of: (progress: Progress) => readonly Term[]): Term => {
   if (typeof progress === 'string') return joined(of(progress));
-  const [completed, current, pending, none] = (['completed', 'current', 'pending', 'none'] as const).map((one) => concat(of(one)));
+  const [completed, current, pending, none] = (['completed', 'current', 'pending', 'none'] as const).map((one) =>
+    concat(of(one)),
+  );
   const { js: value } = progress;
-  return js(`(${value}==="completed"?${completed}:${value}==="current"?${current}:${value}==="pending"?${pending}:${none})`);
+  return js(
+    `(${value}==="completed"?${completed}:${value}==="current"?${current}:${value}==="pending"?${pending}:${none})`,
+  );
 };
 
 const joined = (terms: readonly Term[]): Term => literalOf(terms) ?? js(concat(terms));
 
-/** The date, a status without a dot of its own and the description, as far as the step has them, each on its own line. */
+/**
+ * The date, a status without a dot of its own and the description, as far as the step has them, each on its own line.
+ */
 const detailsOf = (step: Step, context: Context): Term => {
   const { progress } = step;
-  const small = (html: readonly Term[]): readonly Term[] => ['<span style="font-size:13px;opacity:.75">', ...html, '</span>'];
+  const small = (html: readonly Term[]): readonly Term[] => [
+    '<span style="font-size:13px;opacity:.75">',
+    ...html,
+    '</span>',
+  ];
   const shown = (text: TemplatedText, around: (html: readonly Term[]) => readonly Term[]): Term => {
     const html = around(shownOf(text, context));
     const literal = literalOf(textOf(text, context));
-    return literal === undefined ? js(`(${concat(textOf(text, context))}===""?"":${concat(html)})`) : literal === '' ? '' : joined(html);
+    return literal === undefined
+      ? js(`(${concat(textOf(text, context))}===""?"":${concat(html)})`)
+      : literal === ''
+        ? ''
+        : joined(html);
   };
   const status =
     typeof progress === 'string'
@@ -134,7 +161,8 @@ const line = (progress: Progress, color: Term, context: Context): readonly Term[
   `;${THIN}">&nbsp;</td>`,
 ];
 
-const DOT = '<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="border-collapse:separate"><tr><td';
+const DOT =
+  '<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="border-collapse:separate"><tr><td';
 
 const dotCell = (progress: Progress, color: Term, context: Context): readonly Term[] => {
   const padding = progress === 'other' || progress === 'none' ? '6px 0' : '3px 0';
@@ -145,7 +173,10 @@ const dotCell = (progress: Progress, color: Term, context: Context): readonly Te
   ];
 };
 
-/** A filled circle with a tick, a thick ring, a thin ring, a small circle; squares of the same look where corners are not rounded. */
+/**
+ * A filled circle with a tick, a thick ring, a thin ring, a small circle; squares of the same look where corners are
+ * not rounded.
+ */
 const dot = (progress: Progress, color: Term, context: Context): readonly Term[] => {
   switch (progress) {
     case 'completed': {

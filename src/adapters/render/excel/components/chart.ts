@@ -1,4 +1,7 @@
-/** Charts of a sheet (ECMA-376, DrawingML charts): they draw the cells of a table that shows the same items, or else hidden rows that are written below the chart. */
+/**
+ * Charts of a sheet (ECMA-376, DrawingML charts): they draw the cells of a table that shows the same items, or else
+ * hidden rows that are written below the chart.
+ */
 import type { ExpandedChart, ExpandedTable, ChartSeries } from '../../../../domain/rendering/expand/expanded.js';
 import {
   columnLetters,
@@ -37,7 +40,11 @@ const ROW_POINTS = 15;
 const ROWS_BETWEEN = 1;
 
 const line = { style: 'thin', color: { argb: 'FFE5E7EB' } } as const;
-const headerStyle: CellStyle = { font: { ...BASE_FONT, bold: true }, fill: filled('FFF3F4F6'), border: { bottom: line } };
+const headerStyle: CellStyle = {
+  font: { ...BASE_FONT, bold: true },
+  fill: filled('FFF3F4F6'),
+  border: { bottom: line },
+};
 const textStyle: CellStyle = { font: BASE_FONT, border: { bottom: line } };
 const numberHeaderStyle: CellStyle = { ...headerStyle, alignment: { horizontal: 'right' } };
 
@@ -59,7 +66,12 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits, tables, lan
       widths: [],
       draw: async (sheet) => {
         const xml = chartXml(component, placeIn(table, component, sheet));
-        sheet.draw({ kind: 'chart', place: { row: sheet.nextRow(), column: 0, offset: 0, width, height }, title: component.title, xml });
+        sheet.draw({
+          kind: 'chart',
+          place: { row: sheet.nextRow(), column: 0, offset: 0, width, height },
+          title: component.title,
+          xml,
+        });
         sheet.skip(chartRows, ROW_POINTS);
         await sheet.flush();
       },
@@ -94,7 +106,10 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits, tables, lan
 };
 
 /** A table that has a column for the categories and for each series of the chart, of the same items. */
-const tableOfChart = ({ source, categories }: ExpandedChart, tables: readonly ExpandedTable[]): ExpandedTable | undefined => {
+const tableOfChart = (
+  { source, categories }: ExpandedChart,
+  tables: readonly ExpandedTable[],
+): ExpandedTable | undefined => {
   if (source === undefined || categories.length === 0) return undefined;
   return tables.find(
     (table) =>
@@ -105,9 +120,13 @@ const tableOfChart = ({ source, categories }: ExpandedChart, tables: readonly Ex
 };
 
 /** From 1; 0 where there is none. */
-const columnAt = ({ columns }: ExpandedTable, path: string): number => columns.findIndex((column) => column.path === path) + 1;
+const columnAt = ({ columns }: ExpandedTable, path: string): number =>
+  columns.findIndex((column) => column.path === path) + 1;
 
-/** The place of the numbers in a table. Series keep the names of the chart, because a header may say something else or be missing. */
+/**
+ * The place of the numbers in a table. Series keep the names of the chart, because a header may say something else or
+ * be missing.
+ */
 const placeIn = (table: ExpandedTable, { source, series, categories }: ExpandedChart, sheet: Sheet): NumbersPlace => {
   const placed = assertDefined(sheet.dataOf(table), 'place of a table');
   const { category, values } = assertDefined(source, 'source of a chart');
@@ -139,7 +158,10 @@ const writeNumbers = (
 ): void => {
   const text = (value: string, where: string, style: CellStyle): DrawnCell => {
     const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
-    return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
+    return {
+      value: safe === '' ? null : safe,
+      style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style,
+    };
   };
   sheet.writeHidden([
     text(xTitle, 'xTitle', headerStyle),
@@ -147,14 +169,19 @@ const writeNumbers = (
   ]);
   const styles = codes.map((code): CellStyle => (code === undefined ? textStyle : { ...textStyle, numFmt: code }));
   categories.forEach((category, at) => {
-    const numbers = series.map(({ values }, place): DrawnCell => ({ value: values[at] ?? null, style: styles[place] ?? textStyle }));
+    const numbers = series.map(({ values }, place): DrawnCell => ({
+      value: values[at] ?? null,
+      style: styles[place] ?? textStyle,
+    }));
     sheet.writeHidden([text(category, `category ${at + 1}`, textStyle), ...numbers]);
   });
 };
 
 /** The part of the package for a chart: it refers to the cells that hold the numbers and keeps a copy of them. */
 const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
-  const legend = chart.showLegend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${textProperties(900)}</c:legend>` : '';
+  const legend = chart.showLegend
+    ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${textProperties(900)}</c:legend>`
+    : '';
   return (
     `${XML_HEAD}<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"` +
     ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><c:roundedCorners val="0"/><c:chart>' +
@@ -213,7 +240,10 @@ const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
     `<c:dLbls><c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>${textProperties(900, 'FFFFFF')}<c:showLegendKey val="0"/><c:showVal val="0"/><c:showCatName val="0"/>` +
     '<c:showSerName val="0"/><c:showPercent val="1"/><c:showBubbleSize val="0"/><c:showLeaderLines val="0"/></c:dLbls>';
   return shown
-    .map((series, at) => `<c:ser>${seriesHead(series, at, place)}${points}${labels}${seriesValues(chart, series, at, place)}</c:ser>`)
+    .map(
+      (series, at) =>
+        `<c:ser>${seriesHead(series, at, place)}${points}${labels}${seriesValues(chart, series, at, place)}</c:ser>`,
+    )
     .join('');
 };
 
@@ -225,10 +255,20 @@ const seriesHead = ({ name }: ChartSeries, at: number, { sheetName, headerRow, v
   return `<c:idx val="${at}"/><c:order val="${at}"/><c:tx>${named}</c:tx>`;
 };
 
-const seriesValues = ({ categories }: ExpandedChart, { values }: ChartSeries, at: number, place: NumbersPlace): string => {
-  const names = categories.map((category, index) => `<c:pt idx="${index}"><c:v>${escapeXml(category)}</c:v></c:pt>`).join('');
-  const numbers = values.map((value, index) => (value === null ? '' : `<c:pt idx="${index}"><c:v>${value}</c:v></c:pt>`)).join('');
-  const reference = (column: number): string => escapeXml(cellsReference(place.sheetName, column, place.first, place.last));
+const seriesValues = (
+  { categories }: ExpandedChart,
+  { values }: ChartSeries,
+  at: number,
+  place: NumbersPlace,
+): string => {
+  const names = categories
+    .map((category, index) => `<c:pt idx="${index}"><c:v>${escapeXml(category)}</c:v></c:pt>`)
+    .join('');
+  const numbers = values
+    .map((value, index) => (value === null ? '' : `<c:pt idx="${index}"><c:v>${value}</c:v></c:pt>`))
+    .join('');
+  const reference = (column: number): string =>
+    escapeXml(cellsReference(place.sheetName, column, place.first, place.last));
   return (
     `<c:cat><c:strRef><c:f>${reference(place.category)}</c:f><c:strCache><c:ptCount val="${categories.length}"/>${names}</c:strCache></c:strRef></c:cat>` +
     `<c:val><c:numRef><c:f>${reference(place.values[at] ?? 1)}</c:f><c:numCache><c:formatCode>${escapeXml(place.codes[at] ?? 'General')}</c:formatCode><c:ptCount val="${categories.length}"/>${numbers}</c:numCache></c:numRef></c:val>`
@@ -240,12 +280,17 @@ const colorOf = (css: string): string => rgbHex(css) ?? DEFAULT_COLOR;
 const filledShape = (css: string): string => `<c:spPr>${solid(colorOf(css))}</c:spPr>`;
 const areaShape = (css: string): string =>
   `<c:spPr><a:solidFill><a:srgbClr val="${colorOf(css)}"><a:alpha val="55000"/></a:srgbClr></a:solidFill><a:ln w="19050">${solid(colorOf(css))}</a:ln></c:spPr>`;
-const lineShape = (css: string): string => `<c:spPr><a:ln w="28575" cap="rnd">${solid(colorOf(css))}<a:round/></a:ln></c:spPr>`;
+const lineShape = (css: string): string =>
+  `<c:spPr><a:ln w="28575" cap="rnd">${solid(colorOf(css))}<a:round/></a:ln></c:spPr>`;
 const marker = (css: string): string =>
   `<c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr>${solid(colorOf(css))}<a:ln w="9525">${solid(colorOf(css))}</a:ln></c:spPr></c:marker>`;
 
 /** Both axes; the names of a bar chart read from top to bottom, as its table does. */
-const axes = ({ xTitle, yTitle }: ExpandedChart, type: Exclude<ChartType, 'pie' | 'doughnut'>, { codes }: NumbersPlace): string => {
+const axes = (
+  { xTitle, yTitle }: ExpandedChart,
+  type: Exclude<ChartType, 'pie' | 'doughnut'>,
+  { codes }: NumbersPlace,
+): string => {
   // The axis of values is written as the column of the first series.
   const code = codes[0] === undefined ? 'General' : escapeXml(codes[0]);
   const isBar = type === 'bar';

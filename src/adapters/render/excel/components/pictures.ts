@@ -36,7 +36,8 @@ export const image: ComponentDrawer<'image'> = (component, context) => {
   const bytes = bytesOf(component, context);
   const picture = pictureSize(bytes);
   if (picture === undefined) throw unusablePicture(component, 'is damaged or cut off; save it anew');
-  const shown = shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), `image/${picture.kind}`) ?? picture;
+  const shown =
+    shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), `image/${picture.kind}`) ?? picture;
   const size = sizeOf(component, shown, context.pageWidth);
   const href = component.href === undefined ? undefined : safeLink(component.href);
   const link = href !== undefined && isFollowed(href) ? href : undefined;
@@ -62,7 +63,8 @@ const bytesOf = (component: ExpandedImage, { images }: ComponentContext): Uint8A
 /** The bytes say what a picture is, not the label that came with it. */
 const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
   const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
-  if (/^RIFF....WEBP/s.test(start)) throw unusablePicture(component, 'is a WebP that cannot be read; save it anew, or as PNG or JPEG');
+  if (/^RIFF....WEBP/s.test(start))
+    throw unusablePicture(component, 'is a WebP that cannot be read; save it anew, or as PNG or JPEG');
   if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start))
     throw unusablePicture(component, 'is an SVG that cannot be drawn; save it as PNG');
   if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start))
@@ -112,8 +114,15 @@ const pictureBlock = ({ width, height, align, direction, ...picture }: PictureBl
   };
 };
 
-/** Measured from the sheet's first column, which stands at the right where the sheet runs from there. An offset never reaches beyond its column: readers cut it there. */
-const cornerOf = (align: HorizontalAlign | undefined, width: number, sheet: Sheet): Readonly<{ column: number; offset: number }> => {
+/**
+ * Measured from the sheet's first column, which stands at the right where the sheet runs from there. An offset never
+ * reaches beyond its column: readers cut it there.
+ */
+const cornerOf = (
+  align: HorizontalAlign | undefined,
+  width: number,
+  sheet: Sheet,
+): Readonly<{ column: number; offset: number }> => {
   const columns = sheet.widths.map(pointsOf);
   const room = columns.reduce((sum, points) => sum + points, 0) - width;
   let offset = Math.max(0, align === 'center' ? room / 2 : align === 'end' ? room : 0);
@@ -124,7 +133,10 @@ const cornerOf = (align: HorizontalAlign | undefined, width: number, sheet: Shee
   return { column: 0, offset: 0 };
 };
 
-/** The kind and size of a picture from its first bytes, without decoding it; undefined for other files and for those that are cut off. */
+/**
+ * The kind and size of a picture from its first bytes, without decoding it; undefined for other files and for those
+ * that are cut off.
+ */
 const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const found = png(view) ?? gif(view) ?? jpeg(view);
@@ -133,11 +145,17 @@ const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
 
 /** All chunks up to IEND must be there; their content is left to the reader's program. */
 const png = (view: DataView): PictureSize | undefined => {
-  if (view.byteLength < 45 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a || view.getUint32(12) !== 0x49484452)
+  if (
+    view.byteLength < 45 ||
+    view.getUint32(0) !== 0x89504e47 ||
+    view.getUint32(4) !== 0x0d0a1a0a ||
+    view.getUint32(12) !== 0x49484452
+  )
     return undefined;
   let at = 8;
   while (at + 12 <= view.byteLength) {
-    if (view.getUint32(at + 4) === 0x49454e44) return { kind: 'png', width: view.getUint32(16), height: view.getUint32(20) };
+    if (view.getUint32(at + 4) === 0x49454e44)
+      return { kind: 'png', width: view.getUint32(16), height: view.getUint32(20) };
     at += 12 + view.getUint32(at);
   }
   return undefined;
@@ -148,10 +166,15 @@ const gif = (view: DataView): PictureSize | undefined => {
   if (view.byteLength < 14 || view.getUint32(0) !== 0x47494638) return undefined;
   let end = view.byteLength - 1;
   while (end > 13 && view.getUint8(end) === 0) end -= 1;
-  return view.getUint8(end) === 0x3b ? { kind: 'gif', width: view.getUint16(6, true), height: view.getUint16(8, true) } : undefined;
+  return view.getUint8(end) === 0x3b
+    ? { kind: 'gif', width: view.getUint16(6, true), height: view.getUint16(8, true) }
+    : undefined;
 };
 
-/** The frame header (SOF0 to SOF15 without DHT, JPG and DAC) holds the size; the scan after it must come to its end (EOI). */
+/**
+ * The frame header (SOF0 to SOF15 without DHT, JPG and DAC) holds the size; the scan after it must come to its end
+ * (EOI).
+ */
 const jpeg = (view: DataView): PictureSize | undefined => {
   if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8) return undefined;
   let size: PictureSize | undefined;

@@ -1,6 +1,16 @@
-/** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
+/**
+ * Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells.
+ */
 import { argb } from '../../colors.js';
-import { cutCell, lowEnough, ROW_POINTS_MAX, type CellStyle, type ComponentDrawer, type Prepared, type Sheet } from '../sheet.js';
+import {
+  cutCell,
+  lowEnough,
+  ROW_POINTS_MAX,
+  type CellStyle,
+  type ComponentDrawer,
+  type Prepared,
+  type Sheet,
+} from '../sheet.js';
 import type { FieldError } from '../../../../domain/core/errors.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/budget.js';
 import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
@@ -75,14 +85,21 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
   });
   switch (row.kind) {
     case 'line':
-      sheet.writeMerged({ value: null, style: { border: { bottom: { style: 'thin', color: { argb: RULE_COLOR } } } } }, LINE_POINTS.rule);
+      sheet.writeMerged(
+        { value: null, style: { border: { bottom: { style: 'thin', color: { argb: RULE_COLOR } } } } },
+        LINE_POINTS.rule,
+      );
       return;
     case 'cells': {
       const border = { style: 'thin', color: { argb: RULE_COLOR } } as const;
       const box = { border: { top: border, right: border, bottom: border, left: border } };
       sheet.writeRow(
-        row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))),
-        rowHeight(row.cells, sheet.widths, (column) => look.tell(cutCell(look.field, `row ${at} of the sheet, column ${column + 1}`))),
+        row.cells.map((cell, index) =>
+          paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box })),
+        ),
+        rowHeight(row.cells, sheet.widths, (column) =>
+          look.tell(cutCell(look.field, `row ${at} of the sheet, column ${column + 1}`)),
+        ),
       );
       return;
     }
@@ -90,7 +107,9 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
       const { paragraph } = row;
       sheet.writeMerged(
         paragraphCell(paragraph, spot(1), (_, code) => styleOf(paragraph, look, code)),
-        lowEnough(heightOf(paragraph, charsFor(paragraph, sheet.widths)), () => look.tell(cutCell(look.field, `row ${at} of the sheet`))),
+        lowEnough(heightOf(paragraph, charsFor(paragraph, sheet.widths)), () =>
+          look.tell(cutCell(look.field, `row ${at} of the sheet`)),
+        ),
       );
     }
   }
@@ -115,7 +134,11 @@ const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, 
 };
 
 /** The height of a row of cells, because not every reader makes it grow; undefined if all have one line. */
-const rowHeight = (cells: readonly Paragraph[], widths: readonly number[], tellCut: (column: number) => void): number | undefined => {
+const rowHeight = (
+  cells: readonly Paragraph[],
+  widths: readonly number[],
+  tellCut: (column: number) => void,
+): number | undefined => {
   if (cells.every((cell, at) => linesOf(cell, widths[at] ?? 0) === 1)) return undefined;
   const heights = cells.map((cell, at) => heightOf(cell, widths[at] ?? 0));
   const highest = Math.max(...heights);
@@ -123,11 +146,15 @@ const rowHeight = (cells: readonly Paragraph[], widths: readonly number[], tellC
 };
 
 const heightOf = (paragraph: Paragraph, chars: number): number =>
-  Math.ceil(linesOf(paragraph, chars) * linePoints(paragraph)) + (paragraph.heading === undefined ? 1 : LINE_POINTS.aroundHeading);
+  Math.ceil(linesOf(paragraph, chars) * linePoints(paragraph)) +
+  (paragraph.heading === undefined ? 1 : LINE_POINTS.aroundHeading);
 
 const linePoints = (paragraph: Paragraph): number => sizeOf(paragraph) * LINE_POINTS.perFontPoint;
 
-/** A paragraph that one row cannot show as parts with a row each, which end with a sentence where one ends there: no program prints a cell over two sheets of paper. */
+/**
+ * A paragraph that one row cannot show as parts with a row each, which end with a sentence where one ends there: no
+ * program prints a cell over two sheets of paper.
+ */
 const partsOf = (row: RichRow, widths: readonly number[]): readonly RichRow[] => {
   if (row.kind !== 'paragraph') return [row];
   const { paragraph } = row;
@@ -136,7 +163,8 @@ const partsOf = (row: RichRow, widths: readonly number[]): readonly RichRow[] =>
   const linesMax = Math.max(1, Math.floor(PART_POINTS / linePoints(paragraph)));
   const parts: RichRow[] = [];
   for (let from = 0; from < paragraph.text.length;) {
-    const to = from + endOfPart(paragraph.text.slice(from), (text) => linesOf({ ...paragraph, text }, chars) <= linesMax);
+    const to =
+      from + endOfPart(paragraph.text.slice(from), (text) => linesOf({ ...paragraph, text }, chars) <= linesMax);
     const part = partOf(paragraph, from, to);
     if (part.text.trim() !== '') parts.push({ kind: 'paragraph', paragraph: part });
     from = to;
@@ -144,9 +172,13 @@ const partsOf = (row: RichRow, widths: readonly number[]): readonly RichRow[] =>
   return parts;
 };
 
-const charsFor = ({ indent }: Paragraph, widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0) - indent * 2;
+const charsFor = ({ indent }: Paragraph, widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, 0) - indent * 2;
 
-/** The length of the first part of a text: as long as it `fits`, and ended by a line, a sentence or a word in its second half. */
+/**
+ * The length of the first part of a text: as long as it `fits`, and ended by a line, a sentence or a word in its second
+ * half.
+ */
 const endOfPart = (text: string, fits: (text: string) => boolean): number => {
   if (fits(text)) return text.length;
   let [fitting, tooLong] = [1, text.length];
@@ -157,7 +189,12 @@ const endOfPart = (text: string, fits: (text: string) => boolean): number => {
   }
   const half = Math.floor(fitting / 2);
   const second = text.slice(half, fitting);
-  for (const end of [/^[^]*\n/, /^[^]*[.!?\u2026\u0964][)"'\u201d\u2019\u00bb]*\s+/, /^[^]*[\u3002\uff01\uff1f]/, /^[^]*\s/]) {
+  for (const end of [
+    /^[^]*\n/,
+    /^[^]*[.!?\u2026\u0964][)"'\u201d\u2019\u00bb]*\s+/,
+    /^[^]*[\u3002\uff01\uff1f]/,
+    /^[^]*\s/,
+  ]) {
     const found = end.exec(second);
     if (found !== null) return half + found[0].length;
   }

@@ -1,4 +1,7 @@
-/** Tables of a sheet as real cells: typed values with their formats, header, footer, filter, column rules, and the author's formulas. */
+/**
+ * Tables of a sheet as real cells: typed values with their formats, header, footer, filter, column rules, and the
+ * author's formulas.
+ */
 import type { CellFormulaValue } from 'exceljs';
 import type { Cell, Html, ExpandedTable, ExpandedColumn } from '../../../../domain/rendering/expand/expanded.js';
 import type { Json } from '../../../../domain/core/json.js';
@@ -8,12 +11,27 @@ import { parseRichTree, treeText } from '../../rich-tree.js';
 import { type Typed, resultCodes, typedCells } from '../cell-values.js';
 import type { BlockCells, CellContent } from '../formula/book.js';
 import { compileFormula, type Compiled } from '../formula/compile.js';
-import { type Scalar, formulaAt, withRanges, spelledInFile, type FormulaRows, type RangeOf } from '../formula/values.js';
+import {
+  type Scalar,
+  formulaAt,
+  withRanges,
+  spelledInFile,
+  type FormulaRows,
+  type RangeOf,
+} from '../formula/values.js';
 import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/budget.js';
-import { cutCell, lowEnough, type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import {
+  cutCell,
+  lowEnough,
+  type ComponentDrawer,
+  type ComponentContext,
+  columnLetters,
+  type DrawnCell,
+  type Sheet,
+} from '../sheet.js';
 import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
 
@@ -86,12 +104,16 @@ const widthOf = (
   table: ExpandedTable,
   { pageWidth, style, direction }: ComponentContext,
 ): number => {
-  if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
+  if (width !== 'auto' && width !== 'rest')
+    return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
   // Bold letters are wider, and the arrow of a filter stands beside the text.
   const titles =
-    Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) *
-    1.1;
-  const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
+    Math.max(
+      htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0),
+      footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS,
+    ) * 1.1;
+  const chars =
+    (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
   return Math.min(
     AUTO_CHARS.max,
     Math.max(AUTO_CHARS.min, Math.ceil(chars + (sideOf(align, direction) === sideOf('end', direction) ? 3 : 2))),
@@ -112,7 +134,10 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
       const spot = spotOf(component, frame, { where: 'the header', row: headerRow, at, font: looks.headerFont });
       return textCell({ html: header ?? '' }, spot, () => looks.header(headerAlign));
     });
-    sheet.writeRow(cells, heightOf(cells, looks, sheet.widths, tellCut('the header')) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
+    sheet.writeRow(
+      cells,
+      heightOf(cells, looks, sheet.widths, tellCut('the header')) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11,
+    );
   }
   const first = sheet.nextRow();
   const body: Body = {
@@ -154,7 +179,9 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
   }
   if (hasFooter) {
-    const cells = columns.map((column, at) => totalCell(footerOf(column), column, at, { ...body, where: 'the footer' }));
+    const cells = columns.map((column, at) =>
+      totalCell(footerOf(column), column, at, { ...body, where: 'the footer' }),
+    );
     sheet.writeRow(cells, heightOf(cells, looks, sheet.widths, tellCut('the footer')));
   }
   for (const [at, { rules }] of columns.entries()) {
@@ -179,7 +206,10 @@ const runsOf = ({ rows, groupRows = [] }: ExpandedTable): readonly (readonly [fi
   return runs.size === 0 ? [[0, rows.length - 1]] : [...runs];
 };
 
-/** The height of a row, because not every reader works it out; undefined for a row of one line. `tellCut` is called with the column of a text that no row is high enough for. */
+/**
+ * The height of a row, because not every reader works it out; undefined for a row of one line. `tellCut` is called with
+ * the column of a text that no row is high enough for.
+ */
 const heightOf = (
   cells: readonly DrawnCell[],
   { font: { size = 11 } }: Looks,
@@ -195,12 +225,16 @@ const heightOf = (
     lines = own;
     highest = at;
   }
-  return lines === 1 ? undefined : lowEnough(Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1, () => tellCut(highest));
+  return lines === 1
+    ? undefined
+    : lowEnough(Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1, () => tellCut(highest));
 };
 
 const plainText = (value: DrawnCell['value']): string => {
   if (typeof value === 'string') return value;
-  return value !== null && typeof value === 'object' && 'richText' in value ? value.richText.map(({ text }) => text).join('') : '';
+  return value !== null && typeof value === 'object' && 'richText' in value
+    ? value.richText.map(({ text }) => text).join('')
+    : '';
 };
 
 function* cellsOf(rows: readonly (readonly Cell[])[], column: number): Iterable<Cell> {
@@ -234,11 +268,17 @@ const bodyCell = (
   const row = sheet.nextRow();
   const striped = component.striped && (row - first) % 2 === 1;
   if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
-  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last }, frame.context.rangeOf);
+  const formula =
+    cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last }, frame.context.rangeOf);
   if (formula !== undefined)
     return {
       value: formulaValue(formula, sheet, row, at),
-      style: looks.body(align, striped, resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)), false),
+      style: looks.body(
+        align,
+        striped,
+        resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)),
+        false,
+      ),
     };
   const typed = typedOf(cell);
   if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
@@ -254,7 +294,12 @@ const cellContent = (cell: Cell): Content =>
   typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
 
 /** What stands in a row of totals: a cell without `showing` shows a value as its column does. */
-type Total = Readonly<{ html: Html; value: Json | undefined; showing: Showing | undefined; formula?: string | undefined }>;
+type Total = Readonly<{
+  html: Html;
+  value: Json | undefined;
+  showing: Showing | undefined;
+  formula?: string | undefined;
+}>;
 
 const footerOf = ({ footer = '', footerValue, footerShowing, footerFormula }: ExpandedColumn): Total => ({
   html: footer,
@@ -305,7 +350,10 @@ const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): st
   return undefined;
 };
 
-/** The cells of a table as formulas see them: a value is looked up when a formula asks. `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
+/**
+ * The cells of a table as formulas see them: a value is looked up when a formula asks. `typed` gives the value of a
+ * cell, `footerTyped` that of the footer of a column.
+ */
 const tableCells = (
   { columns, rows, groupRows }: ExpandedTable,
   { hasHeader, bodyRows, rangeOf }: TableRows,
@@ -332,7 +380,8 @@ const tableCells = (
       if (cell === undefined) return null;
       if (cell.formula !== undefined) {
         const group = groupRows?.[row - first];
-        const own = group === undefined ? at : { ...at, first: start + first + group.first, last: start + first + group.last };
+        const own =
+          group === undefined ? at : { ...at, first: start + first + group.first, last: start + first + group.last };
         const found = formulaCell(cell.formula, own);
         if (found !== undefined) return found;
       }
@@ -347,11 +396,13 @@ const tableCells = (
 const valueOf = (cell: Cell, typed: Typed): Scalar => {
   const found = typed(cell);
   if (found !== undefined) return scalarOfTyped(found.value);
-  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing)) return cell.value === '' ? null : cell.value;
+  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing))
+    return cell.value === '' ? null : cell.value;
   return htmlText(cell.html);
 };
 
-const scalarOfTyped = (value: number | Date | boolean): Scalar => (value instanceof Date ? (value.getTime() - EPOCH_MS) / DAY_MS : value);
+const scalarOfTyped = (value: number | Date | boolean): Scalar =>
+  value instanceof Date ? (value.getTime() - EPOCH_MS) / DAY_MS : value;
 
 const htmlText = (html: Html): Scalar => {
   if (html === '') return null;
@@ -359,7 +410,10 @@ const htmlText = (html: Html): Scalar => {
   return text === '' ? null : text;
 };
 
-/** The width of a column, in characters of its longest line. Most values are not written out, because that costs more than all else of a cell. */
+/**
+ * The width of a column, in characters of its longest line. Most values are not written out, because that costs more
+ * than all else of a cell.
+ */
 const contentWidth = (cells: Iterable<Cell>): number => {
   let chars = 0;
   let samples = 0;
@@ -368,8 +422,10 @@ const contentWidth = (cells: Iterable<Cell>): number => {
   for (const cell of cells) {
     const { value, showing } = cell;
     if (typeof value === 'boolean') chars = Math.max(chars, TRUTH_CHARS);
-    else if (value === undefined || value === null || typeof value === 'object') chars = Math.max(chars, htmlWidth(cell.html));
-    else if (isAsItIs(value, showing)) chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
+    else if (value === undefined || value === null || typeof value === 'object')
+      chars = Math.max(chars, htmlWidth(cell.html));
+    else if (isAsItIs(value, showing))
+      chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
     else if (samples++ < SAMPLES) chars = Math.max(chars, htmlWidth(cell.html));
     else {
       if (largest === undefined || magnitude(cell) > magnitude(largest)) largest = cell;
@@ -383,10 +439,13 @@ const contentWidth = (cells: Iterable<Cell>): number => {
 const isAsItIs = (value: Json, showing: Showing | undefined): boolean => {
   if (showing === undefined) return true;
   const meaning = meaningOf(value, showing);
-  return meaning.kind === 'number' ? meaning.format === PLAIN_NUMBER : meaning.kind === 'text' && meaning.format === undefined;
+  return meaning.kind === 'number'
+    ? meaning.format === PLAIN_NUMBER
+    : meaning.kind === 'text' && meaning.format === undefined;
 };
 
-const magnitude = ({ value }: Cell): number => (typeof value === 'number' ? Math.abs(value) + (value < 0 ? 0.5 : 0) : 0);
+const magnitude = ({ value }: Cell): number =>
+  typeof value === 'number' ? Math.abs(value) + (value < 0 ? 0.5 : 0) : 0;
 
 /** What is seen of HTML, roughly: its tags take no room and each entity that of one letter. */
 const htmlWidth = (html: Html): number =>

@@ -1,4 +1,7 @@
-/** The cells of a workbook before it is written, for formulas to read: nothing is copied, a cell is looked up when a formula asks for it. */
+/**
+ * The cells of a workbook before it is written, for formulas to read: nothing is copied, a cell is looked up when a
+ * formula asks for it.
+ */
 import type { Compiled } from './compile.js';
 import { type FormulaRows, isArea, NOT_COMPUTED, scalarOf, type Scalar } from './values.js';
 
@@ -7,7 +10,10 @@ export type FormulaCell = Readonly<{ formula: Compiled | undefined; rows: Formul
 /** What stands in a cell; undefined where only the written sheet can tell. */
 export type CellContent = Scalar | FormulaCell | undefined;
 
-/** Cells of a component, its first row being 0 and the first column 1; `start` is the row of the sheet that it begins in. */
+/**
+ * Cells of a component, its first row being 0 and the first column 1; `start` is the row of the sheet that it begins
+ * in.
+ */
 export type BlockCells = (row: number, column: number, start: number) => CellContent;
 export type PlacedBlock = Readonly<{ start: number; rows: number; cells: BlockCells | undefined }>;
 export type BookSheet = Readonly<{ name: string; blocks: readonly PlacedBlock[] }>;

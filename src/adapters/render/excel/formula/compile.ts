@@ -1,4 +1,7 @@
-/** Compiles formulas to functions: parsed once for a column, computed for each row. Precedence is that of sheets: a minus binds tighter than a power. */
+/**
+ * Compiles formulas to functions: parsed once for a column, computed for each row. Precedence is that of sheets: a
+ * minus binds tighter than a power.
+ */
 import {
   type FormulaRows,
   compare,
@@ -28,7 +31,9 @@ type Token =
   | Readonly<{ kind: 'name'; name: string }>
   | Readonly<{ kind: 'sign'; sign: string }>;
 
-/** The rows of a formula, and the cells that it can read. `read` throws NOT_COMPUTED for a cell that is not known here. */
+/**
+ * The rows of a formula, and the cells that it can read. `read` throws NOT_COMPUTED for a cell that is not known here.
+ */
 type FormulaContext = Readonly<{
   rows: FormulaRows;
   read: (sheet: string | undefined, row: number, column: number, skipsSubtotals?: boolean) => Scalar;
@@ -60,7 +65,9 @@ export const compileFormula = (formula: string): Compiled | undefined => {
   return cursor.isAtEnd() ? compiled : undefined;
 };
 
-/** Splits a formula into numbers, texts, names, references and operators; undefined where something is not known here. */
+/**
+ * Splits a formula into numbers, texts, names, references and operators; undefined where something is not known here.
+ */
 const tokensOf = (formula: string): readonly Token[] | undefined => {
   const tokens: Token[] = [];
   let at = 0;
@@ -78,7 +85,8 @@ const tokensOf = (formula: string): readonly Token[] | undefined => {
 const tokenOf = ([, number, text, sheet, column, row, mark, called, truth, sign]: RegExpExecArray): Token => {
   if (number !== undefined) return { kind: 'number', value: Number(number) };
   if (text !== undefined) return { kind: 'text', value: text.replaceAll('""', '"') };
-  if (column !== undefined && row !== undefined) return { kind: 'cell', sheet: sheetOf(sheet), column: columnOf(column), row: rowOf(row) };
+  if (column !== undefined && row !== undefined)
+    return { kind: 'cell', sheet: sheetOf(sheet), column: columnOf(column), row: rowOf(row) };
   if (mark !== undefined) return { kind: 'mark', mark: markOf(mark) };
   const name = called ?? truth;
   return name === undefined ? { kind: 'sign', sign: sign ?? '' } : { kind: 'name', name: name.toUpperCase() };
@@ -87,7 +95,8 @@ const tokenOf = ([, number, text, sheet, column, row, mark, called, truth, sign]
 const sheetOf = (written: string | undefined): string | undefined =>
   written?.startsWith("'") === true ? written.slice(1, -1).replaceAll("''", "'") : written;
 const rowOf = (written: string): RowMark => (written.startsWith('{') ? markOf(written.slice(1, -1)) : Number(written));
-const markOf = (written: string): Exclude<RowMark, number> => (written === 'first' || written === 'last' ? written : 'row');
+const markOf = (written: string): Exclude<RowMark, number> =>
+  written === 'first' || written === 'last' ? written : 'row';
 
 /** A is 1. */
 const columnOf = (letters: string): number =>

@@ -1,4 +1,7 @@
-/** The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in docs/attachments.md lists them. */
+/**
+ * The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in
+ * docs/attachments.md lists them.
+ */
 import {
   compare,
   isError,
@@ -27,7 +30,8 @@ const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
   const [, operator = '', rest = ''] = /^(<=|>=|<>|=|<|>)?(.*)$/s.exec(wanted) ?? [];
   const number = /^[+-]?\d+$/.test(rest) ? Number(rest) : undefined;
   // How a fraction or a date is textFunction is the reader's language's.
-  if (number === undefined && /\d/.test(rest)) return isPlainText(rest) && operator === '' ? equals(rest) : notComputed();
+  if (number === undefined && /\d/.test(rest))
+    return isPlainText(rest) && operator === '' ? equals(rest) : notComputed();
   switch (operator) {
     case '':
     case '=':
@@ -40,7 +44,13 @@ const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
         if (typeof cell !== 'number') return false;
         const order = compare(cell, number);
         if (typeof order !== 'number') return false;
-        return operator === '<' ? order < 0 : operator === '>' ? order > 0 : operator === '<=' ? order <= 0 : order >= 0;
+        return operator === '<'
+          ? order < 0
+          : operator === '>'
+            ? order > 0
+            : operator === '<='
+              ? order <= 0
+              : order >= 0;
       };
     }
   }
@@ -63,7 +73,10 @@ type SheetFunction = Readonly<{ least: number; most: number; run: (given: readon
 
 const MANY = 255;
 
-/** Numbers of all arguments: in areas only what is a number counts, a value that is textFunction out counts as one. An error ends it. */
+/**
+ * Numbers of all arguments: in areas only what is a number counts, a value that is textFunction out counts as one. An
+ * error ends it.
+ */
 const numbersOf = (given: readonly Argument[]): readonly number[] | FormulaError => {
   const numbers: number[] = [];
   for (const argument of given) {
@@ -84,7 +97,8 @@ const numbersOf = (given: readonly Argument[]): readonly number[] | FormulaError
 };
 
 function* cellsOf(area: Area): Iterable<Scalar> {
-  for (let row = 0; row < area.rows; row += 1) for (let column = 0; column < area.columns; column += 1) yield area.at(row, column);
+  for (let row = 0; row < area.rows; row += 1)
+    for (let column = 0; column < area.columns; column += 1) yield area.at(row, column);
 }
 
 /** SUMIF and its kin: `values` beside the cells that meet the criterion, the cells themselves where there are none. */
@@ -98,7 +112,8 @@ const conditional = (
   run: ([where, criterion, values]) => {
     const area = where?.() ?? null;
     const other = values?.() ?? area;
-    if (!isArea(area) || !isArea(other) || other.rows !== area.rows || other.columns !== area.columns) return notComputed();
+    if (!isArea(area) || !isArea(other) || other.rows !== area.rows || other.columns !== area.columns)
+      return notComputed();
     const meets = criterionOf(scalarOf(criterion?.() ?? null));
     const numbers: number[] = [];
     let count = 0;
@@ -198,9 +213,12 @@ const ofNumbers = (compute: (numbers: readonly number[]) => number | FormulaErro
 });
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-const average = (numbers: readonly number[]): number | FormulaError => (numbers.length === 0 ? DIVISION : sum(numbers) / numbers.length);
-const smallest = (numbers: readonly number[]): number => numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 0);
-const largest = (numbers: readonly number[]): number => numbers.reduce((most, number) => Math.max(most, number), numbers[0] ?? 0);
+const average = (numbers: readonly number[]): number | FormulaError =>
+  numbers.length === 0 ? DIVISION : sum(numbers) / numbers.length;
+const smallest = (numbers: readonly number[]): number =>
+  numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 0);
+const largest = (numbers: readonly number[]): number =>
+  numbers.reduce((most, number) => Math.max(most, number), numbers[0] ?? 0);
 const median = (numbers: readonly number[]): number | FormulaError => {
   const ordered = [...numbers].sort((a, b) => a - b);
   const middle = ordered.length >> 1;
@@ -210,7 +228,11 @@ const median = (numbers: readonly number[]): number | FormulaError => {
 };
 
 /** A function of `least` to `most` numbers. */
-const numberFunction = (least: number, most: number, compute: (...numbers: readonly number[]) => number | FormulaError): SheetFunction => ({
+const numberFunction = (
+  least: number,
+  most: number,
+  compute: (...numbers: readonly number[]) => number | FormulaError,
+): SheetFunction => ({
   least,
   most,
   run: (given) => {
@@ -277,7 +299,15 @@ const ofItems =
     return isArea(value) && value.withoutSubtotals !== undefined ? { ...value, at: value.withoutSubtotals } : value;
   };
 
-const totals: Readonly<Record<number, string>> = { 1: 'AVERAGE', 2: 'COUNT', 3: 'COUNTA', 4: 'MAX', 5: 'MIN', 6: 'PRODUCT', 9: 'SUM' };
+const totals: Readonly<Record<number, string>> = {
+  1: 'AVERAGE',
+  2: 'COUNT',
+  3: 'COUNTA',
+  4: 'MAX',
+  5: 'MIN',
+  6: 'PRODUCT',
+  9: 'SUM',
+};
 
 export const functions: Readonly<Record<string, SheetFunction>> = {
   SUM: ofNumbers(sum),
@@ -285,7 +315,9 @@ export const functions: Readonly<Record<string, SheetFunction>> = {
   MIN: ofNumbers(smallest),
   MAX: ofNumbers(largest),
   MEDIAN: ofNumbers(median),
-  PRODUCT: ofNumbers((numbers) => (numbers.length === 0 ? 0 : numbers.reduce((product, number) => product * number, 1))),
+  PRODUCT: ofNumbers((numbers) =>
+    numbers.length === 0 ? 0 : numbers.reduce((product, number) => product * number, 1),
+  ),
   COUNT: counted((cell) => typeof cell === 'number'),
   COUNTA: counted((cell) => cell !== null),
   COUNTBLANK: counted((cell) => cell === null || cell === ''),
@@ -310,7 +342,9 @@ export const functions: Readonly<Record<string, SheetFunction>> = {
   SIGN: numberFunction(1, 1, (value = 0) => Math.sign(value)),
   SQRT: numberFunction(1, 1, (value = 0) => (value < 0 ? NUMBER : Math.sqrt(value))),
   POWER: numberFunction(2, 2, (base = 0, exponent = 0) => base ** exponent),
-  MOD: numberFunction(2, 2, (value = 0, divisor = 0) => (divisor === 0 ? DIVISION : value - divisor * Math.floor(value / divisor))),
+  MOD: numberFunction(2, 2, (value = 0, divisor = 0) =>
+    divisor === 0 ? DIVISION : value - divisor * Math.floor(value / divisor),
+  ),
   IF: {
     least: 2,
     most: 3,
@@ -348,9 +382,15 @@ export const functions: Readonly<Record<string, SheetFunction>> = {
   TRIM: textFunction((text) => text.replace(/ +/g, ' ').replace(/^ | $/g, '')),
   LEFT: textFunction((text, count = 1) => (count < 0 ? VALUE : text.slice(0, count)), 1, 2),
   RIGHT: textFunction((text, count = 1) => (count < 0 ? VALUE : count === 0 ? '' : text.slice(-count)), 1, 2),
-  MID: textFunction((text, from = 1, count = 0) => (from < 1 || count < 0 ? VALUE : text.slice(from - 1, from - 1 + count)), 3, 3),
+  MID: textFunction(
+    (text, from = 1, count = 0) => (from < 1 || count < 0 ? VALUE : text.slice(from - 1, from - 1 + count)),
+    3,
+    3,
+  ),
   YEAR: dayPart((date) => date.getUTCFullYear()),
   MONTH: dayPart((date) => date.getUTCMonth() + 1),
   DAY: dayPart((date) => date.getUTCDate()),
-  DATE: numberFunction(3, 3, (year = 0, month = 0, day = 0) => serialOf(Math.trunc(year), Math.trunc(month), Math.trunc(day))),
+  DATE: numberFunction(3, 3, (year = 0, month = 0, day = 0) =>
+    serialOf(Math.trunc(year), Math.trunc(month), Math.trunc(day)),
+  ),
 };

@@ -1,4 +1,7 @@
-/** Formulas as an author writes them, with words for the rows of a table, and the values that formulas compute with: numbers (dates are serial numbers), texts, truth values, blanks, errors, areas of cells. */
+/**
+ * Formulas as an author writes them, with words for the rows of a table, and the values that formulas compute with:
+ * numbers (dates are serial numbers), texts, truth values, blanks, errors, areas of cells.
+ */
 
 import { TABLE_COLUMN } from '../../../../domain/rendering/column-rules.js';
 
@@ -8,7 +11,10 @@ export type FormulaRows = Readonly<{ row: number; first: number; last: number }>
 /** The cells of a column of a table by its id, `'Lines'!$D$2:$D$9`; undefined where there is none with data. */
 export type RangeOf = (table: string, column: string) => string | undefined;
 
-/** In: a formula of the template. Out: the same with the cells of other tables, `=SUM({lines.D})`; undefined where one of them has no data. */
+/**
+ * In: a formula of the template. Out: the same with the cells of other tables, `=SUM({lines.D})`; undefined where one
+ * of them has no data.
+ */
 export const withRanges = (formula: string, rangeOf: RangeOf): string | undefined => {
   let isWhole = true;
   const filled = formula.replace(TABLE_COLUMN, (_, table: string, column: string) => {
@@ -20,8 +26,9 @@ export const withRanges = (formula: string, rangeOf: RangeOf): string | undefine
 };
 
 /**
- * In: a formula as the template has it, `=B{row}*C{row}` or `=SUM(D{first}:D{last})`. Out: the formula for that place, without the
- * equals sign; undefined where it is none to write: there is no data to sum up, or it would start a program (DDE).
+ * In: a formula as the template has it, `=B{row}*C{row}` or `=SUM(D{first}:D{last})`. Out: the formula for that place,
+ * without the equals sign; undefined where it is none to write: there is no data to sum up, or it would start a program
+ * (DDE).
  */
 export const formulaAt = (written: string, { row, first, last }: FormulaRows, rangeOf: RangeOf): string | undefined => {
   const formula = withRanges(written, rangeOf);
@@ -33,7 +40,10 @@ export const formulaAt = (written: string, { row, first, last }: FormulaRows, ra
   return body.replace(/\{(row|first|last)\}/g, (_, name: string) => String(rows[name]));
 };
 
-/** Functions that came after ECMA-376, as [MS-XLSX] 2.2.2 lists them: files name them with a prefix that no reader shows. */
+/**
+ * Functions that came after ECMA-376, as [MS-XLSX] 2.2.2 lists them: files name them with a prefix that no reader
+ * shows.
+ */
 const LATER_FUNCTIONS: ReadonlySet<string> = new Set(
   (
     'ACOT ACOTH AGGREGATE ARABIC ARRAYTOTEXT BASE BETA.DIST BETA.INV BINOM.DIST BINOM.DIST.RANGE BINOM.INV BITAND BITLSHIFT BITOR BITRSHIFT ' +
@@ -91,7 +101,8 @@ export const NUMBER: FormulaError = { error: '#NUM!' };
 export const NONE: FormulaError = { error: '#N/A' };
 
 export const isArea = (value: Value): value is Area => typeof value === 'object' && value !== null && 'at' in value;
-export const isError = (value: Value): value is FormulaError => typeof value === 'object' && value !== null && 'error' in value;
+export const isError = (value: Value): value is FormulaError =>
+  typeof value === 'object' && value !== null && 'error' in value;
 
 /** One value; an area of one cell is that cell, any other would spill over its neighbours. */
 export const scalarOf = (value: Value): Scalar => {
@@ -101,7 +112,9 @@ export const scalarOf = (value: Value): Scalar => {
 
 const PLAIN_NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?\s*$/;
 
-/** A number, or the error that the value is or makes. What a text with digits means is the reader's language's to say. */
+/**
+ * A number, or the error that the value is or makes. What a text with digits means is the reader's language's to say.
+ */
 export const numberOf = (value: Value): number | FormulaError => {
   const scalar = scalarOf(value);
   if (typeof scalar === 'number') return scalar;
@@ -117,7 +130,8 @@ export const textOf = (value: Value): string | FormulaError => {
   if (typeof scalar === 'string') return scalar;
   if (scalar === null) return '';
   // Numbers and truth values are written in the reader's language, whole ones alike in all.
-  if (typeof scalar === 'number') return Number.isSafeInteger(scalar) && Math.abs(scalar) < 1e11 ? String(scalar) : notComputed();
+  if (typeof scalar === 'number')
+    return Number.isSafeInteger(scalar) && Math.abs(scalar) < 1e11 ? String(scalar) : notComputed();
   return typeof scalar === 'boolean' ? notComputed() : scalar;
 };
 
@@ -125,7 +139,8 @@ export const textOf = (value: Value): string | FormulaError => {
 const TEXT_CHARS_MAX = 32_767;
 
 /** Joins two texts; a text that is longer than a cell holds is left to the sheet. */
-export const joinedText = (a: string, b: string): string => (a.length + b.length > TEXT_CHARS_MAX ? notComputed() : a + b);
+export const joinedText = (a: string, b: string): string =>
+  a.length + b.length > TEXT_CHARS_MAX ? notComputed() : a + b;
 
 export const truthOf = (value: Value): boolean | FormulaError => {
   const scalar = scalarOf(value);
@@ -138,7 +153,10 @@ export const truthOf = (value: Value): boolean | FormulaError => {
 /** A result as a cell can hold it. */
 export const finite = (value: number): number | FormulaError => (Number.isFinite(value) ? value : NUMBER);
 
-/** -1, 0 or 1: numbers come before texts, texts before truth values; a blank is like the empty value of the other's kind. */
+/**
+ * -1, 0 or 1: numbers come before texts, texts before truth values; a blank is like the empty value of the other's
+ * kind.
+ */
 export const compare = (left: Scalar, right: Scalar): -1 | 0 | 1 | FormulaError => {
   if (isError(left)) return left;
   if (isError(right)) return right;
@@ -152,5 +170,7 @@ export const compare = (left: Scalar, right: Scalar): -1 | 0 | 1 | FormulaError 
   return x < y ? -1 : 1;
 };
 
-const blankLike = (other: Scalar): number | string | boolean => (typeof other === 'string' ? '' : typeof other === 'boolean' ? false : 0);
-const rankOf = (value: number | string | boolean): number => (typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2);
+const blankLike = (other: Scalar): number | string | boolean =>
+  typeof other === 'string' ? '' : typeof other === 'boolean' ? false : 0;
+const rankOf = (value: number | string | boolean): number =>
+  typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2;

@@ -1,4 +1,7 @@
-/** Components of text and room (rich text, list, timeline, divider, spacer) and those that hold others (container, columns). */
+/**
+ * Components of text and room (rich text, list, timeline, divider, spacer) and those that hold others (container,
+ * columns).
+ */
 import {
   type ExpandedTimeline,
   type TimelineItem,
@@ -56,13 +59,22 @@ export const richText: ComponentRenderer<ExpandedRichText> = ({ html, style, pad
 };
 
 /** Blocks with room around them, and a background where there is one. */
-export const padded = (nodes: readonly Node[], { top, right, bottom, left }: Box, background: string | undefined): readonly Node[] => {
+export const padded = (
+  nodes: readonly Node[],
+  { top, right, bottom, left }: Box,
+  background: string | undefined,
+): readonly Node[] => {
   if (nodes.length === 0) return [];
   if (top + right + bottom + left === 0 && background === undefined) return nodes;
   const inner: Node = { stack: nodes, margin: [left, top, right, bottom] };
   return background === undefined
     ? [inner]
-    : [{ stack: [inner], behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, color: background }] }];
+    : [
+        {
+          stack: [inner],
+          behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, color: background }],
+        },
+      ];
 };
 
 export const list: ComponentRenderer<ExpandedList> = ({ items, html, ordered, style, padding }, outer) => {
@@ -104,7 +116,10 @@ export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, 
   });
 };
 
-/** The dot stands beside the first line of the title: full where the step is done, a ring around it where it is under way, hollow where it is to come. */
+/**
+ * The dot stands beside the first line of the title: full where the step is done, a ring around it where it is under
+ * way, hollow where it is to come.
+ */
 const rail = (
   { x, y, width, height, isFirst, isLast: endsHere }: Area,
   { side, color, progress, isLastItem, middle }: Rail,
@@ -113,13 +128,17 @@ const rail = (
   const top = isFirst ? y + middle + DOT_PT + 2 : y;
   const bottom = endsHere ? y + height + middle - DOT_PT - 2 : y + height;
   const line: readonly Vector[] =
-    isLastItem || bottom <= top ? [] : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
+    isLastItem || bottom <= top
+      ? []
+      : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
   if (!isFirst) return line;
   const dot = { type: 'ellipse' as const, x: centre, y: y + middle };
   const isHollow = progress === 'pending';
   return [
     ...line,
-    ...(progress === 'current' ? [{ ...dot, r1: DOT_PT + 1.7, r2: DOT_PT + 1.7, lineColor: color, lineWidth: 0.8 }] : []),
+    ...(progress === 'current'
+      ? [{ ...dot, r1: DOT_PT + 1.7, r2: DOT_PT + 1.7, lineColor: color, lineWidth: 0.8 }]
+      : []),
     {
       ...dot,
       r1: isHollow ? DOT_PT - 0.5 : DOT_PT,
@@ -216,10 +235,13 @@ const frameOf = (
   if (color === undefined && lineColor === undefined) return undefined;
   const dash = border === undefined ? undefined : dashOf(border);
   return ({ x, y: from, width, height: reach, isFirst, isLast }) => {
-    // On the sheets where the block goes on, its text begins and ends at the margin; the frame keeps a little away from it.
+    // On the sheets where the block goes on, its text begins and ends at the margin; the frame keeps a little away from
+    // it.
     const y = isFirst ? from : from - Math.min(padding.top, BROKEN_PADDING_PT);
     const height = from + reach - y + (isLast ? 0 : Math.min(padding.bottom, BROKEN_PADDING_PT));
-    const rect = (inset: number): Readonly<{ type: 'rect'; x: number; y: number; w: number; h: number; r?: number }> => {
+    const rect = (
+      inset: number,
+    ): Readonly<{ type: 'rect'; x: number; y: number; w: number; h: number; r?: number }> => {
       const w = Math.max(width - 2 * inset, 0.1);
       const h = Math.max(height - 2 * inset, 0.1);
       const r = Math.min(Math.max(borderRadius - inset, 0), w / 2, h / 2);
@@ -227,12 +249,18 @@ const frameOf = (
     };
     return [
       ...(color === undefined ? [] : [{ ...rect(lineColor === undefined ? 0 : line / 2), color }]),
-      ...(lineColor === undefined ? [] : [{ ...rect(line / 2), lineColor, lineWidth: line, ...(dash === undefined ? {} : { dash }) }]),
+      ...(lineColor === undefined
+        ? []
+        : [{ ...rect(line / 2), lineColor, lineWidth: line, ...(dash === undefined ? {} : { dash }) }]),
     ];
   };
 };
 
-export const columns = ({ children, widths, gap, verticalAlign }: ExpandedColumns, context: Context, drawAll: DrawAll): readonly Node[] => {
+export const columns = (
+  { children, widths, gap, verticalAlign }: ExpandedColumns,
+  context: Context,
+  drawAll: DrawAll,
+): readonly Node[] => {
   if (children.length === 0) return [];
   const rooms = roomsOf(
     children.map((_, at) => widths[at] ?? 'rest'),

@@ -17,7 +17,9 @@ export const image: ComponentRenderer<ExpandedImage> = (
   const context = narrower(padding.left + padding.right, outer);
   const picture = context.picture(src, `${field}.props.src`);
   if (picture === undefined) {
-    throw new DomainError('GENERATION_FAILED', `the picture of ${field} was not loaded`, { relatedInfo: { field: `${field}.props.src` } });
+    throw new DomainError('GENERATION_FAILED', `the picture of ${field} was not loaded`, {
+      relatedInfo: { field: `${field}.props.src` },
+    });
   }
   const wish = widthPercent === undefined ? width : (context.width * widthPercent) / 100;
   return padded(
@@ -55,7 +57,9 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) =>
       : layQrCode(value, { size: `${size}pt`, level: errorCorrection, color, background: backgroundColor });
   if ('fault' in code) throw unusableCode(component, `the QR code at ${component.field}`, code.fault);
   const side = code.modules + 2 * QUIET_MODULES;
-  const [front, back] = readableColors({ color, background: backgroundColor }).map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
+  const [front, back] = readableColors({ color, background: backgroundColor }).map(
+    ([red, green, blue]) => `rgb(${red},${green},${blue})`,
+  );
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" width="${side}" height="${side}">` +
     `<rect width="${side}" height="${side}" fill="${back}"/><path fill="${front}" d="${pathOf(code)}"/></svg>`;
@@ -67,7 +71,10 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) =>
   return [hanging(node, (node.width * QUIET_MODULES) / side, context)];
 };
 
-/** A code stands at the edge of the text around: the white around it, `quiet` points wide, hangs out into the white of the paper. */
+/**
+ * A code stands at the edge of the text around: the white around it, `quiet` points wide, hangs out into the white of
+ * the paper.
+ */
 const hanging = (node: ReturnType<typeof pictureNode>, quiet: number, { paperAt }: Context): Node => {
   if (node.alignment === 'left' && paperAt.left) return { ...node, margin: [-quiet, 0, 0, 0] };
   if (node.alignment !== 'right' || !paperAt.right) return node;
@@ -76,7 +83,9 @@ const hanging = (node: ReturnType<typeof pictureNode>, quiet: number, { paperAt 
 };
 
 const unusableCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `${what} ${fault}`, { errors: [{ field: `${field}.props.value`, message: fault }] });
+  new DomainError('VALIDATION_ERROR', `${what} ${fault}`, {
+    errors: [{ field: `${field}.props.value`, message: fault }],
+  });
 
 const barCode = (
   component: ExpandedQrCode,

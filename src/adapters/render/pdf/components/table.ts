@@ -59,7 +59,9 @@ export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
             bold: component.groupRows?.[at] !== undefined,
           }),
         )),
-    ...(hasFooter ? [row(columns, (column) => columns[column]?.footer ?? '', { context, tag, look: {}, bold: true })] : []),
+    ...(hasFooter
+      ? [row(columns, (column) => columns[column]?.footer ?? '', { context, tag, look: {}, bold: true })]
+      : []),
   ];
   if (body.length === 0) return [];
   return padded(
@@ -84,14 +86,21 @@ export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
   );
 };
 
-/** For each row, those of the head of the table included, whether the next one stands on its sheet: heads of groups, and items above a foot. */
+/**
+ * For each row, those of the head of the table included, whether the next one stands on its sheet: heads of groups, and
+ * items above a foot.
+ */
 const keptRows = (groupRows: NonNullable<ExpandedTable['groupRows']>, headRows: number): readonly boolean[] => [
   ...Array.from({ length: headRows }, () => false),
   ...groupRows.map((group, at) => group?.kind === 'header' || groupRows[at + 1]?.kind === 'footer'),
 ];
 
-/** True where the last rows stand on the sheet where the next component begins; a table that is kept whole goes there as one. */
-export const lastRowsStay = (flow: Flow | undefined): boolean => flow?.keepWithNext === true && flow.keepTogether !== true;
+/**
+ * True where the last rows stand on the sheet where the next component begins; a table that is kept whole goes there as
+ * one.
+ */
+export const lastRowsStay = (flow: Flow | undefined): boolean =>
+  flow?.keepWithNext === true && flow.keepTogether !== true;
 
 /** The library lays columns from the left: the first one of a table from the right is its last. */
 const mirrored =
@@ -107,7 +116,10 @@ const row = (
   { context, tag, look, bold = false }: RowLook,
 ): readonly TableCell[] => {
   const own = rowTag(tag);
-  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, cellTag(own, 'TD'), bold), ...look }));
+  return columns.map(({ align }, at) => ({
+    ...cell(html(at), { ...context, align }, cellTag(own, 'TD'), bold),
+    ...look,
+  }));
 };
 
 const cell = (html: Html, context: Context, tag: Tag, bold: boolean): Node => {
@@ -127,7 +139,10 @@ const headerRow = (
   const inner = {
     ...context,
     ...colorsOn(
-      { ...(headerColor && { color: headerColor }), ...(headerBackgroundColor && { backgroundColor: headerBackgroundColor }) },
+      {
+        ...(headerColor && { color: headerColor }),
+        ...(headerBackgroundColor && { backgroundColor: headerBackgroundColor }),
+      },
       context,
     ),
   };
@@ -138,13 +153,20 @@ const headerRow = (
   }));
 };
 
-const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: OpenTag): readonly (readonly TableCell[])[] => {
+const emptyRow = (
+  { columns, emptyText }: ExpandedTable,
+  context: Context,
+  tag: OpenTag,
+): readonly (readonly TableCell[])[] => {
   if (emptyText === undefined || emptyText === '') return [];
   const align: Alignment = 'center';
   const inner: Context = { ...context, align, color: mutedColor(context) };
   return [
     [
-      { ...cell(emptyText, inner, cellTag(rowTag(tag), 'TD', { colSpan: columns.length }), false), colSpan: columns.length },
+      {
+        ...cell(emptyText, inner, cellTag(rowTag(tag), 'TD', { colSpan: columns.length }), false),
+        colSpan: columns.length,
+      },
       ...columns.slice(1).map(() => ({ text: '' })),
     ],
   ];
@@ -171,16 +193,23 @@ const widthsOf = (component: ExpandedTable, context: Context): readonly (number 
   });
   const sum = wanted.reduce<number>((total, width) => total + (typeof width === 'number' ? width : 0), 0);
   // Widths that ask for more than the room still leave something to the columns without a width.
-  const room = context.width - Math.min(wanted.filter((width) => typeof width === 'string').length * COLUMN_MIN_PT, context.width / 2);
+  const room =
+    context.width -
+    Math.min(wanted.filter((width) => typeof width === 'string').length * COLUMN_MIN_PT, context.width / 2);
   const factor = sum > room ? room / sum : 1;
   const flush = isFlush(component);
-  const inside = (column: number): number => (flush && column === 0 ? 0 : left) + (flush && column === wanted.length - 1 ? 0 : right);
-  return wanted.map((width, column) => (typeof width === 'number' ? Math.max(width * factor - inside(column), 4) : width));
+  const inside = (column: number): number =>
+    (flush && column === 0 ? 0 : left) + (flush && column === wanted.length - 1 ? 0 : right);
+  return wanted.map((width, column) =>
+    typeof width === 'number' ? Math.max(width * factor - inside(column), 4) : width,
+  );
 };
 
 /** Without lines or colours at the sides, the outer cells stand flush with the text around. */
 const isFlush = ({ border, borderLines, striped, headerBackgroundColor }: ExpandedTable): boolean =>
-  (borderLines === 'rows' || border.style === 'none' || border.width === 0) && !striped && headerBackgroundColor === undefined;
+  (borderLines === 'rows' || border.style === 'none' || border.width === 0) &&
+  !striped &&
+  headerBackgroundColor === undefined;
 
 type Shape = Readonly<{ hasHeader: boolean; hasFooter: boolean; rows: number }>;
 
