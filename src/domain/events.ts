@@ -76,7 +76,7 @@ export const activityTypes = typesWith('activity');
 export const auditEntryOf = (source: AuditSource & Readonly<{ event: DomainEvent }>): AuditEntry | undefined =>
   auditEntryBy(eventDefinitions[source.event.type].audit, source);
 
-/** What webhooks are told of an event, in order. */
+/** The notices that webhooks get of an event, in order. */
 export const noticesOf = ({ type, data }: DomainEvent): readonly Notice[] => {
   const { webhooks } = eventDefinitions[type];
   if (webhooks === undefined) return [];

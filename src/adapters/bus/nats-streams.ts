@@ -11,7 +11,7 @@ import type { Link } from './nats-link.js';
 /** Pointers of one priority are spread over so many subjects by team and source, which are delivered in turns. */
 export const GROUPS = 8;
 
-/** What one consumer delivers: the pointers of one processor, priority and group. */
+/** Names one consumer, which delivers the pointers of one processor, priority and group. */
 export type Place = Readonly<{ processor: string; priority: Priority; group: number }>;
 
 export type Names = Readonly<{

@@ -227,7 +227,7 @@ const readParked = (json: string): Parked | undefined => {
   return { processor, pointer, deliveries: Number(deliveries), reason: String(reason), parkedAtMs: Number(parkedAtMs) };
 };
 
-/** What the URL of a NATS server says. */
+/** The parsed URL of a NATS server. */
 type NatsAddress = Readonly<{
   /** Without credentials, as messages and logs may show them. */
   servers: readonly string[];

@@ -29,7 +29,8 @@ const abandonedAfterMs = 24 * 60 * 60 * 1000;
 const NAME = 'log.json';
 
 /**
- * What the operating system reports while a disk is full, fails, is read-only or away, or no more files can be opened.
+ * Error codes of the operating system while a disk is full, fails, is read-only or away, or while the process has no
+ * file descriptors left.
  */
 const refusals: ReadonlySet<string> = new Set([
   'ENOSPC',

@@ -100,7 +100,7 @@ const create = (file: string): Buffer => {
 const TAG_CHARS = 32;
 const ID_CHARS = 16;
 
-/** What the key answers to this is the key of the tags of events. */
+/** The master key signs this text; the result is the key of the tags of events. */
 const TAGS = 'sealpost tags of events';
 
 const COMMAND_TIMEOUT_MS = 10_000;

@@ -20,7 +20,7 @@ type RedisLimiterOptions = Readonly<{
 /** How the limiter counts at this moment; shown by health and metrics. */
 type LimiterMode = 'shared' | 'per-process';
 
-/** What the URL of a Redis server says. */
+/** The parsed URL of a Redis server. */
 type RedisAddress = Readonly<{
   options: Omit<RedisOptions, 'replyMapping'>;
   /** The first part of every key: several services may share a server. */

@@ -81,7 +81,7 @@ const framesOf = (error: Error): readonly string[] => {
 // terminal, a reader that does not read, a full disk), lines are lost and counted, and the program goes on and ends as
 // if they had been written.
 
-/** What the output needs of a file descriptor. */
+/** The calls on a file descriptor that the output makes. */
 export type Descriptor = Readonly<{
   write: (bytes: Buffer, done: (fault: Error | null, written: number) => void) => void;
   writeSync: (bytes: Buffer) => number;

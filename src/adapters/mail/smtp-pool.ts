@@ -20,7 +20,7 @@ type SmtpTls =
 export const authMethods = ['plain', 'login', 'cram-md5', 'xoauth2'] as const;
 export type AuthMethod = (typeof authMethods)[number];
 
-/** What a session needs beside the URL. */
+/** Settings of a session that the URL does not hold. */
 export type SmtpSession = Readonly<{
   /**
    * Our name in EHLO where the URL has none; absent: the machine's name where it has a dot, else an address in
@@ -356,7 +356,7 @@ export const clientNameOf = ({ clientName }: Pick<SmtpServer, 'clientName'>, ses
 const LOGIN = 'SEALPOST';
 
 type LoginDialogue = Readonly<{
-  /** What the server offers, of the methods that are known here. */
+  /** Methods of authentication that the server announces and that this client knows. */
   authMethods: readonly string[];
   sendCommand: (command: string) => Promise<Readonly<{ status: number; text: string; response: string }>>;
 }>;

@@ -31,7 +31,7 @@ export type SmtpMailerOptions = Readonly<{
   url: string;
   /** Whether that host is the last one, like the built-in mailbox. */
   final: boolean;
-  /** What a session needs beside the URL. */
+  /** Settings of a session that the URL does not hold. */
   session?: SmtpSession;
   connectionsMax: number;
   messagesPerConnectionMax?: number;
@@ -141,7 +141,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   };
 };
 
-/** What a relay did in a session without a message. `name`: ours in EHLO. */
+/** The result of a session without a message. `name`: our name in EHLO. */
 export type SessionTried = Readonly<{ host: string; name: string }> &
   (Readonly<{ isEncrypted: boolean; isLoggedIn: boolean }> | Readonly<{ fault: RecipientOutcome }>);
 

@@ -21,8 +21,8 @@ export type {
 } from 'mongodb';
 
 /**
- * What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads
- * it.
+ * The exports of the driver. Code takes values such as `GridFSBucket` and `Binary` from here, so only this module loads
+ * the driver.
  */
 type MongoDriver = typeof Driver;
 

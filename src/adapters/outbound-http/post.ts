@@ -113,7 +113,10 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
 const statuses = new WeakMap<Error, number>();
 
 const INFORMATIONAL = /^(?:HTTP\/1\.1 1(?!01)\d\d(?=[ \r])[^]*?\r\n\r\n)+/;
-/** What may become the status line of an informational answer, or lacks the blank line that ends it. */
+/**
+ * Matches the beginning of a status line that may still be informational, and an informational answer without the blank
+ * line that ends it.
+ */
 const INFORMATIONAL_BEGUN = /^(?:|H|HT|HTT|HTTP|HTTP\/|HTTP\/1|HTTP\/1\.|HTTP\/1\.1|HTTP\/1\.1 (?:1(?!01)[^]*)?)$/;
 const STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
 /** undici refused what the server wrote; it did not break off. */

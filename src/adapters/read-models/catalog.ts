@@ -42,7 +42,7 @@ export type Catalog = Readonly<{
   close: () => void;
 }>;
 
-/** What an inspection makes: the documents that a rebuild gives, and a copy of the live generation. */
+/** The two files of an inspection: the documents that a rebuild writes, and a copy of the live generation. */
 type InspectionPart = 'rebuilt' | 'copy';
 
 type Row = { name: string; generation: number; specs: string };

@@ -58,7 +58,7 @@ export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
     finish: () => void;
   }>;
 
-/** What the index should have, for one window after another. */
+/** The expected content of the index, in windows that are read one after another. */
 type Expected = Readonly<{ windows: () => Generator<void>; vocabulary: string }>;
 
 type Pass = (add: (vocabulary: string, sign: 1 | -1) => void) => Generator<undefined>;

@@ -268,7 +268,8 @@ type Tenant = string | number;
 const seeds = { characters: 0x1f3d, term: 0x7ab1 } as const;
 
 /**
- * What follows most characters of folded texts: a server goes through so many numbers at once in the order of `seq`.
+ * The characters that follow most characters of folded texts. A search for two characters makes the server scan one
+ * number for each of them, in the order of `seq`.
  */
 const alphabet: readonly number[] = [
   ...'\n !"#$%&\'()*+,-./0123456789:;<=>?@[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~',

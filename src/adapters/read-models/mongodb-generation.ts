@@ -31,7 +31,7 @@ export type Generation = Readonly<{
    * order given.
    */
   prepare: (writes: readonly CollectionWrites[], now: number) => () => Promise<void>;
-  /** What is known of it is read again. */
+  /** Clears the cache of this generation, so the next call reads it again. */
   forget: () => void;
   scan: (collection: string) => AsyncIterable<Document>;
   /** Compares the lookup fields of all collections with the documents. */

@@ -34,8 +34,8 @@ export const createPersonalTable = (database: Database, { name, personal }: Coll
 };
 
 /**
- * What was erased or has changed is a blob of zeros; of a collection without personal fields there is no table.
- * `erased` is told, inside the transaction, that something was erased.
+ * Opens the table of personal fields. Erased or replaced values are blobs of zeros. A collection without personal
+ * fields has no table. `erased` is called inside the transaction that erases something.
  */
 export const openPersonalTable = (database: Database, spec: CollectionSpec, erased: () => void): PersonalTable => {
   if (spec.personal === undefined)
@@ -110,7 +110,7 @@ const columnSql = (name: string, column: Column): string => {
 export const textSql = ({ name, search, personal = [] }: CollectionSpec): string =>
   search !== undefined && personal.includes(search.field) ? columnSql(name, 'text') : 'd.text';
 
-/** What is personal of row `d` beside the searched text, as SQL. */
+/** The personal fields of row `d` beside the searched text, as SQL. */
 export const restSql = ({ name, personal }: CollectionSpec): string =>
   personal === undefined ? 'NULL' : columnSql(name, 'rest');
 

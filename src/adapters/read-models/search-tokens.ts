@@ -38,7 +38,7 @@ export const splitSearched = (searched: string): Readonly<{ text: string; terms:
     : { text: searched.slice(0, end), terms: searched.slice(end + 1, -1).split(BREAK) };
 };
 
-/** What is stored of a document with that term holds this. */
+/** The stored text of every document with that term contains this. */
 export const termWithin = (term: string): string => `${BREAK}${term}${BREAK}`;
 
 /** True where what is stored of a document has the phrase in its text, and all terms. */
@@ -73,7 +73,7 @@ const markOf = (kind: 't' | 'c', text: string): string => {
   );
 };
 
-/** What the index has of a document. In: its text and terms as they are stored. */
+/** The index entry of a document. In: its text and terms as they are stored. */
 export const indexedOf = (searched: string): Readonly<{ text: string; marks: string }> => {
   const { text, terms = [] } = splitSearched(searched);
   let marks = '';

@@ -182,7 +182,7 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
   });
 };
 
-/** What a killed process that compared has left, which may hold what was erased since. */
+/** Deletes the files of an inspection whose process was killed: they may hold values that have been erased since. */
 const forgetInspection = (catalog: Catalog, name: string): void => {
   const lock = holdLock({ file: catalog.rebuildLockOf(name) });
   if (lock === undefined) return;

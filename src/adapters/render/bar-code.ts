@@ -33,7 +33,7 @@ export type BarWish = BarLook<number> &
     color: string;
     background: string;
   }>;
-/** What a code measures where nothing is said: a module, the bars, the letters. */
+/** Sizes of a bar code without size props: the module, the bars, the letters. */
 type BarDefaults = Readonly<{
   ean13: number;
   code128: number;

@@ -29,7 +29,8 @@ export const argb = (css: string | undefined): string | undefined => {
 };
 
 /**
- * What a mail may have a dark twin of: whole channels or HSL, without an alpha. Others stay as they are in dark mode.
+ * Matches colours for which a mail has a dark twin: whole channels or HSL, without an alpha. Other colours are the same
+ * in dark mode.
  */
 const OPAQUE =
   /^(?:#[0-9a-f]{3}(?:[0-9a-f]{3})?|[a-z]+|rgba?\(\s*\d{1,3}\s*[,\s]\s*\d{1,3}\s*[,\s]\s*\d{1,3}\s*\)|hsla?\(\s*[\d.]+(?:deg)?\s*[,\s]\s*[\d.]+%\s*[,\s]\s*[\d.]+%\s*\))$/;

@@ -49,7 +49,7 @@ export const qrAlt = (value: string): string =>
 export const surelyFitsQr = (value: string, { size }: QrLook): boolean =>
   Buffer.byteLength(value) <= FEW_BYTES && qrSizePx(size) >= FEW_MODULES;
 
-/** What the largest code (version 40) holds. */
+/** The capacity of the largest code (version 40). */
 const room: Readonly<Record<'numeric' | 'alphanumeric' | 'byte' | 'utf8', Readonly<Record<Level, number>>>> = {
   numeric: { L: 7_089, M: 5_596, Q: 3_993, H: 3_057 },
   alphanumeric: { L: 4_296, M: 3_391, Q: 2_420, H: 1_852 },
@@ -64,7 +64,8 @@ const units: Readonly<Record<keyof typeof room, string>> = {
 };
 
 /**
- * What the library lays: a mode indicator, a count of `ccBits` by the size of the code, and the bits that `write` puts.
+ * A segment as the library lays it: a mode indicator, a count of `ccBits` by the size of the code, and the bits that
+ * `write` appends.
  */
 type Segment = Readonly<{
   mode: Readonly<{ bit: number; ccBits: readonly [number, number, number] }>;

@@ -66,10 +66,7 @@ const cacheSizeKiBDefault = 4 * 1024;
 const walPagesBeforeCheckpoint = 2_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
 
-/**
- * What SQLite reports while a disk is full, fails or is read-only, or while another process does not let go of the
- * file.
- */
+/** Error codes of SQLite while a disk is full, fails or is read-only, or while another process holds the file. */
 const refusals = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_BUSY'];
 
 /** More pages than any database has: all are copied in one step, which reads the source as it is at one moment. */
@@ -119,7 +116,7 @@ const openExisting = (options: DatabaseOptions): Database => {
   }
 };
 
-/** What SQLite said of the damage, by error: the message also names the file. */
+/** The message of SQLite about the damage, by error. The message of the error also names the file. */
 const saidOf = new WeakMap<Error, string>();
 
 /** Whether an error says that the content of a file is damaged. A full disk, a lock or a failing disk is no damage. */

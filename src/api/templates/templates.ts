@@ -89,7 +89,7 @@ const publishField = Type.Optional(
   Type.Boolean({ description: 'Publish the draft at once as version 1; default false' }),
 );
 
-/** What the service answers of every template, beside what it is called and what only its kind has. */
+/** Fields of the answers that templates of all kinds share, beside their names. */
 const recordFields = {
   status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
   version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),

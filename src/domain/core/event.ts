@@ -51,7 +51,7 @@ export type AuditLine<Data> = Readonly<{
   ofCallers?: true;
 }>;
 
-/** What the members of a team see changed. */
+/** The kinds of things in the activity of a team. */
 export const activityTargets = [
   'team',
   'member',
@@ -66,7 +66,7 @@ export const activityTargets = [
 ] as const;
 export type ActivityTarget = (typeof activityTargets)[number];
 
-/** What happened to the target, in the past tense. */
+/** The actions in the activity of a team, in the past tense. */
 export const activityActions = [
   'created',
   'changed',
@@ -113,7 +113,7 @@ export type RecipientParts<Data> = Readonly<{
   placesOf: (data: Data) => readonly number[];
 }>;
 
-/** What may be true of an event with such data, beside its schemas. */
+/** The properties of an event type beside its schemas. */
 type Facts<Data> = Readonly<{
   /** The number in the stored name; absent: 1. */
   version?: number;
@@ -123,8 +123,8 @@ type Facts<Data> = Readonly<{
    */
   envelope?: TObject;
   /**
-   * What is sealed under the key of a recipient, if the email has several. All else is sealed under the key of the
-   * stream.
+   * The parts that are encrypted with the key of a recipient, if the email has several. All other parts are encrypted
+   * with the key of the stream.
    */
   perRecipient?: RecipientParts<Data>;
   /** After this event nothing sealed of the stream may be left. */

@@ -1,6 +1,6 @@
 /**
  * Keys that seal personal data: one for each stream that holds any, kept apart from the log, destroyed for good.
- * What was sealed under a destroyed key can be opened by nobody.
+ * Data that was sealed under a destroyed key cannot be opened again.
  */
 
 export type SealingKey = Readonly<{

@@ -99,7 +99,7 @@ const SECOND = 2 ** 52;
 export const secondSeq = (position: number): number => SECOND + position;
 
 /**
- * What an event does to the removal timer of its stream: it sets the timer (deletion) or removes it (restored or
+ * The effect of an event on the removal timer of its stream: it sets the timer (deletion) or removes it (restored or
  * removed).
  */
 export type RemovalEffect = 'begins' | 'ends';

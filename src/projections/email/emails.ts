@@ -1,4 +1,4 @@
-/** What lists of emails show, the filters on them, and the search for emails to retry. */
+/** The read model of the lists of emails, their filters, and the search for emails to retry. */
 import { type EmailId, assertDefined, parseEmailId } from '../../domain/core/ids.js';
 import { type EmailStatus, type RecipientStatus, failedRecipientsOf } from '../../domain/email/status.js';
 import { EMAILS, type EmailDocument, type EmailListing } from './documents.js';

@@ -182,8 +182,7 @@ export const mergedByDocument = (steps: readonly Step[]): readonly Step[] => {
 };
 
 /**
- * What an event may change: all summaries of its day, or only those of the team. Documents that are not named here are
- * not loaded.
+ * The summaries that an event may change: all of its day, or only those of the team. Other documents are not loaded.
  */
 const changedBy: Readonly<Partial<Record<EmailEvent['type'], 'all' | 'team'>>> = {
   EmailQueued: 'all',

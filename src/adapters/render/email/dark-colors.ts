@@ -12,8 +12,8 @@ import { contrastOf, hexOfHsl, hslOf, isTranslucent, rgbOf, seenOn } from '../co
 export type ColorRole = 'page' | 'surface' | 'stripe' | 'text' | 'line' | 'cells';
 
 /**
- * What is behind text: an opaque colour in light mode and in dark mode. They are the same for a surface that stays as
- * it is.
+ * The background of text: an opaque colour in light mode and one in dark mode. A surface without a dark twin has two
+ * equal colours.
  */
 export type Surface = Readonly<{
   light: string;

@@ -47,7 +47,7 @@ import {
 } from './style.js';
 import { escapeHtml } from './escape.js';
 
-/** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
+/** The source of the function: constants run once; body and subject run for each email. */
 export type Source = Readonly<{ constants: string; body: string; subject: string }>;
 
 const GAP_PX = 16;
@@ -239,8 +239,8 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
 };
 
 /**
- * What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One
- * without text writes nothing.
+ * Writes the preheader, which inboxes show beside the subject, and invisible blanks behind it, so that inboxes do not
+ * continue with the body. An empty preheader writes nothing.
  */
 const preheader = (props: JsonObject, context: Context): void => {
   if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;

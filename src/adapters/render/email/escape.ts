@@ -59,8 +59,8 @@ const escapePiece = (text: string, referenceFrom: number): string => {
 };
 
 /**
- * What is cut from a string of two bytes a character keeps that form, whatever is left in it, and gives it to all that
- * it becomes a part of. Written and read again, a text without wide characters takes one byte a character.
+ * Copies the text into a string of one byte a character. A slice of a two-byte string stays a two-byte string, even if
+ * all its characters are narrow, and so does every string that contains it.
  */
 const narrow = (text: string): string => {
   if (text.length > SHORT_CHARS) return Buffer.from(text, 'latin1').toString('latin1');

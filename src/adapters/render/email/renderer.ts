@@ -342,8 +342,8 @@ const hasLetter = (html: string): boolean => {
   return LETTER.test(html.replace(TAG, '').replace(NOT_TEXT, ''));
 };
 
-// What the HTML of an author loses in a mail or a document, as warnings about a template: elements, attributes, styles
-// and comments that are not kept.
+// Warnings about the HTML of an author: elements, attributes, styles and comments that a mail or a document does not
+// keep.
 
 /** Enough to work with: components that are told, and names that are told of each. */
 const WARNINGS_MAX = 20;

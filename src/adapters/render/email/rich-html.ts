@@ -15,7 +15,7 @@ import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
 
-/** What each element looks like where the author says nothing; `0` marks the last block, which has no margin below. */
+/** The usual styles of each element; `0` marks the last block, which has no margin below. */
 const styles: Readonly<Record<string, string>> = {
   p: 'margin:0 0 16px',
   h1: 'margin:0 0 16px;font-size:28px;line-height:1.25;font-weight:700',
@@ -86,7 +86,7 @@ const element = (node: RichElement, outer: Context, isLast: boolean, column: Sho
   return [...open, '>', ...richHtml(node.children, style.inner, column), `</${tag}>`];
 };
 
-/** What stands in an element that names its direction is indented from there. */
+/** The context of the children of an element with `dir`: they are indented from that side. */
 const directed = ({ attributes }: RichElement, context: Context): Context => {
   const dir = attributes.get('dir');
   const direction =
@@ -415,7 +415,7 @@ const piecesOf = (style: string): readonly string[] => {
       from = at + 1;
     }
   }
-  // What is never closed does not take the rest with it.
+  // A bracket or quote that is never closed does not take the next declarations with it.
   return end === '' ? [...pieces, text.slice(from)] : text.split(/(;)/);
 };
 

@@ -140,7 +140,7 @@ const isSilent = ({ attributes }: RichElement): boolean => {
   return literalAttribute(attributes.get('aria-hidden'))?.trim().toLowerCase() === 'true';
 };
 
-/** What stands around a block ends before it, and is not there for what the block is there for. */
+/** Text around an optional block ends before the block. The block has a condition of its own. */
 const visitOptional = (node: RichElement, state: TextState, context: Context, visitIt: () => void): void => {
   const own = node.when && whenOf(node.when, context);
   if (own === undefined) return visitIt();
@@ -522,8 +522,8 @@ const holdsOptional = (node: RichNode): boolean =>
   node.kind === 'element' && (node.when !== undefined || node.children.some(holdsOptional));
 
 /**
- * What the items of a list begin with where some may be left out or bring their number: the first paragraph of an item
- * that is there has the mark, and takes the next number.
+ * The marks of the items of a list in which some items may be left out or bring a number: the first paragraph of an
+ * item that is shown has the mark and takes the next number.
  */
 const marksOf = (
   { isOrdered, type, step, before }: Numbering,

@@ -101,12 +101,15 @@ type CodeOptions = Omit<QrOptions, 'field' | 'level'> &
     gs1: boolean;
     fields: Readonly<Record<string, string>>;
   }>;
-/** What the HTML needs of a picture: whole pixels of CSS, the alternative text, and what the text part says. */
+/**
+ * The attributes of a picture in HTML: its size in whole CSS pixels, its alternative text, and its text in the text
+ * part.
+ */
 type ShownCode = Readonly<{ src: string; width: string; height: string; alt: string; text: string }>;
 
 type Joints = Omit<ApartValues<never>, 'values'>;
 
-/** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
+/** The limits of the rendering under way. Rendering is synchronous, so one meter is enough for a template. */
 export type Meter = BreaksLeft & {
   budget: Budget;
   /** Characters that the values of the HTML may still take. */
@@ -516,7 +519,7 @@ const longestOf = (showing: Showing, exact: Formatter): Formatter => {
   return (value) => {
     if (typeof value === 'number') return isDate || Math.abs(value) < plainBelow ? blanks : exact(value);
     if (typeof value !== 'string') return writeValue(value);
-    // What only may be a date is one where it begins as one.
+    // A value of an unknown type is a date if it begins as one.
     return (
       value +
       (showing.isWhole === true && format === undefined && type === undefined

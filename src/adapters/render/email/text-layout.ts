@@ -8,7 +8,7 @@ import { progressOf, type Progress } from '../../../domain/rendering/expand/expa
 
 const TEXT_COLUMNS = 78;
 
-/** What lines begin with leaves at least half of the line to the text, however deep lists and quotations are nested. */
+/** Prefixes of lines leave at least half of the line to the text, however deep lists and quotations are nested. */
 const PREFIX_COLUMNS = TEXT_COLUMNS / 2;
 const LABEL_COLUMNS = TEXT_COLUMNS;
 
@@ -189,7 +189,7 @@ const romanOf = (number: number): string => {
 const lettersOf = (number: number): string =>
   (number > 26 ? lettersOf(Math.floor((number - 1) / 26)) : '') + String.fromCharCode(97 + ((number - 1) % 26));
 
-/** What an item of a list begins with. `type` is that of HTML: `1`, `a`, `A`, `i`, `I`. */
+/** The mark of an item of a list. `type` is that of HTML: `1`, `a`, `A`, `i`, `I`. */
 export const mark = (number: number, type: string): string => {
   const isRoman = /^i$/i.test(type) && number > 0 && number <= ROMAN_MAX;
   const isLetter = /^a$/i.test(type) && number > 0;
@@ -244,7 +244,7 @@ export type TextTable = Readonly<{
   isKeyed: boolean;
   /** Columns of the line that a table takes at least where its last column stands at the right. */
   least: number;
-  /** What the first line and the other lines begin with. */
+  /** The prefix of the first line; `rest` is that of the other lines. */
   first: string;
   rest: string;
 }>;

@@ -57,10 +57,7 @@ export type Typography = Readonly<{
 /** `wordChars` in a single column: a longer word of a heading may be wider than a small screen. */
 export const WORD_CHARS = 18;
 
-/**
- * What a component knows of the place that it stands in while a template is compiled; a parent hands a changed copy to
- * its children.
- */
+/** The context of a component while a template is compiled. A parent hands a changed copy to its children. */
 export type Context = Readonly<{
   code: Code;
   limits: Limits;
@@ -72,7 +69,7 @@ export type Context = Readonly<{
   dark: DarkColors;
   /** Pixels that a component has from side to side. */
   widthPx: number;
-  /** What is behind the component: known, or the expression of it. */
+  /** The background of the component: a known surface, or an expression for it. */
   surface: Surface | Js;
   type: Typography;
   /** Pixels that it has on a phone of 360 pixels. */
@@ -158,7 +155,7 @@ const filteredOf = (raw: string, instead: Substitution | undefined, { code, lang
 export const itemShapeAt = (path: Path, context: Context): Shape | undefined =>
   shapeAt(rootShape(path, context), path)?.item;
 
-/** What the definitions say of the variable that a path begins with. */
+/** The shape of the variable that a path begins with, from the definitions. */
 export const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined => {
   const name = String(path[0]);
   const local = locals.get(name);

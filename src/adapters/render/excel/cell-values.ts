@@ -16,7 +16,7 @@ export type Typed = (cell: Pick<Cell, 'value' | 'showing'>) => TypedValue | unde
 type Codes = Readonly<{
   number: (format: ValueFormat) => NumberCode | undefined;
   date: (format: ValueFormat) => string | typeof NO_CODE;
-  /** What clocks and calendars of the format's time zone show, as if that were UTC: a sheet has no time zones. */
+  /** The wall clock time in the time zone of the format, as if it were UTC: a sheet has no time zones. */
   wallClock: (epochMs: number, format: ValueFormat) => number;
 }>;
 

@@ -326,7 +326,10 @@ const writeEntries = (entries: readonly Entry[]): Uint8Array => {
   return out;
 };
 
-/** What the local header and the directory have in common, from "version needed" to the length of the extra field. */
+/**
+ * Writes the fields that the local header and the directory share, from "version needed" to the length of the extra
+ * field.
+ */
 const writeCommon = (out: Buffer, start: number, entry: Entry, nameBytes: number): number => {
   let at = out.writeUInt16LE(20, start);
   at = out.writeUInt16LE(UTF8_NAMES, at);

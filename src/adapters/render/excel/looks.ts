@@ -109,7 +109,7 @@ const fontName = (family: string | undefined): string | undefined => {
     : name;
 };
 
-/** What the author leaves open. */
+/** Colours of a table without colour props. */
 const HEADER_FILL = 'FFF3F4F6';
 const STRIPE_FILL = 'FFF9FAFB';
 

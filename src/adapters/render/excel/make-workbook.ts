@@ -64,7 +64,7 @@ const COLUMN_CHARS = 11;
 const COLUMN_CHARS_MAX = 255;
 /** Titles are merged over as many columns as give a readable line, even above a narrow table. */
 const LINE_CHARS_MIN = 50;
-/** What stays in sight must leave room for what scrolls. */
+/** Frozen rows must leave room for the rows that scroll. */
 const FROZEN_ROWS_MAX = 12;
 
 const GAP_POINTS = 9;

@@ -66,7 +66,7 @@ export type Sheet = Readonly<{
   writeMerged: (cell: DrawnCell, height: number, columns?: number) => void;
   /** Leaves rows empty; with a height in points each. */
   skip: (rows: number, height?: number) => void;
-  /** What the formula of that cell gives; undefined where it is not computed here. Columns from 1. */
+  /** The result of the formula of that cell; undefined if it is not computed here. Columns from 1. */
   resultOf: (row: number, column: number) => Scalar | undefined;
   /** The place of a table of the workbook. */
   dataOf: (table: ExpandedTable) => PlacedData | undefined;

@@ -135,7 +135,7 @@ const drawnText = (
   return `<text x="${n(x)}" y="${n(y)}" ${look}${turn === '' ? '' : ` transform="${turn}"`}>${escapeXml(run.text)}</text>`;
 };
 
-/** What the numbers of an axis are, where they are not plain ones. */
+/** The format of the numbers of an axis, if they are not plain numbers. */
 export type AxisKind = Readonly<{ style?: 'currency'; currency?: string } | { style: 'percent' }>;
 
 /**

@@ -1,6 +1,4 @@
-/**
- * What a component renderer knows of the place where it draws: room, direction, look of the text, fonts and pictures.
- */
+/** The context in which a component renderer draws: room, direction, look of the text, fonts and pictures. */
 import {
   directionOfText,
   sideOf,

@@ -105,7 +105,7 @@ type StyleName = keyof FontDescriptor;
 /** A file as pdfmake is told of it: the name under which it stands for the style asked for. */
 type Candidate = Readonly<{ font: string; file: string; isSticky: boolean }>;
 
-/** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
+/** Chooses the fonts of a grapheme after a run in `previous`. Most graphemes stay whole, in one font. */
 type FontChooser = (grapheme: string, previous: Candidate | undefined) => readonly Choice[];
 type Choice = Readonly<{
   text: string;
@@ -235,9 +235,7 @@ const currencies: ReadonlyMap<string, string> = new Map(
     .flatMap((sign, at, all): [string, string][] => (at % 2 === 0 ? [[sign, all[at + 1] ?? '']] : [])),
 );
 
-/**
- * What stands in the place of a character that no font has: the code of a currency, a Latin digit. Undefined: its name.
- */
+/** The replacement for a character that no font has: the code of a currency, a Latin digit. Undefined: its name. */
 export const standInOf = (character: string): string | undefined =>
   /\p{Nd}/u.test(character) ? latinDigit(character.codePointAt(0)!) : currencies.get(character);
 
@@ -505,7 +503,7 @@ type Names = Readonly<{ unicodeName: (character: string) => string | undefined }
 const nameOf = (character: string): string => {
   const first = String.fromCodePoint(character.codePointAt(0)!);
   const name = (load('unicode-name') as Names).unicodeName(first);
-  // What is no character has a label such as <private-use-E000>.
+  // A code point that is not a character has a label such as <private-use-E000>.
   return name === undefined || name.startsWith('<') ? codePointOf(first) : name;
 };
 

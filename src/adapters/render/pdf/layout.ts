@@ -228,7 +228,7 @@ export class DocumentLayout extends SheetLayout {
     if ('ul' in node) lowerMarkers(node);
     if ('band' in node && node.band !== undefined) this.centre(node as StackNode & Measured);
     const { after } = this;
-    // What ends a column or a cell is followed by nothing.
+    // The last node of a column or a cell has nothing after it.
     if ('table' in node) this.afterTable = after;
     if ('columns' in node || 'table' in node) this.after = () => 0;
     if (('ul' in node || 'ol' in node) && node.fromRight === true)
@@ -314,7 +314,8 @@ export class DocumentLayout extends SheetLayout {
     const needOf = (isKept: boolean): number =>
       this.heights.headFrom(stack, at, width, { isKept, after: () => after(isKept) }) - TOLERANCE_PT;
     const whole = needOf(true);
-    // What is kept together with a heading above it may be higher than a sheet: then its beginning is.
+    // A block that is kept together with the heading above it may be higher than a sheet: then only its first part
+    // stays with the heading.
     const need = whole > room ? needOf(false) : whole;
     if (need > context.availableHeight && need <= room) this.writer.moveToNextPage();
   }
@@ -419,7 +420,7 @@ export class DocumentLayout extends SheetLayout {
   /**
    * A row goes to the next sheet as a whole, and rows that a cell spans go together, as do the head and the foot of a
    * group with the item next to them. So do the last ones, with the totals below them, in the table or right after it.
-   * What is higher than a sheet is parted.
+   * A row that is higher than a sheet is split.
    */
   private endsSheetBeforeRow(
     node: MeasuredTable,

@@ -9,7 +9,7 @@ export type Alignment = 'left' | 'center' | 'right' | 'justify';
 export type Margin = readonly [left: number, top: number, right: number, bottom: number];
 export type Dash = Readonly<{ length: number; space: number }>;
 
-/** What text looks like; on a block it holds for all text inside. Lengths in points. */
+/** The look of text; on a block it holds for all text inside. Lengths in points. */
 export type TextLook = Readonly<{
   font?: string;
   fontSize?: number;
@@ -89,8 +89,8 @@ export type Vector =
 export type Area = Readonly<{ x: number; y: number; width: number; height: number; isFirst: boolean; isLast: boolean }>;
 
 /**
- * What a node is, for those who hear the document instead of seeing it (PDF 1.7, 14.8.4). One object is one element:
- * nodes that name the same object are read as one. Without a tag a node is decoration and not read.
+ * The element of a node in the structure tree, which screen readers read (PDF 1.7, 14.8.4). One object is one element:
+ * nodes that name the same object are read as one. A node without a tag is decoration and not read.
  */
 export type Tag = Readonly<{
   type:
@@ -134,7 +134,7 @@ type Block = Readonly<{
   verticalAlignment?: 'top' | 'middle' | 'bottom';
   /** From the top left of the sheet; the text flows as if it were not there. */
   absolutePosition?: Readonly<{ x: number; y: number }>;
-  /** What the end of a sheet may do to it. */
+  /** How the node may break at the end of a sheet. */
   flow?: Flow;
   width?: number | 'auto' | '*';
   tag?: Tag;

@@ -134,7 +134,7 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     maxWidth: number;
     tag?: unknown;
   };
-  /** What a row of a table or of columns came to. */
+  /** The result of laying out a row of a table or of columns. */
   export type ProcessedRow = { readonly positions: readonly unknown[]; readonly pageBreaks: unknown[] };
   export class LayoutBuilder<Node> {
     constructor(pageSize: object, pageMargins: object, svgMeasure: object);

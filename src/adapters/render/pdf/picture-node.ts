@@ -43,7 +43,7 @@ export const silent = { warningCallback: () => {} };
 /** Letters that have no size, but room between them. */
 const ROOM_SIZE_PT = 0.01;
 const ROOM = '\u00a0\u00a0';
-/** What hangs below the letters, as a share of their size. */
+/** The part below the baseline, as a share of the font size. */
 const BELOW = 0.25;
 
 /** The picture as a word of a line, which becomes as high as it needs; `run` is how a word in its place looks. */

@@ -113,7 +113,7 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
   };
 };
 
-/** What could be read is a PNG or a JPEG by now. */
+/** The refusal of a GIF or WebP that was not converted to PNG or JPEG. */
 const notConverted = (bytes: Buffer, contentType: 'image/gif' | 'image/webp', field: string): DomainError => {
   const size = pictureSize(bytes, contentType);
   return size !== undefined && size.width * size.height > PIXELS_MAX
@@ -289,7 +289,7 @@ const write = (node: Dom, place: SvgPlace): string => {
         ? node.children.map((child) => write(child, place)).join('')
         : '';
   const { name } = node;
-  // What another program noted has a prefix.
+  // Names with a prefix are notes of another program.
   if (name === 'script' || name.includes(':')) return '';
   if (name === 'foreignObject' && isOptional(node)) return '';
   if (UNDRAWN.has(name)) throw undrawn(place, name, 'which only browsers draw');

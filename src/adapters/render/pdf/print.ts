@@ -323,7 +323,7 @@ class TaggedRenderer extends Renderer {
     else this.renderSVG({ ...drawn, svg: picture.svg, options: silent });
   }
 
-  /** What is drawn again is not read again, but its places to click are those of the link that was. */
+  /** A repeated link is not read again by screen readers, but a click on it follows the link. */
   private drawRepeated({ inlines, text }: LinePart, draw: () => void): void {
     const [first] = inlines;
     const tag = first === undefined ? undefined : this.links.get(first);

@@ -151,7 +151,7 @@ export const composed = (text: string): string => {
   if (!/[\u0300-\uffff]/.test(text)) return text;
   return text.replace(IN_PARTS, (parts) => {
     const whole = parts.normalize('NFC');
-    // What is as long was no letter in parts: a rare form of a Han character would lose its form.
+    // Without this check a rare form of a Han character, which is a single character already, would lose its form.
     return whole.length < parts.length ? whole : parts;
   });
 };

@@ -71,7 +71,7 @@ const withDrawing = <Out>(
       resvg.free();
     }
   } catch (fault) {
-    // What the drawing itself is at fault for comes as a text; a trap of the program is an error, and ends the process.
+    // The library throws a text for a fault of the drawing. A trap of the program is an error, and ends the process.
     if (typeof fault === 'string' || (fault instanceof Error && !(fault instanceof WebAssembly.RuntimeError)))
       return undefined;
     throw fault;
@@ -87,7 +87,7 @@ const pngOf = (resvg: InstanceType<typeof Resvg>): Buffer => {
   }
 };
 
-/** What the library that draws in a PDF draws as a browser does, with these attributes. */
+/** Elements and attributes that the PDF library draws as a browser does. */
 const PLAIN: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
   Object.entries({
     svg: 'width height viewBox preserveAspectRatio xmlns xmlns:xlink',

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 
 /** The worker with all its libraries, as one function of a CommonJS module. Written by bin/bundle-documents.js. */
 export const bundleFile = new URL('./worker.bundle', import.meta.url);
-/** What V8 has compiled of it; V8 refuses one of another version of itself. */
+/** The code cache of V8 for the bundle. V8 refuses a cache of another version of itself. */
 export const cacheFile = new URL('./worker.bundle.cache', import.meta.url);
 
 /** The compiler writes it whenever it writes anything; an image holds none, for nothing is compiled there. */

@@ -1,6 +1,6 @@
 /**
- * What the service and a document process send each other, and the names of what the process writes on its error
- * output.
+ * The messages between the service and a document process, and the names of the lines that the process writes on its
+ * error output.
  */
 import type { LogFields } from '../../../domain/ports/logger.js';
 

@@ -12,8 +12,8 @@ const send = (message: FromProcess, then?: () => void): void => {
 };
 
 /**
- * What the libraries hold after a fault is not to be relied on: the process ends with it, and another one takes the
- * next job.
+ * Reports the fault and ends the process: the state of the libraries after a fault is not reliable. Another process
+ * takes the next job.
  */
 const fail = (fault: unknown): void => send({ kind: 'fault', trace: traceOf(fault) }, () => process.exit(1));
 

@@ -93,11 +93,11 @@ export const table: ComponentRenderer = (component, around) => {
   };
   const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
   const look = lookOf(props, hasHeader, context);
-  // What can be read on the stripes can be read between them.
+  // Text that is legible on the stripes is legible between them.
   const classes = [colorClass('text', context.type.color, look.striped ? onStripe(context) : context), lineClass(look)];
   const rows = code.name('r');
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
-  // What the rows need on a small screen is known when they are written, and the tag of the table says it.
+  // The tag of the table says whether its rows scroll on a small screen, which is known when they are written.
   const [before, made] = [code.name('b'), code.name('f')];
   code.statement(`const ${before}=h;h="";`);
   if (hasHeader) header(props, columns, look);
@@ -144,7 +144,7 @@ export const table: ComponentRenderer = (component, around) => {
   );
 };
 
-/** What decides whether the words of a table are wider than a phone. Sizes by variable count as the usual ones. */
+/** Computes whether the words of a table are wider than a phone. A size that is a variable counts as the usual size. */
 const narrowOf = ({ context, padding, flush }: Look, columns: number, hasFooter: boolean): NarrowTable => {
   const paddingPx = typeof padding === 'string' ? horizontalPx(padding) : USUAL_PADDING_PX;
   const { fontSize } = context.type;

@@ -80,7 +80,7 @@ const unusablePicture = ({ field }: ExpandedImage, what: string): DomainError =>
   });
 };
 
-/** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
+/** Sizes that the author leaves open follow from the shape of the picture. Nothing is wider than the page. */
 const sizeOf = (
   { width: points, widthPercent, height }: ExpandedImage,
   picture: Pick<PictureSize, 'width' | 'height'>,

@@ -293,7 +293,7 @@ const bodyCell = (
 const cellContent = (cell: Cell): Content =>
   typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
 
-/** What stands in a row of totals: a cell without `showing` shows a value as its column does. */
+/** A cell in a row of totals. Without `showing` the cell formats its value as its column does. */
 type Total = Readonly<{
   html: Html;
   value: Json | undefined;
@@ -447,7 +447,7 @@ const isAsItIs = (value: Json, showing: Showing | undefined): boolean => {
 const magnitude = ({ value }: Cell): number =>
   typeof value === 'number' ? Math.abs(value) + (value < 0 ? 0.5 : 0) : 0;
 
-/** What is seen of HTML, roughly: its tags take no room and each entity that of one letter. */
+/** The approximate width of HTML: tags take no room, and each entity takes that of one letter. */
 const htmlWidth = (html: Html): number =>
   textWidth(
     /[<&]/.test(html)

@@ -7,7 +7,7 @@ import { type FormulaRows, isArea, NOT_COMPUTED, scalarOf, type Scalar } from '.
 
 /** `isSubtotal`: other subtotals leave the cell out. */
 export type FormulaCell = Readonly<{ formula: Compiled | undefined; rows: FormulaRows; isSubtotal?: boolean }>;
-/** What stands in a cell; undefined where only the written sheet can tell. */
+/** The content of a cell; undefined if only the written sheet has it. */
 export type CellContent = Scalar | FormulaCell | undefined;
 
 /**
@@ -19,7 +19,7 @@ export type PlacedBlock = Readonly<{ start: number; rows: number; cells: BlockCe
 export type BookSheet = Readonly<{ name: string; blocks: readonly PlacedBlock[] }>;
 
 export type Book = Readonly<{
-  /** What the formula in that cell gives; undefined where it is left to the reader's program. */
+  /** The result of the formula in that cell; undefined if the reader's program computes it. */
   resultAt: (sheet: string, row: number, column: number) => Scalar | undefined;
   /** True once a formula was left to the reader's program. */
   isOpen: () => boolean;

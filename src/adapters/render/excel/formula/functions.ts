@@ -23,7 +23,7 @@ import {
   truthOf,
 } from './values.js';
 
-/** What SUMIF, COUNTIF and AVERAGEIF ask of a cell: a value, or a text such as `>=100`, `<>`, `open`. */
+/** Parses the criterion of SUMIF, COUNTIF and AVERAGEIF: a value, or a text such as `>=100`, `<>`, `open`. */
 const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
   if (isError(wanted)) return notComputed();
   if (typeof wanted !== 'string') return (cell) => typeof cell === typeof wanted && cell === wanted;
