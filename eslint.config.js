@@ -20,7 +20,7 @@ const ambient = [
 
 // A comment begins with its subject: these words begin a clause that leaves the reader to guess it.
 const BEGINNING =
-  /^(Of|What of|What becomes of|Where|Whoever|Whatever|Whose|Who|The same|So much|So many|Nobody|Somebody|Told|Said|Bound:)(?![\w-])/;
+  /^(Of|What|Where|Whoever|Whatever|Whose|Who|The same|So much|So many|Nobody|Somebody|Told|Said|Bound:)(?![\w-])/;
 
 /** The comments of a file; line comments in a row are one. */
 const blocksOf = (sourceCode) => {

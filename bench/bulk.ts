@@ -30,7 +30,7 @@ const DOCUMENT_RECIPIENTS = 300;
 const SMTP_CONNECTIONS = 10;
 const SINGLES_ALONE = 100;
 const SINGLE_EVERY_MS = 50;
-/** What a single call may take at P95 beside documents, of what it takes alone. */
+/** The longest P95 of a single call beside documents, as a multiple of its P95 alone. */
 const BESIDE_RATIO = 1.5;
 const DEADLINE_MS = 300_000;
 

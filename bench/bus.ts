@@ -21,7 +21,7 @@ export type RunOfBus = Readonly<{
 
 const TARGET = 1.3;
 const OPERATIONS = 1_500;
-/** What the relay finds in the log at once, under load. */
+/** The number of events that the relay finds in the log at once, under load. */
 const BATCH = 64;
 const IN_FLIGHT = 64;
 const PAIRS = 10;

@@ -234,7 +234,7 @@ const measure = async (queries: Queries, emails: number): Promise<readonly Figur
       });
     }
     const value = percentile(Float64Array.from(all.flatMap(({ times }) => [...times])).sort(), 0.95);
-    // What was quick enough on a restless machine is quick enough.
+    // A query that was quick enough on a busy machine is quick enough.
     figures.push(
       {
         what: `${what}, all kinds together: P95`,

@@ -1,8 +1,7 @@
 /**
- * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for
- * the first time after a sign-in here, after one in another process that it has been told of, or with one that it was
- * not told of and whose signature it checks; and with the token of the call before. CPU of a whole call, in one
- * process.
+ * The cost of a call with an access token: the same call with an API key, with a token that this process sees for the
+ * first time after a sign-in here, after one in another process that it has been told of, or with one that it was not
+ * told of and whose signature it checks; and with the token of the call before. CPU of a whole call, in one process.
  */
 import { setTimeout } from 'node:timers/promises';
 import { startApp, type App } from '../src/service/app.js';

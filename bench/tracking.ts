@@ -45,7 +45,7 @@ const ask = async (port: number, paths: readonly string[], count: number, perSec
     throw new Error(`not every reader was answered: ${JSON.stringify(statuses)}`);
 };
 
-/** What was noted is recorded afterwards: it is over when the program has next to nothing to do. */
+/** Resolves when the program uses next to no CPU: it records opens and clicks after it has answered. */
 const quiet = async (program: Program): Promise<void> => {
   for (let before = -Infinity; program.cpuUs() - before > 20_000;) {
     before = program.cpuUs();

@@ -1,7 +1,7 @@
 /**
- * What webhooks cost in CPU: one webhook, from the event of the log to what is recorded of its delivery, against a bare
- * signed post of the same body with undici; and an email that one subscription hears of against one that nobody does,
- * the posts themselves not counted.
+ * Measures the CPU of webhooks: one webhook, from the event of the log to the record of its delivery, against a bare
+ * signed post of the same body with undici; and an email with one subscription against one without, the posts
+ * themselves not counted.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

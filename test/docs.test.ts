@@ -124,7 +124,7 @@ void t.test('every setting stands in .env.example, and pages name only settings 
       .map((name) => `docs/${name}`),
   ]) {
     for (const [name] of read(file).matchAll(/\bSEALPOST_[A-Z0-9_]+[A-Z0-9]\b(?!_|…)/g)) {
-      // What tests are run with is no setting of the service.
+      // Settings of the tests are not settings of the service.
       if (name.startsWith('SEALPOST_TEST_')) continue;
       if (name === 'SEALPOST_DATADIR' && file === 'docs/operating.md') continue;
       // Variables that tell tests where servers are, are not settings of the service.
@@ -261,7 +261,7 @@ void t.test(
       const blocks = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
       const examples = blocks.filter((block) => isJsonObject(block) && 'type' in block);
       t.ok(examples.length > 0, `${type} has an example`);
-      // What is no component are the variables that the example shows.
+      // Blocks that are not components are the variables that the example shows.
       const given: JsonObject = Object.assign({}, variables, ...blocks.filter((block) => !examples.includes(block)));
       t.same(
         matrix.get(type),

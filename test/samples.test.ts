@@ -114,7 +114,7 @@ void t.test(
       }).html,
       'dir="rtl"',
     );
-    // What a language lacks is told by the check, see below; what stands as it stood is one of these.
+    // The check below reports texts that a language lacks; an unchanged text is one of these.
     const same = new Set([
       'Online',
       'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
@@ -208,7 +208,7 @@ void t.test('the samples have no warning, and no letters below 7 points', async 
   }
 });
 
-/** What a call gives at least, usually and at most. */
+/** The least, the usual and the most variables of a call. */
 const amountsOf = (variables: readonly VariableDefinition[], values: JsonObject) =>
   ({ least: leastOf(variables, values), usual: values, most: mostOf(variables, values) }) as const;
 

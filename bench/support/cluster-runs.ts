@@ -120,7 +120,7 @@ export const runEmbedded = ({ warmUp, emails }: Counts): Promise<number> =>
 
 const RECIPE_EMAILS = 20;
 
-/** What an email leaves on the servers, as our own service makes it. */
+/** The records that our service makes on the servers for an email. */
 export const captureRecipe = (servers: Servers): Promise<Recipe> =>
   withCluster(servers, { workers: 1 }, async ({ cluster, sink, place }) => {
     await sendAll(cluster.service, sink, RECIPE_EMAILS, 0);

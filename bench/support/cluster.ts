@@ -23,7 +23,7 @@ export type ClusterOptions = Readonly<{
   directory: string;
   env: Readonly<Record<string, string>>;
   workers: number;
-  /** What the process that keeps the read models is told beside. */
+  /** Additional settings of the process that keeps the read models. */
   projectEnv?: Readonly<Record<string, string>>;
   /** Profiles are written into a directory for each role. */
   profiles?: Readonly<Record<ClusterRole, string>>;

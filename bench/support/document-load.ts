@@ -1,5 +1,5 @@
 /**
- * What send calls notice of documents: a steady stream of plain mails to a service of its own, alone and while
+ * Measures how documents slow down send calls: a steady stream of plain mails to a service of its own, alone and while
  * documents are made beside it.
  */
 import { Agent, request } from 'node:http';

@@ -82,7 +82,8 @@ const lastNames = [
 const domains = ['example.com', 'example.org', 'mail.example.net', 'post.example.co.uk'];
 
 /**
- * What the deliveries of the n-th email come to: of a thousand 965 delivered, 15 bounced, 10 failed, 10 still queued.
+ * The fate of the deliveries of the n-th email: of a thousand 965 are delivered, 15 bounced, 10 failed, 10 still
+ * queued.
  */
 const fateOf = (dice: number): 'delivered' | 'bounced' | 'failed' | 'queued' =>
   dice < 0.965 ? 'delivered' : dice < 0.98 ? 'bounced' : dice < 0.99 ? 'failed' : 'queued';

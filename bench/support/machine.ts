@@ -1,6 +1,4 @@
-/**
- * What a result was measured with: the commit, the versions, the disk and how it is told to keep things, the machine.
- */
+/** Describes the machine of a measurement: the commit, the versions, the disk and how it syncs, the processor. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';

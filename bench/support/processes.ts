@@ -1,4 +1,4 @@
-/** What Linux knows of a process and its children: proc(5). */
+/** Reads the figures of a process and its children from Linux: proc(5). */
 import { readFileSync } from 'node:fs';
 
 /** The processes that the main thread of this one has started. */

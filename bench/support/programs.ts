@@ -19,7 +19,7 @@ export type Program = Readonly<{
    * first or after 60 s.
    */
   saw: (pattern: RegExp) => Promise<RegExpMatchArray>;
-  /** What it wrote last. */
+  /** Its last output. */
   output: () => string;
   send: (message: string) => void;
   /** Asks it to end and waits until it has; rejects where it ends with another code than 0. */

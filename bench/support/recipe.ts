@@ -1,4 +1,7 @@
-/** What one email of ours leaves on the servers of the distributed engine, for a limit program to leave the same. */
+/**
+ * Captures the records that one email makes on the servers of the distributed engine. A limit program writes the same
+ * records.
+ */
 import { MongoClient } from 'mongodb';
 import { openEventStoreDb } from '../../src/adapters/event-store/eventstoredb.js';
 import { toServerEvent } from '../../src/adapters/event-store/eventstoredb/records.js';

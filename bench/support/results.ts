@@ -1,4 +1,4 @@
-/** What a benchmark reports: figures with their targets, printed as a table and written as JSON. */
+/** Results of a benchmark: figures with their targets, printed as a table and written as JSON. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PairsResult } from './pairs.js';

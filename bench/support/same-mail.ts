@@ -4,7 +4,7 @@ type Mail = Readonly<{ html: string; text: string }>;
 
 const SIZE_SHARE = 0.05;
 
-/** What a reader sees of it, and where its links and pictures lead. */
+/** The visible text of a mail, with the addresses of its links and pictures. */
 const said = (html: string): string =>
   html
     .replace(/<style>.*?<\/style>|<!--.*?-->/gs, ' ')

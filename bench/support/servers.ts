@@ -13,7 +13,7 @@ import { folderVariable, variableOf, type ServerName } from '../../test/support/
 import { dropMongoDatabase, dropNatsStreams, dropRedisKeys } from '../../test/support/server-places.js';
 import { projectRoot } from './scratch.js';
 
-/** What one run may use of them: `name` is a database, a prefix of streams and of keys. */
+/** Names that one run uses on the servers: `name` is a database, a prefix of streams and of keys. */
 export type Place = Readonly<{
   name: string;
   urls: Readonly<{ eventStore: string; mongodb: string; nats: string; redis: string }>;

@@ -73,7 +73,7 @@ export const startEndpoint = async (): Promise<CountingEndpoint> => {
 export type Subscriptions = Readonly<{
   /** Each is posted to under a path of its own: `/0`, `/1`, … */
   make: (url: string, count: number) => Promise<readonly CreatedWebhook[]>;
-  /** What is disabled hears of nothing, and none is left behind as a deleted one would be. */
+  /** Enables or disables webhooks. A disabled webhook gets no events and, unlike a deleted one, leaves no record. */
   enable: (made: readonly CreatedWebhook[], enabled: boolean) => Promise<void>;
 }>;
 

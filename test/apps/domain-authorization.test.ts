@@ -1,4 +1,4 @@
-/** What an app may ask for when it sends a person here. */
+/** Checks of the request with which an app sends a person here for authorization. */
 import t from 'tap';
 import type { OAuthApp } from '../../src/domain/apps/app.js';
 import { readAuthorization, redirectTo, type AuthorizationParams } from '../../src/domain/apps/authorization.js';

@@ -32,7 +32,7 @@ type Setting = Readonly<{
   app: CreatedOAuthApp;
   code: (scopes?: readonly Scope[]) => Promise<string>;
   token: (form: Readonly<Record<string, string | null>>, authorization?: string) => Promise<TokenAnswer>;
-  /** What the access token may do, or how it is refused. */
+  /** The scopes of the access token, or its refusal. */
   allowed: (accessToken: unknown) => Promise<readonly string[]>;
 }>;
 

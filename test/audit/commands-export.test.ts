@@ -303,7 +303,7 @@ void t.test(
     t.match(dropped, { message: /proves/ });
     const truncated = await tampered((lines) => lines.splice(-1));
     t.match(truncated, { message: /has no end/ });
-    // What the log sealed from where they called is under the chain of the file alone: the root of the export tells.
+    // The network of a caller is covered by the chain of the file only: the root of the export shows the change.
     const network = await tampered((lines) => (lines[entryAt]!.entry['network'] = '10.0.0.1'));
     t.notOk(isFound(network));
     t.not((network as CheckedExport).root, exported.root);

@@ -1,4 +1,4 @@
-/** What each event is to an auditor, and what is kept of from where somebody called. */
+/** The audit entry of each event, and the stored form of the network and device of a caller. */
 import t from 'tap';
 import { auditActorOf, auditScopeOf, isWithinMembership, membershipsAfter } from '../../src/domain/audit/entry.js';
 import { auditCategories } from '../../src/domain/core/event.js';

@@ -36,7 +36,7 @@ const open = async (t: Test): Promise<ProcessorWorld> => {
   return world;
 };
 
-/** What the days of a month add up to. */
+/** The sum of the days of a month. */
 const usedOf = ({ deps: { eventLog, clock, limits }, keys, readModels }: ProcessorWorld) =>
   usedInMonth({ eventLog, readModels, clock, limits, keys }, TEAM);
 

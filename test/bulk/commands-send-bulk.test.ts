@@ -206,8 +206,8 @@ void t.test(
     const call = (commands = world.commands) => commands.sendBulk(caller, request, { key: 'k', body: request });
     const answers = await Promise.all([call(), call()]);
     t.equal(world.store.events.length, before + 1);
-    // What another process answers after this one ended is made of what is kept, as is the answer of two at once in two
-    // processes.
+    // Another process answers from the records of this one, after this one has ended. So does the second of two
+    // processes that get the call at once.
     const other = commandsOfTest(world.elsewhere());
     for (const answer of [...answers, await call(), await call(other)])
       t.equal(JSON.stringify(answer.body), JSON.stringify(answers[0].body));

@@ -1,5 +1,5 @@
 /**
- * What `sealpost team billing` counts of the month in which a team becomes metered, from read models that follow the
+ * The count of `sealpost team billing` in the month in which a team becomes metered, from read models that follow the
  * log.
  */
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What every bus must do, in process or not. */
+/** The contract of every bus, in process or not. */
 import type { Test } from 'tap';
 import {
   priorities,

@@ -1,4 +1,4 @@
-/** What every event store must do, embedded or distributed. */
+/** The contract of every event store, embedded or distributed. */
 import type { Test } from 'tap';
 import type {
   AppendOutcome,

@@ -1,4 +1,4 @@
-/** What every store of files must do. */
+/** The contract of every store of files. */
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import type { Files } from '../../src/domain/ports/files.js';

@@ -1,4 +1,4 @@
-/** What every store of sealing keys must do. */
+/** The contract of every store of sealing keys. */
 import type { Test } from 'tap';
 import type { Keys } from '../../src/domain/ports/keys.js';
 

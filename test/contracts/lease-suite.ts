@@ -1,4 +1,4 @@
-/** What every keeper of leases must do, in one file or far away. */
+/** The contract of every lease store, in one file or far away. */
 import fc from 'fast-check';
 import type { Test } from 'tap';
 import type { Lease, Leases } from '../../src/domain/ports/lease.js';
@@ -135,7 +135,7 @@ export const leaseSuite = (t: Test, harness: LeaseHarness): void => {
         keepers += 1;
         const keeper = `keeper-${keepers}`;
         const clients = await Promise.all([0, 1, 2].map(() => harness.open(keeper)));
-        /** What each client was given, and for how long it may rely on it. */
+        /** The lease that each client holds, and the time for which it may rely on it. */
         const held = new Map<number, { lease: Lease; leftMs: number }>();
         let lastFence = 0;
         for (const { client, act, ms } of steps) {

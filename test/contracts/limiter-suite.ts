@@ -1,4 +1,4 @@
-/** What every limiter must do, in process or shared. */
+/** The contract of every limiter, in process or shared. */
 import type { Test } from 'tap';
 import type { Admission, Limiter, Window } from '../../src/domain/ports/limiter.js';
 

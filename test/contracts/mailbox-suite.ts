@@ -1,4 +1,4 @@
-/** What every mailbox must do. Messages come in over SMTP. */
+/** The contract of every mailbox. Messages come in over SMTP. */
 import type { Test } from 'tap';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 

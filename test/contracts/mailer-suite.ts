@@ -1,4 +1,4 @@
-/** What every mailer must do; the other side is a scripted SMTP server. */
+/** The contract of every mailer; the other side is a scripted SMTP server. */
 import type { Test } from 'tap';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import { sendBy } from '../support/mailers.js';

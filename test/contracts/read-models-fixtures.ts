@@ -38,7 +38,7 @@ export const anEmail = (
   ...more,
 });
 
-/** What a query answers of a document, however often it was written. */
+/** A document as a query answers it, without the position of its last write. */
 export const withoutPosition = ({ position: _, ...rest }: Document): Readonly<Record<string, unknown>> => rest;
 
 /**

@@ -1,4 +1,4 @@
-/** What every store of read models must answer to queries. */
+/** The contract of every store of read models: queries. */
 import type { Test } from 'tap';
 import type { Document, ReadModels, Query } from '../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, placesOf, put, type DocumentsHarness } from './read-models-fixtures.js';
@@ -367,7 +367,7 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         ({ status, cost }) => status === 'lost' || status === 'failed' || (status === 'sent' && cost === 2),
       ],
       [[{ status: { eq: 'lost' } }], ({ status }) => status === 'lost'],
-      // What holds for all holds beside what one of them says of the same field, of the team too.
+      // A condition on all documents holds together with a condition of one branch on the same field, also on the team.
       [
         [
           { status: { eq: 'sent' }, cost: { lt: 4 } },

@@ -1,4 +1,4 @@
-/** What every store of read models must do when a projection is rebuilt beside the live one. */
+/** The contract of every store of read models: a projection is rebuilt beside the live one. */
 import type { Test } from 'tap';
 import { CheckpointMoved, type Document, type Inspection } from '../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, placesOf, put, timersSpec, type DocumentsHarness } from './read-models-fixtures.js';

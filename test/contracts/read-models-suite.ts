@@ -1,4 +1,4 @@
-/** What every store of read models must do. */
+/** The contract of every store of read models. */
 import type { Test } from 'tap';
 import { documentsQuerySuite } from './read-models-query-suite.js';
 import { documentsRebuildSuite } from './read-models-rebuild-suite.js';

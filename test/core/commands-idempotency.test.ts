@@ -1,4 +1,4 @@
-/** What an Idempotency-Key promises on a send call: one email, and one answer for ever. */
+/** The promise of an Idempotency-Key on a send call: one email, and one answer for ever. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';

@@ -1,4 +1,4 @@
-/** What makes a service unavailable, what only degrades it, and which reason is given for each. */
+/** Conditions that make a service unavailable or degraded, and the reason that is given for each. */
 import t from 'tap';
 import {
   type WorkerHealth,

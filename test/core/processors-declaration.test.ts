@@ -27,7 +27,7 @@ import {
 const STREAM = apiKeyStream(assertDefined(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'API key id'));
 const TIMERS = timersOf('apiKey');
 
-/** What the processors do in the world: they tell somebody, who may not listen. */
+/** The effect of the processors in these tests: they tell somebody, who may not listen. */
 type World = { told: string[]; refuses: number };
 
 const announceKey = (world: World, deps: Processing): Processor =>

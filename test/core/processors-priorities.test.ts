@@ -1,6 +1,6 @@
 /**
- * What goes first, counted in mails: a high one goes ahead of all low ones that have not begun, and low ones go on
- * beside however many high ones.
+ * The order of priorities, counted in mails: a high one goes ahead of all low ones that have not begun, and low ones go
+ * on beside however many high ones.
  */
 import t from 'tap';
 import type { EmailId } from '../../src/domain/core/ids.js';

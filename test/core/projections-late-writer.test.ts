@@ -1,7 +1,4 @@
-/**
- * What a writer that is gone had sent may arrive while its successor goes on: the successor's documents come out right
- * all the same.
- */
+/** Writes of a stopped writer may arrive while its successor runs: the successor's documents are right all the same. */
 import t from 'tap';
 import { EMAIL_COUNTS, EMAILS } from '../../src/projections/email/emails.js';
 import { emailsProjection } from '../../src/projections/bulk/emails.js';

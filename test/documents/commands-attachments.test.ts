@@ -399,7 +399,7 @@ void t.test(
     const sendWith = (stored: number, attachments: NonNullable<SendEmailRequest['attachments']>) =>
       commands.sendEmail(caller, simple({ attachments }), undefined, async () => {
         asked += 1;
-        // What was accepted before is counted in it.
+        // The stored bytes include everything that was accepted before.
         return { bytes: stored, position: Number.MAX_SAFE_INTEGER };
       });
     const file = (sizeBytes: number) => [

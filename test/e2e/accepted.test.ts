@@ -1,4 +1,6 @@
-/** What the API accepts, the log takes and gives back: schema, rendering and events count the same characters. */
+/**
+ * Every text that the API accepts can be logged and read back: schema, rendering and events count the same characters.
+ */
 import t from 'tap';
 import fc from 'fast-check';
 import type { EmailRecord } from '../../src/api/email.js';

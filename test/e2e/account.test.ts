@@ -1,6 +1,6 @@
 /**
- * What mails about accounts lead to, on a whole service: a link opened by a program does nothing, its form does, and no
- * key reads a link.
+ * The links of mails about accounts, on a whole service: a program that opens a link changes nothing, its form does,
+ * and no key reads a link.
  */
 import t, { type Test } from 'tap';
 import type { LightMyRequestResponse } from 'fastify';

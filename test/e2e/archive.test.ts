@@ -246,7 +246,7 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   const first = await start(t, dataDir, clock);
   const { id } = await first.send(personal('Antananarivo'));
   await first.whenStatus(id, 'delivered');
-  // What a DELETE does first, and nothing of what comes after.
+  // Does the first step of a DELETE and none of the later ones.
   const { eventLog } = first.engine;
   const recorded = await eventLog.load(streamOf(id));
   const last = recorded.at(-1)!;

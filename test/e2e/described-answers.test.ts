@@ -1,7 +1,4 @@
-/**
- * What readers of the API description rely on: each answer of a whole service is as described. `call` of the test
- * client checks it of every answer.
- */
+/** Each answer of a whole service matches the API description. `call` of the test client checks every answer. */
 import t from 'tap';
 import { routesOf } from '../../src/http/index.js';
 import { startTestApp } from '../support/app.js';

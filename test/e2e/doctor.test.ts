@@ -1,4 +1,4 @@
-/** What `sealpost doctor` says of an instance that is well, running or stopped, and of one that is not. */
+/** `sealpost doctor` on a healthy instance, running or stopped, and on a faulty one. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What the page about users shows is run against a fresh start: from its first user to a second person who is signed
+ * Runs the examples of the page about users against a fresh start: from its first user to a second person who is signed
  * in.
  */
 import t from 'tap';

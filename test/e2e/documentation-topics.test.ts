@@ -1,4 +1,4 @@
-/** What the pages about single matters show is run against a fresh start, in order, by one reader. */
+/** Runs the examples of the pages about single topics against a fresh start, in order, as one reader. */
 import t from 'tap';
 import { equip, followPages, lackingPrograms, runPage, shell, shownOf } from '../support/documented-pages.js';
 

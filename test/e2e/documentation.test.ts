@@ -1,6 +1,6 @@
 /**
- * What the documentation shows is run against a fresh start: every command, in order, and every mail that it sends is
- * read.
+ * Runs the examples of the documentation against a fresh start: every command, in order, and reads every mail that they
+ * send.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

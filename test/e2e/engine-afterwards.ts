@@ -13,7 +13,7 @@ const SUBSCRIPTIONS = '/api/v1/webhook-subscriptions';
 const PERSON =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
 
-/** What the processes are started with, besides their stores. The links are asked for at the process that serves. */
+/** Settings of the processes beside their stores. The test asks the process that serves for the links. */
 export const afterwards = { SEALPOST_PUBLIC_URL: 'http://127.0.0.1:9', SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' };
 
 type Link = Readonly<{ pixel: string; link: string }>;

@@ -1,6 +1,6 @@
 /**
- * What the service promises, through several processes that share its stores: one serves, the others deliver and keep
- * the read models. It is run on each engine. The processes stand in this one, but for that which is killed.
+ * The promises of the service, through several processes that share its stores: one serves, the others deliver and keep
+ * the read models. It is run on each engine. The processes run in this one, except the one that is killed.
  */
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { randomUUID } from 'node:crypto';
@@ -88,7 +88,7 @@ const startAll = async ({
 const stopAll = async (apps: readonly Started[]): Promise<void> =>
   void (await Promise.all(apps.map((app) => app.stop())));
 
-/** What a reader is shown who says up to where. */
+/** The length of the list for a reader who gives a position. */
 const listed = async (app: Started, query: string, position: unknown): Promise<number> =>
   (
     await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`, undefined, {
@@ -325,7 +325,7 @@ const outlivesAKill = async (t: Test, { sink, spawn, start, taken }: World, http
   return next;
 };
 
-/** What one process answers about a key, every other holds when it has answered. */
+/** A key that one process has revoked is refused by every other process once the first has answered. */
 const revokesEverywhere = async (t: Test, { start }: World, http: Started): Promise<void> => {
   const other = await start('http');
   const made = await http.call<{ id: string; key: string }>('POST', '/api/api-keys', {
@@ -375,7 +375,7 @@ const chargesExactly = async (t: Test, { command, start }: World, http: Started)
   const billed = async (...args: readonly string[]): Promise<void> => {
     t.match(await command('team', 'billing', ...args), { code: 0 });
   };
-  // What was sent unmetered before counts for the month.
+  // Emails that were sent before the team became metered count for the month.
   const used = Number((await http.call('GET', '/api/emails/usage/stats')).body['emailsSent']);
   await billed('--by', 'plan', '--plan', 'free', '--emails-per-month', String(used + 40));
   // A busy machine may answer that it is busy: whoever sends asks again, and is decided on then.

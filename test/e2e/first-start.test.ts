@@ -1,4 +1,4 @@
-/** What a newcomer meets: an empty directory, one command, one line to paste, one mail to look at. */
+/** The first steps of a new user: an empty directory, one command, one line to paste, one mail to look at. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';

@@ -12,7 +12,7 @@ export type Clients = Readonly<{
   /** Every 201, by the id of its email. */
   accepted: ReadonlyMap<string, Accepted>;
   counts: () => Readonly<{ requests: number; repeated: number; lostWithoutKey: number; openWithKey: number }>;
-  /** What no answer may ever be: another status than 201, two emails for one key, another answer to a repetition. */
+  /** Answers that may never occur: another status than 201, two emails for one key, another answer to a repetition. */
   faults: readonly string[];
   /** Makes no new requests, but goes on with those under a key until each has its answer. */
   drain: () => void;
@@ -108,7 +108,7 @@ const priorities = ['high', 'normal', 'normal', 'low'] as const;
 
 const makeRequest = (random: Random, name: string): Request => {
   const keyed = random.chance(0.5);
-  // What is scheduled must lie in the future when it is repeated, too; so only what is never repeated is.
+  // A repeated call must name a time in the future too, so only calls that are never repeated are scheduled.
   const scheduled =
     !keyed && random.chance(0.1)
       ? { scheduledAt: new Date(Date.now() + random.between(2_000, 4_000)).toISOString() }

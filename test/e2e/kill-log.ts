@@ -1,4 +1,4 @@
-/** What the log says after a kill: whether it only grew, and which emails were in an SMTP dialogue. */
+/** Reads the log after a kill: whether it only grew, and which emails were in an SMTP dialogue. */
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';

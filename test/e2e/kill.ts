@@ -154,7 +154,10 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
   noteCaught(run, round);
 };
 
-/** What was in a dialogue at this kill, and not already at one before: no more than there are connections. */
+/**
+ * Notes the emails that were in a dialogue at this kill and not already at an earlier one: no more than there are
+ * connections.
+ */
 const noteCaught = (run: Run, round: number): void => {
   let caught = 0;
   for (const [id, { openAttempt }] of run.log?.emails ?? []) {

@@ -41,8 +41,8 @@ type Library = Readonly<{ name: string; skip: string | false; run: (t: Test, giv
 let networks = 0;
 
 /**
- * What a browser does with Ada before it: signs in, allows, and tells where it is sent. From a network of its own,
- * because sign-ins are counted by it.
+ * The steps of a browser with Ada before it: it signs in, allows, and returns its redirect. It has a network of its
+ * own, because sign-ins are counted by network.
  */
 const visitOf =
   ({ server }: TestApp): Visit =>

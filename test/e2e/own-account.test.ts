@@ -1,7 +1,4 @@
-/**
- * What people do with their account on a whole service: second factor, password, sessions; and attempts at them are
- * paused.
- */
+/** People manage their account on a whole service: second factor, password, sessions. Failed attempts are paused. */
 import t, { type Test } from 'tap';
 import { firstTeam } from '../../src/commands/core/caller.js';
 import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/core/ids.js';

@@ -1,4 +1,4 @@
-/** What people do with their account, through two processes that share the stores, on each engine. */
+/** People manage their account through two processes that share the stores, on each engine. */
 import t, { type Test } from 'tap';
 import { firstTeam } from '../../src/commands/core/caller.js';
 import type { SignedIn } from '../../src/api/people.js';

@@ -105,7 +105,7 @@ const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): P
   };
 };
 
-/** What can be deleted is. */
+/** Deletes everything that can be deleted. */
 const deleteThings = async (commands: Commands, teamId: TeamId, things: Things): Promise<void> => {
   const by = systemCaller(teamId, 'cli', 'test');
   await commands.deleteEmail(by, things.email as never);
@@ -282,7 +282,7 @@ const tokensOfApps = async ({ app, ownTeam }: World): Promise<readonly Credentia
   return made;
 };
 
-/** What the owner of the team granted to an app, one scope each. */
+/** Credentials of apps to which the owner of the team granted one scope each. */
 const grantsOfOwner = async ({ app, ownTeam, people }: World): Promise<readonly Credential[]> => {
   const oauth = openOAuth(app.engine);
   const userId = people.get('owner')!;
@@ -345,7 +345,7 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
     options: InjectOptions,
   ): Promise<readonly [number, string]> => {
     calls += 1;
-    // What is refused is counted by address.
+    // Refusals are counted by address, so each call has an address of its own.
     const remoteAddress = `10.${(calls >> 16) & 255}.${(calls >> 8) & 255}.${calls & 255}`;
     const answer = await app.server.inject({
       ...options,
@@ -367,7 +367,7 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
       void wrong.push(`${who}, ${which}: ${got.join(' ')}`);
     const kind = kindOf(route);
     const isOfTeam = route.path.includes(':teamId');
-    // What is about the person who calls is of no team, and a stranger is somebody too.
+    // Routes about the calling person belong to no team, so a stranger may call them too.
     const isPersonal = route.access.startsWith('profile:');
     const ownOf = (): string => (kind === undefined ? NOWHERE : world.own[kind]);
     const denied = requestOf(route, ownOf(), world.ownTeam);

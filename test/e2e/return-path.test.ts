@@ -24,7 +24,7 @@ type World = Readonly<{
   logger: MemoryLog;
   /** Whether the store of the process that listens refuses to append. */
   store: { isAway: boolean };
-  /** What the relay does with messages. */
+  /** The answers of the relay to messages. */
   relay: { answers: () => SmtpAction | undefined };
 }>;
 

@@ -1,7 +1,7 @@
 /**
- * What somebody does to a log who has the whole data directory with its master key, and not the seal key. They compute
- * hashes, roots, marks, tags and seals anew with what they have. Each case is found, or stands in docs/promises.md as
- * beyond the promise.
+ * Changes to a log by somebody who has the whole data directory with its master key, but not the seal key. They compute
+ * hashes, roots, marks, tags and seals anew with the keys they have. Each case is found, or docs/promises.md names it
+ * as beyond the promise.
  */
 import type { SealKey } from '../../src/domain/ports/keys.js';
 import { plainHash } from '../../src/event-log/hash-chain.js';
@@ -20,7 +20,7 @@ import {
   type Row,
 } from './tamper-tools.js';
 
-/** What the one who tampers has. */
+/** Keys and tools of the attacker. */
 export type Attacker = Readonly<{
   /** The key that is derived from the master key. */
   derived: SealKey;

@@ -235,8 +235,8 @@ const story = async (whole: Test, engine: EngineName): Promise<void> => {
     t.match(await world.app.email(made.sent), { archived: true, subject: null });
     for (const mark of [marks.sent, marks.batch, marks.visitor, marks.answer, marks.document, marks.asset, marks.team])
       await assertGone(t, world, mark);
-    // What templates, subscriptions and domains are called stands in the log in clear, so bytes of it may stand in read
-    // models, too.
+    // The log has the names of templates, subscriptions and domains in clear, so bytes of them may be in read models,
+    // too.
     for (const mark of [marks.template, marks.webhook, marks.domain]) await assertGone(t, world, mark, inClear);
     const { body } = await world.app.call<{ deliveries: unknown[] }>(
       'GET',

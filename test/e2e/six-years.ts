@@ -1,6 +1,6 @@
 /**
- * What the test of six years looks at after each step: bytes of every file, what can still be opened, and what would
- * go.
+ * Reads that the test of six years makes after each step: bytes of every file, readable personal data, and data that is
+ * due for removal.
  */
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ export const assertSound = async (t: Test, { app }: World, when: string): Promis
   }
 };
 
-/** What would go now, line by line. */
+/** The data that is due for removal, line by line. */
 export const due = async ({ app, clock }: World): Promise<Readonly<Record<string, number>>> => {
   await app.whenCaughtUp();
   const lines = await readRetentionLines(app.engine, clock.now());
@@ -148,7 +148,7 @@ export const cutOff = (dataDir: string): string => {
   return file;
 };
 
-/** What the daily summaries say of the first month. */
+/** The daily summaries of the first month. */
 export const figuresOf = async ({ app }: World): Promise<unknown> => {
   await app.whenCaughtUp();
   const { body } = await app.call<{ totals: unknown }>(

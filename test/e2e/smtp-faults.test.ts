@@ -1,4 +1,4 @@
-/** What the other side of SMTP may do, and the state that an email has then; the clock is the test's. */
+/** Faults of the other side of SMTP, and the state of the email after each; the clock is the test's. */
 import t, { type Test } from 'tap';
 import { openSmtpMailer } from '../../src/adapters/mail/smtp.js';
 import { openLogger } from '../../src/adapters/logger/pino.js';

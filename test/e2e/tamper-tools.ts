@@ -1,6 +1,4 @@
-/**
- * What it takes to change a log as somebody would who can write its file and knows how its hashes and seals are made.
- */
+/** Tools that change a log as somebody would who can write its file and knows how its hashes and seals are made. */
 import type Sqlite from 'better-sqlite3';
 import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
 import { signedText } from '../../src/event-log/ledger.js';

@@ -1,7 +1,4 @@
-/**
- * What somebody with write access to the log's file may do to it, and that `verify` names the first event that it
- * touched.
- */
+/** Changes by somebody with write access to the file of the log: `verify` names the first event that was changed. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';

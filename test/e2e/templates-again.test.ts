@@ -108,7 +108,7 @@ const recordOf = (answer: Known): Known => {
   return record;
 };
 
-/** What an author wrote of a template. */
+/** The fields of a template that its author wrote. */
 const written = (record: Known): unknown =>
   Object.fromEntries(
     Object.entries(recordOf(record)).filter(([field]) => !(readOnlyFields as readonly string[]).includes(field)),

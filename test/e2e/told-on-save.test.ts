@@ -1,5 +1,5 @@
 /**
- * What the answers to saves and previews tell of a template over HTTP: addresses, files of the gallery, translations,
+ * Warnings in the answers to saves and previews of a template over HTTP: addresses, files of the gallery, translations,
  * sizes in each language.
  */
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * What the answers to sends tell over HTTP of values that a mail lost, and what the record still tells when the service
- * is started again.
+ * Warnings in the answers to sends over HTTP about values that a mail lost, and the same warnings in the record after a
+ * restart.
  */
 import t from 'tap';
 import { startTestApp } from '../support/app.js';

@@ -147,7 +147,7 @@ const readModelFile = (dataDir: string): string =>
     readdirSync(dataDir).find((name) => /^documents\.emails\.\d+\.db$/.test(name))!,
   );
 
-/** What the files of read models hold; locks hold nothing. */
+/** Contents of the files of read models, without lock files, which are empty. */
 const readModelsIn = (dataDir: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(dataDir)

@@ -20,7 +20,7 @@ type Language = Readonly<{
   name: string;
   block: string;
   file: string;
-  /** What tells that the language is there. */
+  /** The command that shows whether the language is installed. */
   version: readonly string[];
   build?: (file: string) => readonly string[];
   run: (file: string, port: string) => readonly string[];

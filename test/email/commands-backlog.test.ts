@@ -142,7 +142,7 @@ void t.test(
     t.equal((await world.events(emailStream(parseEmailId(first.body.id)!))).length, 1);
 
     const watching = world.run(watchBacklogsWorker({ ...world.processing, readModels: world.readModels }));
-    // What was waiting before a start is known from the read models.
+    // Emails that were waiting before a start are counted from the read models.
     await world.settled();
     await world.clock.advance(1_000);
     for (let more = 0; more < 4; more += 1) await world.send();

@@ -1,6 +1,6 @@
 /**
- * What a mail loses of its values: the answer to the send, the record, the preview, the dry run and strict variables
- * name it alike, and never the value.
+ * Values that a mail loses: the answer to the send, the record, the preview, the dry run and strict variables name the
+ * same paths, and never the value.
  */
 import t from 'tap';
 import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';

@@ -1,4 +1,4 @@
-/** What may be done with an email that has ended, or is to end: retry, delete, archive; and the record that remains. */
+/** Commands on an email that has ended, or is to end: retry, delete, archive; and the record that remains. */
 import t from 'tap';
 import { pendingRecipients, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';

@@ -1,4 +1,4 @@
-/** What holds for every history of an email, whatever commands come in whatever order. */
+/** Laws for every history of an email, with any commands in any order. */
 import fc from 'fast-check';
 import t from 'tap';
 import { emailDecider } from '../../src/domain/email/decider.js';
@@ -60,7 +60,7 @@ const assertSound = (email: Email): void => {
   if (status === 'queued' || status === 'scheduled' || status === 'processing')
     check(some('queued'), `${status} only while someone waits`);
   if (status === 'cancelled') check(!some('queued'), 'nobody waits for a cancelled email');
-  // What is deleted or erased ends for those who wait, whoever has it already.
+  // Deleting or erasing cancels an email only for recipients who still wait.
   if (status === 'cancelled' && email.deletedAt === null && email.archivedAt === null)
     check(!some('sent', 'delivered'), 'what somebody has is not cancelled');
   check((email.cancelledAt !== undefined) === (status === 'cancelled'), 'cancelledAt tells that it was cancelled');
@@ -68,7 +68,7 @@ const assertSound = (email: Email): void => {
   const isRetried = email.retries.length > 0;
   const [wasSent, wasDelivered] = [email.sentAt !== null, email.deliveredAt !== null];
   const isSent = status === 'sent' || status === 'delivered';
-  // What was heard of it later leaves both moments as they are, too.
+  // Later reports leave both moments unchanged, too.
   const isReported =
     email.complainedAt !== undefined || email.replies.some(({ bounceType }) => bounceType !== undefined);
   if (status === 'complained')

@@ -1,4 +1,4 @@
-/** What is heard of an email after it has left: its states, and the return path that names it. */
+/** Reports about an email after it has left: its states, and the return path that names it. */
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import { emailDecider } from '../../src/domain/email/decider.js';

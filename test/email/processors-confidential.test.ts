@@ -181,8 +181,8 @@ void t.test('the subjects of the templates that are shipped hold no link, and no
     accountTemplates.map(({ slug }) => slug).toSorted(),
     accountMailKinds.map((kind) => `account-${kind}`).toSorted(),
   );
-  // What people write about themselves and their teams would otherwise stand in the subject of a mail to somebody who
-  // never asked for one.
+  // A subject with a text that people write about themselves and their teams would reach somebody who never asked for a
+  // mail.
   for (const { slug, subject } of accountTemplates)
     t.notMatch(subject.replaceAll('{{__COMPANY_NAME__}}', ''), /[{}]/, slug);
   t.end();

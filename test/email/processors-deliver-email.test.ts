@@ -882,7 +882,7 @@ const appendedElsewhere = async (
   positionOf: (world: ProcessorWorld, id: EmailId) => number,
 ): Promise<void> => {
   const world = await openProcessorWorld(t);
-  // What is written is remembered while somebody follows the log.
+  // The cache keeps written events while somebody follows the log.
   world.run({
     name: 'reader',
     run: async (signal) => {

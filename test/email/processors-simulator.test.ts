@@ -33,7 +33,7 @@ const isSuppressed = async ({ commands }: ProcessorWorld, email: string) =>
 const idle = (world: ProcessorWorld) =>
   until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
 
-/** What webhooks say of an email, kind by kind. */
+/** The kinds of webhook events of an email. */
 const told = async (world: ProcessorWorld, id: EmailId) => {
   const stream = emailStream(id);
   const recorded = await world.deps.eventLog.load(stream);

@@ -1,4 +1,6 @@
-/** What is sent with a test key: it goes its whole way, nothing of it leaves, and it neither costs nor counts. */
+/**
+ * Emails sent with a test key: they take the whole way, nothing leaves the service, and they neither cost nor count.
+ */
 import t, { type Test } from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';

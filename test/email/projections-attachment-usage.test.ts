@@ -1,7 +1,4 @@
-/**
- * What each team has stored of attachments: added by what is accepted, taken off by what is deleted or archived, and by
- * the days that pass.
- */
+/** The stored attachment bytes of each team: accepted emails add to them; deletion, archiving and age take them off. */
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';

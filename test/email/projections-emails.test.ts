@@ -304,7 +304,7 @@ const logOf = async (stories: readonly Told[], turns: readonly number[]) => {
   return world;
 };
 
-/** What the counts must be, from the documents alone. */
+/** The expected counts, from the documents alone. */
 const recount = (emails: readonly Document[]): Record<string, Record<string, number>> => {
   const days: Record<string, Record<string, number>> = {};
   for (const { team, owner, createdAt, status, templateId, gone } of emails as EmailDocument[]) {
@@ -315,7 +315,7 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
   return days;
 };
 
-/** What each team has open, from the documents alone. */
+/** The expected open emails of each team, from the documents alone. */
 const openAndWaiting = (emails: readonly Document[]): string => {
   const teams: Record<string, { open: number; waiting: number; ready: number; held: number }> = {};
   for (const { owner, status, summary } of emails as EmailDocument[]) {

@@ -1,6 +1,5 @@
 /**
- * What filters and searches of the list of emails find, against a look at each email, whatever the index does to find
- * it.
+ * Filters and searches of the list of emails find the same emails as a look at each email, whichever index they use.
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';

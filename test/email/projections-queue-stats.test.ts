@@ -1,4 +1,6 @@
-/** What a team has waiting, since when, and how fast it leaves, from the read models alone. */
+/**
+ * The queue of a team: number of waiting emails, time of the oldest, and rate of sending, from the read models alone.
+ */
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { waitingSince } from '../../src/projections/bulk/batches.js';

@@ -60,7 +60,7 @@ const summariesIn = async (readModels: Parameters<typeof documentsOf>[0]): Promi
   return summaryCollections.flatMap((name) => found[name]!);
 };
 
-/** What stands in the summaries, by team, day and name. */
+/** The figures of the summaries, by team, day and name. */
 const toldOf = (documents: readonly Document[]): Summaries =>
   Object.fromEntries(
     documents.flatMap((document): (readonly [string, unknown])[] => {
@@ -282,9 +282,7 @@ const eventsOf = ({ story: which, template, tags }: Told): EmailEvent[] =>
 
 const isReport = (type: EmailEvent['type']): boolean => type === 'EmailBounceReported' || type === 'EmailComplained';
 
-/**
- * What the summaries must be, from the events alone: who has got it is told by the outcomes and reports, one by one.
- */
+/** The expected summaries, from the events alone: each outcome and report names a recipient. */
 const recount = (stories: readonly Told[]): Record<string, Record<string, number>> => {
   const counts: Record<string, Record<string, number>> = {};
   for (const one of stories) {

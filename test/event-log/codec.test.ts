@@ -18,7 +18,7 @@ import { decodeMetadata, encodeMetadata } from '../../src/event-log/hash-chain.j
 import { eventDefinitions, type DomainEvent } from '../../src/domain/events.js';
 import type { EventMetadata } from '../../src/domain/core/event.js';
 
-/** What stood in the log, and the event that it is today. */
+/** A stored event as an earlier version wrote it, and the event that it is read as. */
 type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?: unknown }>; event: DomainEvent }>;
 
 /** The golden files, from the compiled test in build/test/event-log. */

@@ -329,7 +329,7 @@ void t.test('an event that is not of its schema is not written, one that is unkn
   });
 });
 
-/** What may become of a stored event, each with what is said of it. */
+/** Damages of a stored event, each with its error. */
 const damages: readonly Readonly<{
   name: string;
   change: (event: StoredEvent, sound: StoredEvent) => Partial<StoredEvent>;

@@ -1,6 +1,6 @@
 /**
- * What is true of each type of event, as one table: how it is stored and sealed, and what the audit log, webhooks and a
- * team's list make of it.
+ * The properties of each type of event, as one table: how it is stored and sealed, and its effect on the audit log, on
+ * webhooks and on a team's list.
  */
 import t from 'tap';
 import { recipientPartsOf } from '../../src/domain/email/recipient-parts.js';

@@ -234,7 +234,7 @@ void t.test('the names of the keys are read without parsing where nothing is odd
     t.throws(() => decodeMetadata(metadata.replace('["2","3","4"]', odd)), odd);
 });
 
-/** What stands in the log for ever: the texts of the pieces, and how the pieces stand in the sealed bytes. */
+/** The stored form, which never changes: the texts of the parts, and their order in the sealed bytes. */
 void t.test('what is sealed apart is, byte for byte, what is in the golden file', async (t) => {
   const types = [
     'EmailQueued',

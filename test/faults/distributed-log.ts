@@ -1,4 +1,4 @@
-/** What the log of the distributed engine says at the end of a run, and what of it no fault may have caused. */
+/** Reads the log of the distributed engine at the end of a run and finds entries that no fault may cause. */
 import { systemClock } from '../../src/adapters/clock/system.js';
 import { openEventStoreDb } from '../../src/adapters/event-store/eventstoredb.js';
 import { openLogger } from '../../src/adapters/logger/pino.js';

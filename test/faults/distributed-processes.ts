@@ -8,7 +8,7 @@ import { startServer, type ServerProcess, type Settings } from '../support/serve
 import { eventually } from '../support/wait.js';
 
 export type RoleName = 'http' | 'process' | 'project';
-/** What a process does: a role, or several. */
+/** The role of a process, or several. */
 export type Roles = RoleName | 'process,project';
 
 export type Member = Readonly<{

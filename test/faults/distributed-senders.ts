@@ -10,7 +10,7 @@ export type Senders = Readonly<{
   /** Every 201, by the id of its email. */
   accepted: ReadonlyMap<string, AcceptedSend>;
   counts: () => Readonly<{ calls: number; repeated: number; refused: number; lost: number }>;
-  /** What no answer may be. */
+  /** Answers that may never occur. */
   faults: readonly string[];
   /** Begins nothing new, and resolves when each call that was begun has its 201. */
   end: () => Promise<void>;

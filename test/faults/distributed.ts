@@ -63,7 +63,7 @@ export const distributedTest = async (options: DistributedOptions): Promise<Faul
   const sink = await openSink(options.seed);
   const servers = await openServers();
   const faults: string[] = [];
-  // What was started ends with this process, in whatever way.
+  // Started programs end with this process, however it ends.
   process.once('SIGTERM', exit).once('SIGINT', exit);
   try {
     const report = await runAll(options, await begin(options, { servers, sink, directory, faults }), random);
@@ -116,7 +116,7 @@ const begin = async (
     for (const member of members) void member.end('SIGKILL');
   });
   const apiKey = await startAll(members).catch(async (fault: unknown) => {
-    // What runs on would keep this process waiting.
+    // A program that runs on would keep this process waiting.
     for (const member of members) await member.end('SIGKILL');
     throw fault;
   });
@@ -224,8 +224,8 @@ const whenDelivered = async ({ senders, sink, faults }: Run, when: string, withi
 };
 
 /**
- * What the relay has taken is in the log a moment later, on a busy machine many moments; what never comes is found by
- * the judgement.
+ * Waits until the log has recorded the messages that the relay has taken. This takes a moment, on a busy machine
+ * longer; the judgement finds messages that are never recorded.
  */
 const whenRecorded = async ({ servers }: Run): Promise<void> => {
   const url = servers.direct['SEALPOST_EVENT_STORE_URL']!;

@@ -19,7 +19,7 @@ const settled = (call: Call, id: string): Promise<unknown> =>
     return !['queued', 'processing'].includes(String(body['status']));
   });
 
-/** What follows an answer that took the input in: the delivery, or the preview of what was saved. */
+/** Makes the call that follows an accepted input: the delivery, or the preview of the saved template. */
 export const followed = async (
   call: Call,
   { method, path }: HostileRequest,

@@ -241,7 +241,7 @@ const moreBodies = ({ path, method }: Operation): readonly Json[] => {
 };
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
-/** What stands for `{id}` in a path. */
+/** The value of `{id}` in a path. */
 const idOf = (path: string): string =>
   path.startsWith('/api/templates/attachment/')
     ? 'invoice'

@@ -22,7 +22,7 @@ const MAILS = 20_000;
 const SENDERS = 32;
 const PROBE_EVERY_MS = 50;
 const WITHIN_MS = 300_000;
-/** What the service promises; measured on a machine that does little else. */
+/** The promises of the service, measured on a machine that does little else. */
 const RATE_SHARE_MIN = 0.8;
 const LIVE_P99_MS = 100;
 /** Computed by the thread in one turn, whoever else has the processor. */
@@ -204,7 +204,7 @@ const oneOutage = async (count: number): Promise<Outage> => {
     await relay.open();
     await askGauge(gauge);
     await api.pushOn();
-    // What comes before the service knows that the relay is back waits like all the others.
+    // Emails that are sent before the service knows that the relay is back wait like all the others.
     await eventually('the first leaves', () => held.some((id) => relay.taken.has(id)), WITHIN_MS);
     const probe = openProbe(api, relay);
     await whenTaken(relay, held);

@@ -1,4 +1,4 @@
-/** What the program of hostile sizes tells of a server that ends under its calls. */
+/** The report of the program of hostile sizes about a server that ends under its calls. */
 import t from 'tap';
 import { endOf } from './sizes.js';
 

@@ -21,7 +21,7 @@ export type SizesOptions = Readonly<{ rounds: number; seed: number; only?: RegEx
 
 export const HELD_MS_MAX = 100;
 export const ADDED_MB_MAX = 150;
-/** What is above a bound is tried again: the machine may have been busy, or the code not yet compiled. */
+/** A call above its bound is tried again: the machine may have been busy, or the code not yet compiled. */
 const TRIES = 3;
 /** On a machine that has much else to do it takes long. */
 const SERVES_AT_MOST_MS = 6 * 60 * 60_000;

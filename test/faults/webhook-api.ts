@@ -1,6 +1,5 @@
 /**
- * What the programs of webhook faults ask of a server: a key without limits, subscriptions, and what it says of their
- * events.
+ * Calls to a server by the programs of webhook faults: a key without limits, subscriptions, and their delivery records.
  */
 import type { CreatedApiKey } from '../../src/api/keys.js';
 import type { CreatedWebhook, WebhookDelivery, WebhookEvents, WebhookRecord } from '../../src/api/webhooks.js';

@@ -1,6 +1,6 @@
 /**
- * What subscriptions must hear by the log alone, and whether what an endpoint was sent is that: signed, the same bytes
- * each time, in one chain.
+ * Computes the posts that subscriptions must get, by the log alone, and checks the posts of an endpoint against them:
+ * signed, the same bytes each time, in one chain.
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -25,7 +25,7 @@ type Outcome = Readonly<{ result: 'accepted' | 'bounced' | 'refused' | 'deferred
 
 const ofOutcome = { accepted: 'email.sent', bounced: 'email.bounced', refused: 'email.failed' } as const;
 
-/** What one event of the log is to subscriptions, said here once more and without the code that is tested. */
+/** The webhook events of one event of the log, computed without the code under test. */
 const toldBy = ({ type, data }: StoredEvent): readonly string[] => {
   const name = type.slice(0, type.indexOf('.'));
   const outcomes = (): readonly string[] =>
@@ -68,7 +68,7 @@ export type Posted = Readonly<{ headers: IncomingHttpHeaders; body: string; stat
 
 export const idOfPost = ({ headers }: Posted): string => String(headers['x-service-event-id']);
 
-/** What is wrong with single posts: their signatures, by both ways, and doubles that differ. */
+/** The faults of single posts: wrong signatures, checked in both ways, and repeated posts that differ. */
 export const faultsOfPosts = (name: string, posts: readonly Posted[], secret: string): readonly string[] => {
   const faults: string[] = [];
   const first = new Map<string, Posted>();

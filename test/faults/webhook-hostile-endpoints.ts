@@ -15,7 +15,7 @@ type Endpoint = Readonly<{
 export type HostileEndpoints = Readonly<{
   all: readonly Endpoint[];
   endlessBytes: () => number;
-  /** What came where nothing may ever come. */
+  /** Posts at addresses where none may arrive. */
   trespasses: () => readonly string[];
   close: () => Promise<void>;
 }>;

@@ -23,7 +23,7 @@ const GROWTH_MAX_MB = 100;
 const memoryBytes = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
 
-/** What was given to the one that is well beside a name that leads inside. */
+/** DNS answers of host names, most of which lead to an internal address. */
 const names = {
   // Allowed on loopback as hosts for development are, and nowhere else.
   'other.test': [['127.0.0.1']],

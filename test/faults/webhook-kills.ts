@@ -208,7 +208,7 @@ const openAt = async (api: WebhookApi, id: string, endpoint: Endpoint): Promise<
   return new Set([...refused].filter((event) => last.get(event) !== undefined));
 };
 
-/** What was refused to the end is recorded so: four attempts, all failed, and none to come. */
+/** Checks the records of posts that were refused to the end: four attempts, all failed, and none to come. */
 const faultsOfRefused = async ({ api, ids, moody }: World): Promise<readonly string[]> => {
   const records = new Map<string, WebhookDelivery[]>();
   for (const record of await api.deliveries(ids.moody))

@@ -12,7 +12,7 @@ import { credentialFor, requestTo } from './request-to.js';
 /** The permission by which an API key may call the route. */
 const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ? access : permissionOfKey(access));
 
-/** What is called before anybody is known. */
+/** Whether callers of the path are not signed in yet. */
 const isEntrance = (path: string): boolean =>
   /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(
     path,

@@ -1,4 +1,4 @@
-/** What JSON.parse would settle in silence is found, wherever it stands, and nothing else is. */
+/** Ambiguous JSON, which JSON.parse would accept silently, is found at any depth, and nothing else is. */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import fc from 'fast-check';

@@ -1,6 +1,4 @@
-/**
- * What clients may hold: connections of one network, requests that wait on one connection, answers that nobody reads.
- */
+/** Limits of clients: connections of one network, requests that wait on one connection, answers that nobody reads. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -42,7 +40,7 @@ const listening = async (t: Test, options: FakeOptions = {}) => {
 
 const ask = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
-/** What comes until the server ends the connection. */
+/** All bytes until the server ends the connection. */
 const allOf = async (socket: Socket): Promise<string> => {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));

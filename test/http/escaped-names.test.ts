@@ -27,7 +27,9 @@ void t.test('one character outside of ASCII, written as an escape', (t) => {
   t.end();
 });
 
-/** What V8 compares a name with: as many of its letters, as they are written, as it has when it is read. */
+/**
+ * The text with which V8 compares a name: as many of its letters, in their written form, as the name has after parsing.
+ */
 const mistaken = (name: string): string => ascii(name).slice(0, name.length);
 
 void t.test('names of which some characters are written as escapes', (t) => {

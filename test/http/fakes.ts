@@ -148,7 +148,7 @@ const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit:
 /** No key has them; here one stands for whoever may call a route. */
 const everyPermission: readonly AccessPermission[] = [...allPermissions, ...peoplePermissions];
 
-/** What each bearer token stands for. */
+/** The caller behind each bearer token. */
 const keys: Readonly<
   Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY_NOT_FOUND' | 'API_KEY_REVOKED' | 'API_KEY_EXPIRED'>
 > = {
@@ -438,7 +438,7 @@ export type Fakes = Readonly<{
   accepting: { value: boolean };
   /** Bodies that were not checked in this process. */
   checkedApart: readonly BodyToCheck[];
-  /** What the audit log was told. */
+  /** Calls of the audit log. */
   audited: readonly (readonly unknown[])[];
 }>;
 
@@ -657,7 +657,7 @@ const sessionRecord: SessionRecord = {
 
 let attempts = 0;
 
-/** What people do to their own account. */
+/** Commands of people on their own account. */
 const personalCommands = (did: Did) =>
   ({
     readJsonWebKeys: async () => ({ keys: [] }),
@@ -754,7 +754,7 @@ const openedInvitation = {
   account: 'none' as const,
 };
 
-/** What is done with teams and their members. */
+/** Commands on teams and their members. */
 const teamCommands = (did: Did) => {
   const ofMember = async <T>(id: string, answer: () => Promise<T>): Promise<T> => {
     if (id === OTHERS_USER) throw new DomainError('MEMBER_NOT_FOUND', 'unknown');
@@ -1340,7 +1340,7 @@ export const RAW = Buffer.from('Subject: x\r\n\r\n\xff\xfe\x00bytes', 'latin1');
 
 export const MAILBOX_TOKEN = 'x7Qm-token-of-the-mailbox_000000';
 
-/** What a browser sends that has opened the link of the mailbox. */
+/** The headers of a browser that has opened the link of the mailbox. */
 export const opened = { cookie: `other=1; sealpost_mailbox_3000=${MAILBOX_TOKEN}` };
 
 /** Message id of a mail that is shown only to a person who opens the mailbox by its link. */
@@ -1477,7 +1477,7 @@ export const sendBody = { templateId: 'order-confirmation', to: [{ email: 'jane@
 /** The query that a route cannot do without. */
 export const queryOf = (path: string): string => (path.endsWith('/check') ? '?email=ann%40example.org' : '');
 
-/** What is no JSON is sent as the text that it is. */
+/** The body as it is sent: a string is sent as it is, any other value as JSON. */
 export const asSent = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**

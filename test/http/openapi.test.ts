@@ -110,7 +110,7 @@ void t.test('the document', async (t) => {
   void t.test(
     'has no union in which many members of one value are looked at twice: the check of a body ends at so many findings of one',
     async (t) => {
-      // What templates consist of is checked by the domain, within a budget of its own.
+      // The domain checks the content of templates, within a budget of its own.
       const checkedElsewhere = new Set(Object.keys(templateDefinitions((name) => ({ $ref: name }))));
       const isPlain = (branch: Json): boolean =>
         /^(string|number|integer|boolean|null)$/.test(String(object(branch)['type']));

@@ -30,7 +30,7 @@ type Expected = readonly [token: string | undefined, ...ends: (readonly [number,
 const FORBIDDEN = [403, 'FORBIDDEN'] as const;
 const FINE = [[200], [201]] as const;
 
-/** What each credential gets on the things of its own team. */
+/** The expected answer for each credential on the things of its own team. */
 const expectationsOf = (path: string, line: PermissionsLine): readonly Expected[] => {
   const allow = (token: string, isAllowed: boolean): Expected => (isAllowed ? [token, ...FINE] : [token, FORBIDDEN]);
   return [

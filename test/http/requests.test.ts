@@ -1,4 +1,4 @@
-/** What requests may carry, what is said where they are wrong, and what reaches the commands. */
+/** Checks of requests: the accepted fields, the messages for wrong ones, and the arguments that reach the commands. */
 import { get } from 'node:http';
 import t from 'tap';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** What only shows on a real connection: bytes that are no HTTP, large uploads, callers that go away, TLS, the stop. */
+/**
+ * Behaviour that shows only on a real connection: bytes that are no HTTP, large uploads, callers that go away, TLS, the
+ * stop.
+ */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type AddressInfo, type Socket } from 'node:net';

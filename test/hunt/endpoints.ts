@@ -13,7 +13,7 @@ import type { Machine, Scheduler } from '../support/distant/scheduler.js';
 export const manners = ['healthy', 'flaky', 'dead', 'gone', 'hanging', 'later'] as const;
 export type Manner = (typeof manners)[number];
 
-/** What a post to a `later` endpoint is asked to wait, and a little more than the first pause of the service. */
+/** The Retry-After of a `later` endpoint, a little more than the first pause of the service. */
 export const RETRY_AFTER_MS = 90_000;
 
 export type HookPost = Readonly<{

@@ -1,4 +1,4 @@
-/** What was there when a history begins. */
+/** The state in which a history begins. */
 import { permissions } from '../../src/domain/access/permissions.js';
 import { teamStream, type TeamId } from '../../src/domain/core/ids.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
@@ -6,7 +6,7 @@ import { startOf } from '../../src/event-log/event-log.js';
 import { openNode, type Node } from './node.js';
 import { callerOf, openWorld, OTHER_TEAM, START_MS, TEAM, type World } from './world.js';
 
-/** What a history begins with: its log, its keys, and the token of an API key of the first team. */
+/** The state in which a history begins: its log, its keys, and the token of an API key of the first team. */
 export type Founded = Readonly<{ world: World; token: string }>;
 
 /** `withWebhooks`: for a history that has them, and so one more team. */

@@ -36,7 +36,7 @@ const ratesAt = (scale: number): FaultRates => ({
 export type HistoryResult = Readonly<{
   seed: number;
   findings: readonly Finding[];
-  /** What happened, for a reader. */
+  /** Counts of what happened, for a reader. */
   steps: number;
   emails: number;
   posts: number;

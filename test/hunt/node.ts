@@ -95,7 +95,7 @@ const watchFences = ({ leases, broken }: World, worker: string, store: EventStor
   },
 });
 
-/** What a process has of webhooks, wired as in `src/service/workers.ts`. */
+/** The webhook workers of a process, wired as in `src/service/workers.ts`. */
 const webhookWorkers = (processing: ProcessorDeps, deps: CommandNeeds, { caughtUp }: Runner): readonly Worker[] => {
   const { readModels } = processing;
   const both = { ...deps, ...processing };

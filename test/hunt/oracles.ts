@@ -1,4 +1,4 @@
-/** What must hold when everything is at rest, whatever happened before. */
+/** Checks when everything is at rest, whatever happened before. */
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Email, EmailState } from '../../src/domain/email/state.js';
@@ -107,7 +107,7 @@ export const findings = async (
   ];
 };
 
-/** What was accepted is in the log, and what was refused is not. */
+/** Accepted emails are in the log, and refused ones are not. */
 const acceptedFindings = ({ sends }: Clients, emails: readonly KnownEmail[]): Finding[] => {
   const byCall = new Map(sends.map((call) => [call.correlationId, call]));
   const ids = new Set(emails.map(({ id }) => id));
@@ -128,7 +128,7 @@ const acceptedFindings = ({ sends }: Clients, emails: readonly KnownEmail[]): Fi
   ];
 };
 
-/** What was cancelled has come to that end and to no other. */
+/** Cancelled emails have ended as cancelled. */
 const cancelledFindings = ({ cancelled }: Clients, emails: readonly KnownEmail[]): Finding[] => {
   const ids: ReadonlySet<string> = cancelled;
   return emails.flatMap(({ id, email }) =>

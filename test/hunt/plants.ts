@@ -37,7 +37,7 @@ export const noPlant: Plant = {
 
 const planted = (plant: Partial<Plant>): Plant => ({ ...noPlant, ...plant });
 
-/** What an append ends with that was taken for done without being so. */
+/** The result of an append that is reported as done without being done. */
 const asIfDone = (expectedRevision: number, events: readonly EventToStore[]) => ({
   kind: 'done' as const,
   revision: expectedRevision + events.length,

@@ -1,6 +1,6 @@
 /**
- * What the log says of webhooks, read without the code that routes and sends: who asked for what, what went to whom,
- * and what came of it.
+ * Reads the webhook events of the log without the code that routes and sends: who asked for what, what went to whom,
+ * and with which result.
  */
 import { createHmac } from 'node:crypto';
 import type { EmailEvent } from '../../src/domain/email/events.js';
@@ -169,7 +169,7 @@ const note = (known: Subscription, event: Fact, position: number, fence: number 
   }
 };
 
-/** What each type of email event says to subscriptions: those of the contract, written down once more. */
+/** The webhook event of each type of email event, as the contract has it. */
 const kindsOf = (event: EmailEvent): readonly (readonly [kind: string, recipient: number | undefined])[] => {
   switch (event.type) {
     case 'EmailQueued':

@@ -1,4 +1,4 @@
-/** What must hold of webhooks when everything is at rest. */
+/** Checks of webhooks when everything is at rest. */
 import { splitStream } from '../../src/domain/core/ids.js';
 import type { RoutedEntry, WebhookOutcome } from '../../src/domain/webhooks/events.js';
 import type { Clients } from './clients.js';
@@ -96,8 +96,8 @@ export const webhookFindings = (
 };
 
 /**
- * What its settings at each position ask for went to it, and what was asked for later; nothing else, nothing twice,
- * each in its order.
+ * A subscription got the events that its settings at each position ask for, and those that it asked for later; nothing
+ * else, nothing twice, each in its order.
  */
 const routedFindings = (world: World, subscription: Subscription): Finding[] => {
   const { id, team, routes } = subscription;

@@ -1,4 +1,4 @@
-/** What the read models show of deliveries is what the log says, found without the code that makes them. */
+/** The read models show the deliveries of the log, compared without the code that makes them. */
 import { splitStream, webhookOfStream } from '../../src/domain/core/ids.js';
 import type { WebhookOutcome } from '../../src/domain/webhooks/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
@@ -17,7 +17,7 @@ type Wanted = Readonly<{
 const said = ({ number, key, attempt, result, nextRetryAt }: WebhookOutcome): string =>
   `evt_${number.toString(36)}_${key} ${attempt} ${result} ${nextRetryAt}`;
 
-/** What is to be shown, from the log: that of a part that was removed is not. */
+/** The expected deliveries, from the log. Deliveries of a removed part are not expected. */
 const wantedOf = ({ events }: World): Wanted => {
   const wanted: Wanted = { attempts: new Map(), failures: new Map() };
   for (const { stream, revision, type, data } of events.events) {

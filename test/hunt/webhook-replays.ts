@@ -1,10 +1,13 @@
-/** What must hold of what is sent again. */
+/** Checks of replays. */
 import type { HookPost } from './endpoints.js';
 import type { Finding } from './oracles.js';
 import type { Subscription } from './webhook-log.js';
 import { isWorking, type Sent } from './webhook-sent.js';
 
-/** What a replay asked for was sent again; and what is said to have been taken was posted then, not only before. */
+/**
+ * Every event that a replay asked for was sent again. An event that counts as taken was posted after the replay began,
+ * not only before.
+ */
 export const replayedFindings = (
   subscription: Subscription,
   sent: readonly Sent[],

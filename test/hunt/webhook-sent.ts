@@ -1,4 +1,4 @@
-/** What went to a subscription, and whether a post left long after something happened. */
+/** The posts of a subscription, and whether a post left long after its event. */
 import type { RoutedEntry } from '../../src/domain/webhooks/events.js';
 import type { HookPost } from './endpoints.js';
 import { settingsOf, type Subscription } from './webhook-log.js';

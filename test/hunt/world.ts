@@ -28,7 +28,7 @@ export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222
 export const START_MS = Date.parse('2030-01-01T12:00:00.000Z');
 export const limits: Limits = { ...defaultLimits, lanes: 4 };
 
-/** What no history touches is projected where it has timers, which are read. */
+/** Projections that histories do not touch run too if they have timers, which are read. */
 export const projections = makeProjections(limits);
 
 export const callerOf = (correlationId: string, teamId: TeamId = TEAM): Caller => ({

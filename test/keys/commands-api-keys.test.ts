@@ -29,7 +29,7 @@ const openPending = (): PendingFirstKey => {
   return { read: () => kept, keep: (key) => void (kept = key), remove: () => void (kept = undefined) };
 };
 
-/** What is shown, first to last. */
+/** The shown keys, first to last. */
 const shownBy = async (deps: CommandNeeds, pending: PendingFirstKey): Promise<string[]> => {
   const shown: string[] = [];
   await showFirstKey(deps, pending, (key) => void shown.push(key));

@@ -21,7 +21,7 @@ const lines = (raw: Buffer): readonly string[] => raw.toString('latin1').split('
 const headOf = (raw: Buffer): string => raw.toString('latin1').split('\r\n\r\n')[0]!;
 const mailbox = (one: Address | undefined) => ({ name: one?.name, address: one?.address });
 
-/** What holds for the bytes of every message. */
+/** The fault of a message; undefined if its bytes are well formed. */
 const faultOf = (raw: Buffer): string | undefined => {
   const text = raw.toString('latin1');
   if (/[^\x01-\x7f]/.test(text)) return 'a byte outside ASCII';

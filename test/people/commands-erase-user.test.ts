@@ -35,7 +35,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (fault: unknown) => (fault instanceof DomainError ? fault.code : String(fault)),
   );
 
-/** What the log tells of a person now. */
+/** The readable traces of a person in the log. */
 const tracesOf =
   ({ deps }: Pick<World, 'deps'>) =>
   async (userId: UserId): Promise<PersonTraces> => {

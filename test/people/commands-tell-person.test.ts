@@ -1,6 +1,6 @@
 /**
- * What is done to an account is told to its person by mail: each once, also where it is broken off, and never of
- * somebody else's doing nothing.
+ * A mail tells a person of each change to the account: each once, also if the work is interrupted, and never of
+ * somebody else's attempt that changes nothing.
  */
 import t from 'tap';
 import { deviceOf, networkOf } from '../../src/domain/people/user.js';

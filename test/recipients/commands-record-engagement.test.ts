@@ -1,4 +1,4 @@
-/** What a reader did is recorded once, where the answer of the append was lost. */
+/** An open or click is recorded once, even if the answer of the append is lost. */
 import t from 'tap';
 import { openEngagementRecorder } from '../../src/commands/recipients/engagement-recorder.js';
 import { causeOf } from '../../src/commands/core/caller.js';

@@ -1,4 +1,4 @@
-/** What the kinds of the qr-code component may hold: said when a template is saved, as far as it is known then. */
+/** The kinds of the qr-code component: saving a template reports wrong content as far as it is known then. */
 import t from 'tap';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { DomainError } from '../../src/domain/core/errors.js';

@@ -1,4 +1,7 @@
-/** What stays empty is told, what is left out on purpose is not; fallback and filters are the same in every output. */
+/**
+ * Empty paths are reported, except those that are left out on purpose; fallback and filters are the same in every
+ * output.
+ */
 import t from 'tap';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';

@@ -1,5 +1,5 @@
 /**
- * What variables bring never becomes markup, a formula, another address, a page number or a member of a prototype; laws
+ * Values of variables never become markup, a formula, another address, a page number or a member of a prototype; laws
  * that hold for any value.
  */
 import t from 'tap';

@@ -284,7 +284,7 @@ void t.test('a member that fails, or comes to another type, is told with its ite
     refusal(() => compileCalculation(definitions, limits)(many, { ...moment, budget: openBudget(defaultLimits) })).code,
     'WORK_LIMIT_EXCEEDED',
   );
-  // What is sent under the name of a calculated member is neither read nor checked.
+  // A value that is sent under the name of a calculated member is neither read nor checked.
   const prepare = compilePreparation(
     [withMembers({ total: member('item.qty', 'number', { required: true }) })],
     { locale: 'de', timeZone: 'UTC' },

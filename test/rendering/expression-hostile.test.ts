@@ -22,7 +22,7 @@ const scope = JSON.parse(
     many: Array.from({ length: 1_000 }, (_, i) => i),
   }),
 ) as JsonObject;
-// What a caller may send: names of methods as data, and a member "__proto__" of its own.
+// Hostile values of a caller: names of methods as data, and a member "__proto__" of its own.
 const hostile = JSON.parse(
   '{"toString": 1, "valueOf": {}, "constructor": {"constructor": "x"}, "__proto__": {"polluted": true}, "then": 1, "toJSON": 2, "length": -1, "map": 3, "hasOwnProperty": null}',
 ) as Json;

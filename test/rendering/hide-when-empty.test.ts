@@ -1,5 +1,5 @@
 /**
- * What says `hideWhenEmpty` leaves no trace where it is empty: components, columns and lines, in mail, text part and
+ * A part with `hideWhenEmpty` leaves no trace if it is empty: components, columns and lines, in mail, text part and
  * documents alike.
  */
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * What one limit allows no other takes back: invoices and workbooks as large as the limits of documents say, and what
- * is refused all the same.
+ * Limits agree with each other: invoices and workbooks as large as the limits of documents are accepted, and larger
+ * ones are refused.
  */
 import t from 'tap';
 import { makePdf } from '../../src/adapters/render/pdf/make-pdf.js';

@@ -1,4 +1,4 @@
-/** What paths, texts, conditions, dates, formats, constants, addresses and colours mean. */
+/** The meaning of paths, texts, conditions, dates, formats, constants, addresses and colours. */
 import t from 'tap';
 import { substituterOf } from '../../src/domain/rendering/fill/shown-value.js';
 import fc from 'fast-check';

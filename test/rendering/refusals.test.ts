@@ -1,4 +1,4 @@
-/** What authors write out of habit is refused with what would be right in its place. */
+/** Common mistakes of authors are refused with the right form in the message. */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';

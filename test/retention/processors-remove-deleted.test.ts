@@ -1,6 +1,4 @@
-/**
- * What was deleted is destroyed when nobody can take it back any more: assets, webhook subscriptions, sender domains.
- */
+/** Deleted things are destroyed when they cannot be restored: assets, webhook subscriptions, sender domains. */
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import t, { type Test } from 'tap';
 import {

@@ -1,4 +1,4 @@
-/** What `sealpost retention --dry-run` tells: the same that the workers do when they are let. */
+/** `sealpost retention --dry-run` lists what the workers remove when they run. */
 import t from 'tap';
 import { assertDefined, parseAssetId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';

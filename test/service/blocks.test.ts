@@ -1,5 +1,5 @@
 /**
- * What is told of domains that block our mail: once for each domain and reason of a delivery, under a bounded number of
+ * Log lines about domains that block our mail: one for each domain and reason of a delivery, under a bounded number of
  * names.
  */
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What is destroyed by its age waits after a leap of the clock, and after a time that nobody can account for. */
+/** Removal by age waits after a leap of the clock, and after a time for which the service cannot account. */
 import t, { type Test } from 'tap';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

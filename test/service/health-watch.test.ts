@@ -1,6 +1,6 @@
 /**
- * What is noted of commits, queues, read models, the disk and the clock; each has one line in the log when it begins
- * and one when it ends.
+ * The health watch of commits, queues, read models, the disk and the clock: each trouble has one line in the log when
+ * it begins and one when it ends.
  */
 import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../../src/service/observe/health.js';

@@ -1,4 +1,4 @@
-/** What is replaced durably is on the disk before its name is, and its name before anybody relies on it. */
+/** A durable replacement is on the disk before its name is, and its name is before the call returns. */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';

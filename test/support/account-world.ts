@@ -17,7 +17,7 @@ export type AccountWorld = World &
   Readonly<{
     /** In the order in which they were sent. */
     mails: () => Promise<readonly SentMail[]>;
-    /** What the link of the newest mail carries that leads to that page; empty where there is none. */
+    /** The token in the link of the newest mail to that page; empty if there is none. */
     tokenTo: (page: string) => Promise<string>;
   }>;
 

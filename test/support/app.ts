@@ -22,7 +22,7 @@ import { mainFile, withSender, type Settings } from './server-process.js';
 import { differenceOf } from './described-answers.js';
 import { eventually, pause } from './wait.js';
 
-/** What a request got: the status, the headers, and the body read as JSON (undefined where it is none). */
+/** The answer to a request: the status, the headers, and the body parsed as JSON (undefined if it is none). */
 export type Answer<Body = Readonly<Record<string, unknown>>> = Readonly<{
   status: number;
   headers: Readonly<Record<string, unknown>>;
@@ -188,7 +188,7 @@ export const startTestApp = async ({
   };
 };
 
-/** What is answered is what the API description names for the endpoint. */
+/** Checks an answer against the API description of the endpoint. */
 const assertNamed = ({ server }: App, method: string, path: string, answer: unknown): void => {
   const target = path.split('?')[0] ?? '';
   const routes = routesOf(server).filter((route) => route.method === method);

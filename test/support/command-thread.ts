@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Asked, Answered } from './command-runner.js';
 
 const port = parentPort!;
-/** What the command under way has printed; undefined between commands. */
+/** The output of the command under way; undefined between commands. */
 let printed: { stdout: string; stderr: string } | undefined;
 
 const collect = (name: 'stdout' | 'stderr'): void => {

@@ -48,7 +48,7 @@ const callerOf = (teamId: TeamId): Caller => ({
 export const caller = callerOf(TEAM);
 export const stranger = callerOf(OTHER_TEAM);
 
-/** What links of mails begin with. */
+/** The beginning of the links of mails. */
 export const LINK_BASE = 'https://mail.example.com';
 
 /** The sender of account mails. */
@@ -85,7 +85,7 @@ export type World = Readonly<{
   files: MemoryFiles;
   /** Message-IDs of which every copy was to be forgotten, in order. */
   copiesForgotten: readonly string[];
-  /** What is found under a name; nothing is there under others. */
+  /** The records under a name; other names have none. */
   dns: Map<string, TxtLookup>;
   /** The events of a stream. */
   events: (stream: StreamName) => Promise<readonly DomainEvent[]>;

@@ -1,4 +1,4 @@
-/** What test files cost: what `cpu-seconds.ts` noted in this run. */
+/** Prints the cost of test files, which `cpu-seconds.ts` noted in this run. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

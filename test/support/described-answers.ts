@@ -27,7 +27,7 @@ type Answered = Readonly<{ method: string; path: string; status: number; type: u
 
 type Check = (answered: Answered) => string | undefined;
 
-/** What is described of the answers of one status. */
+/** The description of the answers of one status. */
 type Response = Readonly<{ types: readonly string[]; check: ValidateFunction | undefined }>;
 
 const made = new WeakMap<object, Check>();

@@ -4,8 +4,8 @@ import type { Test } from 'tap';
 import { decode, encode, RECURSION_AVAILABLE, type Answer } from 'dns-packet';
 
 /**
- * What is answered for a name: its texts (under `MX name`: its hosts), a fault of the server, or nothing at all. Names
- * that are not there do not exist.
+ * The answer for a name: its texts (under `MX name`: its hosts), a fault of the server, or none at all. Other names do
+ * not exist.
  */
 export type Zone = Map<string, readonly string[] | 'servfail' | 'silent'>;
 

@@ -163,7 +163,7 @@ export const serve = (t: Test, settings: Settings): ServerProcess => {
   return server;
 };
 
-/** What the pages themselves use; in CI it must be there. */
+/** The programs that the pages use; in CI they must be installed. */
 export const lackingPrograms = (t: Test): readonly string[] => {
   const lacking = ['bash', 'curl', 'jq', 'openssl'].filter(
     (program) => spawnSync(program, ['--version']).error !== undefined,

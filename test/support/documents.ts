@@ -1,4 +1,4 @@
-/** What the tests of documents share: attachment templates built from components, and their expansion. */
+/** Fixtures of the tests of documents: attachment templates built from components, and their expansion. */
 import type { OutputFormat } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';

@@ -89,7 +89,7 @@ const replies: Readonly<
   blocked: { replyCode: 550, enhancedCode: '5.7.1', rule: 'host-refused', text: '550 5.7.1 Client host blocked' },
 };
 
-/** What the mailer says of a recipient. */
+/** The mailer's outcome for a recipient. */
 export const said = (result: Result): RecipientOutcome => ({ result, ...replies[result] });
 /** The result with the place of the recipient, as the command has it. */
 export const outcome = (recipient: number, result: Result) => ({ recipient, ...said(result) });

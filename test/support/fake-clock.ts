@@ -19,7 +19,7 @@ export type FakeClock = Clock &
   }>;
 
 const MOMENTS_MAX = 3_000;
-/** What is longer is jumped over at once, as by a machine that slept. */
+/** The clock jumps over longer times at once, as a machine that slept does. */
 const STEPPED_MS_MAX = 600_000 - 1;
 
 type Sleep = Readonly<{ dueMs: number; end: () => void }>;

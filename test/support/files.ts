@@ -1,4 +1,4 @@
-/** What lies in a data directory. */
+/** Lists the files of a data directory. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

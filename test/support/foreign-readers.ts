@@ -14,7 +14,7 @@ export type ReadPart = Readonly<{
   method: string;
   /** Hash of the decoded bytes. */
   sha256: string;
-  /** What a reader shows, with LF line ends; '' for files. */
+  /** The text that a reader shows, with LF line ends; '' for files. */
   text: string;
 }>;
 
@@ -27,7 +27,7 @@ export type ReadMail = Readonly<{
   references: readonly string[];
   listId: string;
   parts: readonly ReadPart[];
-  /** What the parser found wrong. */
+  /** The faults that the parser found. */
   faults: readonly string[];
 }>;
 

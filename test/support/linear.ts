@@ -6,7 +6,7 @@
 const FACTOR = 8;
 /** Quadratic work would grow by the square of the factor. */
 const GROWTH_MAX = 3 * FACTOR;
-/** What the clock of the CPU and the collector of garbage may add. */
+/** Noise of the CPU clock and the garbage collector. */
 const NOISE_US = 300_000;
 
 const cpuUsOf = async (work: () => unknown): Promise<number> => {

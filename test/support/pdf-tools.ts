@@ -51,7 +51,7 @@ export const checkedByOthers = async (bytes: Uint8Array, read: ReadPdf): Promise
 
 export const readsStructure = tools.pdfinfo;
 
-/** What a screen reader is told: the elements with their attributes and texts, as poppler reads them. */
+/** The structure that a screen reader reads: the elements with their attributes and texts, from poppler. */
 export const heardOf = (bytes: Uint8Array): string =>
   execFileSync('pdfinfo', ['-struct-text', '-'], { input: bytes, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });
 

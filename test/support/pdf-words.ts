@@ -36,7 +36,7 @@ export const placedWords = (bytes: Uint8Array): readonly PlacedWord[] | undefine
 };
 
 /**
- * What a program of poppler or qpdf prints of a PDF; undefined in `npm test`, and where it is not installed, which
+ * The output of a program of poppler or qpdf for a PDF; undefined in `npm test`, and if it is not installed, which
  * fails in CI.
  */
 export const printedBy = (

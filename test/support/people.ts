@@ -80,7 +80,7 @@ export const callerOf = ({ userId, sessionId }: Pick<Person, 'userId' | 'session
   user: { id: userId, sessionId: assertDefined(parseSessionId(sessionId), 'session id') },
 });
 
-/** What the app of that secret shows at that moment. */
+/** The code that an authenticator app shows for that secret at that moment. */
 export const codeAt = (secret: string, atMs: number): string =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: atMs });
 

@@ -82,10 +82,10 @@ const servicesOf = (port: number): readonly string[] => [
 ];
 
 export type Postfix = Readonly<{
-  /** What it says of itself, e.g. `3.7.11`. */
+  /** Its version, e.g. `3.7.11`. */
   version: string;
   url: string;
-  /** What it logged. */
+  /** Its log. */
   log: () => string;
 }>;
 

@@ -34,7 +34,7 @@ import { openDocuments } from './projected.js';
 export type FakeMailer = Mailer &
   Readonly<{
     sent: OutgoingMessage[];
-    /** What happens to the next messages; accepted where nothing is said. */
+    /** The results of the next messages; messages without one are accepted. */
     next: SendMessage[];
   }>;
 
@@ -86,7 +86,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
   throw new Error(`never came true: ${what}`);
 };
 
-/** What the processors of the program are made of. */
+/** The dependencies of all processors. */
 export type Processing = ProcessorDeps &
   DeliveryDeps &
   Pick<FanOutDeps, 'batchEnds' | 'storedBytes'> &

@@ -1,10 +1,10 @@
-/** What no reader may meet in a mail or a document: a hole where a value should stand. */
+/** Faults in the text of a mail or a document: holes where a value should be. */
 
 /** A blank where nothing stands: doubled, before a punctuation mark, or at either end of a paragraph, cell or line. */
 const hole =
   /[^\s>]* {2,}[^\s<]*|\S* [,.;:](?=[\s<])|<(?:p|li|td|h\d)[^>]*> [^<]*|<br\/?> [^<]*|[^>]* <(?:br|\/p|\/li|\/td|\/h\d)/g;
 
-/** What a value leaves behind that was never there; the numbers of pages are filled in when a document is drawn. */
+/** Remains of a missing value. The numbers of pages are filled in when a document is drawn. */
 const leftover = /\{\{(?!pageNumber|totalPages)|\bundefined\b|\bnull\b|\bNaN\b|\[object/g;
 
 /** In: HTML of a mail or of a rich text. Out: the places where a value is missing, empty where it reads well. */

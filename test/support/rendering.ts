@@ -1,4 +1,4 @@
-/** What the tests of rendering share: a company, an environment, templates built from components. */
+/** Fixtures of the tests of rendering: a company, an environment, templates built from components. */
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
 import type { Company } from '../../src/domain/rendering/scope/constants.js';

@@ -130,7 +130,7 @@ const judgeCpu = (): void => {
 
 process.chdir(folder);
 forgetCpu();
-// What earlier builds left there is read by nobody.
+// Files of earlier builds are not read.
 if (isAll) rmSync(compiled, { recursive: true, force: true });
 if (files.length === 0) {
   console.error(`no test file has ${wanted.join(' or ')} in its name`);

@@ -85,7 +85,7 @@ export type ServerProcess = Readonly<{
   listening: Promise<string>;
   /** Resolves when the process is gone. */
   ended: Promise<Finished>;
-  /** What it has printed so far on standard output: the welcome, then the log as JSON lines. */
+  /** Its standard output so far: the welcome, then the log as JSON lines. */
   output: () => string;
   /** Resolves with the match when it has printed that. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;

@@ -6,7 +6,7 @@ export type SmtpStep =
 
 export type SmtpMoment = Readonly<{
   step: SmtpStep;
-  /** What follows the verb, e.g. `FROM:<a@example.com> SIZE=12`; for `rcpt` and `mail` see `address`. */
+  /** The text after the verb, e.g. `FROM:<a@example.com> SIZE=12`; for `rcpt` and `mail` see `address`. */
   argument: string;
   /** The bare address of MAIL and RCPT, else ''. */
   address: string;
@@ -63,7 +63,7 @@ export type ReceivedMail = Readonly<{
 
 export type SmtpScriptOptions = Readonly<{
   script?: SmtpScript;
-  /** What EHLO announces. */
+  /** The extensions that EHLO announces. */
   extensions?: readonly string[];
   /** Presents that certificate (self-signed, for localhost); STARTTLS is announced. */
   certificate?: 'valid' | 'expired';

@@ -46,7 +46,7 @@ export const openTcpRelay = async (target: Readonly<{ host: string; port: number
       if (lose !== undefined) return lose();
       const delayMs = delayOf?.() ?? 0;
       if (delayMs === 0 && late.length === 0) return write(bytes);
-      // What follows the first that waits goes with it.
+      // Later bytes go together with the first that wait.
       if (late.push(bytes) === 1) setTimeout(() => write(Buffer.concat(late.splice(0))), delayMs);
     });
     to.on('drain', () => from.resume());

@@ -30,7 +30,7 @@ export type Post = Readonly<{
   body: string;
   atMs: number;
 }>;
-/** What an endpoint does with a post. */
+/** Answers a post. */
 export type Endpoint = (post: Post, signal: AbortSignal) => Promise<Posted>;
 
 export const answering =
@@ -113,7 +113,7 @@ export const openWebhookWorld = async (
     close: async () => {},
   };
   const started: Readonly<{ stop: () => Promise<void> }>[] = [];
-  // What is under way when they are to stop is waited for, and no time passes by itself.
+  // The teardown waits for posts under way. No time passes by itself.
   t.teardown(async () => {
     let isOver = false;
     const stopped = Promise.allSettled(started.map(({ stop }) => stop())).then(() => (isOver = true));

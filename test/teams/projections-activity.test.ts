@@ -1,6 +1,6 @@
 /**
- * What members are told of their team: newest first, named as things are called now, without anything of what nobody
- * needs to know.
+ * The activity list of a team: newest first, with the present names of things, and without data that members do not
+ * need.
  */
 import t from 'tap';
 import { makeQueries } from '../../src/projections/queries.js';

@@ -1,7 +1,4 @@
-/**
- * What emails and documents that use whatever there is have in common: every component, every prop, every member of a
- * variable.
- */
+/** Parts of emails and documents that use everything: every component, every prop, every member of a variable. */
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 
 export const variables: readonly Json[] = [

@@ -1,4 +1,4 @@
-/** What a save and a preview tell of the mail itself: that Gmail cuts it off, and what the HTML of its author loses. */
+/** Warnings of a save and a preview about the mail itself: Gmail clips it, and its HTML loses parts. */
 import t from 'tap';
 import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
 import { caller, openWorld, schemaSaying, welcome } from '../support/command-world.js';

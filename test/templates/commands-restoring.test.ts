@@ -1,6 +1,6 @@
 /**
- * What a template was: its versions are read and put back, deleted templates are taken back, and changes are made to
- * the revision that is meant.
+ * Earlier versions of a template are read and restored, deleted templates are restored, and changes apply to the
+ * revision that they name.
  */
 import t from 'tap';
 import { makeCommands } from '../../src/commands/index.js';

@@ -1,4 +1,4 @@
-/** What the gallery takes, what it refuses, and under which name a file leaves it. */
+/** The types of files that the gallery accepts and refuses, and the names of downloaded files. */
 import { strToU8, zipSync, type Zippable } from 'fflate';
 import t from 'tap';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';

@@ -51,7 +51,7 @@ void t.test('a place that a program took and died is given to others', async (t)
   const error = new Error('the program dies');
   for (const afterwards of [false, true]) {
     const { port: eventLog } = faultPort(world.deps.eventLog, { failCall: 2, error, only: ['append'], afterwards });
-    // What is dead gives nothing back either.
+    // A dead program cannot give its place back either.
     const { port: dead } = faultPort(eventLog, { failCall: 3, error, only: ['append'] });
     await t.rejects(makeWith({ ...world.deps, eventLog: dead }), error);
   }

@@ -1,4 +1,4 @@
-/** What a subscription missed, by its settings at each position of the log and by what was asked for before. */
+/** The events that a subscription missed, by its settings at each position of the log and by earlier requests. */
 import t from 'tap';
 import type { WebhookEvent } from '../../src/domain/webhooks/events.js';
 import { mayHaveMissed, missedBy, type SettingsFact } from '../../src/domain/webhooks/decider.js';

@@ -1,4 +1,4 @@
-/** What endpoints answered is gone with what they were told of: an email, or one of its recipients. */
+/** The answers of endpoints are removed with the email or the recipient that they are about. */
 import t from 'tap';
 import { eraseRecipients } from '../../src/commands/privacy/erasure.js';
 import { emailStream, parseBatchId, assertDefined, batchStream } from '../../src/domain/core/ids.js';

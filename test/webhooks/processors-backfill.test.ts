@@ -1,6 +1,6 @@
 /**
- * What a subscription missed goes to it when it asks: once, in its chain, at a pace that leaves room for what occurs
- * meanwhile.
+ * Missed events go to a subscription when it asks for them: once, in its chain, at a pace that leaves room for new
+ * events.
  */
 import t, { type Test } from 'tap';
 import { webhookStream, type WebhookId } from '../../src/domain/core/ids.js';

@@ -92,7 +92,7 @@ const appendedMs = async (world: WebhookWorld): Promise<readonly number[]> => {
   return found;
 };
 
-/** What came of attempts within that time shares a fact. */
+/** Results of attempts within this time are recorded in one event. */
 const GATHER_MS = 500;
 
 void t.test(

@@ -30,7 +30,7 @@ import { openStandIn } from '../../support/eventstoredb/server.js';
 
 const oracleFile = fileURLToPath(new URL('../../../../test/support/eventstoredb/oracle-22.10.5.txt', import.meta.url));
 
-/** What the real server answered, by the name of the step. */
+/** Answers of the real server, by the name of the step. */
 const oracle = new Map(
   readFileSync(oracleFile, 'utf8')
     .split('\n')

@@ -1,4 +1,4 @@
-/** What stands at an EventStoreDB server, and its URL: the parts that need no server. */
+/** Records at an EventStoreDB server, and its URL: the parts that need no server. */
 import fc from 'fast-check';
 import t from 'tap';
 import shared from '@eventstore/db-client/generated/shared_pb.js';

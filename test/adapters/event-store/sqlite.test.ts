@@ -139,7 +139,7 @@ void t.test(
   },
 );
 
-/** What holds for every disk that is full: the group is refused whole, and the next one is not. */
+/** Checks a full disk: the store refuses the group whole, and accepts the next one when there is room again. */
 const refusesAndRecovers = async (t: Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
   const large = 'z'.repeat(20_000);
   let stored = 0;

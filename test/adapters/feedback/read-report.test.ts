@@ -29,7 +29,7 @@ const read = async (name: string) => {
   };
 };
 
-/** What the rules do not tell; those marked were held back until the rules were done. */
+/** Reports that the rules do not recognize. The rules were written without those marked as held back. */
 const missed: readonly string[] = [
   'aol_01 addresses (held back)',
   'bounce_03 addresses (held back)',

@@ -1,4 +1,4 @@
-/** What replies of the wild mean: every rule is reached, and known wordings get the right verdict. */
+/** Real replies of mail servers: every rule is reached, and known wordings get the right verdict. */
 import t from 'tap';
 import {
   classifyBounce,
@@ -102,8 +102,8 @@ void t.test('known wordings', async (t) => {
 });
 
 /**
- * What hosts answer to RCPT, as their documentation and their users quote it. `blocked`: the sentence is about the
- * sender, whatever its code says. `proved` and `unproved`: what it says of the address.
+ * Replies of hosts to RCPT, as their documentation and their users quote them. `blocked`: the sentence is about the
+ * sender, whatever its code is. `proved` and `unproved`: the sign that it gives of the address.
  */
 const sentences: readonly (readonly [text: string, verdict: 'blocked' | BounceSign])[] = [
   // Rates and limits of the sender

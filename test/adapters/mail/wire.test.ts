@@ -1,6 +1,6 @@
 /**
- * What goes over the wire after DATA: the very bytes of a good message, and nothing that a server could take for the
- * end in the middle.
+ * The bytes on the wire after DATA: exactly those of a good message, and nothing in the middle that a server could take
+ * for the end.
  */
 import t from 'tap';
 import { wirePieces } from '../../../src/adapters/mail/smtp.js';

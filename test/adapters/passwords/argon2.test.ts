@@ -1,4 +1,4 @@
-/** What is kept of a password, and what it costs to try one. */
+/** The stored form of a password, and the cost of trying one. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -1,5 +1,5 @@
 /**
- * What is filtered, sorted and searched by, compared with the documents: whoever changes it behind the back of the
+ * The lookup fields for filters, sorting and searches are compared with the documents: a change made outside of the
  * program is found.
  */
 import { cpSync, readdirSync } from 'node:fs';

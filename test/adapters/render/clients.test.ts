@@ -1,6 +1,6 @@
 /**
- * What the mails use, held against the support data of caniemail.com: a feature that a large client lacks must be one
- * that a mail can lose.
+ * The HTML and CSS features of the mails, compared with the support data of caniemail.com: a feature that a large
+ * client lacks must be one that a mail can lose.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the HTML of an author loses is told, and all that is not told is in the mail. */
+/** Warnings name everything that the HTML of an author loses. Everything else is in the mail. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import mjml2html from 'mjml';

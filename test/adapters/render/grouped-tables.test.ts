@@ -192,7 +192,7 @@ void t.test('sums of what is missing, of text, of members of members', async (t)
   t.strictSame(sums([{}, null, 7]), [{}]);
   t.strictSame(sums([{ n: { net: 1 } }, { n: { net: 2 } }], ['n', 'net']), [{ n: { net: 3 } }]);
   t.strictSame(sums([{ n: 1 }], ['__proto__', 'x']), [Object.fromEntries([['__proto__', {}]])]);
-  // What has no sum is told, and so is an item without a group.
+  // Losses name a column that has no sum, and an item without a group.
   const { content } = checkEmailTemplate(
     templateOf([tableOf()], { variables: variables.slice(0, 1).map((one) => ({ ...one, schema: {} })) }),
     defaultLimits,

@@ -86,7 +86,7 @@ const ATTRIBUTES = new Set([
   'xmlns:o',
 ]);
 
-/** What is wrong with a rendered mail; nothing, if all is well. */
+/** The faults of a rendered mail; empty if all is well. */
 const dangers = (html: string): readonly string[] => {
   const found: string[] = [];
   for (const { name, attributes } of elementsOf(html)) {

@@ -1,4 +1,4 @@
-/** What small screens, dark pages and weak eyes need of a mail. */
+/** Mails on small screens, in dark mode and for readers with weak eyes. */
 import t from 'tap';
 import { luminanceOf, rgbOf } from '../../../src/adapters/render/colors.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';

@@ -39,8 +39,8 @@ const definitions = [
 ];
 
 /**
- * What is left of a text: blocks between " / ", lines between "|", cells with a blank between them. Then the paths that
- * stay empty in it.
+ * The text that is left: blocks between " / ", lines between "|", cells with a blank between them. Then the paths that
+ * are empty in it.
  */
 type Case = readonly [content: string, left: string, missed?: readonly string[]];
 

@@ -1,4 +1,4 @@
-/** What the SQLite adapters share: the lock of a role, and the commit that concurrent writes share. */
+/** Code that the SQLite adapters share: the lock of a role, and the commit that concurrent writes share. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -17,7 +17,7 @@ import type { Random } from '../random.js';
 
 type Entry = { readonly pointer: Pointer; deliveries: number };
 
-/** What one processor has to do: waiting by priority, given out, and waiting for a time. */
+/** The work of one processor: waiting by priority, given out, and waiting for a time. */
 type Queue = {
   readonly waiting: Readonly<Record<Priority, Entry[]>>;
   readonly out: Map<Entry, AbortController>;
@@ -35,7 +35,7 @@ export type BusServerOptions = Readonly<{
   random: Random;
   faults: FaultPlan;
   pointersMax: number;
-  /** What is not acknowledged in this time is delivered again. */
+  /** A message that is not acknowledged in this time is delivered again. */
   acknowledgeWithinMs?: number;
 }>;
 

@@ -31,7 +31,7 @@ export const openDistantLimiter = (
     }
   };
 
-  /** What one process sends arrives in its order: a slot is free before the same process asks for another. */
+  /** Messages of one process arrive in their order: a slot is free before the same process asks for another. */
   let releases: Promise<unknown> = Promise.resolve();
   const released = (slot: Slot | undefined): Slot | undefined =>
     slot && {

@@ -2,7 +2,7 @@
 import type { Fate, FaultPlan } from './faults.js';
 import type { Machine, Scheduler } from './scheduler.js';
 
-/** What a distant adapter is opened with. */
+/** Options of every distant adapter. */
 export type Network = Readonly<{ scheduler: Scheduler; faults: FaultPlan; machine: Machine }>;
 
 /** `certain`: the call was not carried out and never will be. */

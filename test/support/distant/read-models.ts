@@ -212,7 +212,7 @@ const inspectionOf = (network: Network, opened: Opened): Inspection => {
       });
       yield* documents.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
-    // What a document is found by is the document itself.
+    // A lookup reads the document itself, so it cannot differ.
     lookupFaults: async function* () {},
     close: discard,
   };

@@ -132,7 +132,7 @@ export const makeScheduler = ({
     },
     step: async (untilMs = Infinity) => {
       forgetCancelled();
-      // What was begun outside of any task may not have sent its first message yet.
+      // Work that was begun outside of any task may not have sent its first message yet.
       if (queue.first() === undefined) await turn();
       const next = queue.first();
       if (next === undefined || next.dueMs > untilMs) return false;

@@ -33,7 +33,7 @@ export type ServerLog = Readonly<{
 }>;
 
 const FOREVER = 2n ** 63n - 1n;
-/** What a record takes beside its texts, its name, its type and its ids. */
+/** Bytes of a record beside its texts, its name, its type and its ids. */
 const RECORD_BYTES = 82;
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 

@@ -30,7 +30,7 @@ const given = {
   },
 } as const;
 
-/** What each gives is a number, a text, a truth value or an error; asked of LibreOffice too. */
+/** Formulas with their results: a number, a text, a truth value or an error. LibreOffice computes them too. */
 const formulas: readonly (readonly [string, string])[] = [
   ['=1+2*3^2-4/2', '17'],
   ['=-2^2', '4'],

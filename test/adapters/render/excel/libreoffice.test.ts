@@ -1,6 +1,6 @@
 /**
- * What LibreOffice makes of our workbooks: it opens them without a word, shows what the author's formulas give, and
- * attacks as text.
+ * LibreOffice opens our workbooks without a message, shows the results of the author's formulas, and shows injected
+ * formulas as text.
  */
 import t from 'tap';
 import { csvOf, lacksLibreOffice } from '../../../support/libreoffice.js';

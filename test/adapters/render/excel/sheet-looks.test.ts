@@ -1,4 +1,4 @@
-/** What a reader of a workbook does not see, what stands out, and how it is printed. */
+/** The look of a workbook: hidden parts, highlighted parts, and the print settings. */
 import t from 'tap';
 import ExcelJS from 'exceljs';
 import { DomainError } from '../../../../src/domain/core/errors.js';

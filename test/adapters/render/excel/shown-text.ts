@@ -1,6 +1,6 @@
 /**
- * What a reader of workbooks shows of a cell, worked out from its value and the code of its format by a program of its
- * own, with the marks of a locale.
+ * The text that a spreadsheet program shows for a cell, computed from its value and its format code by code of this
+ * test, with the separators of a locale.
  */
 import type { ReadCell } from './xlsx.js';
 

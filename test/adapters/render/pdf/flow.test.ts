@@ -113,7 +113,7 @@ const parts: fc.Arbitrary<readonly Part[]> = fc.array(
 const pagesOf = (words: readonly PlacedWord[], match: (text: string) => boolean): readonly number[] =>
   words.filter(({ text }) => match(text)).map((word) => word.page);
 
-/** What is wrong with how the sheets end; nothing where all is well. */
+/** The faults at the ends of the sheets; empty if all is well. */
 const faultsOf = (document: readonly Part[], words: readonly PlacedWord[]): readonly string[] => {
   const faults: string[] = [];
   const say = (isWell: boolean, what: string): void => void (isWell || faults.push(what));

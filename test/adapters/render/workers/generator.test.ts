@@ -112,7 +112,7 @@ const awaited = <Value>(promise: Promise<Value>): Promise<Value> => {
   return promise;
 };
 
-/** What the caller is told; another process takes the next document. */
+/** The error of a refused document. Checks that another process makes the next document. */
 const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown>): Promise<DomainError> => {
   const fault = await refused.then(
     () => undefined,
