@@ -1,5 +1,5 @@
 /**
- * Notes what each test file costs: loaded before a test file (run-tests.ts), it appends one line to
+ * Notes what each test file costs: loaded before a test file (before-file.ts), it appends one line to
  * `build/test/cpu.tsv` when the file's process ends: CPU seconds, seconds by the clock, name. The CPU is that of the
  * process and of all processes that it started and that have ended, from Linux's /proc/self/stat; elsewhere nothing is
  * noted.
@@ -7,7 +7,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isMainThread } from 'node:worker_threads';
 
 /** USER_HZ of Linux, in which /proc counts CPU time. */
 const TICKS_PER_SECOND = 100;
@@ -22,7 +21,7 @@ const cpuSeconds = (): number => {
 };
 
 const file = relative(folder, process.argv[1] ?? '');
-if (isMainThread && file.endsWith('.test.js') && !file.startsWith('..') && existsSync('/proc/self/stat'))
+if (file.endsWith('.test.js') && !file.startsWith('..') && existsSync('/proc/self/stat'))
   process.once('exit', () => {
     appendFileSync(
       `${folder}cpu.tsv`,

@@ -86,7 +86,7 @@ const files = globSync('build/test/**/*.test.js', { cwd: folder })
   .sort();
 
 const runFile = (file: string): Promise<Ended> =>
-  run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]);
+  run(file, process.execPath, ['--import=./build/test/support/before-file.js', file]);
 
 /** Files that failed beside others. */
 const toRunAgain: Ended[] = [];
