@@ -58,7 +58,7 @@ const openBrowser = (app: TestApp): Browser => {
 
 const open = async (t: Test): Promise<TestApp> => {
   const settings = { SEALPOST_PUBLIC_URL: ORIGIN, SEALPOST_SMTP_URL: 'mailbox:' };
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings });
   t.teardown(app.stop);
   return app;
 };

@@ -232,7 +232,7 @@ const libraries: readonly Library[] = [
 
 await t.test('libraries of apps', async (t) => {
   const port = await freePort();
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { PORT: String(port) } });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings: { PORT: String(port) } });
   t.teardown(app.stop);
   await app.server.listen({ host: '127.0.0.1', port });
   const nobody = { authorization: '' };

@@ -18,7 +18,7 @@ void t.test('what the API shows verifies the mails that leave, through a rotatio
     SEALPOST_SMTP_URL: inbox.url,
     SEALPOST_SPF_MECHANISMS: 'include:_spf.relay.test',
   };
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings });
   t.teardown(() => app.stop());
   const set = ({ records }: DomainRecord): void => {
     for (const { name, value } of records) dns.zone.set(name, [value]);
@@ -89,7 +89,7 @@ void t.test('the records of the return path are shown and looked up where it lie
     SEALPOST_RETURN_PATH_DOMAIN: 'bounces.shop.test',
     SEALPOST_INBOUND_SMTP_NAME: 'mx.operator.test',
   };
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings });
   t.teardown(() => app.stop());
   const returnPathOf = ({ records }: DomainRecord) =>
     records.flatMap(({ purpose, type, name, value, found }) =>

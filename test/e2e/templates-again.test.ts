@@ -14,6 +14,7 @@ import { everyComponent } from '../support/kitchen-sink.js';
 
 type Known = TemplateRecord | AttachmentTemplateRecord;
 const app = await startTestApp({
+  isFounded: true,
   dataDir: temporaryDirectory(t),
   clock: fakeClock(Date.parse('2030-01-01T12:00:00.000Z')),
 });

@@ -18,7 +18,7 @@ import type { EmailRecord, SendEmailResponse } from '../../src/api/email.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Engine } from '../../src/service/engine.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
-import { mainFile, withSender, type Settings } from './server-process.js';
+import { withSender, type Settings } from './server-process.js';
 import { differenceOf } from './described-answers.js';
 import { eventually, pause } from './wait.js';
 
@@ -49,10 +49,7 @@ export type TestApp = App &
     whenStatus: (id: string, status: EmailRecord['status'], stepMs?: number) => Promise<EmailRecord>;
   }>;
 
-/**
- * `isFounded`: the directory is empty, and what a first start does is no matter of the test, which begins with a copy
- * of one.
- */
+/** `isFounded`: a first start is no matter of the test, so an empty directory is filled with a copy of one after it. */
 export type TestAppOptions = Omit<AppOptions, 'clock'> &
   Readonly<{ dataDir: string; settings?: Settings; clock?: FakeClock; isFounded?: boolean }>;
 
@@ -82,12 +79,14 @@ export const signInVariables = { code: '482913', firstName: 'Ada', minutesValid:
  * Data directories after a first start, one for each build, moment and sender of account mails: a test that begins
  * empty gets a copy.
  */
+/** Written by each build that changes anything. */
+const buildFile = fileURLToPath(new URL('../../.tsbuildinfo', import.meta.url));
 const foundedApps = fileURLToPath(new URL('../founded-apps', import.meta.url));
 /** The system clock goes on; to the service, a copy stood still since it was made. */
 const KEPT_MS = 30 * 60_000;
 
 const foundedApp = async (settings: Settings, clock: FakeClock | undefined): Promise<string> => {
-  const build = `${statSync(mainFile).mtimeMs}`;
+  const build = `${statSync(buildFile).mtimeMs}`;
   const sender = settings['SEALPOST_ACCOUNT_SENDER'] ?? '';
   const moment = clock === undefined ? `half-hour-${Math.floor(Date.now() / KEPT_MS)}` : String(clock.now());
   const founded = join(
@@ -126,7 +125,10 @@ export const startTestApp = async ({
   ...options
 }: TestAppOptions): Promise<TestApp> => {
   const settings = withSender(given);
-  if (isFounded) cpSync(await foundedApp(settings, options.clock), dataDir, { recursive: true });
+  if (isFounded) {
+    const founded = await foundedApp(settings, options.clock);
+    if (readdirSync(dataDir).length === 0) cpSync(founded, dataDir, { recursive: true });
+  }
   const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...settings });
   const app = await startApp(config, options);
   const key = await generousKey(app.engine);
