@@ -9,7 +9,7 @@ import { shorten, writePath, type Path, nearestName } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { GROUP, groupShape } from '../scope/scope.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/templated-text.js';
-import { pathsInTexts, walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
+import { pathsInTexts, walkOver, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 import { calculatedMembers, isCalculated } from '../expression/calculated.js';
 import { readMembers, type Known } from '../expression/member-reads.js';
 
@@ -87,7 +87,7 @@ export const checkPaths = (
   };
   const root: Scope = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));
   const margin: Scope = new Map([...pageMarks.map((mark) => [mark, number] as const), ...root]);
-  walkTemplate(parts, walkOf(reader, segmentsMax), { root, margin });
+  walkOver(parts, reader, segmentsMax)({ root, margin });
   return { faults, warnings };
 };
 

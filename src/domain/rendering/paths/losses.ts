@@ -23,7 +23,7 @@ import { checkProp } from '../props.js';
 import { documentMedia, mailMediaWith } from '../lengths.js';
 import { isCalculated } from '../expression/calculated.js';
 import { once } from '../../../shared/cache.js';
-import { walkOf, walkTemplate, type PathReader, type Role, type WalkedTemplate } from './walk.js';
+import { walkOver, type PathReader, type Role, type WalkedTemplate } from './walk.js';
 
 export const lossKinds = ['missing', 'calculated', 'link', 'picture', 'color', 'currency', 'setting'] as const;
 /**
@@ -98,7 +98,8 @@ const IDLE: Run = {
  */
 export const compileLosses = (parts: WalkedTemplate, lossy: Lossy): LossesOf => {
   let run = IDLE;
-  const walk = walkOf(
+  const walk = walkOver(
+    parts,
     readerOf(parts, lossy, () => run),
     lossy.limits.pathSegmentsMax,
   );
@@ -107,7 +108,7 @@ export const compileLosses = (parts: WalkedTemplate, lossy: Lossy): LossesOf => 
   return (prepared, { budget, found = new Map(), lossesMax = LOSSES_MAX }) => {
     run = { ...prepared, budget, found, lossesMax };
     try {
-      walkTemplate(parts, walk, { root: new Map(), margin });
+      walk({ root: new Map(), margin });
     } catch (fault) {
       if (fault !== ENOUGH) throw fault;
     } finally {
@@ -140,10 +141,10 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
   const judge = judgeOf(parts, limits);
   const partsOf = once((text: string) => parseTemplatedText(text, limits.pathSegmentsMax).parts);
 
-  const step = (): void => {
+  const step = (count: number): void => {
     const { budget, found, lossesMax } = running();
     if (found.size >= lossesMax) throw ENOUGH;
-    spendChars(budget, 1);
+    spendChars(budget, count);
   };
   const add = (loss: Omit<Loss, 'path'>, path: string): void => {
     const { found, lossesMax } = running();
@@ -317,11 +318,11 @@ function* itemScopes(
   items: readonly Json[],
   source: Omit<Local, 'value'>,
   scope: Scope,
-  { item, index, step }: Readonly<{ item: string; index: string | undefined; step: () => void }>,
+  { item, index, step }: Readonly<{ item: string; index: string | undefined; step: (count: number) => void }>,
 ): Iterator<Scope> {
   const inside = new Map(scope);
   for (let at = 0; at < items.length; at += 1) {
-    step();
+    step(1);
     inside.set(item, { value: items[at], written: () => `${source.written()}[${at}]`, shape: source.shape });
     if (index !== undefined) inside.set(index, { value: at, written: () => index, shape: undefined });
     yield inside;

@@ -18,7 +18,6 @@ import { type PropKind, seriesSpecs } from '../props.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
 import { groupingOf, type Grouping } from '../scope/scope.js';
-import { once } from '../../../shared/cache.js';
 
 /** A component of a mail or of a document. */
 type WalkedComponent = Readonly<{
@@ -39,8 +38,8 @@ export type Role = JudgedKind | 'currency' | 'declaration';
 type LoopNames = Readonly<{ item: string; index: string | undefined }>;
 
 export type PathReader<Scope> = Readonly<{
-  /** Called for each text and each component that is looked at, however often: the walk ends where it throws. */
-  step?: () => void;
+  /** Called with the number of texts and components that are looked at next: the walk ends where it throws. */
+  step?: (count: number) => void;
   path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
   /** A text with placeholders that is no prose. */
   judged?: (text: TemplatedText, role: Role, field: string, scope: Scope) => void;
@@ -59,12 +58,8 @@ export type PathReader<Scope> = Readonly<{
   isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
 }>;
 
-type Walk<Scope> = Readonly<{
-  /** A JSON value whose strings may hold `{{…}}`. */
-  texts: (value: Json | undefined, field: string, scope: Scope) => void;
-  components: (components: readonly WalkedComponent[], field: string, scope: Scope) => void;
-  code: (props: JsonObject, field: string, scope: Scope) => void;
-}>;
+/** Goes over one part of a template, in the scope where it stands. */
+type Visit<Scope> = (scope: Scope) => void;
 
 /** Props that are no texts: they are read by their own rules. */
 const NOT_TEXTS: ReadonlySet<string> = new Set([
@@ -78,16 +73,13 @@ const NOT_TEXTS: ReadonlySet<string> = new Set([
   'groupBy',
 ]);
 
-type Walker<Scope> = Walk<Scope> &
-  Readonly<{
-    reader: PathReader<Scope>;
-    step: () => void;
-    segmentsMax: number;
-    pathsIn: (text: string) => readonly Path[];
-    deciding: (component: WalkedComponent) => readonly Path[];
-    lines: (html: string) => readonly OptionalHtml[];
-    compared: (value: Json | undefined, field: string, scope: Scope) => void;
-  }>;
+type Walker<Scope> = Readonly<{
+  reader: PathReader<Scope>;
+  step: (count: number) => void;
+  segmentsMax: number;
+  /** A JSON value whose strings may hold `{{…}}`. */
+  texts: (value: Json | undefined, field: string, use?: PathUse) => Visit<Scope>;
+}>;
 
 type Judged = Readonly<{ text: TemplatedText; role: Role }>;
 
@@ -169,108 +161,162 @@ export type WalkedTemplate = Readonly<{
   links?: LinkRules;
 }>;
 
+/** A text with paths; `texts` counts it and the texts without a path before it. */
+type Spot = Readonly<{ texts: number; field: string; paths: readonly Path[]; judged: readonly Judged[] }>;
+
+/** Made at the first visit: what a walk never reaches costs nothing. */
+const later = <Scope>(make: () => Visit<Scope>): Visit<Scope> => {
+  let made: Visit<Scope> | undefined;
+  return (scope) => (made ??= make())(scope);
+};
+
+const inTurn =
+  <Scope>(visits: readonly Visit<Scope>[]): Visit<Scope> =>
+  (scope) => {
+    for (const visit of visits) visit(scope);
+  };
+
 /**
- * In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart
- * once.
+ * In: the parts of a checked template, a reader, and how many segments a path may have. Out: the walk over all parts;
+ * each is taken apart once, however often it is walked over. `margin` is the scope in which page numbers are known too.
  */
-export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
-  const { step = () => undefined } = reader;
-  const pathsIn = once((text: string) => pathsInTexts(text, segmentsMax));
-  const roleOf = once(roleAt);
-  const inHtml = once((html: string) => judgedInHtml(html, segmentsMax));
+export const walkOver = <Scope>(
+  { texts, margins, codes, sections }: WalkedTemplate,
+  reader: PathReader<Scope>,
+  segmentsMax: number,
+): ((scopes: Readonly<{ root: Scope; margin: Scope }>) => void) => {
+  const walker = walkerOf(reader, segmentsMax);
+  const outside = inTurn(texts.map(([field, value]) => walker.texts(value, field)));
+  const inMargins = inTurn(margins.map(([field, value]) => walker.texts(value, field)));
+  const inCodes = inTurn(codes.map(([field, props]) => walkCode(props, field, walker)));
+  const inSections = inTurn(
+    sections.flatMap(({ field, props, components }) => [
+      walker.texts(props, `${field}.props`),
+      walkComponents(components, `${field}.components`, walker),
+    ]),
+  );
+  return ({ root, margin }) => {
+    outside(root);
+    inMargins(margin);
+    inCodes(root);
+    inSections(root);
+  };
+};
+
+const walkerOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walker<Scope> => {
+  const { step = () => undefined, judged } = reader;
   const judgedOf = (text: string, field: string): readonly Judged[] => {
-    const role = roleOf(field);
-    return role === undefined ? inHtml(text) : judgedText(text, role, segmentsMax);
+    const role = roleAt(field);
+    return role === undefined ? judgedInHtml(text, segmentsMax) : judgedText(text, role, segmentsMax);
   };
-  const texts = (value: Json | undefined, field: string, scope: Scope, use: PathUse): void => {
-    if (typeof value === 'string') {
-      step();
-      for (const path of pathsIn(value)) reader.path(path, field, scope, use);
-      if (use === 'shown' && reader.judged !== undefined && hasPlaceholder(value))
-        for (const { text, role } of judgedOf(value, field)) reader.judged(text, role, field, scope);
-    } else if (Array.isArray(value)) {
-      for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
-    } else if (isJsonObject(value)) {
-      for (const [name, member] of Object.entries(value))
-        if (!NOT_TEXTS.has(name)) texts(member, `${field}.${name}`, scope, use);
-    }
+  const spotsOf = (value: Json | undefined, field: string, use: PathUse): readonly Spot[] => {
+    const spots: Spot[] = [];
+    let count = 0;
+    const add = (inner: Json | undefined, at: string): void => {
+      if (typeof inner === 'string') {
+        count += 1;
+        if (!hasPlaceholder(inner)) return;
+        const isJudgedToo = use === 'shown' && judged !== undefined;
+        const paths = pathsInTexts(inner, segmentsMax);
+        spots.push({ texts: count, field: at, paths, judged: isJudgedToo ? judgedOf(inner, at) : [] });
+        count = 0;
+      } else if (Array.isArray(inner)) {
+        for (const [place, item] of (inner as readonly Json[]).entries()) add(item, `${at}[${place}]`);
+      } else if (isJsonObject(inner)) {
+        for (const [name, member] of Object.entries(inner)) if (!NOT_TEXTS.has(name)) add(member, `${at}.${name}`);
+      }
+    };
+    add(value, field);
+    return count === 0 ? spots : [...spots, { texts: count, field, paths: [], judged: [] }];
   };
-  const walker: Walker<Scope> = {
+  return {
     reader,
     step,
     segmentsMax,
-    pathsIn,
-    deciding: once((component) => decidingPaths(component, segmentsMax)),
-    lines: once((html) => optionalLinesOf(html, segmentsMax)),
-    texts: (value, field, scope) => texts(value, field, scope, 'shown'),
-    compared: (value, field, scope) => texts(value, field, scope, 'compared'),
-    components: (components, field, scope) => {
-      for (const [at, one] of components.entries()) walkComponent(one, `${field}[${at}]`, scope, walker);
-    },
-    code: (props, field, scope) => {
-      if (!isHiddenIn({ type: 'qr-code', props }, scope, walker)) walker.texts(props, field, scope);
-    },
+    texts: (value, field, use = 'shown') =>
+      later(() => {
+        const spots = spotsOf(value, field, use);
+        return (scope) => {
+          for (const spot of spots) {
+            step(spot.texts);
+            for (const path of spot.paths) reader.path(path, spot.field, scope, use);
+            for (const { text, role } of spot.judged) judged?.(text, role, spot.field, scope);
+          }
+        };
+      }),
   };
-  return walker;
 };
 
-/** Walks over all parts; `margin` is the scope in which page numbers are known too. */
-export const walkTemplate = <Scope>(
-  { texts, margins, codes, sections }: WalkedTemplate,
-  walk: Walk<Scope>,
-  { root, margin }: Readonly<{ root: Scope; margin: Scope }>,
-): void => {
-  for (const [field, value] of texts) walk.texts(value, field, root);
-  for (const [field, value] of margins) walk.texts(value, field, margin);
-  for (const [field, props] of codes) walk.code(props, field, root);
-  for (const { field, props, components } of sections) {
-    walk.texts(props, `${field}.props`, root);
-    walk.components(components, `${field}.components`, root);
-  }
+const walkCode = <Scope>(props: JsonObject, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const texts = walker.texts(props, field);
+  const isHidden = hidingOf({ type: 'qr-code', props }, walker);
+  return (scope) => {
+    if (!isHidden(scope)) texts(scope);
+  };
 };
 
-const isHiddenIn = <Scope>(one: WalkedComponent, scope: Scope, { reader, deciding }: Walker<Scope>): boolean => {
+/** Whether `hideWhenEmpty` hides the component. */
+const hidingOf = <Scope>(one: WalkedComponent, { reader, segmentsMax }: Walker<Scope>): ((scope: Scope) => boolean) => {
   const hides = one.props?.['hideWhenEmpty'];
-  return hides !== undefined && hides !== false && reader.isHidden(deciding(one), [scope]);
+  if (hides === undefined || hides === false) return () => false;
+  const deciding = decidingPaths(one, segmentsMax);
+  return (scope) => reader.isHidden(deciding, [scope]);
 };
 
-const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
-  walker.step();
-  if (isHiddenIn(one, scope, walker)) return;
+const walkComponents = <Scope>(
+  components: readonly WalkedComponent[],
+  field: string,
+  walker: Walker<Scope>,
+): Visit<Scope> => inTurn(components.map((one, at) => later(() => walkComponent(one, `${field}[${at}]`, walker))));
+
+const walkComponent = <Scope>(one: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const isHidden = hidingOf(one, walker);
+  const inside = walkInside(one, field, walker);
+  return (scope) => {
+    walker.step(1);
+    if (!isHidden(scope)) inside(scope);
+  };
+};
+
+const walkInside = <Scope>(one: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
   switch (one.type) {
     case 'conditional':
-      return walkConditional(one, field, scope, walker);
+      return walkConditional(one, field, walker);
     case 'chart':
-      return walkChart(one, field, scope, walker);
+      return walkChart(one, field, walker);
     case 'table':
-      return walkTable(one, field, scope, walker);
+      return walkTable(one, field, walker);
     case 'loop':
     case 'list':
-      return walkRepeated(one, [], field, scope, walker);
+      return walkRepeated(one, [], field, walker);
     case 'timeline':
-      return walkRepeated(one, ['title', 'description', 'date', 'status'], field, scope, walker);
+      return walkRepeated(one, ['title', 'description', 'date', 'status'], field, walker);
     default:
-      if (one.props?.['hideWhenEmpty'] === 'lines')
-        walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
-      else walker.texts(one.content, `${field}.content`, scope);
-      walker.texts(one.props, `${field}.props`, scope);
-      return walker.components(one.children ?? [], `${field}.children`, scope);
+      return inTurn([
+        walkContent(one, field, walker),
+        walker.texts(one.props, `${field}.props`),
+        walkComponents(one.children ?? [], `${field}.children`, walker),
+      ]);
   }
 };
 
-/** Walks the lines of a text with `hideWhenEmpty: "lines"` that are not left out. */
-const walkLines = <Scope>(
-  parts: readonly OptionalHtml[],
+/** With `hideWhenEmpty: "lines"` only the lines that are not left out. */
+const walkContent = <Scope>(
+  { content, props }: WalkedComponent,
   field: string,
-  scope: Scope,
-  { reader, texts }: Walker<Scope>,
-): void => {
-  const walkPart = (part: OptionalHtml): void => {
-    if (typeof part === 'string') texts(part, field, scope);
-    else if (!part.when.some((group) => reader.isHidden(group, [scope])))
-      [part.open, ...part.children, part.close].forEach(walkPart);
+  walker: Walker<Scope>,
+): Visit<Scope> => {
+  const at = `${field}.content`;
+  if (props?.['hideWhenEmpty'] !== 'lines') return walker.texts(content, at);
+  return inTurn(optionalLinesOf(content ?? '', walker.segmentsMax).map((part) => walkLine(part, at, walker)));
+};
+
+const walkLine = <Scope>(part: OptionalHtml, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  if (typeof part === 'string') return walker.texts(part, field);
+  const inside = inTurn([part.open, ...part.children, part.close].map((inner) => walkLine(inner, field, walker)));
+  return (scope) => {
+    if (!part.when.some((group) => walker.reader.isHidden(group, [scope]))) inside(scope);
   };
-  parts.forEach(walkPart);
 };
 
 const pathOf = <Scope>(value: Json | undefined, { segmentsMax }: Walker<Scope>): Path | undefined => {
@@ -280,80 +326,91 @@ const pathOf = <Scope>(value: Json | undefined, { segmentsMax }: Walker<Scope>):
 };
 
 /** The scopes of the items; none where there is no data source. */
-const itemsOf = <Scope>(props: JsonObject, field: string, scope: Scope, walker: Walker<Scope>): Iterable<Scope> => {
+const itemsOf = <Scope>(
+  props: JsonObject,
+  field: string,
+  walker: Walker<Scope>,
+): ((scope: Scope) => Iterable<Scope>) => {
   const source = pathOf(props['dataSource'], walker);
-  if (source === undefined) return [];
-  walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
+  if (source === undefined) return () => [];
   const [item = 'item', index] = [nameOf(props['itemVariable']), nameOf(props['indexVariable'])];
-  return walker.reader.items(source, scope, { item, index });
+  return (scope) => {
+    walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
+    return walker.reader.items(source, scope, { item, index });
+  };
 };
 
-const walkConditional = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+const walkConditional = <Scope>(one: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
   const { props = {}, children = [], elseChildren = [] } = one;
   const path = pathOf(props['condition'], walker);
-  walker.compared(props['value'], `${field}.props.value`, scope);
-  if (path === undefined) return;
-  walker.reader.path(path, `${field}.props.condition`, scope, 'compared');
-  const { then, otherwise } = walker.reader.branches(path, scope, props);
-  if (then) walker.components(children, `${field}.children`, scope);
-  if (otherwise) walker.components(elseChildren, `${field}.elseChildren`, scope);
-};
-
-const walkChart = <Scope>(
-  { props = {} }: WalkedComponent,
-  field: string,
-  scope: Scope,
-  walker: Walker<Scope>,
-): void => {
-  walker.texts(props, `${field}.props`, scope);
-  const source = pathOf(props['dataSource'], walker);
-  if (source === undefined) return;
-  walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
-  const member = (value: Json | undefined, at: string): void => {
-    const path = pathOf(value, walker);
-    if (path !== undefined) walker.reader.member(source, path, `${field}.props.${at}`, scope);
+  const value = walker.texts(props['value'], `${field}.props.value`, 'compared');
+  if (path === undefined) return value;
+  const inThen = walkComponents(children, `${field}.children`, walker);
+  const inElse = walkComponents(elseChildren, `${field}.elseChildren`, walker);
+  return (scope) => {
+    value(scope);
+    walker.reader.path(path, `${field}.props.condition`, scope, 'compared');
+    const { then, otherwise } = walker.reader.branches(path, scope, props);
+    if (then) inThen(scope);
+    if (otherwise) inElse(scope);
   };
-  member(props['categoryField'], 'categoryField');
-  const series = Array.isArray(props['series']) ? (props['series'] as readonly Json[]) : [];
-  series.forEach((one, at) => member(isJsonObject(one) ? one['valueField'] : undefined, `series[${at}].valueField`));
 };
 
-const walkTable = <Scope>(
-  { props = {} }: WalkedComponent,
-  field: string,
-  scope: Scope,
-  walker: Walker<Scope>,
-): void => {
-  const { columns, ...rest } = props;
-  walker.texts(rest, `${field}.props`, scope);
-  const given = (Array.isArray(columns) ? (columns as readonly Json[]) : []).map((column) =>
-    isJsonObject(column) ? column : {},
+const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const texts = walker.texts(props, `${field}.props`);
+  const source = pathOf(props['dataSource'], walker);
+  if (source === undefined) return texts;
+  const series = Array.isArray(props['series']) ? (props['series'] as readonly Json[]) : [];
+  const members = [
+    [props['categoryField'], 'categoryField'] as const,
+    ...series.map(
+      (one, at) => [isJsonObject(one) ? one['valueField'] : undefined, `series[${at}].valueField`] as const,
+    ),
+  ].flatMap(([value, at]) => {
+    const path = pathOf(value, walker);
+    return path === undefined ? [] : [{ path, at: `${field}.props.${at}` }];
+  });
+  return (scope) => {
+    texts(scope);
+    walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
+    for (const { path, at } of members) walker.reader.member(source, path, at, scope);
+  };
+};
+
+const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const { columns: given, ...rest } = props;
+  const { reader, segmentsMax } = walker;
+  const texts = walker.texts(rest, `${field}.props`);
+  const columns = (Array.isArray(given) ? (given as readonly Json[]) : []).map((column, at) =>
+    walkColumn(isJsonObject(column) ? column : {}, `${field}.props.columns[${at}]`, walker),
   );
-  const scopes = props['dataSource'] === undefined ? [scope] : itemsOf(props, field, scope, walker);
-  const shown = [...given.entries()].filter(
-    ([, { content, hideWhenEmpty }]) =>
-      hideWhenEmpty !== true ||
-      !walker.reader.isHidden(typeof content === 'string' ? walker.pathsIn(content) : [], scopes),
-  );
-  for (const [at, column] of shown)
-    walker.texts(
-      without(column, ['content', 'format', 'groupHeader', 'groupFooter']),
-      `${field}.props.columns[${at}]`,
-      scope,
-    );
-  for (const inside of scopes)
-    for (const [at, { content, format }] of shown) {
-      walker.texts(content, `${field}.props.columns[${at}].content`, inside);
-      if (format !== undefined) walker.texts(format, `${field}.props.columns[${at}].format`, inside);
-    }
-  const grouping = groupingOf(props, walker.segmentsMax);
+  const items =
+    props['dataSource'] === undefined ? (scope: Scope): readonly Scope[] => [scope] : itemsOf(props, field, walker);
+  const grouping = groupingOf(props, segmentsMax);
   const source = grouping === undefined ? undefined : pathOf(props['dataSource'], walker);
-  if (grouping === undefined || source === undefined) return;
-  walker.reader.member(source, grouping.by, `${field}.props.groupBy`, scope);
-  for (const inside of walker.reader.groups(source, scope, grouping))
-    for (const [at, column] of shown)
-      for (const name of ['groupHeader', 'groupFooter'])
-        walker.texts(column[name], `${field}.props.columns[${at}].${name}`, inside);
+  return (scope) => {
+    texts(scope);
+    const scopes = items(scope);
+    const shown = columns.filter(({ hidesBy }) => hidesBy === undefined || !reader.isHidden(hidesBy, scopes));
+    for (const { look } of shown) look(scope);
+    for (const inside of scopes) for (const { cell } of shown) cell(inside);
+    if (grouping === undefined || source === undefined) return;
+    reader.member(source, grouping.by, `${field}.props.groupBy`, scope);
+    for (const inside of reader.groups(source, scope, grouping)) for (const { group } of shown) group(inside);
+  };
+};
+
+const walkColumn = <Scope>(column: JsonObject, field: string, walker: Walker<Scope>) => {
+  const { content, format, groupHeader, groupFooter, ...rest } = column;
+  return {
+    hidesBy: column['hideWhenEmpty'] === true ? pathsInTexts(content, walker.segmentsMax) : undefined,
+    look: walker.texts(rest, field),
+    cell: inTurn([walker.texts(content, `${field}.content`), walker.texts(format, `${field}.format`)]),
+    group: inTurn([
+      walker.texts(groupHeader, `${field}.groupHeader`),
+      walker.texts(groupFooter, `${field}.groupFooter`),
+    ]),
+  };
 };
 
 const without = (object: JsonObject, names: readonly string[]): JsonObject =>
@@ -361,23 +418,25 @@ const without = (object: JsonObject, names: readonly string[]): JsonObject =>
 
 /** `inner` are the props that are written for each item. */
 const walkRepeated = <Scope>(
-  { content, props = {}, children = [] }: WalkedComponent,
+  one: WalkedComponent,
   inner: readonly string[],
   field: string,
-  scope: Scope,
   walker: Walker<Scope>,
-): void => {
-  if (props['dataSource'] === undefined) {
-    if (props['hideWhenEmpty'] === 'lines') walkLines(walker.lines(content ?? ''), `${field}.content`, scope, walker);
-    else walker.texts(content, `${field}.content`, scope);
-    return walker.texts(props, `${field}.props`, scope);
-  }
-  walker.texts(without(props, inner), `${field}.props`, scope);
-  for (const inside of itemsOf(props, field, scope, walker)) {
-    walker.texts(content, `${field}.content`, inside);
-    for (const name of inner) walker.texts(props[name], `${field}.props.${name}`, inside);
-    walker.components(children, `${field}.children`, inside);
-  }
+): Visit<Scope> => {
+  const { content, props = {}, children = [] } = one;
+  if (props['dataSource'] === undefined)
+    return inTurn([walkContent(one, field, walker), walker.texts(props, `${field}.props`)]);
+  const texts = walker.texts(without(props, inner), `${field}.props`);
+  const items = itemsOf(props, field, walker);
+  const visit = inTurn([
+    walker.texts(content, `${field}.content`),
+    ...inner.map((name) => walker.texts(props[name], `${field}.props.${name}`)),
+    walkComponents(children, `${field}.children`, walker),
+  ]);
+  return (scope) => {
+    texts(scope);
+    for (const inside of items(scope)) visit(inside);
+  };
 };
 
 const nameOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
