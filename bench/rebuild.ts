@@ -1,6 +1,6 @@
 /**
  * Rebuilding the read model of emails, against a raw scan of the same log that parses each event's data: events per
- * second by the clock, for a rebuild reads, folds and writes in three threads. What it costs in CPU stands beside it.
+ * second by the clock, for a rebuild reads, folds and writes in three threads. The CPU cost is given beside it.
  */
 import { join } from 'node:path';
 import { readConfig, type Config } from '../src/service/settings/config.js';

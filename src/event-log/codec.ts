@@ -55,7 +55,7 @@ export type Codec = Readonly<{
   /**
    * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is
    * destroyed), whole or at least the first line of it where only the envelope is wanted: the event then has nothing
-   * else of a sealed part that has one. What stands apart is put together, with null for what there is nothing of.
+   * else of a sealed part that has one. Parts that are sealed apart are put together; a part without content is null.
    * Throws UnknownEvent for a name that is none of these versions, and UnreadableEvent for a wrong shape.
    */
   decode: (storedType: string, data: string, sealed: string | PlainApart | undefined, part?: SealedPart) => DomainEvent;

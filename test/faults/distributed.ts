@@ -50,7 +50,7 @@ type Run = Readonly<{
   verify: () => Promise<void>;
 }>;
 
-/** `rounds`: how often each fault is done. What found something keeps the logs of its processes. */
+/** `rounds`: how often each fault is done. A run that found something keeps the logs of its processes. */
 export const distributedTest = async (options: DistributedOptions): Promise<FaultReport> => {
   const missing = missingServers();
   if (missing.length > 0) {

@@ -1,7 +1,7 @@
 /**
  * Values of hostile sizes at every endpoint of the API description, in process: each is answered by what the contract
- * knows, within a bounded answer, and never as a fault of ours. What they cost in time and memory is measured by `npm
- * run test:faults`.
+ * knows, within a bounded answer, and never as a fault of ours. `npm run test:faults` measures their cost in time and
+ * memory.
  */
 import t, { type Test } from 'tap';
 import { openApiDocument } from '../../src/http/server/openapi/reference.js';

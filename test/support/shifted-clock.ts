@@ -1,6 +1,6 @@
 /**
  * A machine whose clock is wrong: loaded before the program (node --import), it moves the time of day by CLOCK_SHIFT_MS
- * milliseconds. What the machine counts by itself (`performance.now()`, timers) goes on as it is.
+ * milliseconds. Monotonic time (`performance.now()`, timers) is not changed.
  */
 const shiftMs = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;

@@ -1,7 +1,7 @@
 /**
  * How LibreOffice shows a workbook, as text: each cell with what stands in it, its letters, its colours, its lines and
- * its side. What its fonts decide (the width of a column on this machine, where a line breaks) is left out, so that it
- * is the same on every machine.
+ * its side. Properties that depend on installed fonts (column widths, line breaks) are left out, so the text is the
+ * same on every machine.
  */
 import { parseDocument } from 'htmlparser2';
 

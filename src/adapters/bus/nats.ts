@@ -1,7 +1,7 @@
 /**
  * Pointers to work on a NATS server with JetStream, shared by every process: one stream, in it a subject for each
- * pointer by processor, priority and group, and a durable consumer for each group that has had pointers. What the
- * server loses is found again by timers.
+ * pointer by processor, priority and group, and a durable consumer for each group that has had pointers. Timers find
+ * work again whose pointer the server has lost.
  */
 import { readFileSync } from 'node:fs';
 import type * as Driver from 'nats';

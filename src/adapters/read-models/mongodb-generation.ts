@@ -55,7 +55,10 @@ const nameOf = ({ projection, number }: Pick<GenerationOf, 'projection' | 'numbe
   `rm.${projection}.${number}.${collection}`;
 const rowsNameOf = (generation: GenerationOf, collection: string): string => `${nameOf(generation, collection)}.search`;
 
-/** Makes the collections, empty, each with all its indexes in one call. What a crash has left of them is dropped. */
+/**
+ * Makes the collections, empty, each with all its indexes in one call. Collections that a crash has left are dropped
+ * first.
+ */
 export const createGeneration = async (db: Db, generation: GenerationOf): Promise<void> => {
   await dropGenerations(db, generation.projection, (number) => number === generation.number);
   for (const spec of generation.specs) {

@@ -128,8 +128,8 @@ const causeOfCall = async (
 /** `target`: kind and id, as `email:…`. `endpoint`: method and pattern. */
 export type AuditRecorder = Readonly<{
   /**
-   * Something of what mails say was read, or taken away. What there is no room for is not recorded, which the log of
-   * the program says.
+   * Something of what mails say was read, or taken away. A read for which there is no room is not recorded; the program
+   * logs that.
    */
   read: (call: AuditedCall, action: string, target: string | null) => void;
   denied: (call: AuditedCall, endpoint: string, code: string, target: string | null) => void;

@@ -1,7 +1,7 @@
 /**
  * How an event is defined and recorded. A definition says all that is true of a type of event: how it is stored and
- * sealed, and what the audit log, webhooks and the list of a team's changes make of it. What a definition does not name
- * does not concern the event.
+ * sealed, and what the audit log, webhooks and the list of a team's changes make of it. An event has no effect on
+ * anything that its definition does not name.
  */
 import type { Static, TObject } from '@sinclair/typebox';
 

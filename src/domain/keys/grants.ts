@@ -141,8 +141,8 @@ const assertNotStronger = (by: Changer, { permissions }: Pick<ApiKey, 'permissio
 
 /**
  * The highest rate limit that a key may give; null where there is none. A limit of one's own replaces every default, so
- * a key that has the defaults and was itself made by a key gives none above the lowest of them. What the operator made
- * without a limit is not bounded.
+ * a key that has the defaults and was itself made by a key gives none above the lowest of them. A key that the operator
+ * made without a limit may give any limit.
  */
 const rateMaxOf = ({ rateLimit, madeBy }: Pick<Maker, 'rateLimit' | 'madeBy'>): number | null =>
   rateLimit ?? (madeBy.length === 0 ? null : leastDefaultRate);

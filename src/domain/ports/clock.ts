@@ -2,8 +2,8 @@
 
 export type Clock = Readonly<{
   /**
-   * The time of day as the machine has it, where `now` may differ from it. What others compare with their own clocks
-   * goes by it.
+   * The time of day as the machine has it, where `now` may differ from it. Use it for times that others compare with
+   * their own clocks.
    */
   machineNow?: () => number;
   /**

@@ -48,7 +48,7 @@ export type ReadAllOptions = Readonly<{
 }>;
 
 /**
- * `types`: stored names of events, beside `kinds` where both are given; all where absent. What is left out costs
+ * `types`: stored names of events, beside `kinds` where both are given; all where absent. Events of other types cost
  * little, at the server or here.
  */
 export type ReadLogOptions = ReadAllOptions & Readonly<{ types?: readonly string[] }>;

@@ -13,8 +13,8 @@ export type Files = Readonly<{
   delete: (hash: string) => Promise<void>;
   /**
    * Deletes every file whose `expiresAt` is at or before `now` (ISO time); answers how many. A file put again without
-   * expiry stays. What is left of writing that a crash has cut off goes too where it is older than `abandonedBefore`
-   * (default: a day).
+   * expiry stays. Unfinished files of a crash are deleted too if they are older than `abandonedBefore` (default: a
+   * day).
    */
   sweep: (now: string, options?: Readonly<{ abandonedBefore?: string }>) => Promise<number>;
   /** How many files a sweep at that time would delete. */

@@ -15,8 +15,8 @@ export type Document = JsonObject & Readonly<{ id: string; seq: number; position
  * a list of exact terms of a document that has a text; queries answer neither. Both are without control characters, but
  * for line breaks. `within` is a declared field (the team) that every search fixes by `eq`: a search never goes through
  * the hits of another value. `personal` names top-level fields of which nothing may be left in any file, seconds after
- * a document was written without them or removed; the terms go with the text. What is written of them once does not
- * change. A change of shape takes a new `version`: the collection is then rebuilt.
+ * a document was written without them or removed; the terms go with the text. Their values do not change once they are
+ * written. A change of shape takes a new `version`: the collection is then rebuilt.
  */
 export type CollectionSpec = Readonly<{
   name: string;

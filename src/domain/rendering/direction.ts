@@ -213,9 +213,7 @@ const ISOLATES = /[\u2066-\u2069]/g;
 export const withoutIsolates = (text: string): string => (holdsIsolates(text) ? text.replace(ISOLATES, '') : text);
 export const holdsIsolates = (text: string): boolean => /[\u2066-\u2069]/.test(text);
 
-/**
- * The text set apart by the characters of Unicode. What the text itself begins and ends of that kind ends within it.
- */
+/** The text set apart by the characters of Unicode. Isolates that the text itself begins end within it. */
 export const isolated = (text: string, direction: Direction): string => {
   const [inner, open] = holdsIsolates(text) ? balanced(text) : [text, 0];
   return (direction === 'rtl' ? RTL_ISOLATE : LTR_ISOLATE) + inner + END_OF_ISOLATE.repeat(open + 1);

@@ -1,6 +1,6 @@
 /**
- * Accepts SVG that only draws: whole, without scripts, without anything that would load another document. What shows it
- * later need not trust it.
+ * Accepts SVG that only draws: whole, without scripts, without anything that would load another document. A program
+ * that shows the accepted SVG need not check it again.
  */
 import type { PictureSize } from '../rendering/pictures.js';
 import { nextTurn } from '../../shared/concurrency.js';

@@ -33,7 +33,7 @@ export const bodyOf = (
 
 /**
  * The ids of the keys that open what such a body says of people. In: as for the body, whose content must not be
- * destroyed, and the keys of the stream. What a body of a bulk send says is not personal.
+ * destroyed, and the keys of the stream. Bodies of bulk sends hold no personal data.
  */
 export const bodyKeys = (
   { stream, recipient }: Pick<RoutedEntry, 'recipient' | 'stream'>,

@@ -46,7 +46,7 @@ export const AUDIT = 'audit';
 const AUDIT_PEOPLE = 'auditPeople';
 const AUDIT_ORIGINS = 'auditOrigins';
 
-/** Its id is that of the event. What is null of an entry is absent. */
+/** Its id is that of the event. Fields that are null in an entry are absent. */
 export type AuditDocument = Document &
   Readonly<{
     scope: string;

@@ -25,7 +25,7 @@ type TracingDeps = Readonly<{
   nowMs: () => number;
 }>;
 
-/** A call or an attempt at delivery that is under way. What happens within it becomes its parts. */
+/** A call or an attempt at delivery that is under way. Spans that begin within it become its children. */
 type Scope = {
   readonly kind: 'call' | 'attempt';
   /** A call has them from its beginning, an attempt once its beginning is recorded. */

@@ -151,7 +151,7 @@ export const makeScheduler = ({
   };
 };
 
-/** No distance: what is sent has arrived. What is to happen later never does. */
+/** No distance: what is sent has arrived. Delayed work never runs. */
 export const immediateScheduler = (): Scheduler => ({
   seed: 0,
   random: seededRandom(0),

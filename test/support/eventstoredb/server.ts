@@ -1,5 +1,5 @@
 /**
- * A stand-in for EventStoreDB that speaks its protocol to the client library. What it answers was held against a real
+ * A stand-in for EventStoreDB that speaks its protocol to the client library. Its answers were compared with a real
  * server of version 22.10.5 (oracle.test.ts). It has no users, no persistent subscriptions, and tells no subscription
  * that it has caught up.
  */

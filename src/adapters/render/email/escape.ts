@@ -116,8 +116,8 @@ const isLetter = (code: number): boolean =>
   (code > 0x1dff && code < 0x2000);
 
 /**
- * How many characters the markup around long words may have in one mail. What is beyond is written without: no mail is
- * refused for it.
+ * How many characters the markup around long words may have in one mail. Further long words are written without markup:
+ * no mail is refused for it.
  */
 export const BREAKS_CHARS_MAX = 256 * 1024;
 export type BreaksLeft = { breaksLeft: number };

@@ -158,7 +158,7 @@ export const openMeter = (): Meter => ({
   lost: false,
 });
 
-/** Begins a rendering; without a budget only the HTML is bounded. What was lost stays known. */
+/** Begins a rendering; without a budget only the HTML is bounded. Losses of earlier renderings stay recorded. */
 export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
   meter.budget = budget;
   meter.htmlLeft = limits.htmlSizeBytesMax;

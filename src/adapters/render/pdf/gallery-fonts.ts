@@ -58,7 +58,7 @@ const FILE = 'asset:trial';
 const CHARACTERS_MAX = 400;
 const LINE_CHARS = 40;
 
-/** Throws DomainError ASSET_TYPE_NOT_ALLOWED. What spins or takes too much memory is ended with the process. */
+/** Throws DomainError ASSET_TYPE_NOT_ALLOWED. The process is ended if the font loops or takes too much memory. */
 export const tryFont = async (bytes: Uint8Array, limits: Limits): Promise<void> => {
   const files = new Map([[FILE, { bytes, contentType: 'font/ttf' as const }]]);
   const fonts = openFonts(familiesOf([{ family: FAMILY, regular: FILE }], files));

@@ -34,7 +34,7 @@ const JPEG_OPTIONS = { quality: 90, progressive: false, baseline: true, quant_ta
 
 /**
  * In: a document and its pictures by their addresses. Out: the same with those that the format cannot hold converted,
- * also data URIs. What cannot be converted stays as it is.
+ * also data URIs. Pictures that cannot be converted stay as they are.
  */
 export const heldPictures = async (
   document: ExpandedDocument,

@@ -47,7 +47,7 @@ const DATA: ReadonlySet<string> = new Set(['defaultValue', 'value']);
 /**
  * `null` in an optional field of a template means that the field is left out; a default value, and what is compared
  * with, may be null. In: JSON, however deep. Out: a copy without members that are null, but for those that are data;
- * the very same value where there are none. What lies deeper than `depthMax` stays as it is: no template is nested so
+ * the very same value where there are none. Values deeper than `depthMax` stay as they are: no template is nested so
  * deep.
  */
 export const withoutNulls = (value: unknown, depthMax: number): unknown => {

@@ -230,8 +230,8 @@ export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) =>
 type CodePlace = Readonly<{ id: string; field: string; props: string }>;
 
 /**
- * Compiles a code whose props stand in a component or in the margin of a page. What a code holds is settled here, an
- * output only draws.
+ * Compiles a code whose props stand in a component or in the margin of a page. The content of a code is computed here;
+ * an output only draws it.
  */
 export const codeAt = (props: JsonObject, place: CodePlace, scope: Scope): Expander => {
   const { id, field } = place;

@@ -388,8 +388,8 @@ type Preparation = (
 /**
  * Prepares the values of a call: checked, completed, calculated. In: the definitions of a checked template, its
  * language. Out: a function for its calls. It throws VALIDATION_ERROR with `errors` (`variables.order.total`) where a
- * value is missing or of the wrong type, or a calculation fails. What a call gives under the name of a calculated
- * variable is left out. A template that calculates nothing pays nothing for it.
+ * value is missing or of the wrong type, or a calculation fails. A value that a call gives under the name of a
+ * calculated variable is left out. A template that calculates nothing pays nothing for it.
  */
 export const compilePreparation = (
   definitions: readonly VariableDefinition[],

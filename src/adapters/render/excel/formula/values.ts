@@ -113,7 +113,8 @@ export const scalarOf = (value: Value): Scalar => {
 const PLAIN_NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?\s*$/;
 
 /**
- * A number, or the error that the value is or makes. What a text with digits means is the reader's language's to say.
+ * A number, or the error that the value is or makes. The meaning of a text with digits depends on the language of the
+ * reader's program.
  */
 export const numberOf = (value: Value): number | FormulaError => {
   const scalar = scalarOf(value);
