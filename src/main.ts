@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
-import { endProcess } from './cli/core/end.js';
+import { endProcess } from './cli/core/exit.js';
 import { endWhenNobodyReads, explain, printFault } from './cli/core/output.js';
 import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
@@ -214,7 +214,7 @@ bulk
   .command('cancel')
   .description('cancel what has not left')
   .argument('<id>', 'id of the bulk send')
-  .action(async (id: string) => (await import('./cli/bulk.js')).cancelBulk(id));
+  .action(async (id: string) => (await import('./cli/bulk.js')).cancel(id));
 bulk
   .command('results')
   .description('print one line for each recipient')
@@ -227,7 +227,7 @@ bulk
   .command('list')
   .description('print the bulk sends, the newest first')
   .option('--json', 'one JSON object a line')
-  .action(async (options: { json?: boolean }) => (await import('./cli/bulk.js')).listBulk(options));
+  .action(async (options: { json?: boolean }) => (await import('./cli/bulk.js')).list(options));
 
 const email = program.command('email').description('emails that have not left; a running server knows at once');
 email

@@ -17,7 +17,7 @@ import { connect } from 'nats';
 import nodemailer from 'nodemailer';
 import { v7 } from 'uuid';
 import { SendEmailRequestSchema } from '../../src/api/email.js';
-import { keysPerRow } from '../../src/adapters/keys/wrapping.js';
+import { keysPerRow } from '../../src/adapters/keys/key-wrap.js';
 import { gathered } from '../../src/shared/concurrency.js';
 import type { Recipe, RecipeEvent } from '../support/recipe.js';
 import type { Place } from '../support/servers.js';

@@ -2,7 +2,7 @@
  * `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its
  * credits.
  */
-import { addCredits, getAccount } from '../commands/billing/account.js';
+import { addCredits, getBilling } from '../commands/billing/billing.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { changeBilling, type UsedInMonth } from '../commands/teams/teams.js';
 import type { BillingChanges } from '../domain/teams/decider.js';
@@ -24,7 +24,7 @@ const billings = ['credits', 'plan', 'unmetered'] as const;
 
 export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise<void> =>
   withTeam(async (engine, teamId) => {
-    const { billing, plan, quota } = await getAccount(engine, { teamId });
+    const { billing, plan, quota } = await getBilling(engine, { teamId });
     const { month, emailQuota, attachmentQuota, creditsRemaining, overage } = quota;
     if (json)
       return print(
@@ -61,7 +61,7 @@ export const buyCredits = (blocks: string, options: AddOptions): Promise<void> =
 /** All that is left is taken away, as after a year without use. */
 export const resetCredits = (): Promise<void> =>
   withTeam(async (engine, teamId) => {
-    const { quota } = await getAccount(engine, { teamId });
+    const { quota } = await getBilling(engine, { teamId });
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
     await engine.credits.change(teamId, { type: 'Reset', at: cause.at }, cause);
     print(`${countedOf(quota.creditsRemaining ?? 0, 'credit')} taken away; 0 are left now.`);

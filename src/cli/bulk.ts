@@ -245,7 +245,7 @@ export const showStatus = (
     print(json === true ? JSON.stringify(batch) : lineOf(batch));
   });
 
-export const cancelBulk = (id: string): Promise<void> =>
+export const cancel = (id: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const { body } = await cancelBatch(engine, systemCaller(teamId, 'cli', 'cli'), batchIdOf(id));
     print(body.message);
@@ -259,7 +259,7 @@ export const printResults = (id: string, { format = 'csv' }: Readonly<{ format?:
     for await (const lines of resultLines(results, await resultWriter(wanted))) process.stdout.write(lines);
   });
 
-export const listBulk = ({ json }: Readonly<{ json?: boolean }>): Promise<void> =>
+export const list = ({ json }: Readonly<{ json?: boolean }>): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const queries = makeQueries({ ...engine, awaitOwnWrites: async () => {} });
     let cursor: string | undefined;

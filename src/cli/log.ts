@@ -16,7 +16,7 @@ import { parseAsOf, type AsOf } from '../domain/core/time.js';
 import { readConfig } from '../service/settings/config.js';
 import { readRetentionLines, retentionTable } from '../projections/retention/retention.js';
 import { eventDefinitions, type Recorded } from '../domain/events.js';
-import { isReadable, type Unreadable } from '../event-log/decoding.js';
+import { isReadable, type Unreadable } from '../event-log/decode.js';
 
 export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
 

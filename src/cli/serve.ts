@@ -4,7 +4,7 @@ import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
 import { readSampleCall } from '../service/samples.js';
 import { assertMayFound } from './core/engine.js';
-import { endNow, endProcess } from './core/end.js';
+import { endNow, endProcess } from './core/exit.js';
 import { ignoreLostOutput, print, printFault } from './core/output.js';
 
 const STOPPING_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'] as const;

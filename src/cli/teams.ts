@@ -22,7 +22,7 @@ import { evolveTeam, type TeamState } from '../domain/teams/state.js';
 import type { Engine } from '../service/engine.js';
 import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
-import { reactivate } from '../commands/billing/account.js';
+import { reactivate } from '../commands/billing/billing.js';
 import { changeTracking } from '../commands/recipients/tracking.js';
 import { splitMailbox, type Recipient } from '../domain/mime/address.js';
 import type { Company } from '../domain/rendering/scope/constants.js';

@@ -3,7 +3,7 @@ import { readAccessToken } from './access/tokens.js';
 import {
   type ForTeam,
   type UserAuthenticated,
-  refusing,
+  withRefusedUser,
   type AppAuthenticated,
   type Authenticated,
 } from './core/caller.js';
@@ -24,13 +24,13 @@ import {
   teamStream,
   userStream,
   type UserId,
-  activityStream,
+  teamUseStream,
 } from '../domain/core/ids.js';
 import { invalidToken, sessionEnded } from '../domain/people/session.js';
 import { holdsSession } from '../domain/people/user.js';
 import { readAccessToken as readAppToken, type OpenAccessToken } from './apps/tokens.js';
-import { admitActive } from '../domain/billing/inactivity.js';
-import { noteActivity } from './billing/account.js';
+import { admitActive } from '../domain/billing/team-use.js';
+import { noteTeamUse } from './billing/billing.js';
 import { authenticateKey } from './keys/api-keys.js';
 import { isoTime } from '../domain/core/time.js';
 import { isTokenOfKind } from '../domain/apps/tokens.js';
@@ -64,7 +64,7 @@ const inUse = async <By extends UserAuthenticated | AppAuthenticated>(
     admitted.kind === 'user'
       ? [`user:${admitted.userId}`, admitted.sessionId]
       : [`grant:${admitted.grantId}`, admitted.grantId];
-  await noteActivity(deps, teamId, {
+  await noteTeamUse(deps, teamId, {
     teamId,
     actor,
     correlationId: by,
@@ -86,8 +86,9 @@ const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam
     deps.user(userStream(userId)),
   ]);
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
-  if (session.ended !== undefined) throw refusing(userId, sessionEnded(session.ended));
-  if (!holdsSession(user, sessionId, session.epoch)) throw refusing(userId, sessionEnded(user.endedBy ?? 'revoked'));
+  if (session.ended !== undefined) throw withRefusedUser(userId, sessionEnded(session.ended));
+  if (!holdsSession(user, sessionId, session.epoch))
+    throw withRefusedUser(userId, sessionEnded(user.endedBy ?? 'revoked'));
   // A second factor that was removed since does not count.
   const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
   return {
@@ -112,7 +113,7 @@ const membershipOf = async (
   const { state } = await deps.team(teamStream(teamId));
   const member = state?.members?.get(userId);
   if (state === undefined || state.deletedAt !== undefined || member === undefined) throw teamNotFound();
-  if (state.requiresSecondFactor === true && !gaveFactor) throw refusing(userId, secondFactorRequired());
+  if (state.requiresSecondFactor === true && !gaveFactor) throw withRefusedUser(userId, secondFactorRequired());
   return { teamId, permissions: permissionsOfRole[member.role] };
 };
 
@@ -154,7 +155,7 @@ export const authenticateApp = async (deps: CommandNeeds, token: string, team: F
   }
   const { id: grantId, teamId, app, grant } = open;
   const permissions = await permissionsNow(deps, open);
-  admitActive((await deps.activity(activityStream(teamId))).state);
+  admitActive((await deps.teamUse(teamUseStream(teamId))).state);
   if (team.isNeeded && team.asked !== undefined && team.asked.toLowerCase() !== teamId) throw teamNotFound();
   const { userId } = grant;
   return {

@@ -23,8 +23,8 @@ import { type DomainEvent, type Recorded, erasingEvents, type EventType } from '
 import type { EventMetadata } from '../domain/core/event.js';
 import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
-import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decoding.js';
-import { encodeAll, firstCause, type Cause, type EachCause, type Encoded, type SealedUnder } from './encoding.js';
+import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decode.js';
+import { encodeAll, firstCause, type Cause, type EachCause, type Encoded, type SealedUnder } from './encode.js';
 import { readableMetadata } from './hash-chain.js';
 import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';
@@ -34,7 +34,7 @@ import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
 
 export { startOf, versionOf, type StreamVersion } from './stream-keys.js';
-export type { Cause, EachCause } from './encoding.js';
+export type { Cause, EachCause } from './encode.js';
 
 export type Appended = StreamVersion & Readonly<{ position: Position }>;
 

@@ -4,7 +4,7 @@
  */
 import { merkleLeaf, merkleNode, FIRST_SEAL, merkleRoot, plainHash, sealRoot, tagOf } from './hash-chain.js';
 import { decodeEvent } from './codec.js';
-import type { SealedUnder } from './encoding.js';
+import type { SealedUnder } from './encode.js';
 import { LEDGER_STREAM } from '../domain/core/ids.js';
 import { HOUR_MS } from '../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
@@ -249,7 +249,7 @@ export type Proof = Readonly<{
   isAsSet: boolean;
 }>;
 
-export type Proving = Readonly<{
+export type ProofChecks = Readonly<{
   /** Takes the next event. Out: what is wrong with it. */
   event: (event: StoredEvent) => string | undefined;
   /**
@@ -278,7 +278,10 @@ const notSigned = (position: number, id: string): string =>
  * compute every hash and every root of the log, but neither seals nor tags. In: the keys from strong to weak. Each seal
  * may be under the key of the one before or a stronger one.
  */
-export const openProving = (keys: readonly SealKey[], { lost, isSet }: Pick<Sealing, 'lost' | 'isSet'>): Proving => {
+export const openProofChecks = (
+  keys: readonly SealKey[],
+  { lost, isSet }: Pick<Sealing, 'lost' | 'isSet'>,
+): ProofChecks => {
   let rank: number | undefined;
   let first = 0;
   let covered = 0;

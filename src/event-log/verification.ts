@@ -3,7 +3,7 @@
  * read.
  */
 import { UnknownEvent, type Codec } from './codec.js';
-import { type Unreadable, isUnreadable } from './decoding.js';
+import { type Unreadable, isUnreadable } from './decode.js';
 import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
 import type { EventStore, StoredEvent, Position } from '../domain/ports/event-store.js';
 import type { EventLog } from './event-log.js';
@@ -11,12 +11,12 @@ import { type StreamName, LEDGER_STREAM } from '../domain/core/ids.js';
 import { chainHash, chainStart, hasHashLength, plainHash, readableMetadata } from './hash-chain.js';
 import {
   evolveLedger,
-  openProving,
+  openProofChecks,
   readLedger,
   sealOf,
   type LedgerState,
   type Proof,
-  type Proving,
+  type ProofChecks,
   type Seal,
 } from './ledger.js';
 import type { Sealing } from '../domain/ports/keys.js';
@@ -56,7 +56,7 @@ type VerifyOptions = Readonly<{
 
 type Progress = {
   readonly isDense: boolean;
-  readonly proving: Proving | undefined;
+  readonly proving: ProofChecks | undefined;
   readonly versions: Map<string, { revision: number; hash: string }>;
   position: Position;
   events: number;
@@ -86,7 +86,7 @@ export const verifyLog = async (
   options: VerifyOptions = {},
 ): Promise<Verification> => {
   const { onProgress = () => {}, seals } = options;
-  const proving = seals && openProving(await seals.keys(), seals);
+  const proving = seals && openProofChecks(await seals.keys(), seals);
   const progress: Progress = {
     isDense: store.positions === 'dense',
     proving,

@@ -27,7 +27,7 @@ import {
   type EmailDocument,
   emailsToRetry,
 } from './email/emails.js';
-import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/paging.js';
+import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/pages.js';
 import { addressIndex, tracesOfUser } from './privacy/traces.js';
 import { makeAuditQueries } from './audit/audit.js';
 import { makeAnalyticsQueries } from './analytics/analytics.js';
@@ -44,7 +44,7 @@ import {
   TEMPLATES,
   type TemplateDocument,
 } from './templates/templates.js';
-import { metadataTerm, recipientTerm, tagTerm, withRecipientStatus } from './email/documents.js';
+import { metadataTerm, recipientTerm, tagTerm, withRecipientStatus } from './email/read-models.js';
 import { queueStats } from './email/queue.js';
 import { makeWebhookQueries } from './webhooks/reads.js';
 import { listSessions, sessionsOfUser } from './people/sessions.js';

@@ -11,7 +11,7 @@ import type { Worker } from '../domain/ports/worker.js';
 import {
   type Supervisor,
   caughtUp,
-  openProjecting,
+  openProjectionRunners,
   type Runners,
   makeSupervisor,
   makeWorkers,
@@ -45,7 +45,7 @@ import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { watchCommits, openServiceHealth } from './observe/health.js';
 import { prepareStores, afterStart } from './startup.js';
-import { holdRole, notePlace, openServing } from './stores/instances.js';
+import { holdRole, notePlace, openServingLease } from './stores/instances.js';
 import { openResources, type Resources } from './resources.js';
 import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
@@ -190,12 +190,12 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   await prepareStores(config, engine, leasing, isServing ? pendingKey : undefined);
   const resources = await openResources(config, options, { ...engine, leases, metrics });
   forgetCopies = resources.mailbox?.mailbox.forgetCopies ?? forgetCopies;
-  const projecting = await openProjecting(config, engine, leasing);
+  const projecting = await openProjectionRunners(config, engine, leasing);
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
   const [stuckWork, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), openAuditRecorder(engine)];
   const [serving, recorder] = [
-    openServing(leasing, (signal) => engine.followStates(signal, 'serving')),
+    openServingLease(leasing, (signal) => engine.followStates(signal, 'serving')),
     openEngagementRecorder(engine),
   ];
   servesAlone = serving.alone;

@@ -12,7 +12,7 @@ import { joinedCalls } from '../commands/core/idempotency.js';
 import { readingSessionsAhead } from '../commands/access/tokens.js';
 import { openStateCache } from '../commands/core/state-cache.js';
 import type { TokenParties } from '../domain/ports/access-tokens.js';
-import { activityDecider } from '../domain/billing/inactivity.js';
+import { teamUseDecider } from '../domain/billing/team-use.js';
 import { attachmentTemplateDecider } from '../domain/templates/attachment-template.js';
 import { apiKeyDecider } from '../domain/keys/decider.js';
 import { splitStream } from '../domain/core/ids.js';
@@ -55,7 +55,7 @@ import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
 import type { Keys, Sealing } from '../domain/ports/keys.js';
 import { openSealedUnder } from '../event-log/ledger.js';
-import type { SealedUnder } from '../event-log/encoding.js';
+import type { SealedUnder } from '../event-log/encode.js';
 import { keepSeal, keptSeals, openSealKeys } from '../adapters/keys/key-files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Renderer } from '../domain/ports/renderer.js';
@@ -345,7 +345,7 @@ export const makeCommandNeeds = ({
     oauthApp: states.loader(oauthAppDecider, STATES_MAX),
     oauthGrant: states.loader(grantDecider, STATES_MAX),
     oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
-    activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
+    teamUse: states.loader(teamUseDecider, STATES_MAX, { absent: true }),
     user,
     session,
     ...tokens,

@@ -29,7 +29,7 @@ import {
   forgetAuditWorker,
   mailSeal,
   noteLogWorker,
-  openTelling,
+  openSealNotices,
   sealLedgerWorker,
 } from '../processors/audit/ledger.js';
 import { openUnpublishedWork, relayWorker } from '../processors/core/relay.js';
@@ -52,7 +52,7 @@ import type { Resources } from './resources.js';
 /** The runners that keep the read models, by the name of the projection. */
 export type Runners = ReadonlyMap<string, Runner>;
 
-type Projecting = Readonly<{ runners: Runners; close: () => Promise<void> }>;
+type ProjectionRunners = Readonly<{ runners: Runners; close: () => Promise<void> }>;
 
 export type Supervisor = Readonly<{
   start: (workers: readonly Worker[]) => void;
@@ -120,7 +120,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           relayWorker(deps, processors, unpublished),
           dueWorkWorker(deps, processors, unpublished),
           ...processors.map(({ worker }) => worker(deps)),
-          sealLedgerWorker({ ...parts, awayMs, tell: openTelling({ ...parts, ...mailingSeals(config, parts) }) }),
+          sealLedgerWorker({ ...parts, awayMs, tell: openSealNotices({ ...parts, ...mailingSeals(config, parts) }) }),
           eraseWorker(parts),
           endSessionsWorker({
             ...parts,
@@ -190,7 +190,11 @@ const feederOf = (runners: Runners, limits: Engine['limits'], collection: string
 };
 
 /** Opens the runner of each projection. A lease makes one process lead it. */
-export const openProjecting = async (config: Config, engine: Engine, leasing: LeaseDeps): Promise<Projecting> => {
+export const openProjectionRunners = async (
+  config: Config,
+  engine: Engine,
+  leasing: LeaseDeps,
+): Promise<ProjectionRunners> => {
   const own = await openProjectionLeases(config, engine);
   const deps: LeaseDeps = { ...leasing, leases: own ?? leasing.leases };
   const runners = new Map<string, Runner>();

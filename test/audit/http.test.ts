@@ -1,7 +1,7 @@
 /** The audit log over HTTP: who is let in, what it is told of reads and refusals, and from where. */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
-import { refusing } from '../../src/commands/core/caller.js';
+import { withRefusedUser } from '../../src/commands/core/caller.js';
 import { NO_TEAM } from '../../src/domain/core/ids.js';
 import { AUDIT_ENTRY, bearer, EMAIL, fakeServer, OTHERS_EMAIL, sendBody, TEAM, USER } from '../http/fakes.js';
 
@@ -113,7 +113,7 @@ void t.test('a key from a network that it may not come from, and a person whose 
   const nobody = await login();
   t.equal(audited.length, 1, 'nobody is told of where nobody is known');
   during.run = () => {
-    throw refusing(USER, new DomainError('INVALID_CREDENTIALS', 'wrong'));
+    throw withRefusedUser(USER, new DomainError('INVALID_CREDENTIALS', 'wrong'));
   };
   const somebody = await login();
   t.match(audited[1], [

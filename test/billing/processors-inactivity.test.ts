@@ -4,11 +4,11 @@
  */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
-import { noteLogin, addCredits } from '../../src/commands/billing/account.js';
+import { noteLogin, addCredits } from '../../src/commands/billing/billing.js';
 import { makeCommands, openOAuth } from '../../src/commands/index.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
-import { activityDecider } from '../../src/domain/billing/inactivity.js';
-import { activityStream, creditsStream } from '../../src/domain/core/ids.js';
+import { teamUseDecider } from '../../src/domain/billing/team-use.js';
+import { teamUseStream, creditsStream } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import type { Cause } from '../../src/event-log/event-log.js';
 import { login } from '../../src/commands/people/sessions.js';
@@ -42,7 +42,7 @@ const open = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorW
 const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> =>
   (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 const told = async (world: ProcessorWorld): Promise<readonly string[]> =>
-  (await world.events(activityStream(TEAM))).map(({ type }) => type);
+  (await world.events(teamUseStream(TEAM))).map(({ type }) => type);
 const resets = async (world: ProcessorWorld): Promise<number> =>
   (await world.events(creditsStream(TEAM))).filter(({ type }) => type === 'CreditsReset').length;
 
@@ -161,7 +161,7 @@ void t.test('what people and apps do keeps it in use as keys do, and does not br
   const { accessToken: later } = await login(world.deps, { email: 'ada@example.com', password: PASSWORD }, from);
   for (let call = 0; call < 5; call += 1) await world.commands.authenticate(later, asked);
   t.equal(await noted(), before + 1, 'once a day');
-  t.match((await world.deps.eventLog.load(activityStream(TEAM))).at(-1)?.metadata, {
+  t.match((await world.deps.eventLog.load(teamUseStream(TEAM))).at(-1)?.metadata, {
     actor: `user:${userId}`,
     teamId: TEAM,
   });
@@ -186,7 +186,7 @@ void t.test('apps are let in no longer than keys are, until an owner comes back'
   };
   const disable = async (): Promise<void> => {
     const at = isoTime(world.clock.now());
-    await handle(world.deps.eventLog, activityStream(TEAM), activityDecider, { type: 'Disable', at }, causeNow(world));
+    await handle(world.deps.eventLog, teamUseStream(TEAM), teamUseDecider, { type: 'Disable', at }, causeNow(world));
   };
   t.ok(await world.commands.authenticate(await token()));
   await days(world, 368);

@@ -8,7 +8,7 @@ import { emailStream, LEDGER_STREAM } from '../../src/domain/core/ids.js';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import type { LogNote, NotedStores } from '../../src/domain/ports/log-note.js';
-import { noteLogWorker, openTelling, sealLedgerWorker } from '../../src/processors/audit/ledger.js';
+import { noteLogWorker, openSealNotices, sealLedgerWorker } from '../../src/processors/audit/ledger.js';
 import { eraseWorker } from '../../src/processors/privacy/erasure.js';
 import { sweepWorker } from '../../src/processors/retention/removal.js';
 import { openDeadlines } from '../../src/processors/core/processor.js';
@@ -68,7 +68,7 @@ void t.test(
     const file: unknown[] = [];
     const mailed: string[] = [];
     let status = 500;
-    const telling = openTelling({
+    const telling = openSealNotices({
       store: world.store,
       logger: { ...world.processing.logger, warn: (fields: object) => void tell.push(JSON.stringify(fields)) },
       sealing: { webhook: 'https://notary.example/secret', keep: async (seal) => void file.push(seal) },

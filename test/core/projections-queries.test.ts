@@ -12,7 +12,7 @@ import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import type { EmailFilter } from '../../src/projections/email/emails.js';
-import type { Paging } from '../../src/projections/core/paging.js';
+import type { Paging } from '../../src/projections/core/pages.js';
 import { keysWithImpliedDelete } from '../../src/projections/keys/api-keys.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeQueries } from '../../src/projections/queries.js';

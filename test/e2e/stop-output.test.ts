@@ -112,7 +112,7 @@ void t.test(
     execFileSync('mkfifo', [fifo]);
     const program = `
     import { open } from 'node:fs';
-    import { endProcess } from '${new URL('../../src/cli/core/end.js', import.meta.url).href}';
+    import { endProcess } from '${new URL('../../src/cli/core/exit.js', import.meta.url).href}';
     process.on('exit', (code) => console.log('exit', code));
     open('${fifo}', 'r', () => {});
     await endProcess(7);`;

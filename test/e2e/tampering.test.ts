@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import { deriveFrom } from '../../src/adapters/keys/wrapping.js';
+import { deriveFrom } from '../../src/adapters/keys/key-wrap.js';
 import { loadMasterKey, openSealKeys } from '../../src/adapters/keys/key-files.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { openEventLog } from '../../src/event-log/event-log.js';

@@ -13,7 +13,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { UnreadableEvent } from '../../src/event-log/codec.js';
 import type { Recorded } from '../../src/domain/events.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import type { Unreadable } from '../../src/event-log/decoding.js';
+import type { Unreadable } from '../../src/event-log/decode.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
 import { AppendUnknown, LeaseSuperseded, WrongExpectedRevision } from '../../src/domain/core/errors.js';
 import { emailStream, assertDefined, parseEmailId, type StreamName } from '../../src/domain/core/ids.js';

@@ -1,6 +1,6 @@
 /** When a reader of the log passes over events of a newer program, and when it stops for that program. */
 import t from 'tap';
-import { GIVE_WAY_MS, openGivingWay } from '../../src/event-log/decoding.js';
+import { GIVE_WAY_MS, openGivingWay } from '../../src/event-log/decode.js';
 
 const opened = () => {
   let nowMs = 0;

@@ -6,7 +6,7 @@ import t from 'tap';
 import { openEventLog, startOf, type Cause, type EventLog } from '../../src/event-log/event-log.js';
 import { codec } from '../../src/event-log/codec.js';
 import { decodeMetadata, isCertainlyMetadata } from '../../src/event-log/hash-chain.js';
-import { openApart, sealApart } from '../../src/event-log/encoding.js';
+import { openApart, sealApart } from '../../src/event-log/encode.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import { assertDefined, emailStream, parseEmailId } from '../../src/domain/core/ids.js';

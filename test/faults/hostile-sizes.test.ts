@@ -12,7 +12,7 @@ import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
-import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/compile.js';
 import { compileLosses } from '../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';
 import { spendHtml } from '../../src/domain/rendering/html.js';

@@ -3,12 +3,12 @@ import t from 'tap';
 import type { TSchema } from '@sinclair/typebox';
 import { components } from '../../src/api/components.js';
 import { SendEmailRequestSchema } from '../../src/api/email.js';
-import { leaveOutNulls } from '../../src/http/server/json/absent.js';
+import { omitNulls } from '../../src/http/server/json/omit-nulls.js';
 import { bearer, fakeServer } from './fakes.js';
 
 const withoutNulls = (schema: TSchema, text: string): unknown => {
   const value: unknown = JSON.parse(text);
-  leaveOutNulls(schema, value);
+  omitNulls(schema, value);
   return value;
 };
 

@@ -9,7 +9,7 @@ import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { parseJsonBody } from '../../src/http/server/json/body.js';
-import checkApart from '../../src/http/server/json/checks-apart.js';
+import checkApart from '../../src/http/server/json/body-checker.js';
 import { LARGE_BODY_BYTES, readLargeBody, parseInTurns } from '../../src/http/server/json/large-body.js';
 import { fakeServer } from './fakes.js';
 import { turnsBeside } from '../support/loop-turns.js';

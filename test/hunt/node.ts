@@ -30,7 +30,7 @@ import { openUnpublishedWork, relayWorker } from '../../src/processors/core/rela
 import { sealLedgerWorker } from '../../src/processors/audit/ledger.js';
 import { sweepWorker } from '../../src/processors/retention/removal.js';
 import { makeRunner, type Runner } from '../../src/projections/core/runner.js';
-import { openServing } from '../../src/service/stores/instances.js';
+import { openServingLease } from '../../src/service/stores/instances.js';
 import { makeSupervisor } from '../../src/service/workers.js';
 import { peopleOfTest } from '../support/people.js';
 import { openDistantBus } from '../support/distant/bus.js';
@@ -162,7 +162,7 @@ export const openNode = (world: World, name: string): Node => {
   });
   const cutOff = new AbortController();
   const supervisor = makeSupervisor({ clock, logger: silent });
-  const serving = openServing(leasing, (signal) => deps.followStates(signal, 'serving'));
+  const serving = openServingLease(leasing, (signal) => deps.followStates(signal, 'serving'));
   servesAlone = serving.alone;
   let isServing = false;
   void serving.whenSeen.then(() => (isServing = true));

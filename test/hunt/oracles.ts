@@ -6,7 +6,7 @@ import { splitStream } from '../../src/domain/core/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/hash-chain.js';
-import { openApart, openSealed } from '../../src/event-log/encoding.js';
+import { openApart, openSealed } from '../../src/event-log/encode.js';
 import { allKeyIds, ownIn } from '../../src/event-log/stream-keys.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';

@@ -15,7 +15,7 @@ import type {
 } from '../../src/domain/webhooks/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/hash-chain.js';
-import { openSealed } from '../../src/event-log/encoding.js';
+import { openSealed } from '../../src/event-log/encode.js';
 import type { World } from './world.js';
 
 /** An event of the log as subscriptions hear of it. `recipient`: its place, where it is about one. */

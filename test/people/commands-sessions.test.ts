@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT, decodeJwt, decodeProtectedHeader, 
 import { DomainError, StoreAway } from '../../src/domain/core/errors.js';
 import { loginBucketOf } from '../../src/commands/people/sessions.js';
 import {
-  activityStream,
+  teamUseStream,
   assertDefined,
   parseSessionId,
   sessionStream,
@@ -15,7 +15,7 @@ import {
 } from '../../src/domain/core/ids.js';
 import { makeRefreshToken, TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/people/session.js';
 import { handle } from '../../src/commands/core/handle.js';
-import { activityDecider } from '../../src/domain/billing/inactivity.js';
+import { teamUseDecider } from '../../src/domain/billing/team-use.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { T0 } from '../support/email-facts.js';
@@ -294,7 +294,7 @@ void t.test('a login counts as use of the account, and that of an owner lets its
   const days = (count: number) => world.clock.advance(count * 86_400_000);
   const endYear = async () => {
     const at = isoTime(world.clock.now());
-    await handle(world.deps.eventLog, activityStream(TEAM), activityDecider, { type: 'Disable', at }, { ...cause, at });
+    await handle(world.deps.eventLog, teamUseStream(TEAM), teamUseDecider, { type: 'Disable', at }, { ...cause, at });
   };
   await days(300);
   await login('admin@example.com', [TEAM]);

@@ -11,7 +11,7 @@ import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
-import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/compile.js';
 import { isBlank } from '../../src/domain/rendering/fill/shown-value.js';
 import { compileLosses, pathsOfLosses, type Loss } from '../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition, VariableType } from '../../src/domain/rendering/scope/definitions.js';
 import { compileCalculation, orderCalculated } from '../../src/domain/rendering/expression/calculated.js';
 import { defaultExpressionLimits as limits, defaultLimits } from '../../src/domain/core/limits.js';
-import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/compile.js';
 import { checkVariables } from '../../src/domain/rendering/check/variables.js';
 import { collectFaults } from '../../src/domain/rendering/check/faults.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';

@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { openSealKeys } from '../../src/adapters/keys/key-files.js';
-import { sealingKey } from '../../src/adapters/keys/wrapping.js';
+import { sealingKey } from '../../src/adapters/keys/key-wrap.js';
 import { splitStream } from '../../src/domain/core/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';

@@ -3,7 +3,7 @@
  * lost.
  */
 import t, { type Test } from 'tap';
-import { GIVE_WAY_MS } from '../../src/event-log/decoding.js';
+import { GIVE_WAY_MS } from '../../src/event-log/decode.js';
 import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
 import { formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
 import { handle } from '../../src/commands/core/handle.js';

@@ -10,7 +10,7 @@ import {
   type Bus,
 } from '../../domain/ports/bus.js';
 import { openShares, type Shares } from '../../shared/concurrency.js';
-import { type Fifo, turns } from './turns.js';
+import { type Fifo, turns } from './fair-queue.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 

@@ -18,7 +18,7 @@ import {
 } from './nats-streams.js';
 import { priorities, priorityShares, type Priority, type Work, type Pointer } from '../../domain/ports/bus.js';
 import { openShares } from '../../shared/concurrency.js';
-import { type Fifo, turns } from './turns.js';
+import { type Fifo, turns } from './fair-queue.js';
 
 type ConsumeDeps = Readonly<{
   clock: Clock;

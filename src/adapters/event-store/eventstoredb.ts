@@ -7,7 +7,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import { sizeOf, openAppends, type Appends, AppendRefused } from './eventstoredb/appends.js';
 import { openConnection, parseEventStoreDbUrl } from './eventstoredb/connection.js';
 import { openHeadWatch, type HeadWatch, subscribeAll } from './eventstoredb/subscription.js';
-import { openReading, type Reading } from './eventstoredb/reads.js';
+import { openReads, type Reads } from './eventstoredb/reads.js';
 import { positionOf, toServerEvent, streamNames, type StreamNames, serverIdOf } from './eventstoredb/records.js';
 
 export { EventStoreAway, EventStoreDenied } from './eventstoredb/connection.js';
@@ -26,7 +26,7 @@ export type EventStoreDbTimes = Readonly<{
 
 type AppendDeps = Readonly<{
   appends: Pick<Appends, 'append'>;
-  reading: Pick<Reading, 'stream'>;
+  reading: Pick<Reads, 'stream'>;
   names: StreamNames;
   watch: HeadWatch;
   types: Pick<TypeNotes, 'note'>;
@@ -57,7 +57,7 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
   const names = streamNames(parsed.prefix);
   const connection = openConnection({ url: parsed, clock, connectMs });
   const appends = openAppends({ connection, clock, timeoutMs: appendMs });
-  const reading = openReading({
+  const reading = openReads({
     connection,
     names,
     clock,
@@ -195,7 +195,7 @@ type TypeNotes = Readonly<{
 /** An append that is done. `lastRevision` and `lastPosition` are those of its last event. */
 type Appended = Readonly<{ stream: string; types: readonly string[]; lastRevision: number; lastPosition: Position }>;
 
-type Deps = Readonly<{ appends: Pick<Appends, 'append'>; reading: Pick<Reading, 'stream'>; names: StreamNames }>;
+type Deps = Readonly<{ appends: Pick<Appends, 'append'>; reading: Pick<Reads, 'stream'>; names: StreamNames }>;
 
 const NOTE_TYPE = 'SealpostTypeNoted';
 

@@ -6,7 +6,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark, NewKey } from '../../domain/ports/keys.js';
 import { inTransaction, type Database, openDatabase, openLogNote } from '../sqlite/database.js';
-import { wrappedRowSizeBytes, type WrappedRow, isDestroyed, keysPerRow } from './wrapping.js';
+import { wrappedRowSizeBytes, type WrappedRow, isDestroyed, keysPerRow } from './key-wrap.js';
 import type { NotedKeys } from '../../domain/ports/log-note.js';
 
 /**

@@ -14,7 +14,7 @@ import {
   durableWrites,
   mongoLogNote,
 } from '../mongodb/client.js';
-import { openRow, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys } from './wrapping.js';
+import { openRow, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys } from './key-wrap.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { gathered } from '../../shared/concurrency.js';

@@ -15,7 +15,7 @@ import {
   openRow,
   withoutKeys,
   type WrappedRow,
-} from './wrapping.js';
+} from './key-wrap.js';
 
 type Change =
   | Readonly<{ kind: 'make' }>

@@ -35,7 +35,7 @@ export type Change<Stored extends Rest> = Readonly<{
   operation: AnyBulkWriteOperation<Stored>;
 }>;
 
-export const changing = <Stored extends Rest>(
+export const replaceIfOlder = <Stored extends Rest>(
   id: string,
   position: number,
   replacement: WithoutId<Stored>,
@@ -120,8 +120,8 @@ export const documentChangesOf = (
   spec: CollectionSpec,
   { put, remove, goneAt }: Readonly<{ put: readonly Document[]; remove: readonly Removal[]; goneAt: Date }>,
 ): Change<Stored>[] => [
-  ...put.map((document) => changing<Stored>(document.id, document.position, replacementOf(document, spec))),
-  ...remove.map(({ id, position }) => changing<Stored>(id, position, { position, goneAt })),
+  ...put.map((document) => replaceIfOlder<Stored>(document.id, document.position, replacementOf(document, spec))),
+  ...remove.map(({ id, position }) => replaceIfOlder<Stored>(id, position, { position, goneAt })),
 ];
 
 const replacementOf = (document: Document, spec: CollectionSpec): Omit<Stored, '_id'> => {
@@ -402,7 +402,7 @@ export const rowChangesOf = (
   const mayBe = (id: string): boolean => (known.get(id) ?? (isAlone ? false : undefined)) !== false;
   const changes: Change<Row>[] = [];
   const remain = ({ id, position }: Removal): void => {
-    if (mayBe(id)) changes.push(changing(id, position, { position, goneAt }));
+    if (mayBe(id)) changes.push(replaceIfOlder(id, position, { position, goneAt }));
   };
   for (const document of put) {
     const { id, seq, position } = document;
@@ -410,7 +410,7 @@ export const rowChangesOf = (
     if (mark !== false && known.get(id) === mark) continue;
     const grams = gramsExpected(document, spec);
     if (grams === undefined) remain(document);
-    else changes.push(changing(id, position, { position, seq, grams: [...grams] }));
+    else changes.push(replaceIfOlder(id, position, { position, seq, grams: [...grams] }));
   }
   for (const removal of remove) remain(removal);
   return changes;

@@ -7,7 +7,7 @@ import { parseMoment } from '../../domain/core/time.js';
 import { ConfigError } from '../../service/settings/settings.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { reasonOf } from '../../shared/files.js';
-import type { Unreadable } from '../../event-log/decoding.js';
+import type { Unreadable } from '../../event-log/decode.js';
 
 export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
 

@@ -8,7 +8,7 @@ import { print, printFault, progressBar, unreadableLine } from '../core/output.j
 import { counted } from '../../shared/text.js';
 import { assertFounded, withEngine, withStopped, withStoppedEngine } from '../core/engine.js';
 import { eraseAll } from '../../commands/core/erase.js';
-import { checkStores, stopping, type StoreFaultCode, type StoreFinding } from '../../commands/ops/stores.js';
+import { checkStores, stoppingFindings, type StoreFaultCode, type StoreFinding } from '../../commands/ops/stores.js';
 import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, noteIn } from '../../commands/ops/repair.js';
 import { readConfig } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
@@ -65,7 +65,7 @@ const accept = (
   });
 
 const nothingToRepair = (findings: readonly StoreFinding[]): void => {
-  const [first] = stopping(findings);
+  const [first] = stoppingFindings(findings);
   if (first !== undefined) throw new Error(`this comes first: ${first.message}`);
   print('There is nothing to repair here.');
 };

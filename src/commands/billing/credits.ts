@@ -47,7 +47,7 @@ import type { Recorded } from '../../domain/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { termsOf, type TeamState } from '../../domain/teams/state.js';
 import type { Caller } from '../core/caller.js';
-import type { ActivityState } from '../../domain/billing/inactivity.js';
+import type { TeamUseState } from '../../domain/billing/team-use.js';
 import type { CorePorts, Load } from '../core/ports.js';
 
 export type BillingNeeds = CorePorts &
@@ -55,7 +55,7 @@ export type BillingNeeds = CorePorts &
     /** The credits and quotas of each team. */
     credits: CreditsAccounts;
     /** Whether the account of a metered team is in use. */
-    activity: Load<ActivityState>;
+    teamUse: Load<TeamUseState>;
   }>;
 
 /** `limit` and `remaining` are null if there is no limit. */
@@ -292,7 +292,7 @@ const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsA
  * The event by which an email became free (its cancellation, or the suppression of its last recipient), and what was
  * charged for it. undefined: the email is not free, or its team's credits and quota have nothing of it.
  */
-export const whatIsFreed = async (
+export const findFreedCredits = async (
   eventLog: Pick<EventLog, 'load'>,
   recorded: readonly Recorded[],
 ): Promise<Readonly<{ position: number; charged: Charged }> | undefined> => {
@@ -340,7 +340,7 @@ const countedAsUnmetered = async (
 
 /** The position in this log at which an email became free; 0: it did not. */
 export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamName): Promise<number> =>
-  (await whatIsFreed(eventLog, await eventLog.load(stream)))?.position ?? 0;
+  (await findFreedCredits(eventLog, await eventLog.load(stream)))?.position ?? 0;
 
 /**
  * Checks before documents are generated that the team can pay for one email with at least so many documents. The

@@ -23,7 +23,7 @@ import {
   readReplyTo,
   scheduleFaults,
 } from '../email/request.js';
-import type { ReplyTo } from '../../domain/core/stored.js';
+import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';

@@ -134,7 +134,7 @@ export const testPart = (caller: Pick<Caller, 'key'>): { test?: true } => (isTes
 const refusedPeople = new WeakMap<object, UserId>();
 
 /** Notes for the audit log which person is refused. Out: the refusal. */
-export const refusing = <Refusal extends Error>(userId: UserId, refusal: Refusal): Refusal => {
+export const withRefusedUser = <Refusal extends Error>(userId: UserId, refusal: Refusal): Refusal => {
   refusedPeople.set(refusal, userId);
   return refusal;
 };

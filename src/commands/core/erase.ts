@@ -12,7 +12,7 @@ import type { StreamName } from '../../domain/core/ids.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
 import type { MailCopies } from '../../domain/ports/mailbox.js';
 import { namesOf } from '../../event-log/codec.js';
-import { isReadable } from '../../event-log/decoding.js';
+import { isReadable } from '../../event-log/decode.js';
 import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
 import { readableMetadata } from '../../event-log/hash-chain.js';
 

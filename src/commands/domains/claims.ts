@@ -24,7 +24,7 @@ import { senderDomainDecider } from '../../domain/domains/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { DomainNeeds } from './needs.js';
 import { emptyLoaded, foldOnto, loadState } from '../core/handle.js';
-import { memoized } from '../core/memo.js';
+import { memoized } from '../core/memoize.js';
 
 export const domainClaimsFold = { evolve: evolveDomainClaims, initialState: noClaims };
 

@@ -22,7 +22,7 @@ import { emailDecider } from '../../domain/email/decider.js';
 import type { AddressedRecipient, EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
-import type { ReplyTo } from '../../domain/core/stored.js';
+import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';

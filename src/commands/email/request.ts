@@ -9,7 +9,7 @@ import type { SendEmailRequest } from '../../api/email.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, type Recipient, invalidAddresses } from '../../domain/mime/address.js';
 import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
-import type { ReplyTo } from '../../domain/core/stored.js';
+import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import { assertDefined } from '../../domain/core/ids.js';
 import { isoTime, parseTime, DAY_MS } from '../../domain/core/time.js';
 import type { AddressedRecipient } from '../../domain/email/events.js';

@@ -2,7 +2,7 @@
 import { type Caller, type KeyAuthenticated, ownedBy, assertNoTestKey, causeOf } from '../core/caller.js';
 import type { Loaded } from '../core/ports.js';
 import type { KeyNeeds } from './needs.js';
-import { noteActivity } from '../billing/account.js';
+import { noteTeamUse } from '../billing/billing.js';
 import { handle, loadState } from '../core/handle.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
@@ -27,10 +27,10 @@ import {
   type ApiKeyState,
   type ApiKeyToCreate,
 } from '../../domain/keys/decider.js';
-import { admitActive } from '../../domain/billing/inactivity.js';
+import { admitActive } from '../../domain/billing/team-use.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
-  activityStream,
+  teamUseStream,
   apiKeyStream,
   assertDefined,
   parseApiKeyId,
@@ -312,7 +312,7 @@ export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<Ke
   }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if ((await deps.team(teamStream(team))).state?.deletedAt !== undefined) throw teamDeleted();
-  admitActive((await deps.activity(activityStream(team))).state);
+  admitActive((await deps.teamUse(teamUseStream(team))).state);
   if (isUseWorthNoting(key, isoTime(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
@@ -327,5 +327,5 @@ const teamDeleted = (): DomainError =>
 const noteUse = async (deps: KeyNeeds, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
-  await noteActivity(deps, teamId, cause);
+  await noteTeamUse(deps, teamId, cause);
 };

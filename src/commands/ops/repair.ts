@@ -17,7 +17,7 @@ import { type StreamName, INSTANCE_STREAM, splitStream } from '../../domain/core
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { DAY_MS, isoTime } from '../../domain/core/time.js';
-import { isReadable, type Unreadable } from '../../event-log/decoding.js';
+import { isReadable, type Unreadable } from '../../event-log/decode.js';
 import { handle, loadState, type Fold } from '../core/handle.js';
 import { eraseRecipients } from '../privacy/erasure.js';
 import { type CheckDeps, missingParts } from './stores.js';

@@ -124,13 +124,13 @@ export const checkStores = async (deps: CheckDeps): Promise<readonly StoreFindin
 };
 
 /** The findings that must be mended before anything is served or sent. */
-export const stopping = (findings: readonly StoreFinding[]): readonly StoreFinding[] =>
+export const stoppingFindings = (findings: readonly StoreFinding[]): readonly StoreFinding[] =>
   findings.filter(({ isTold }) => isTold !== true);
 
 /** Throws StoreFault with the first finding that must be mended. Out: the other findings. */
 export const assertStoresAgree = async (deps: CheckDeps): Promise<readonly StoreFinding[]> => {
   const findings = await checkStores(deps);
-  const [finding] = stopping(findings);
+  const [finding] = stoppingFindings(findings);
   if (finding !== undefined) throw new StoreFault(finding);
   return findings;
 };

@@ -1,6 +1,6 @@
 /** The state that any stream of the log adds up to, now or at a moment of the past, for auditors. */
 import { emailRecord } from '../email/answers.js';
-import { evolveActivity } from '../../domain/billing/inactivity.js';
+import { evolveTeamUse } from '../../domain/billing/team-use.js';
 import { apiKeyDecider } from '../../domain/keys/decider.js';
 import { eventsAsOf } from '../../event-log/as-of.js';
 import type { AsOf } from '../../domain/core/time.js';
@@ -79,7 +79,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   invitation: foldedBy(invitationDecider.evolve, invitationDecider.initialState),
   credits: creditsOf,
   planUse: lastFact,
-  activity: foldedBy(evolveActivity, undefined),
+  activity: foldedBy(evolveTeamUse, undefined),
   senderDomains: foldedBy(evolveSenderDomains, undefined),
   domainKeys: lastFact,
   domainClaims: (events) => Object.fromEntries(foldedBy(evolveDomainClaims, noClaims)(events)),

@@ -3,7 +3,7 @@
  * and renew a second factor.
  */
 import { handle } from '../core/handle.js';
-import { refusing, type Caller } from '../core/caller.js';
+import { withRefusedUser, type Caller } from '../core/caller.js';
 import type { TeamNeeds } from '../teams/needs.js';
 import { ownCause } from './users.js';
 import { changeUser, loadUser, personOf } from '../access/users.js';
@@ -201,7 +201,7 @@ const naming = async <Answer>(userId: UserId, act: () => Promise<Answer>): Promi
   try {
     return await act();
   } catch (fault) {
-    throw fault instanceof DomainError && fault.code === 'INVALID_CODE' ? refusing(userId, fault) : fault;
+    throw fault instanceof DomainError && fault.code === 'INVALID_CODE' ? withRefusedUser(userId, fault) : fault;
   }
 };
 

@@ -29,9 +29,9 @@ import {
   assertPassword,
 } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { noteLogins } from '../billing/account.js';
+import { noteLogins } from '../billing/billing.js';
 import { makeAccessToken, type TokenOf } from '../access/tokens.js';
-import { type Caller, refusing, causeOf } from '../core/caller.js';
+import { type Caller, withRefusedUser, causeOf } from '../core/caller.js';
 import { finishJoining } from '../teams/invitations.js';
 import { isoTime } from '../../domain/core/time.js';
 import { assertSecondFactor, askingSession, assertOwnPassword } from './credentials.js';
@@ -92,12 +92,12 @@ export const login = async (
   const isRight = await deps.people.passwords.verify(user?.passwordHash, normalPassword(password));
   if (!isRight || user === undefined) {
     const wrong = new DomainError('INVALID_CREDENTIALS', 'The address or the password is wrong.');
-    throw user === undefined ? wrong : refusing(userId, wrong);
+    throw user === undefined ? wrong : withRefusedUser(userId, wrong);
   }
   if (!user.isVerified) {
     const message =
       'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.';
-    throw refusing(userId, new DomainError('ADDRESS_NOT_VERIFIED', message));
+    throw withRefusedUser(userId, new DomainError('ADDRESS_NOT_VERIFIED', message));
   }
   const cause = personalCause(deps, userId, from);
   const secondFactor = user.secondFactor !== undefined && (await assertSecondFactor(deps, userId, code, cause));

@@ -3,7 +3,7 @@
  * closing event, then its key is destroyed. TeamRemoved is appended first and TeamErased last; if the program dies in
  * between, the next run finds the team and goes on.
  */
-import { noteBilling } from '../billing/account.js';
+import { noteBilling } from '../billing/billing.js';
 import { removeAssetNow } from '../templates/assets.js';
 import { stopBatch } from '../bulk/batches.js';
 import { forgetOrigins } from '../access/origins.js';
@@ -62,7 +62,7 @@ import { templateDecider, templateRules } from '../../domain/templates/email-tem
 import type { Cause } from '../../event-log/event-log.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { teamDecider } from '../../domain/teams/decider.js';
-import { isReadable } from '../../event-log/decoding.js';
+import { isReadable } from '../../event-log/decode.js';
 
 export type RemovalDeps = BulkNeeds & TeamNeeds & WebhookNeeds & Readonly<{ logger: Logger }>;
 

@@ -2,7 +2,7 @@
  * Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered
  * when every process applies it.
  */
-import { noteBilling } from '../billing/account.js';
+import { noteBilling } from '../billing/billing.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import type { TeamNeeds } from './needs.js';
 import { handle, loadState } from '../core/handle.js';

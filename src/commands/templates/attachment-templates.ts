@@ -1,5 +1,5 @@
 /** Attachment templates: what their drafts are checked for, and their content. */
-import { memoized } from '../core/memo.js';
+import { memoized } from '../core/memoize.js';
 import type { TemplateNeeds } from './needs.js';
 import { translationsPart, withStrictness, type Checked } from './answers.js';
 import { draftOf, type TemplateKindOf } from './lifecycle.js';

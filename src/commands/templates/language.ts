@@ -1,5 +1,5 @@
 /** Reads the language that a call says in place of the template's own. */
-import { memoized } from '../core/memo.js';
+import { memoized } from '../core/memoize.js';
 import { invalidAt, type FieldError } from '../../domain/core/errors.js';
 import { localeFault, timeZoneFault } from '../../domain/rendering/check/format.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';

@@ -12,7 +12,7 @@ import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { JsonObject, Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { RenderEnvironment } from '../../domain/rendering/scope/constants.js';
-import { compilePreparation } from '../../domain/rendering/fill/filling.js';
+import { compilePreparation } from '../../domain/rendering/fill/compile.js';
 import {
   compileLosses,
   lossesWithin,
@@ -30,7 +30,7 @@ import { attachmentTemplates } from './attachment-templates.js';
 import { isoTime } from '../../domain/core/time.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { assetWarnings, clippingWarnings } from './warnings.js';
-import { withoutSvg } from './drawings.js';
+import { withoutSvg } from './svg.js';
 import { exampleUnsubscribeUrl } from '../recipients/unsubscribe.js';
 import type { PreviewRequest, PreviewResponse } from '../../api/templates/templates.js';
 import { teamStream, type TeamId, type TemplateId } from '../../domain/core/ids.js';

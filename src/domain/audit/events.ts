@@ -3,7 +3,7 @@
  */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { type AuditCategory, type AuditTarget, event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** In: `email:…`. */

@@ -3,12 +3,12 @@
  * month is `2026-11`, in UTC.
  */
 import { Type, type Static } from '@sinclair/typebox';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { nullable, oneOf } from '../core/schema.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 /** Whether the account of a metered team is in use. */
-export const activityEvents = {
+export const teamUseEvents = {
   /** A login, a call or an integration; recorded at most once a day. Inactivity is counted from the first on. */
   AccountUsed: { data: Type.Object({ at: text }) },
   /**
@@ -29,7 +29,7 @@ export const activityEvents = {
   AccountUncounted: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;
 
-export type ActivityEvent = EventsOf<typeof activityEvents>;
+export type TeamUseEvent = EventsOf<typeof teamUseEvents>;
 
 /** `key`: the id of the thing. `amount`: 1, or bytes. `at`: when its place was taken. */
 const Held = Type.Object({ key: text, amount: Type.Integer(), at: text });
@@ -156,4 +156,4 @@ export const creditsEvents = {
 export type CreditsEvent = EventsOf<typeof creditsEvents>;
 
 /** The events of each kind of stream. */
-export const billingStreams = { credits: creditsEvents, planUse: planUseEvents, activity: activityEvents } as const;
+export const billingStreams = { credits: creditsEvents, planUse: planUseEvents, activity: teamUseEvents } as const;

@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);

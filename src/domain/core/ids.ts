@@ -156,7 +156,7 @@ export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName
 /** The credits of a team. */
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
 /** Whether the account of a metered team is in use. */
-export const activityStream = (id: TeamId): StreamName => `activity-${id}` as StreamName;
+export const teamUseStream = (id: TeamId): StreamName => `activity-${id}` as StreamName;
 /** How much a team uses of one resource that its plan limits. */
 export const planUseStream = (id: TeamId, resource: string): StreamName => `planUse-${id}.${resource}` as StreamName;
 /** All sender domains of a team in one stream, so that a send call loads one state. */

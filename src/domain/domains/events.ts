@@ -4,7 +4,7 @@
  */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import type { AuditTarget, EventDefinitions, EventsOf } from '../core/event.js';
 
 /** `publicKey`: as the tag `p` of its DNS record has it (RFC 6376, RFC 8463). */

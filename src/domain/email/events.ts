@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored.js';
+import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf, type Notice, type WebhookKind } from '../core/event.js';
 
 /** Frozen: values that stored events may have. */

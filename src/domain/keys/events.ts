@@ -1,7 +1,7 @@
 /** The events of one API key. The key itself is not stored, only its SHA-256. */
 import { Type } from '@sinclair/typebox';
 import { nullable } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 const optionalText = nullable(text);

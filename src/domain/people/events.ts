@@ -1,7 +1,7 @@
 /** The events of a person, of who has which address, of a session, and of the keys that sign access tokens. */
 import { Type } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** One session: the family of refresh tokens that came from one sign-in. */

@@ -3,7 +3,7 @@
  * left to be erased.
  */
 import { Type } from '@sinclair/typebox';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 const ids = Type.Array(text);

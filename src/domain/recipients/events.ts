@@ -4,7 +4,7 @@
  */
 import { Type } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** Frozen: values that stored events may have. */

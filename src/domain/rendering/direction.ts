@@ -62,7 +62,7 @@ const MAY_RUN_FROM_RIGHT =
 export const holdsRightToLeft = (text: string): boolean => MAY_RUN_FROM_RIGHT.test(text);
 
 /** Text of the author before a value and around it. */
-export type Surroundings = Readonly<{
+export type TextAround = Readonly<{
   /** The direction of the last letter before the value, in its phrase. */
   before?: Direction;
   /** The author's own text has letters that run from the right. */
@@ -273,7 +273,7 @@ export const apartText = (pieces: readonly ApartText[], mark: Direction | undefi
 
 /** The texts of values set apart from text of that direction. */
 export const isolatedValues = (
-  { values, ...joints }: ApartValues<Readonly<{ text: string; around?: Surroundings }>>,
+  { values, ...joints }: ApartValues<Readonly<{ text: string; around?: TextAround }>>,
   direction: Direction,
 ): string => {
   const texts = values.map(({ text }) => text);

@@ -1,7 +1,7 @@
 /** The events of a team, of an invitation, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf, nullable } from '../core/schema.js';
-import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
+import { text, StoredRecipient, StoredTracking } from '../core/stored-schemas.js';
 import { type AuditTarget, event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** Data of an invitation that the stream of a team must not hold: its address and its token. */

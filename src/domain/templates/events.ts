@@ -2,7 +2,7 @@
  * Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery.
  */
 import { Type, type Static } from '@sinclair/typebox';
-import { text, StoredRecipient, StoredTracking } from '../core/stored.js';
+import { text, StoredRecipient, StoredTracking } from '../core/stored-schemas.js';
 import { oneOf } from '../core/schema.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 

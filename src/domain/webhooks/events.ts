@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { text } from '../core/stored.js';
+import { text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);

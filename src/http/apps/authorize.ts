@@ -13,7 +13,7 @@ import {
   sentenceOf,
   type PageLanguage,
 } from '../server/forms.js';
-import { words } from './words.js';
+import { words } from './texts.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
 import type { SignedIn } from '../../api/people.js';

@@ -37,7 +37,7 @@ const usageOf = ({ used, limit, remaining }: Quota) => ({
 
 /** The figures of the month are the sum of its days, as in the answers by day and by month. */
 const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
-  const { billing, plan, quota } = await deps.commands.getAccount(caller);
+  const { billing, plan, quota } = await deps.commands.getBilling(caller);
   const { month } = quota;
   const used = sumOf(await usedBetween(deps, caller, `${month}-01`, `${month}-31`));
   const [email, attachment] = [quotaOf(used.emails, quota.emailQuota), quotaOf(used.documents, quota.attachmentQuota)];
@@ -138,7 +138,7 @@ const statsRoute = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails/usage/stats',
     {
-      config: { access, command: 'getAccount' },
+      config: { access, command: 'getBilling' },
       schema: {
         summary: 'Read the usage of this month',
         description: 'Used quota and credits of the team in the calendar month, in UTC.',
@@ -155,7 +155,7 @@ const rangeRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails/usage/days',
     {
-      config: { access, command: 'getAccount' },
+      config: { access, command: 'getBilling' },
       preValidation: coerceQuery(UsageQuerySchema),
       schema: {
         summary: 'Read the usage by day',
@@ -170,7 +170,7 @@ const rangeRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const caller = callerOf(request);
       const { first, last } = daysOf(deps, request.query, (day) => dayBefore(day, 29));
-      const { quota } = await deps.commands.getAccount(caller);
+      const { quota } = await deps.commands.getBilling(caller);
       const { limit } = quota.emailQuota;
       const days = byDay(await usedBetween(deps, caller, first, last), first, last);
       return { data: days.map((day) => ({ day: day.day, ...itemOf(day, limit) })), quota: limit };
@@ -180,7 +180,7 @@ const rangeRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails/usage/months',
     {
-      config: { access, command: 'getAccount' },
+      config: { access, command: 'getBilling' },
       preValidation: coerceQuery(UsageQuerySchema),
       schema: {
         summary: 'Read the usage by month',
@@ -194,7 +194,7 @@ const rangeRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const caller = callerOf(request);
       const { first, last } = daysOf(deps, request.query, elevenMonthsBefore);
-      const { quota } = await deps.commands.getAccount(caller);
+      const { quota } = await deps.commands.getBilling(caller);
       const { limit } = quota.emailQuota;
       const months = byMonth(byDay(await usedBetween(deps, caller, first, last), first, last));
       return { data: [...months].map(([month, used]) => ({ month, ...itemOf(used, limit) })), quota: limit };

@@ -28,7 +28,7 @@ import { DomainError, invalid } from '../../domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { canonicalJson } from '../../shared/text.js';
-import { leaveOutNulls } from '../server/json/absent.js';
+import { omitNulls } from '../server/json/omit-nulls.js';
 import { parseJsonBody } from '../server/json/body.js';
 import { uploadSlots, registerUploads } from '../server/upload.js';
 import { pageOf } from '../../api/core/common.js';
@@ -320,7 +320,7 @@ const readRecipientsForm =
       parseLine: (line) => parseJsonBody(line, limits),
     });
     const body = { ...call, recipients };
-    leaveOutNulls(SendBulkRequestSchema, body);
+    omitNulls(SendBulkRequestSchema, body);
     request.body = body;
     request.recipientFile = read;
     const sha256 = createHash('sha256').update(form.file).digest('hex');

@@ -11,7 +11,7 @@ import { parseMoment } from '../../domain/core/time.js';
 import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';
 import type { SearchFilter, DeletableFilter } from '../../projections/query-types.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
-import type { Paging } from '../../projections/core/paging.js';
+import type { Paging } from '../../projections/core/pages.js';
 
 const BROKEN_PERCENT =
   'The query of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8 (a percent sign itself is written %25).';

@@ -17,7 +17,7 @@ import { causeOfWork, type ProcessorDeps } from '../core/declaration.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Sealing, SignedSeal } from '../../domain/ports/keys.js';
 import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
-import type { SealedUnder } from '../../event-log/encoding.js';
+import type { SealedUnder } from '../../event-log/encode.js';
 import { newestSeal, sealSegments, signSeal, type LedgerState, evolveLedger } from '../../event-log/ledger.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 
@@ -102,7 +102,7 @@ const TELL_TIMEOUT_MS = 10_000;
  * Out: tells the newest seal at each place that does not know it yet. It covers all before it, so one that a place
  * missed need not be told there again.
  */
-export const openTelling = ({ store, sealing, webhooks, logger, mail }: TellDeps) => {
+export const openSealNotices = ({ store, sealing, webhooks, logger, mail }: TellDeps) => {
   const post = async (seal: SignedSeal, signal: AbortSignal): Promise<void> => {
     if (sealing.webhook === undefined) return;
     const { status } = await webhooks.outbound.post(sealing.webhook, {

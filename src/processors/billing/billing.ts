@@ -2,19 +2,14 @@
  * Background work on billing: checks reservations of credits, disables unused accounts, returns the credits of emails
  * that were not sent.
  */
-import { type CreditsAccounts, freedAt, whatIsFreed } from '../../commands/billing/credits.js';
+import { type CreditsAccounts, freedAt, findFreedCredits } from '../../commands/billing/credits.js';
 import type { Decider } from '../../domain/core/decider.js';
 import type { CreditsEvent } from '../../domain/billing/events.js';
 import { assertDefined, parseTeamId, splitStream, teamStream, type StreamName } from '../../domain/core/ids.js';
 import { type Processor, type Context, type Outcome, type ProcessorDeps, causeOfWork } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { BillingNeeds } from '../../commands/billing/credits.js';
-import {
-  activityDecider,
-  type Activity,
-  type ActivityCommand,
-  type ActivityState,
-} from '../../domain/billing/inactivity.js';
+import { teamUseDecider, type TeamUse, type TeamUseCommand, type TeamUseState } from '../../domain/billing/team-use.js';
 import { isoTime } from '../../domain/core/time.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
@@ -53,10 +48,10 @@ type EndInactiveDeps = Pick<BillingNeeds, 'clock' | 'team' | 'credits'> & Pick<P
  * crash the rest is still due.
  */
 export const endInactive = (deps: EndInactiveDeps): Processor =>
-  makeProcessor<'activity', ActivityState, ActivityCommand>({
+  makeProcessor<'activity', TeamUseState, TeamUseCommand>({
     name: 'end-inactive',
     kind: 'activity',
-    decider: activityDecider,
+    decider: teamUseDecider,
     timers: [{ kind: 'inactive', read: 'due', destroys: true, seldom: true }],
     deadlineMs: 60_000,
     act: (context) => act(deps, context),
@@ -64,14 +59,14 @@ export const endInactive = (deps: EndInactiveDeps): Processor =>
 
 const act = async (
   { clock, team, credits, mayDestroy }: EndInactiveDeps,
-  { stream, state: activity, cause }: Context<Activity>,
-): Promise<Outcome<ActivityCommand>> => {
+  { stream, state: use, cause }: Context<TeamUse>,
+): Promise<Outcome<TeamUseCommand>> => {
   if (!mayDestroy()) return {};
   const at = isoTime(clock.now());
   const teamId = assertDefined(parseTeamId(splitStream(stream).id), 'team id');
   const isMetered = ((await team(teamStream(teamId))).state?.billing ?? 'unmetered') !== 'unmetered';
   if (!isMetered) return { command: { type: 'Uncount', at } };
-  if (activity.isSettled) return { command: { type: 'Disable', at } };
+  if (use.isSettled) return { command: { type: 'Disable', at } };
   const { fence: _fence, ...resetCause } = cause;
   // If it is repeated after a crash, the balance is 0 and nothing is appended.
   await credits.change(teamId, { type: 'Reset', at }, resetCause);
@@ -157,7 +152,7 @@ const returnOne = async (deps: ReturnCreditsDeps, recorded: Recorded): Promise<v
 /** An email whose events cannot be read is logged and skipped, so that the others go on. */
 const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, { stream, position }: Recorded) => {
   try {
-    const freed = await whatIsFreed(eventLog, await eventLog.load(stream as StreamName));
+    const freed = await findFreedCredits(eventLog, await eventLog.load(stream as StreamName));
     return freed?.position === position ? freed.charged : undefined;
   } catch (fault) {
     if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;

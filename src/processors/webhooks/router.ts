@@ -18,7 +18,7 @@ import { webhookEventId, eventKey } from '../../domain/webhooks/delivery.js';
 import type { RoutedEntry, WebhookRouteEvent, WebhookEvent, WebhookRouterEvent } from '../../domain/webhooks/events.js';
 import { type WebhookState, evolveWebhook } from '../../domain/webhooks/decider.js';
 import { startOf, type EventLog, type StreamVersion, versionOf } from '../../event-log/event-log.js';
-import { openGivingWay, type GivingWay } from '../../event-log/decoding.js';
+import { openGivingWay, type GivingWay } from '../../event-log/decode.js';
 import { type Backfill, type Slice, isBackfillOpen, openBackfill, positionOf } from './backfill.js';
 import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';

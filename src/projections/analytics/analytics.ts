@@ -10,7 +10,7 @@ import {
 } from '../../domain/email/milestones.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
-import type { Page } from '../core/paging.js';
+import type { Page } from '../core/pages.js';
 import {
   type MilestoneCounts,
   OTHER,
@@ -22,7 +22,7 @@ import {
   type DaySummaryDocument,
 } from '../email/summaries.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
-import { tagOfTerm, EMAIL_BACKLOGS, EMAILS, type EmailDocument, tagTerm } from '../email/documents.js';
+import { tagOfTerm, EMAIL_BACKLOGS, EMAILS, type EmailDocument, tagTerm } from '../email/read-models.js';
 import { TEMPLATES, type TemplateDocument } from '../templates/templates.js';
 import { dayNumber, dayOfNumber, mondayOf, isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { Clock } from '../../domain/ports/clock.js';

@@ -13,7 +13,7 @@ import {
 } from '../../domain/audit/entry.js';
 import type { AuditCategory } from '../../domain/core/event.js';
 import { type TeamId, splitStream, auditOriginsStreamOf, type StreamName } from '../../domain/core/ids.js';
-import { type Paging, type Page, readPage } from '../core/paging.js';
+import { type Paging, type Page, readPage } from '../core/pages.js';
 import { endOfMonth, monthsUpTo } from '../../domain/access/origins.js';
 import { auditedTypes, auditEntryOf, kindsWith, type EventType, type Recorded } from '../../domain/events.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';

@@ -2,8 +2,8 @@
  * Read models of metered teams: timers of open reservations and of unused accounts, and the last cancelled email whose
  * credits were returned.
  */
-import type { ActivityEvent, CreditsEvent } from '../../domain/billing/events.js';
-import { evolveActivity, lookAt, type Activity } from '../../domain/billing/inactivity.js';
+import type { TeamUseEvent, CreditsEvent } from '../../domain/billing/events.js';
+import { evolveTeamUse, lookAt, type TeamUse } from '../../domain/billing/team-use.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
@@ -16,12 +16,12 @@ const ACTIVITY = 'activity';
 const ACTIVITY_TIMERS = timersOf('activity');
 
 /** The id is that of the team. */
-type ActivityDocument = Document & Readonly<{ activity: Activity }>;
+type ActivityDocument = Document & Readonly<{ activity: TeamUse }>;
 
-const activityStep: Handler<ActivityEvent> = ({ event, stream, position, metadata }, document) => {
+const activityStep: Handler<TeamUseEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
   const before = document as ActivityDocument | undefined;
-  const activity = evolveActivity(before?.activity, event);
+  const activity = evolveTeamUse(before?.activity, event);
   if (activity === undefined) return [];
   const seq = before?.seq ?? position;
   const dueAt = lookAt(activity);

@@ -17,7 +17,7 @@ import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/re
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { secondSeq, type Handler, type Handlers, type Reference, type Step, timersSpec } from '../core/projection.js';
 import { changeUnmade, type UnmadeChange } from '../email/backlogs.js';
-import { countEmails, countsId, EMAIL_BACKLOGS, EMAIL_COUNTS } from '../email/documents.js';
+import { countEmails, countsId, EMAIL_BACKLOGS, EMAIL_COUNTS } from '../email/read-models.js';
 import { mergedByDocument, summariesOfDay, summarySteps } from '../email/summaries.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Priority } from '../../domain/ports/bus.js';

@@ -39,7 +39,7 @@ import {
   removeErased,
   setSearched,
   recipientStatusesOf,
-} from '../email/documents.js';
+} from '../email/read-models.js';
 import {
   declareProjection,
   secondSeq,

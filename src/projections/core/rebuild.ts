@@ -1,6 +1,6 @@
 /** Rebuilds the documents of a projection from the log beside the live ones, and compares the two. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Unreadable } from '../../event-log/decoding.js';
+import type { Unreadable } from '../../event-log/decode.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type {
   Document,

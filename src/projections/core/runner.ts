@@ -2,7 +2,7 @@
  * Keeps the documents of a projection up to date: follows the log from the checkpoint and writes batch by batch.
  * Requests wait here until read models have what this process appended.
  */
-import { isUnknown, type Unreadable, openGivingWay, type GivingWay } from '../../event-log/decoding.js';
+import { isUnknown, type Unreadable, openGivingWay, type GivingWay } from '../../event-log/decode.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { CheckpointMoved, type Checkpoint, type ProjectionStore } from '../../domain/ports/read-models.js';

@@ -1,10 +1,10 @@
 /** The read model of the lists of emails, their filters, and the search for emails to retry. */
 import { type EmailId, assertDefined, parseEmailId } from '../../domain/core/ids.js';
 import { type EmailStatus, type RecipientStatus, failedRecipientsOf } from '../../domain/email/status.js';
-import { EMAILS, type EmailDocument, type EmailListing } from './documents.js';
+import { EMAILS, type EmailDocument, type EmailListing } from './read-models.js';
 import type { Query, ReadModels } from '../../domain/ports/read-models.js';
 import { nextTurn } from '../../shared/concurrency.js';
-import { readCursor, writeCursor } from '../core/paging.js';
+import { readCursor, writeCursor } from '../core/pages.js';
 
 export {
   EMAIL_BACKLOGS,
@@ -13,7 +13,7 @@ export {
   EMAILS,
   type EmailCountsDocument,
   type EmailDocument,
-} from './documents.js';
+} from './read-models.js';
 
 export type EmailFilter = Readonly<{
   status?: EmailStatus;

@@ -4,7 +4,7 @@
  */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
-import { EMAIL_TIMERS } from './documents.js';
+import { EMAIL_TIMERS } from './read-models.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import { EMAIL_BACKLOGS } from './emails.js';

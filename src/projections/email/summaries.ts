@@ -8,7 +8,7 @@ import type { EmailEvent } from '../../domain/email/events.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
-import { tagTerm } from './documents.js';
+import { tagTerm } from './read-models.js';
 import type { Reference, Step } from '../core/projection.js';
 
 export const SUMMARIES = 'emailSummaries';

@@ -5,7 +5,7 @@
 import { assertDefined, parseSessionId, splitStream, type SessionId, type UserId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
-import { counted, readPage, type Page, type Paging } from '../core/paging.js';
+import { counted, readPage, type Page, type Paging } from '../core/pages.js';
 import { declareProjection } from '../core/projection.js';
 
 export const SESSIONS = 'sessions';

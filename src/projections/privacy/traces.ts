@@ -22,7 +22,7 @@ import {
 import type { Document, Cursor, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { declareProjection, type Handler, type Step, timersSpec } from '../core/projection.js';
-import { EMAILS, recipientTerm } from '../email/documents.js';
+import { EMAILS, recipientTerm } from '../email/read-models.js';
 import { OAUTH_GRANTS } from '../apps/apps.js';
 import { SESSIONS } from '../people/sessions.js';
 import { MEMBERSHIPS, type MembershipDocument } from '../teams/teams.js';

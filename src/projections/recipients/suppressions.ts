@@ -12,7 +12,7 @@ import {
 } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { counted, readPage, type Page, type Paging } from '../core/paging.js';
+import { counted, readPage, type Page, type Paging } from '../core/pages.js';
 import { declareProjection } from '../core/projection.js';
 
 export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;

@@ -18,7 +18,7 @@ import {
   type TemplateDocument,
 } from '../templates/templates.js';
 import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
-import { counted, readPage, type Page, type Paging } from '../core/paging.js';
+import { counted, readPage, type Page, type Paging } from '../core/pages.js';
 import type { Projection, Step } from '../core/projection.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';

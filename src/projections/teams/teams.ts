@@ -1,7 +1,7 @@
 /** Teams and their members: one document for each team, and one for each membership. */
 import type { Role } from '../../domain/access/permissions.js';
 import { type TeamId, type UserId, assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
-import { type Paging, type Page, counted, readPage } from '../core/paging.js';
+import { type Paging, type Page, counted, readPage } from '../core/pages.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { TeamEvent } from '../../domain/teams/events.js';

@@ -31,7 +31,7 @@ import { type WebhookListing, webhookListing } from '../../domain/webhooks/decid
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Keys } from '../../domain/ports/keys.js';
-import { readCursor, readPage, writeCursor, type Listed, type Page, type Paging } from '../core/paging.js';
+import { readCursor, readPage, writeCursor, type Listed, type Page, type Paging } from '../core/pages.js';
 
 type Reader = Pick<ReadModels, 'find'>;
 

@@ -30,7 +30,7 @@ import {
   measuredMailer,
   measuredRenderer,
   measuredStore,
-} from './measured.js';
+} from './port-metrics.js';
 
 export type Metrics = Readonly<{
   store: Wrap<EventStore>;

@@ -17,7 +17,7 @@ import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
 import { copyFiles } from '../../adapters/files/durable.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
 import { isWrappedBy, openNotedKeys } from '../../adapters/keys/key-table.js';
-import { deriveFrom } from '../../adapters/keys/wrapping.js';
+import { deriveFrom } from '../../adapters/keys/key-wrap.js';
 import { copyDatabase } from '../../adapters/sqlite/database.js';
 import { noteOfLog } from '../../commands/core/log-notes.js';
 import { settingsToKeep, type Config } from '../settings/config.js';

@@ -1,7 +1,7 @@
 /** Everything that can be checked of an instance and of what it depends on, beside a running service or without one. */
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkStores, isOfOriginsAlone, stopping, missingParts } from '../../commands/ops/stores.js';
+import { checkStores, isOfOriginsAlone, stoppingFindings, missingParts } from '../../commands/ops/stores.js';
 import { givenUp } from '../../commands/ops/repair.js';
 import type { Config } from '../settings/config.js';
 import { isLoopback } from '../settings/groups.js';
@@ -275,7 +275,7 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
     const findings = await checkStores(checkable(engine));
     for (const { message, isTold } of findings)
       yield isTold === true ? warning('stores', message) : fault('stores', message);
-    if (stopping(findings).length > 0) return;
+    if (stoppingFindings(findings).length > 0) return;
     if (findings.length === 0)
       yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
     yield await clockCheck(config, engine);

@@ -22,7 +22,7 @@ import type { Lease, Leases } from '../../domain/ports/lease.js';
 import { makeProjections } from '../../projections/index.js';
 import { isLocal, placeOf } from '../settings/urls.js';
 
-type Serving = Readonly<{
+type ServingLease = Readonly<{
   /** Holds the lease until it is stopped. */
   worker: Worker;
   /** Resolves when the other processes can see this one by its lease. It answers no request before. */
@@ -50,7 +50,7 @@ const STOPPED_LEASE = 'stopped';
  * `follow` lets this process serve states from memory. It runs under the lease: a process that the others cannot see
  * reads the log for each state.
  */
-export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): Serving => {
+export const openServingLease = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): ServingLease => {
   let seen = (): void => {};
   const whenSeen = new Promise<void>((resolve) => (seen = resolve));
   return {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { priorities, type Pointer, type Priority } from '../../../src/domain/ports/bus.js';
 import { openMemoryBus } from '../../../src/adapters/bus/memory.js';
 import { systemClock } from '../../../src/adapters/clock/system.js';
-import { fifo } from '../../../src/adapters/bus/turns.js';
+import { fifo } from '../../../src/adapters/bus/fair-queue.js';
 import { busSuite } from '../../contracts/bus-suite.js';
 import { fakeClock } from '../../support/fake-clock.js';
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { deriveFrom } from '../../../src/adapters/keys/wrapping.js';
+import { deriveFrom } from '../../../src/adapters/keys/key-wrap.js';
 import { parseKeyId } from '../../../src/adapters/keys/key-table.js';
 import { keysOn, openSqliteKeys } from '../../../src/adapters/keys/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { indexFor } from '../../../src/adapters/read-models/finder.js';
 import { emailsProjection } from '../../../src/projections/bulk/emails.js';
-import { withRecipientStatus } from '../../../src/projections/email/documents.js';
+import { withRecipientStatus } from '../../../src/projections/email/read-models.js';
 import { assertDefined } from '../../../src/domain/core/ids.js';
 import { emailsSpec } from '../../contracts/read-models-fixtures.js';
 

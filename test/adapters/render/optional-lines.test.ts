@@ -9,7 +9,7 @@ import { openBudget } from '../../../src/domain/rendering/budget.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits as limits } from '../../../src/domain/core/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
-import { compilePreparation } from '../../../src/domain/rendering/fill/filling.js';
+import { compilePreparation } from '../../../src/domain/rendering/fill/compile.js';
 import { compileLosses, pathsOfLosses } from '../../../src/domain/rendering/paths/losses.js';
 import { partsOfEmail } from '../../../src/domain/rendering/paths/walk.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';

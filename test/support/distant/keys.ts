@@ -2,7 +2,7 @@
  * Sealing keys on a distant server: real AES-256-GCM, the keys in a map; calls come late and their answers get lost.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { sealingKey } from '../../../src/adapters/keys/wrapping.js';
+import { sealingKey } from '../../../src/adapters/keys/key-wrap.js';
 import type { Keys, LogMark, SealingKey } from '../../../src/domain/ports/keys.js';
 import { ask, type Network } from './network.js';
 

@@ -284,7 +284,7 @@ const within = async <T>(work: Promise<T>, ms: number, clock: Clock, late: () =>
 };
 
 /** Whether an error is one of the connection, not of the request, so that another attempt may succeed. */
-export const isPassing = (error: unknown): boolean => {
+export const isTransient = (error: unknown): boolean => {
   const { code, details } = error as Readonly<{ code?: number; details?: string }>;
   return (
     error instanceof EventStoreAway || passingCodes.has(code ?? -1) || details?.includes('write after end') === true

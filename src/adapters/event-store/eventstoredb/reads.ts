@@ -12,7 +12,7 @@ import {
 } from './records.js';
 import type { Position, EventBatch, ReadLogOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import type { Clock } from '../../../domain/ports/clock.js';
-import { EventStoreAway, isPassing, shared, streams, type Connection, type ReadReq } from './connection.js';
+import { EventStoreAway, isTransient, shared, streams, type Connection, type ReadReq } from './connection.js';
 
 type ReadingDeps = Readonly<{
   connection: Pick<Connection, 'read' | 'shown'>;
@@ -28,7 +28,7 @@ type ReadingDeps = Readonly<{
 /** The position and stream of the newest known event of the log; position 0 for an empty log. */
 export type Head = Readonly<{ position: Position; stream: string }>;
 
-export type Reading = Readonly<{
+export type Reads = Readonly<{
   stream: (atServer: string, from: number | 'end', countMax?: number) => Promise<readonly StoredEvent[]>;
   /** `isCertain`: if the server finds nothing, the whole log is read backwards. */
   head: (isCertain?: boolean) => Promise<Head>;
@@ -62,7 +62,7 @@ const RETRY_FOR_MS = 1_000;
 const SEARCH_WINDOW = 64;
 const never = new AbortController().signal;
 
-export const openReading = (deps: ReadingDeps): Reading => {
+export const openReads = (deps: ReadingDeps): Reads => {
   const { connection, names, clock, shortMs, known } = deps;
 
   /** The whole answer. Connects again after a broken connection while there is time. */
@@ -85,14 +85,14 @@ export const openReading = (deps: ReadingDeps): Reading => {
         }
         return events;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         if (clock.monotonic() - begunMs > RETRY_FOR_MS) throw awayAfter(error, connection.shown);
         await clock.sleep(PAUSE_MS, never);
       }
     }
   };
 
-  const head: Reading['head'] = async (isCertain = false) => {
+  const head: Reads['head'] = async (isCertain = false) => {
     const filtered = readAllRequest({ prefixes: names.prefixes(undefined), from: 'end', countMax: 1 });
     const [found] = await short(filtered, names.ours);
     // A server that finds less than is known has not looked far enough.
@@ -134,7 +134,7 @@ export const openReading = (deps: ReadingDeps): Reading => {
 /** Begins anew after the last event if the connection breaks off. Rejects if nothing comes for too long. */
 async function* readAll(
   deps: ReadingDeps,
-  head: Reading['head'],
+  head: Reads['head'],
   after: Position,
   options: ReadLogOptions,
 ): AsyncGenerator<EventBatch> {
@@ -158,7 +158,7 @@ async function* readAll(
         isFiltered = false;
         continue;
       }
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (clock.monotonic() - movedMs > stillMs) throw awayAfter(error, deps.connection.shown);
       await clock.sleep(PAUSE_MS, options.signal ?? never);
     }

@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Position, EventBatch, ReadAllOptions, StoredEvent } from '../../../domain/ports/event-store.js';
-import { type Head, type Reading, readAllRequest } from './reads.js';
+import { type Head, type Reads, readAllRequest } from './reads.js';
 import type { Logger } from '../../../domain/ports/logger.js';
-import { isPassing, type Connection, type ReadMessage } from './connection.js';
+import { isTransient, type Connection, type ReadMessage } from './connection.js';
 import {
   isBeforeEvent,
   positionOf,
@@ -27,7 +27,7 @@ export type HeadWatch = Readonly<{
 
 type SubscribingDeps = Readonly<{
   connection: Pick<Connection, 'read' | 'shown'>;
-  reading: Pick<Reading, 'justAfter' | 'isClear'>;
+  reading: Pick<Reads, 'justAfter' | 'isClear'>;
   names: StreamNames;
   watch: HeadWatch;
   clock: Clock;
@@ -79,7 +79,7 @@ export async function* subscribeAll(
       }
     } catch (err) {
       if (signal.aborted) return;
-      if (!isPassing(err)) throw err;
+      if (!isTransient(err)) throw err;
       if (failures === 0)
         deps.logger.warn(
           { server: deps.connection.shown, err: err as Error },

@@ -21,7 +21,7 @@ import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import type { JsonObject } from '../../../domain/core/json.js';
 import { linkRulesOf } from '../../../domain/rendering/addresses.js';
-import { parseTemplatedText, withSurroundings } from '../../../domain/rendering/fill/templated-text.js';
+import { parseTemplatedText, withTextAround } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
@@ -74,7 +74,7 @@ export const writeDocument = (
   const props = content.schema.props ?? {};
   const context = { ...rootContext(content, code, limits, language), ...known };
   const subjectExpression = concat(
-    textOf(withSurroundings(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), {
+    textOf(withTextAround(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), {
       ...context,
       code: subject,
     }),

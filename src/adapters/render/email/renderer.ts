@@ -22,7 +22,7 @@ import type {
   RenderedEmail,
   Renderer,
 } from '../../../domain/ports/renderer.js';
-import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/filling.js';
+import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/compile.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { linkRulesOf, insideImage, safeImage, type LinkRules } from '../../../domain/rendering/addresses.js';
 import {

@@ -20,7 +20,7 @@ import {
   hasPlaceholder,
   parsePathText,
   parseTemplatedText,
-  withSurroundings,
+  withTextAround,
   type Placeholder,
   type TemplatedText,
   type TextPart,
@@ -175,7 +175,7 @@ const written = (showing: Showing, raw: string, context: Context): string => {
 
 /** Text that was checked when the template was saved, taken apart. */
 export const templated = (text: string, { limits }: Context): TemplatedText =>
-  withSurroundings(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
+  withTextAround(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
 
 /** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
 export const htmlOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>

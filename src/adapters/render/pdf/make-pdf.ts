@@ -38,7 +38,7 @@ import { columns, container, divider, list, richText, spacer, timeline, padded }
 import { lastRowsStay, table } from './components/table.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import { escapeHtml } from '../../../domain/rendering/fill/filling.js';
+import { escapeHtml } from '../../../domain/rendering/fill/compile.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/budget.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { openFonts, type Fonts } from './fonts.js';

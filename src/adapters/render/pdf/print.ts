@@ -12,7 +12,7 @@ import {
   type DrawnPicture,
   type LaidPage,
 } from './pdfmake-internals.js';
-import { PrintedDocument, type DocumentOptions } from './faces.js';
+import { PrintedDocument, type DocumentOptions } from './printed-document.js';
 import { DomainError } from '../../../domain/core/errors.js';
 import { DocumentLayout } from './layout.js';
 import { silent } from './picture-node.js';

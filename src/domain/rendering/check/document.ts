@@ -45,7 +45,7 @@ import { checkVariableTexts, checkTranslations } from './translations.js';
 import { checkVariables } from './variables.js';
 import { mapDocumentTexts } from '../languages.js';
 import { documentMedia } from '../lengths.js';
-import { withExpressions, boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
+import { withExpressions, boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/check.js';
 import { partsOfDocument } from '../paths/walk.js';
 
 export const PAGE_NAME_CHARS_MAX = 200;

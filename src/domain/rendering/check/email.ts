@@ -17,7 +17,7 @@ import { checkStrictness, collectFaults, withoutNulls } from './faults.js';
 import { mapEmailTexts } from '../languages.js';
 import type { Translations } from '../translations.js';
 import { mailMediaWith } from '../lengths.js';
-import { withExpressions, boundedNearest, checkPaths, type Nearest } from '../paths/known.js';
+import { withExpressions, boundedNearest, checkPaths, type Nearest } from '../paths/check.js';
 import { partsOfEmail } from '../paths/walk.js';
 import { checkProps, checkText } from '../props.js';
 

@@ -12,7 +12,7 @@ import { checkShowing } from './variables.js';
 import type { WalkTools } from './components.js';
 import type { MapText } from '../languages.js';
 import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../translations.js';
-import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
+import { boundedNearest, type Nearest, type PathFindings } from '../paths/check.js';
 import { shorten, writeSteps } from '../scope/path.js';
 
 /** How one kind of templates maps and checks its texts. */

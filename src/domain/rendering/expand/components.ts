@@ -37,7 +37,7 @@ import {
   compileAddress,
   compilePlain,
   templated,
-} from '../fill/filling.js';
+} from '../fill/compile.js';
 import { directions, textDirections } from '../direction.js';
 import { aligns, errorCorrections } from '../props.js';
 import { isBlank } from '../fill/shown-value.js';
@@ -396,7 +396,7 @@ const compileBlank = (paths: readonly Path[], scope: Scope): IsHidden | undefine
 };
 
 /** In: a component. Out: whether it is hidden; undefined where it is always shown. */
-export const compileHiding = (component: DocumentComponent, scope: Scope): IsHidden | undefined => {
+export const compileIsHidden = (component: DocumentComponent, scope: Scope): IsHidden | undefined => {
   const hides = component.props?.['hideWhenEmpty'];
   return hides === true || hides === 'lines'
     ? compileBlank(decidingPaths(component, scope.limits.pathSegmentsMax), scope)

@@ -36,7 +36,7 @@ import {
   type Writer,
   compileHtml,
   compilePreparation,
-} from '../fill/filling.js';
+} from '../fill/compile.js';
 import {
   compileSrc,
   colorOf,
@@ -57,7 +57,7 @@ import {
   codeAt,
   qrCode,
   compileTextStyle,
-  compileHiding,
+  compileIsHidden,
 } from './components.js';
 import type {
   ExpandedPage,
@@ -255,7 +255,7 @@ const compileMarginCode = (
   scope: Scope,
 ): ((state: State) => ExpandedQrCode | undefined) => {
   const expand = codeAt(props, { id: 'code', field, props: field }, scope);
-  const isHidden = compileHiding({ id: 'code', type: 'qr-code', props }, scope);
+  const isHidden = compileIsHidden({ id: 'code', type: 'qr-code', props }, scope);
   return (state) => {
     const out: Expanded[] = [];
     if (isHidden?.(state) !== true) expand(state, out);
@@ -337,7 +337,7 @@ const children: CompileChildren = (components, field, scope, first = 0) => {
       compilers[component.type](component, `${field}[${first + at}]`, withLines(scope, component.props)),
       scope,
     );
-    const isHidden = compileHiding(component, scope);
+    const isHidden = compileIsHidden(component, scope);
     return isHidden === undefined ? expand : (state, out) => void (isHidden(state) || expand(state, out));
   });
   return (state, out) => {

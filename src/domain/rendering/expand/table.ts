@@ -17,7 +17,7 @@ import {
   writerAt,
   type Writer,
   compilePlain,
-} from '../fill/filling.js';
+} from '../fill/compile.js';
 import type { Formatter } from '../scope/formats.js';
 import { cellTooLong, tooManyColumns, tooManyItems, tooManyRows } from '../budget.js';
 import {

@@ -43,9 +43,9 @@ import {
   isolatedValues,
   type ApartValues,
   type Direction,
-  type Surroundings,
+  type TextAround,
 } from '../direction.js';
-import { withSurroundings } from '../fill/templated-text.js';
+import { withTextAround } from '../fill/templated-text.js';
 import { decimal } from '../scope/conditions.js';
 import { spendOperations, type Budget } from '../budget.js';
 import type { Json, JsonObject } from '../../core/json.js';
@@ -310,7 +310,7 @@ const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: 
   };
 };
 
-type StepPart = Readonly<{ step: Step; around?: Surroundings }>;
+type StepPart = Readonly<{ step: Step; around?: TextAround }>;
 type SentencePart = string | StepPart | ApartValues<StepPart>;
 
 /** The parts of a template that is a sentence; undefined for one that may be a code, a name or an address. */
@@ -330,7 +330,7 @@ const sentenceOf = (
     const step = steps[at];
     return [...(text === '' ? [] : [text]), ...(step === undefined ? [] : [{ step }])];
   });
-  return { parts: apartIn(withSurroundings(all)), direction: isFromRight ? 'rtl' : 'ltr' };
+  return { parts: apartIn(withTextAround(all)), direction: isFromRight ? 'rtl' : 'ltr' };
 };
 
 /** Each element counts as one operation, the array itself where it has none. */

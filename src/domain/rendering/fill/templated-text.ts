@@ -1,15 +1,15 @@
 /** Text that holds `{{paths}}`: how it is taken apart, what is wrong with it, and the placeholders of page numbers. */
 import { isConstantName, parsePath, shorten, type Path } from '../scope/path.js';
 import { isConstant } from '../scope/constants.js';
-import { directionOfText, holdsRightToLeft, type Direction, type Surroundings } from '../direction.js';
+import { directionOfText, holdsRightToLeft, type Direction, type TextAround } from '../direction.js';
 import { blockTags, sectionTags } from '../html.js';
 
 export type Placeholder = Readonly<{
   path: Path;
   /** The inside of the braces, trimmed. */
   source: string;
-  /** Set by `withSurroundings`. */
-  around?: Surroundings;
+  /** Set by `withTextAround`. */
+  around?: TextAround;
 }>;
 export type TextPart = string | Placeholder;
 export type TemplatedText = readonly TextPart[];
@@ -63,9 +63,9 @@ const END_OF_PHRASE = /[.,;:!?\u060c\u061b\u061f\u06d4]/;
 const LINE_CHARS = 400;
 
 /** In: a text or HTML, taken apart. Out: the same, each value with what the author wrote around it. */
-export const withSurroundings = <Value extends object>(
+export const withTextAround = <Value extends object>(
   text: readonly (string | Value)[],
-): readonly (string | (Value & { around?: Surroundings }))[] => {
+): readonly (string | (Value & { around?: TextAround }))[] => {
   const literals = text.filter((part) => typeof part === 'string');
   if (literals.length === text.length) return literals;
   const turns = literals.some(holdsRightToLeft) ? { holdsRightToLeft: true as const } : {};

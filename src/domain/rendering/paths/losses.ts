@@ -11,7 +11,7 @@ import { DomainError, type FieldError } from '../../core/errors.js';
 import type { Limits } from '../../core/limits.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { isBlank, substituterOf } from '../fill/shown-value.js';
-import type { PreparedValues } from '../fill/filling.js';
+import type { PreparedValues } from '../fill/compile.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';

@@ -19,7 +19,7 @@ import { endOfString, type JsonScan } from './scan.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { BodyChecks } from '../../../domain/ports/body-checks.js';
 import { canonicalJson } from '../../../shared/text.js';
-import { leaveOutNulls } from './absent.js';
+import { omitNulls } from './omit-nulls.js';
 import { DomainError } from '../../../domain/core/errors.js';
 
 /** How much of a JSON text is parsed in one turn: members, or bytes if its texts are long. */
@@ -77,7 +77,7 @@ export const jsonBodyParser =
     const schema = request.routeOptions.schema?.body as TSchema | undefined;
     const settle = (body: unknown): void => {
       if (schema === undefined && body !== undefined && !isEmptyObject(body)) throw unwanted();
-      if (schema !== undefined) leaveOutNulls(schema, body);
+      if (schema !== undefined) omitNulls(schema, body);
       done(null, schema === undefined ? undefined : body);
     };
     const fail = (error: unknown): void =>
@@ -129,7 +129,7 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
   const isApart = scan.members > limits.jsonMembersInlineMax || scan.nameBytes > limits.jsonNameBytesInlineMax;
   const checked = isApart ? await bodyChecks.check({ bytes, schema, isIdempotent }, team) : undefined;
   const value = await (isApart ? parseInTurns(bytes) : parsed(bytes, scan, limits));
-  leaveOutNulls(schema, value);
+  omitNulls(schema, value);
   await nextTurn();
   if (!isIdempotent) return { value, canonical: undefined };
   const canonical = isApart ? checked?.canonical : canonicalJson(value);

@@ -5,7 +5,7 @@ import { openLogger } from '../../../../src/adapters/logger/pino.js';
 import { openBodyChecks } from '../../../../src/adapters/render/workers/body-checks.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 
-const file = new URL('../../../../src/http/server/json/checks-apart.js', import.meta.url);
+const file = new URL('../../../../src/http/server/json/body-checker.js', import.meta.url);
 const open = (settings: unknown, module = file) =>
   openBodyChecks({ file: module, settings, clock: systemClock(), logger: openLogger({ level: 'silent' }) });
 

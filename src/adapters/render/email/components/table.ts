@@ -1,7 +1,7 @@
 /** Tables of data in a mail: rows from a data source or from the template, as HTML and as aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import { pixels } from '../../../../domain/rendering/css.js';
-import { aloneIn, onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
+import { aloneIn, onlyPlaceholder } from '../../../../domain/rendering/fill/compile.js';
 import {
   holdsNumbers,
   isColumnType,

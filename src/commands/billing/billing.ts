@@ -1,8 +1,8 @@
-/** Commands on the account of a team: whether it is in use, what it may still send, and adding credits. */
+/** Commands on the billing of a team: noting its use, reading what it may still send, and adding credits. */
 import { handle } from '../core/handle.js';
 import type { BillingNeeds } from './credits.js';
-import { activityDecider, isUseWorthNoting } from '../../domain/billing/inactivity.js';
-import { activityStream, teamStream, type TeamId, type UserId } from '../../domain/core/ids.js';
+import { teamUseDecider, isUseWorthNoting } from '../../domain/billing/team-use.js';
+import { teamUseStream, teamStream, type TeamId, type UserId } from '../../domain/core/ids.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { type Caller, assertNoTestKey, causeOf } from '../core/caller.js';
 import type { QuotaStatus } from './credits.js';
@@ -11,7 +11,7 @@ import { CURRENCY, priceOf, type PlanName } from '../../domain/billing/plans.js'
 import { invalid } from '../../domain/core/errors.js';
 import type { Billing } from '../../domain/teams/state.js';
 
-type Deps = Pick<BillingNeeds, 'eventLog' | 'team' | 'activity'>;
+type Deps = Pick<BillingNeeds, 'eventLog' | 'team' | 'teamUse'>;
 
 const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<boolean> => {
   const { state } = await team(teamStream(teamId));
@@ -19,12 +19,12 @@ const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<
 };
 
 /**
- * Records a use of the account, at most once a day. Does nothing if the account is disabled or the team not metered.
+ * Records a use of the team, at most once a day. Does nothing if its keys are disabled or the team is not metered.
  */
-export const noteActivity = async (deps: Deps, teamId: TeamId, cause: Cause): Promise<void> => {
-  const { state } = await deps.activity(activityStream(teamId));
+export const noteTeamUse = async (deps: Deps, teamId: TeamId, cause: Cause): Promise<void> => {
+  const { state } = await deps.teamUse(teamUseStream(teamId));
   if (!isUseWorthNoting(state, cause.at) || !(await isMetered(deps, teamId))) return;
-  await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'NoteUse', at: cause.at }, cause);
+  await handle(deps.eventLog, teamUseStream(teamId), teamUseDecider, { type: 'NoteUse', at: cause.at }, cause);
 };
 
 /**
@@ -38,8 +38,8 @@ export const reactivate = async (
 ): Promise<boolean> => {
   const { events } = await handle(
     deps.eventLog,
-    activityStream(teamId),
-    activityDecider,
+    teamUseStream(teamId),
+    teamUseDecider,
     { type: 'Reactivate', at: cause.at },
     cause,
   );
@@ -47,14 +47,14 @@ export const reactivate = async (
   return events.length > 0;
 };
 
-/** Records the login of a member. The login of an owner reactivates the account. */
+/** Records the login of a member. The login of an owner enables the team's API keys again. */
 export const noteLogin = async (
   deps: Deps & Pick<BillingNeeds, 'whenHeldEverywhere'>,
   { teamId, isOwner }: Readonly<{ teamId: TeamId; isOwner: boolean }>,
   cause: Cause,
 ): Promise<void> => {
   if (isOwner) await reactivate(deps, teamId, cause);
-  await noteActivity(deps, teamId, cause);
+  await noteTeamUse(deps, teamId, cause);
 };
 
 /** Records the login of a person for those of the teams of which they are a member. */
@@ -74,12 +74,12 @@ export const noteLogins = async (
 /** Records that the team is metered from now on, or no longer. */
 export const noteBilling = async (deps: Deps, teamId: TeamId, metered: boolean, cause: Cause): Promise<void> => {
   const type = metered ? 'NoteUse' : 'Uncount';
-  await handle(deps.eventLog, activityStream(teamId), activityDecider, { type, at: cause.at }, cause);
+  await handle(deps.eventLog, teamUseStream(teamId), teamUseDecider, { type, at: cause.at }, cause);
 };
 
-type Account = Readonly<{ billing: Billing; plan: PlanName | null; quota: QuotaStatus }>;
+type TeamBilling = Readonly<{ billing: Billing; plan: PlanName | null; quota: QuotaStatus }>;
 
-export const getAccount = async (deps: BillingNeeds, { teamId }: Pick<Caller, 'teamId'>): Promise<Account> => {
+export const getBilling = async (deps: BillingNeeds, { teamId }: Pick<Caller, 'teamId'>): Promise<TeamBilling> => {
   const { state } = await deps.team(teamStream(teamId));
   if (state === undefined) throw new Error(`team ${teamId} does not exist`);
   return { billing: state.billing, plan: state.plan ?? null, quota: await deps.credits.quote(teamId) };

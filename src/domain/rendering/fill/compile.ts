@@ -8,7 +8,7 @@ import {
   hasPlaceholder,
   parseTemplatedText,
   isPageMark,
-  withSurroundings,
+  withTextAround,
   type Placeholder,
 } from './templated-text.js';
 import {
@@ -20,7 +20,7 @@ import {
   setApart,
   type ApartValues,
   type Direction,
-  type Surroundings,
+  type TextAround,
 } from '../direction.js';
 import { type Budget, documentTooLong, spendChars } from '../budget.js';
 import type { JsonObject, Json } from '../../core/json.js';
@@ -71,7 +71,7 @@ const escapeLoose = (text: string): string =>
 
 /** Text that was checked when the template was saved, taken apart. */
 export const templated = (text: string, { limits }: Scope): TemplatedText =>
-  withSurroundings(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
+  withTextAround(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
 
 /** The placeholder of a text that holds nothing else, blanks aside. */
 export const onlyPlaceholder = (parts: TemplatedText): Placeholder | undefined => {
@@ -204,7 +204,7 @@ type HtmlValue = Readonly<{
   fill: Fill;
   escape: (text: string) => string;
   isText: boolean;
-  around: Surroundings | undefined;
+  around: TextAround | undefined;
 }>;
 
 const escapeIn = (place: HtmlPlace, { inMargin, keepsLines }: Scope): ((text: string) => string) => {
@@ -453,7 +453,7 @@ export const fillText = (
   if (direction === undefined)
     return parts.map((part) => (typeof part === 'string' ? part : written(part.path))).join('');
   return apartIn(
-    withSurroundings(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })),
+    withTextAround(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })),
   )
     .map((part) => (typeof part === 'string' ? part : 'values' in part ? isolatedValues(part, direction) : part.text))
     .join('');

@@ -6,7 +6,7 @@ import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type Sealed
 import { eventDefinitions, type DomainEvent, type EventType, erasingEvents, type Recorded } from '../domain/events.js';
 import type { EventMetadata } from '../domain/core/event.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
-import { openApart, openSealed } from './encoding.js';
+import { openApart, openSealed } from './encode.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
 import { FileDamaged, type EventPlace } from '../domain/core/errors.js';
 import { recipientPartsOf } from '../domain/email/recipient-parts.js';

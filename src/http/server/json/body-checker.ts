@@ -3,13 +3,13 @@ import type { TSchema } from '@sinclair/typebox';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { BodyCheckAnswer, BodyToCheck } from '../../../domain/ports/body-checks.js';
 import { canonicalJson } from '../../../shared/text.js';
-import { leaveOutNulls } from './absent.js';
+import { omitNulls } from './omit-nulls.js';
 import { parseJsonBody, type JsonLimits } from './body.js';
 
 const checked = ({ bytes, schema, isIdempotent }: BodyToCheck, limits: JsonLimits): BodyCheckAnswer => {
   const value = parseJsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
   if (!isIdempotent) return { kind: 'checked' };
-  leaveOutNulls(schema as TSchema, value);
+  omitNulls(schema as TSchema, value);
   return { kind: 'checked', canonical: Buffer.from(canonicalJson(value)) };
 };
 

@@ -17,7 +17,7 @@ const compiled = new WeakMap<TSchema, Remove>();
  * In: the schema of a body, and a value that JSON.parse made. Takes `null` out of the optional fields of the value.
  * Only the fields of the schema are looked at, so that what a body carries in its free-form parts costs nothing here.
  */
-export const leaveOutNulls = (schema: TSchema, value: unknown): void => {
+export const omitNulls = (schema: TSchema, value: unknown): void => {
   if (!isContainer(value)) return;
   let remove = compiled.get(schema);
   if (remove === undefined) {

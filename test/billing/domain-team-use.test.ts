@@ -1,26 +1,26 @@
 /** The account of a metered team: uses are noted once a day, and a year without one disables it. */
 import t, { type Test } from 'tap';
-import type { ActivityEvent } from '../../src/domain/billing/events.js';
+import type { TeamUseEvent } from '../../src/domain/billing/events.js';
 import {
-  activityDecider,
+  teamUseDecider,
   admitActive,
-  evolveActivity,
+  evolveTeamUse,
   inactiveAt,
   lookAt,
-  type ActivityState,
-} from '../../src/domain/billing/inactivity.js';
+  type TeamUseState,
+} from '../../src/domain/billing/team-use.js';
 import { specs } from '../support/given.js';
 
-const after = (t: Test, history: readonly ActivityEvent[]) => specs(activityDecider)(t).given(...history);
+const after = (t: Test, history: readonly TeamUseEvent[]) => specs(teamUseDecider)(t).given(...history);
 const START = '2030-01-15T12:00:00.000Z';
-const used = (at = START): ActivityEvent => ({ type: 'AccountUsed', data: { at } });
-const disabled = (at: string, usedAt = START): ActivityEvent => ({ type: 'AccountDisabled', data: { at, usedAt } });
-const settled = (at: string): ActivityEvent => ({ type: 'AccountSettled', data: { at } });
-const reactivated = (at: string): ActivityEvent => ({ type: 'AccountReactivated', data: { at } });
-const uncounted = (at: string): ActivityEvent => ({ type: 'AccountUncounted', data: { at } });
+const used = (at = START): TeamUseEvent => ({ type: 'AccountUsed', data: { at } });
+const disabled = (at: string, usedAt = START): TeamUseEvent => ({ type: 'AccountDisabled', data: { at, usedAt } });
+const settled = (at: string): TeamUseEvent => ({ type: 'AccountSettled', data: { at } });
+const reactivated = (at: string): TeamUseEvent => ({ type: 'AccountReactivated', data: { at } });
+const uncounted = (at: string): TeamUseEvent => ({ type: 'AccountUncounted', data: { at } });
 
-const stateOf = (...events: readonly ActivityEvent[]): ActivityState =>
-  events.reduce<ActivityState>(evolveActivity, undefined);
+const stateOf = (...events: readonly TeamUseEvent[]): TeamUseState =>
+  events.reduce<TeamUseState>(evolveTeamUse, undefined);
 
 /** A year, and the day within which a use need not be noted. */
 const OVER = '2031-01-16T12:00:00.000Z';
