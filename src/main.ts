@@ -7,10 +7,9 @@ import { endProcess } from './cli/core/exit.js';
 import { endWhenNobodyReads, explain, printFault } from './cli/core/output.js';
 import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
-import type { ListParkedOptions, ReleaseParkedOptions } from './cli/ops/parked.js';
 import type { BackupOptions, RestoreOptions } from './cli/ops/backup.js';
 import type { RepairOptions } from './cli/ops/repair.js';
-import type { DoctorOptions, MigrateCliOptions } from './cli/ops/instance.js';
+import type { DoctorOptions, ListParkedOptions, MigrateCliOptions, ReleaseParkedOptions } from './cli/ops/instance.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/email.js';
 import type { AddOptions } from './cli/billing.js';
@@ -261,14 +260,14 @@ parked
   .command('list')
   .description('print what is parked, the oldest first')
   .option('--json', 'one JSON object a line')
-  .action(async (options: ListParkedOptions) => (await import('./cli/ops/parked.js')).listParked(options));
+  .action(async (options: ListParkedOptions) => (await import('./cli/ops/instance.js')).listParked(options));
 parked
   .command('release')
   .description('give parked work to its processor again')
   .argument('[ids...]', 'ids that `parked list` shows')
   .option('--all', 'everything that is parked')
   .action(async (ids: readonly string[], options: ReleaseParkedOptions) =>
-    (await import('./cli/ops/parked.js')).releaseParked(ids, options),
+    (await import('./cli/ops/instance.js')).releaseParked(ids, options),
   );
 
 program

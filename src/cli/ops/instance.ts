@@ -2,7 +2,8 @@
  * Commands about one instance. `sealpost doctor`: a line for each check, and what helps. `sealpost migrate`: copies a
  * stopped instance to stores of another engine. `sealpost mailbox`: prints the link of the built-in mailbox once more.
  * `sealpost clock confirm`: tells the running service, or the next start, that the time of day of this machine is
- * right.
+ * right. `sealpost parked`: lists and releases work that was set aside by a bus of its own server, beside a running
+ * service.
  */
 import { randomUUID } from 'node:crypto';
 import { readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
@@ -10,7 +11,10 @@ import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
-import { assertFounded, assertOwner } from '../core/engine.js';
+import { assertFounded, assertOwner, withEngine } from '../core/engine.js';
+import { openBus } from '../../service/stores/stores.js';
+import type { Parked, ParkedWork } from '../../domain/ports/bus.js';
+import { isoTime } from '../../domain/core/time.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { counted } from '../../shared/text.js';
 import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
@@ -94,3 +98,65 @@ export const mailbox = (): void => {
   assertFounded(config);
   print(mailboxLink(config.publicUrl, mailboxTokenOf(config)));
 };
+
+export type ListParkedOptions = Readonly<{ json?: boolean }>;
+export type ReleaseParkedOptions = Readonly<{ all?: boolean }>;
+
+const NOTHING_KEPT =
+  'The bus of this service is in its own process (SEALPOST_BUS_URL=memory:) and keeps no parked work: its timers bring it back by themselves.';
+
+export const listParked = ({ json }: ListParkedOptions): Promise<void> =>
+  withParked(async (parked) => {
+    let count = 0;
+    for await (const one of parked.list()) {
+      count += 1;
+      print(json === true ? JSON.stringify(recordOf(one)) : lineOf(one));
+    }
+    if (count === 0 && json !== true) print('nothing is parked');
+  });
+
+export const releaseParked = async (ids: readonly string[], { all }: ReleaseParkedOptions): Promise<void> => {
+  if ((ids.length === 0) !== (all === true))
+    throw new Error('name the ids that `sealpost parked list` shows, or say --all');
+  await withParked(async (parked) => {
+    const wanted = new Set(ids);
+    const found: Parked[] = [];
+    for await (const one of parked.list()) if (all === true || wanted.has(one.pointer.id)) found.push(one);
+    for (const { processor, pointer } of found) {
+      if (!(await parked.release({ processor, id: pointer.id })))
+        throw new Error(
+          `${pointer.id} was not released: the bus has no room for it now, or somebody else has released it`,
+        );
+      wanted.delete(pointer.id);
+      print(`${pointer.id} is given to ${processor} again`);
+    }
+    if (wanted.size > 0) throw new Error(`not parked: ${[...wanted].join(', ')}`);
+    if (found.length === 0) print('nothing is parked');
+  });
+};
+
+const withParked = (work: (parked: ParkedWork) => Promise<void>): Promise<void> =>
+  withEngine(async (engine) => {
+    // Ignore the roles of the process that these settings are for.
+    const config = { ...readConfig(), roles: ['process'] as const };
+    const bus = await openBus(config, engine);
+    try {
+      if (bus.parked === undefined) print(NOTHING_KEPT);
+      else await work(bus.parked);
+    } finally {
+      await bus.close();
+    }
+  });
+
+const recordOf = ({ processor, pointer, deliveries, reason, parkedAtMs }: Parked) => ({
+  id: pointer.id,
+  stream: pointer.stream,
+  processor,
+  priority: pointer.priority,
+  parkedAt: isoTime(parkedAtMs),
+  deliveries,
+  reason,
+});
+
+const lineOf = ({ processor, pointer, deliveries, reason, parkedAtMs }: Parked): string =>
+  `${isoTime(parkedAtMs)}  ${pointer.id}  ${processor}, after ${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'}: ${reason}`;
