@@ -376,6 +376,51 @@ void t.test('the template of the first mail renders to the text that the page sh
   t.match(page, `\n${rendered.subject}\n${rendered.text}`);
 });
 
+void t.test('the expressions of the page give the results that it shows', (t) => {
+  const section = sectionOf(read('docs/templates.md'), '## Calculated variables');
+  const named = { name: 'name', type: 'string' };
+  const resultOf = (expression: string, type: string, locale: string): string => {
+    const calculated = { name: 'result', type, isCalculated: true, expression };
+    const text = { id: 'text', type: 'rich-text', content: '<p>={{result}}</p>' };
+    return renderTemplate(templateOf([text], { variables: [named, calculated], locale }))
+      .text.trim()
+      .slice(1);
+  };
+  let count = 0;
+  for (const [cell = '', shown = ''] of rowsOf(section)) {
+    const [, , expression] = /^(`+) ?(.+?) ?\1(?: without `name`)?$/.exec(cell) ?? [];
+    if (expression === undefined) continue;
+    const results = [...shown.matchAll(/`([^`]+)`/g)].map(([, result = '']) => result);
+    const type = results.length > 1 ? 'array' : /^[\d.]+$/.test(results[0] ?? '') ? 'number' : 'string';
+    const locale = shown.endsWith('in Turkish') ? 'tr' : 'en';
+    t.equal(resultOf(expression, type, locale), results.join(', '), cell);
+    if (results.length === 0) t.equal(shown, 'no value');
+    count += 1;
+  }
+  t.ok(count > 5);
+
+  const definitions = JSON.parse(fenced(section, 'json')[0] ?? '[]') as readonly Json[];
+  const [, call = '', total = '', greeting = ''] =
+    /A call with `("items": .*?)` shows `{{total}}` as (\S+) and `{{greeting}}` as `(.*?)`/.exec(section) ?? [];
+  const both = { id: 'text', type: 'rich-text', content: '<p>{{total}}, {{greeting}}</p>' };
+  const given = JSON.parse(`{${call}}`) as JsonObject;
+  t.equal(renderTemplate(templateOf([both], { variables: definitions }), given).text.trim(), `${total}, ${greeting}`);
+  t.end();
+});
+
+void t.test('the paths of the page are accepted, and those that it calls refused are refused', (t) => {
+  const section = sectionOf(read('docs/templates.md'), '## Paths');
+  const accepted = rowsOf(section).flatMap(([cell = '']) => [...cell.matchAll(/{{.*?}}/g)].map(([path]) => path));
+  const refused = [...(/a save refuses (.*?)\./.exec(section)?.[1] ?? '').matchAll(/{{.*?}}/g)].map(([path]) => path);
+  t.ok(accepted.length > 4);
+  t.equal(refused.length, 2);
+  const templateWith = (path: string) => templateOf([{ id: 'text', type: 'rich-text', content: `<p>${path}</p>` }]);
+  for (const path of accepted) t.doesNotThrow(() => checkEmailTemplate(templateWith(path), defaultLimits), path);
+  for (const path of refused)
+    t.throws(() => checkEmailTemplate(templateWith(path), defaultLimits), { code: 'TEMPLATE_INVALID' }, path);
+  t.end();
+});
+
 void t.test('the template in several languages renders to the text that its page shows, and lacks none', async (t) => {
   const section = sectionOf(read('docs/templates.md'), '## Languages');
   const { slug: _slug, name: _name, ...template } = JSON.parse(fenced(section, 'json')[0] ?? '{}') as JsonObject;
