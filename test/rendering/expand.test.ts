@@ -331,7 +331,7 @@ void t.test('table from a data source: cells with their values', async (t) => {
     t.match(columns[6], { footerFormula: '=SUM(C{first}:C{last})', headerAlign: 'end' });
     t.equal(columns[4]?.headerAlign, 'center');
     const cells = rows.map((row) =>
-      row.map(({ html, value, showing, formula }) => ({ html, value, format: showing?.format, formula })),
+      row.map(({ html, value, displayFormat, formula }) => ({ html, value, format: displayFormat?.format, formula })),
     );
     const cell = (html: string, value?: unknown, format?: unknown, formula?: string) => ({
       html,
@@ -387,19 +387,23 @@ void t.test('table with written rows', async (t) => {
   );
   t.same(rows, [
     [
-      { html: '<b>A</b>', value: undefined, showing: undefined },
-      { html: '12.50', value: 12.5, showing: { format: { style: 'number', minimumFractionDigits: 2 }, isWhole: true } },
-      { html: 'true', value: true, showing: { isWhole: true } },
+      { html: '<b>A</b>', value: undefined, displayFormat: undefined },
+      {
+        html: '12.50',
+        value: 12.5,
+        displayFormat: { format: { style: 'number', minimumFractionDigits: 2 }, isWhole: true },
+      },
+      { html: 'true', value: true, displayFormat: { isWhole: true } },
     ],
     [
-      { html: '5', value: 5, showing: { isWhole: true } },
-      { html: '', value: undefined, showing: undefined },
-      { html: '', value: undefined, showing: undefined },
+      { html: '5', value: 5, displayFormat: { isWhole: true } },
+      { html: '', value: undefined, displayFormat: undefined },
+      { html: '', value: undefined, displayFormat: undefined },
     ],
     [
-      { html: '=5', value: undefined, showing: undefined },
-      { html: '', value: undefined, showing: undefined },
-      { html: '', value: undefined, showing: undefined },
+      { html: '=5', value: undefined, displayFormat: undefined },
+      { html: '', value: undefined, displayFormat: undefined },
+      { html: '', value: undefined, displayFormat: undefined },
     ],
   ]);
   const format = { style: 'percent' };
@@ -415,7 +419,7 @@ void t.test('table with written rows', async (t) => {
       [
         { html: '50%', value: 0.5 },
         { html: '25%', value: 0.25 },
-        { formula: '=A1*2', showing: { type: 'currency' } },
+        { formula: '=A1*2', displayFormat: { type: 'currency' } },
       ],
     ],
   );

@@ -71,7 +71,7 @@ export const column = (header: string | undefined, props: Partial<ExpandedColumn
   ...props,
 });
 
-export const cell = (html: string): Cell => ({ html, value: undefined, showing: undefined });
+export const cell = (html: string): Cell => ({ html, value: undefined, displayFormat: undefined });
 
 /** Rows of texts below headers. */
 export const tableOf = (

@@ -53,7 +53,7 @@ import {
 } from '../../domain/rendering/props.js';
 import { LINK_BASE, LINK_BASE_CHARS_MAX, LINK_SCHEMES_MAX, OWN_SCHEME } from '../../domain/rendering/addresses.js';
 import { operators } from '../../domain/rendering/scope/conditions.js';
-import { columnTypes } from '../../domain/rendering/scope/showing.js';
+import { columnTypes } from '../../domain/rendering/scope/display-format.js';
 
 /** In: the name of a definition. Out: what stands where it is used. */
 export type Refer = (name: string) => JsonObject;

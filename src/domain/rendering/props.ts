@@ -11,7 +11,7 @@ import type { Json } from '../core/json.js';
 import { directions, textDirections } from './direction.js';
 import type { AddressRule, Media } from './lengths.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
-import { columnTypes } from './scope/showing.js';
+import { columnTypes } from './scope/display-format.js';
 import { spendHtml } from './html.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import { isLinkBase, isOwnScheme, LINK_BASE_CHARS_MAX, LINK_SCHEMES_MAX } from './addresses.js';

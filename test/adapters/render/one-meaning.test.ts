@@ -8,7 +8,7 @@ import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
 import type { Json, JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { operators } from '../../../src/domain/rendering/scope/conditions.js';
-import { columnTypes } from '../../../src/domain/rendering/scope/showing.js';
+import { columnTypes } from '../../../src/domain/rendering/scope/display-format.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import type { VariableDefinition } from '../../../src/domain/rendering/scope/definitions.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';

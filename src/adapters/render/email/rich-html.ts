@@ -11,7 +11,7 @@ import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf,
 import { hides } from '../rich-tree.js';
 import { attributeSafe, classAttribute, colorClass, inColor, onBackground, opaque } from './style.js';
 import { cssImageOf, cssPictureIn, imageOf, imageSizeOf, linkOf, type CssPicture } from './urls.js';
-import type { Showing } from '../../../domain/rendering/scope/showing.js';
+import type { DisplayFormat } from '../../../domain/rendering/scope/display-format.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
 
@@ -39,7 +39,7 @@ const styles: Readonly<Record<string, string>> = {
 const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'blockquote', 'pre']);
 
 /** In: elements, and how the column that they stand in shows its values. Out: the terms of their HTML. */
-export const richHtml = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
+export const richHtml = (nodes: readonly RichNode[], context: Context, column?: DisplayFormat): readonly Term[] => {
   const last = nodes.findLastIndex(
     (node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '',
   );
@@ -52,7 +52,7 @@ const optionalElement = (
   node: RichElement,
   context: Context,
   isLast: boolean,
-  column: Showing | undefined,
+  column: DisplayFormat | undefined,
 ): readonly Term[] => {
   const terms = element(node, context, isLast, column);
   const when = node.when && whenOf(node.when, context);
@@ -62,7 +62,12 @@ const optionalElement = (
 const htmlLiteral = (text: TemplatedText): readonly Term[] =>
   text.map((part) => (typeof part === 'string' ? part : js('0')));
 
-const element = (node: RichElement, outer: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
+const element = (
+  node: RichElement,
+  outer: Context,
+  isLast: boolean,
+  column: DisplayFormat | undefined,
+): readonly Term[] => {
   const { tag, attributes } = node;
   const context = directed(node, outer);
   const style = styleOf(node, context, isLast);

@@ -3,7 +3,7 @@
  * (address)`.
  */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
-import type { Showing } from '../../../domain/rendering/scope/showing.js';
+import type { DisplayFormat } from '../../../domain/rendering/scope/display-format.js';
 import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, textOf } from './values.js';
@@ -42,7 +42,7 @@ const openText = (): TextState => ({
 });
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
-export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: Showing): void => {
+export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: DisplayFormat): void => {
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
@@ -63,7 +63,7 @@ const gapBehind = ({ kind }: Paragraph, next: Paragraph | undefined): Term => {
 };
 
 /** The elements on one line: for cells and labels. */
-export const inlineText = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
+export const inlineText = (nodes: readonly RichNode[], context: Context, column?: DisplayFormat): readonly Term[] => {
   const terms = lineTexts(nodes, context, column);
   const literal = literalOf(terms);
   if (literal !== undefined) return [oneLine(literal)];
@@ -71,7 +71,7 @@ export const inlineText = (nodes: readonly RichNode[], context: Context, column?
 };
 
 /** The elements with a line break between their paragraphs. */
-export const lineTexts = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
+export const lineTexts = (nodes: readonly RichNode[], context: Context, column?: DisplayFormat): readonly Term[] => {
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
@@ -118,7 +118,12 @@ const showsLines = ({ tag, attributes }: RichElement): boolean =>
 const literalAttribute = (value: TemplatedText | undefined): string | undefined =>
   value?.every((part) => typeof part === 'string') === true ? value.join('') : undefined;
 
-const visit = (nodes: readonly RichNode[], state: TextState, outer: Context, column: Showing | undefined): void => {
+const visit = (
+  nodes: readonly RichNode[],
+  state: TextState,
+  outer: Context,
+  column: DisplayFormat | undefined,
+): void => {
   for (const node of nodes) {
     const context =
       node.kind === 'element' && !outer.keepsLines && showsLines(node) ? { ...outer, keepsLines: true } : outer;
@@ -152,7 +157,12 @@ const visitOptional = (node: RichElement, state: TextState, context: Context, vi
   state.when = when;
 };
 
-const visitInline = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
+const visitInline = (
+  node: RichElement,
+  state: TextState,
+  context: Context,
+  column: DisplayFormat | undefined,
+): void => {
   switch (node.tag) {
     case 'br':
       state.terms.push('\n');
@@ -192,7 +202,7 @@ export const linkText = (words: readonly Term[], href: TemplatedText, context: C
   return text === '' ? [] : [text];
 };
 
-const visitBlock = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
+const visitBlock = (node: RichElement, state: TextState, context: Context, column: DisplayFormat | undefined): void => {
   close(state);
   const { first, rest, kind } = state;
   const count = state.paragraphs.length;
@@ -299,7 +309,12 @@ const holds = ({ children }: RichElement, tag: string): boolean =>
 /** Columns that spans reach into. A cell beyond them has one column. */
 const TABLE_COLUMNS_MAX = 50;
 
-const visitTable = (table: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
+const visitTable = (
+  table: RichElement,
+  state: TextState,
+  context: Context,
+  column: DisplayFormat | undefined,
+): void => {
   const [caption] = elementsIn(table, 'caption');
   if (caption !== undefined) {
     const { kind } = state;
@@ -411,7 +426,7 @@ const columnSide = (column: number, rows: readonly (readonly PlacedCell[])[], co
   return context.direction === 'rtl' ? 'l' : 'n';
 };
 
-const visitItems = (list: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
+const visitItems = (list: RichElement, state: TextState, context: Context, column: DisplayFormat | undefined): void => {
   const { first, rest, kind } = state;
   const numbering = numberingOf(list, context);
   const isOptional = list.children.some(holdsOptional);

@@ -51,7 +51,13 @@ import {
   type Direction,
 } from '../../../domain/rendering/direction.js';
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
-import { inCurrency, isCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
+import {
+  inCurrency,
+  isCurrency,
+  writerOf,
+  type DisplayFormat,
+  isDated,
+} from '../../../domain/rendering/scope/display-format.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import {
   insideImage,
@@ -268,9 +274,13 @@ export const checkingRuntimeOf = (
   E: (text) => countHtml(text, meter),
   W: (text) => countHtml(text, meter),
   ...spansOf((text) => countHtml(text, meter)),
-  SHOWN: (showing, locale, timeZone) => noticed(longestOf(showing, writerOf(showing, { locale, timeZone })), meter),
-  IN_CURRENCY: (showing, locale, timeZone) => {
-    const longest = noticed(longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone })), meter);
+  SHOWN: (displayFormat, locale, timeZone) =>
+    noticed(longestOf(displayFormat, writerOf(displayFormat, { locale, timeZone })), meter),
+  IN_CURRENCY: (displayFormat, locale, timeZone) => {
+    const longest = noticed(
+      longestOf(displayFormat, writerOf(inCurrency(displayFormat, 'USD'), { locale, timeZone })),
+      meter,
+    );
     return (currency) => {
       if (!isCurrency(currency)) meter.lost = true;
       return longest;
@@ -359,12 +369,12 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
       if (typeof right === 'string') read(right);
       return holds(operator, left, right);
     },
-    SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter =>
-      formatted(writerOf(showing, { locale, timeZone })),
-    IN_CURRENCY: (showing: Showing, locale: string, timeZone: string): ((currency: string) => Formatter) =>
+    SHOWN: (displayFormat: DisplayFormat, locale: string, timeZone: string): Formatter =>
+      formatted(writerOf(displayFormat, { locale, timeZone })),
+    IN_CURRENCY: (displayFormat: DisplayFormat, locale: string, timeZone: string): ((currency: string) => Formatter) =>
       lastOf((currency) => {
         if (!isCurrency(currency)) meter.lost = true;
-        return formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }));
+        return formatted(writerOf(inCurrency(displayFormat, currency), { locale, timeZone }));
       }),
     LINK: (address: string): string => {
       if (safeLink(read(address), rules) === undefined) meter.lost = true;
@@ -506,8 +516,8 @@ const countHtml = (text: string, meter: Meter): string => {
 };
 
 /** Instead of formatting: the value as it is, and as many blanks as its formatted text can have at most. */
-const longestOf = (showing: Showing, exact: Formatter): Formatter => {
-  const { format, type } = showing;
+const longestOf = (displayFormat: DisplayFormat, exact: Formatter): Formatter => {
+  const { format, type } = displayFormat;
   if (
     (format?.minimumFractionDigits ?? 0) > fractionDigitsFew ||
     (format?.maximumFractionDigits ?? 0) > fractionDigitsFew
@@ -522,7 +532,7 @@ const longestOf = (showing: Showing, exact: Formatter): Formatter => {
     // A value of an unknown type is a date if it begins as one.
     return (
       value +
-      (showing.isWhole === true && format === undefined && type === undefined
+      (displayFormat.isWhole === true && format === undefined && type === undefined
         ? value[4] === '-'
           ? dateBlanks
           : ''

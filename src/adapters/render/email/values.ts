@@ -15,7 +15,7 @@ import type { DarkColors, Surface } from './dark-colors.js';
 import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
-import { showingAt, type Showing } from '../../../domain/rendering/scope/showing.js';
+import { displayFormatAt, type DisplayFormat } from '../../../domain/rendering/scope/display-format.js';
 import {
   hasPlaceholder,
   parsePathText,
@@ -131,8 +131,8 @@ const rootOf = (name: string, { code, locals }: Context): string => {
 };
 
 /** The expression of a path's value as people read it: by its definition, and by the column that it stands in. */
-const stringOf = (path: Path, context: Context, column?: Showing): string =>
-  shown(showingAt(rootShape(path, context), path, column), path, context);
+const stringOf = (path: Path, context: Context, column?: DisplayFormat): string =>
+  shown(displayFormatAt(rootShape(path, context), path, column), path, context);
 
 /** `stringOf` for addresses and for what a program reads: the value as it is, unless its definition gives a format. */
 export const plainStringOf = (path: Path, context: Context): string => {
@@ -140,9 +140,9 @@ export const plainStringOf = (path: Path, context: Context): string => {
   return shown(format && { format }, path, context);
 };
 
-const shown = (showing: Showing | undefined, path: Path, context: Context): string => {
+const shown = (displayFormat: DisplayFormat | undefined, path: Path, context: Context): string => {
   const raw = filteredOf(rawOf(path, context), shapeAt(rootShape(path, context), path)?.substitution, context);
-  return context.code.remember(showing === undefined ? `S(${raw})` : written(showing, raw, context));
+  return context.code.remember(displayFormat === undefined ? `S(${raw})` : written(displayFormat, raw, context));
 };
 
 /** The value with the filters and the fallback of its definition. */
@@ -162,15 +162,15 @@ export const rootShape = (path: Path, { locals, shapes }: Context): Shape | unde
   return local === undefined ? shapes.get(name) : local.shape;
 };
 
-const written = (showing: Showing, raw: string, context: Context): string => {
+const written = (displayFormat: DisplayFormat, raw: string, context: Context): string => {
   const { code, language } = context;
-  const currency = showing.format?.currency;
+  const currency = displayFormat.format?.currency;
   const where = `${quote(language.locale)},${quote(language.timeZone)}`;
   if (currency !== undefined && hasPlaceholder(currency)) {
-    const inCurrency = code.constant(`IN_CURRENCY(${quoteJson(showing)},${where})`);
+    const inCurrency = code.constant(`IN_CURRENCY(${quoteJson(displayFormat)},${where})`);
     return `${code.remember(`${inCurrency}(${plainOf(templated(currency, context), context)})`)}(${raw})`;
   }
-  return `${code.constant(`SHOWN(${quoteJson(showing)},${where})`)}(${raw})`;
+  return `${code.constant(`SHOWN(${quoteJson(displayFormat)},${where})`)}(${raw})`;
 };
 
 /** Text that was checked when the template was saved, taken apart. */
@@ -178,7 +178,7 @@ export const templated = (text: string, { limits }: Context): TemplatedText =>
   withTextAround(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
 
 /** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
-export const htmlOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
+export const htmlOf = (text: TemplatedText, context: Context, column?: DisplayFormat): readonly Term[] =>
   text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, column)})`)));
 
 type Apart = ApartValues<Placeholder>;
@@ -215,7 +215,7 @@ const apartTerm = (
   by: 'APART' | 'ISOLATED',
   { values, ...joints }: Apart,
   context: Context,
-  column: Showing | undefined,
+  column: DisplayFormat | undefined,
 ): Js => {
   const { direction, code, wordChars } = context;
   const around =
@@ -236,7 +236,7 @@ const apartTerm = (
  * Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one
  * word.
  */
-export const shownOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] => {
+export const shownOf = (text: TemplatedText, context: Context, column?: DisplayFormat): readonly Term[] => {
   const terms: Term[] = [];
   let words: TextPart[] = [];
   for (const part of apartOf(text, context)) {
@@ -250,7 +250,7 @@ export const shownOf = (text: TemplatedText, context: Context, column?: Showing)
   return [...terms, ...wordTerms(words, context, column)];
 };
 
-const wordTerms = (text: TemplatedText, context: Context, column: Showing | undefined): readonly Term[] => {
+const wordTerms = (text: TemplatedText, context: Context, column: DisplayFormat | undefined): readonly Term[] => {
   const { wordChars } = context;
   const place = wordChars === WORD_CHARS ? '' : `,${wordChars}`;
   return wordsOf(text).map((word) => {
@@ -263,11 +263,11 @@ const wordTerms = (text: TemplatedText, context: Context, column: Showing | unde
   });
 };
 
-const shownValue = (path: Path, context: Context, column: Showing | undefined): string =>
+const shownValue = (path: Path, context: Context, column: DisplayFormat | undefined): string =>
   context.keepsLines ? `KEPT_LINES(${stringOf(path, context, column)})` : stringOf(path, context, column);
 
 /** The value where no markup makes a blank of its line breaks. */
-const textValue = (path: Path, context: Context, column: Showing | undefined): string =>
+const textValue = (path: Path, context: Context, column: DisplayFormat | undefined): string =>
   context.keepsLines ? shownValue(path, context, column) : `ON_ONE_LINE(${stringOf(path, context, column)})`;
 
 const withBreaks = (html: string, { keepsLines }: Context): Js => js(keepsLines ? `WITH_BREAKS(${html})` : html);
@@ -312,7 +312,7 @@ const withoutShortEnds = (word: readonly TextPart[]): readonly TemplatedText[] =
 };
 
 /** Terms for texts without markup, such as the text part and the subject. */
-export const textOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
+export const textOf = (text: TemplatedText, context: Context, column?: DisplayFormat): readonly Term[] =>
   apartOf(text, context).map((part): Term => {
     if (typeof part === 'string') return part;
     if (isApart(part)) return apartTerm('ISOLATED', part, context, column);

@@ -3,7 +3,7 @@ import { digitsOf, type Language, writeNumber } from '../../../domain/rendering/
 import type { ValueFormat } from '../../../domain/rendering/scope/definitions.js';
 import type { Cell } from '../../../domain/rendering/expand/expanded.js';
 import { calendarOf, type Instant, wallClockOf } from '../../../domain/rendering/scope/dates.js';
-import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
+import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/display-format.js';
 
 type TypedValue = Readonly<{
   value: number | Date | boolean;
@@ -11,7 +11,7 @@ type TypedValue = Readonly<{
 }>;
 
 /** Undefined: the cell is text. */
-export type Typed = (cell: Pick<Cell, 'value' | 'showing'>) => TypedValue | undefined;
+export type Typed = (cell: Pick<Cell, 'value' | 'displayFormat'>) => TypedValue | undefined;
 
 type Codes = Readonly<{
   number: (format: ValueFormat) => NumberCode | undefined;
@@ -49,9 +49,9 @@ const NO_CODE = Symbol('no code');
  */
 export const typedCells = (language: Language): Typed => {
   const codes = createCodes(language);
-  return ({ value, showing }) => {
-    if (showing === undefined || value === undefined) return undefined;
-    const meaning = meaningOf(value, showing);
+  return ({ value, displayFormat }) => {
+    if (displayFormat === undefined || value === undefined) return undefined;
+    const meaning = meaningOf(value, displayFormat);
     switch (meaning.kind) {
       case 'text':
         return undefined;

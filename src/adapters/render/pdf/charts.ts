@@ -267,7 +267,7 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
 
 /** The axis is written as the first series, as in a workbook. */
 const kindOf = ({ series: [first] }: ExpandedChart): AxisKind => {
-  const format = first?.showing?.format;
+  const format = first?.displayFormat?.format;
   if (format?.style === 'percent') return { style: 'percent' };
   return format?.style === 'currency' && format.currency !== undefined
     ? { style: 'currency', currency: format.currency }

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.js';
 import { orderCalculated } from '../expression/calculated.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { isPlainObject, localeFault } from './format.js';
-import { checkShowing } from './variables.js';
+import { checkDisplayFormat } from './variables.js';
 import type { WalkTools } from './components.js';
 import type { MapText } from '../languages.js';
 import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../translations.js';
@@ -199,14 +199,14 @@ export const checkVariableTexts = (variables: readonly VariableDefinition[], { f
     faults.add(`${field}.expression`, message);
   const walk = (node: JsonObject, field: string): void => {
     const { properties, itemSchema } = node;
-    checkShowing(node, field, faults);
+    checkDisplayFormat(node, field, faults);
     if (isJsonObject(itemSchema)) walk(itemSchema, `${field}.itemSchema`);
     if (!isJsonObject(properties)) return;
     for (const [name, member] of Object.entries(properties))
       if (isJsonObject(member)) walk(member, `${field}.properties${writeSteps([name])}`);
   };
   for (const [at, definition] of variables.entries()) {
-    checkShowing(definition, `variables[${at}]`, faults);
+    checkDisplayFormat(definition, `variables[${at}]`, faults);
     if (definition.schema !== undefined) walk(definition.schema, `variables[${at}].schema`);
   }
 };

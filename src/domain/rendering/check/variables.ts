@@ -118,7 +118,7 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   }
   checkCalculated(definition, field, faults);
   if (definition['format'] !== undefined) checkFormat(definition['format'], `${field}.format`, faults, limits);
-  checkShowing(definition, field, faults);
+  checkDisplayFormat(definition, field, faults);
   checkItemType(definition['itemType'], `${field}.itemType`, faults);
   checkParts({ itemType: definition['itemType'] }, type, field, faults);
   if (definition['schema'] !== undefined)
@@ -259,7 +259,7 @@ const checkSchema = (
       'belongs to a member of items, in the properties of an itemSchema; any other value is calculated as a variable of its own',
     );
   if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
-  checkShowing(node, field, faults);
+  checkDisplayFormat(node, field, faults);
   checkItemType(itemType, `${field}.itemType`, faults);
   checkParts(node, type ?? outer.type, field, faults);
   if (itemSchema !== undefined)
@@ -327,7 +327,7 @@ const refuseUnknown = (
  * Checks the `fallback` and the `filters` of a variable or a member: adds what is wrong to the faults, each with its
  * path.
  */
-export const checkShowing = (
+export const checkDisplayFormat = (
   { fallback, filters }: Readonly<Record<string, unknown>>,
   field: string,
   faults: Faults,

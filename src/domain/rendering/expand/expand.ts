@@ -78,7 +78,7 @@ import { type Width, noBox, pointsOf, widthOf, type Box } from '../lengths.js';
 import { chartTypes, chartPalette } from '../css.js';
 import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
 import { type Shape, shapeOf } from '../scope/shapes.js';
-import { showingAt } from '../scope/showing.js';
+import { displayFormatAt } from '../scope/display-format.js';
 import { openBudget, tooManyExpanded, tooManyPages, tooManySheets } from '../budget.js';
 import { DomainError } from '../../core/errors.js';
 import type { Limits } from '../../core/limits.js';
@@ -513,7 +513,10 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const source = compileSource(props, scope);
   const chartType = chartTypes.find((type) => type === props['chartType']) ?? 'bar';
   const categoryPath = fieldPath(props['categoryField'], scope);
-  const category = compileWriter(showingAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }), scope);
+  const category = compileWriter(
+    displayFormatAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }),
+    scope,
+  );
   const series = objectsIn(props['series']).map((one) => compileSeries(one, source.itemShape, scope));
   const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope, compileText));
   const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
@@ -543,7 +546,7 @@ const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
         name: charge(name(state), state, limits),
         color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
         values: items.map((item) => finite(toNumber(noted(readPath(item, path), state)))),
-        ...defined({ showing: writer(state).showing }),
+        ...defined({ displayFormat: writer(state).displayFormat }),
       })),
       ...defined({
         width: width(state),
@@ -559,7 +562,7 @@ const compileSeries = (one: JsonObject, item: Shape | undefined, scope: Scope): 
   name: compileText(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
   color: colorOf(one['color'], scope),
   path: fieldPath(one['valueField'], scope),
-  writer: compileWriter(showingAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
+  writer: compileWriter(displayFormatAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
 });
 
 const finite = (value: number | undefined): number | null =>

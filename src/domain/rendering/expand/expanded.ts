@@ -9,7 +9,7 @@ import type { BarLook } from '../codes.js';
 import type { Direction, TextDirection } from '../direction.js';
 import type { ColumnRule } from '../column-rules.js';
 import type { Language } from '../scope/formats.js';
-import type { Showing } from '../scope/showing.js';
+import type { DisplayFormat } from '../scope/display-format.js';
 import type { Box, Border, Width } from '../lengths.js';
 import type { ChartType } from '../css.js';
 import type { Loss } from '../paths/losses.js';
@@ -40,7 +40,7 @@ export type Cell = Readonly<{
   /** The value itself where the cell holds one placeholder and nothing else: a number, a date in ISO 8601, a text. */
   value: Json | undefined;
   /** How the value is shown, and the result of a formula; undefined: as text. */
-  showing: Showing | undefined;
+  displayFormat: DisplayFormat | undefined;
   /**
    * A content of the template itself that begins with `=` and holds no placeholder: nothing that a variable brings is a
    * formula.
@@ -53,7 +53,7 @@ export type ExpandedColumn = Readonly<{
   footer: Html | undefined;
   /** The value itself where the footer holds one placeholder and nothing else, and how it is shown. */
   footerValue?: Json;
-  footerShowing?: Showing;
+  footerDisplayFormat?: DisplayFormat;
   /** As `formula` of a cell. */
   footerFormula?: string;
   width: Width;
@@ -192,7 +192,7 @@ export type ChartSeries = Readonly<{
   name: string;
   color: string;
   /** One for each category; null where the data has no number. */ values: readonly (number | null)[];
-  /** How the definition of the field shows the values. */ showing?: Showing;
+  /** From the definition of the field. */ displayFormat?: DisplayFormat;
 }>;
 export type ExpandedChart = ExpandedOf<
   'chart',

@@ -36,7 +36,14 @@ import {
   type Source,
 } from '../scope/scope.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
-import { literalValue, writtenCell, type Showing, holdsNumbers, isColumnType, isNumeric } from '../scope/showing.js';
+import {
+  literalValue,
+  writtenCell,
+  type DisplayFormat,
+  holdsNumbers,
+  isColumnType,
+  isNumeric,
+} from '../scope/display-format.js';
 import type { ValueFormat, VariableType } from '../scope/definitions.js';
 import { rulesOf } from '../column-rules.js';
 import type { DocumentComponent } from '../content.js';
@@ -61,7 +68,7 @@ type MakeCell = (state: State) => Cell;
 type TablePlace = Readonly<{ field: string; limits: Limits }>;
 
 type Column = Readonly<{
-  showing: Showing;
+  displayFormat: DisplayFormat;
   content: Json | undefined;
   make: (state: State) => ExpandedColumn;
 }>;
@@ -165,10 +172,13 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, inside))?.path : undefined;
   const type = typeOf(column, format, alone && shapeAt(rootShape(alone, inside), alone)?.type);
   const headerFill = typeof header === 'string' && header !== '' ? compileHtml(header, scope) : undefined;
-  const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
-  const footerCell = typeof footer === 'string' ? compileCell(footer, showing, scope) : undefined;
+  const displayFormat: DisplayFormat = {
+    ...(isColumnType(column['type']) && { type: column['type'] }),
+    ...(format && { format }),
+  };
+  const footerCell = typeof footer === 'string' ? compileCell(footer, displayFormat, scope) : undefined;
   const width = compileWidth(column['width'], scope);
-  const natural = holdsNumbers(showing, alone && rootShape(alone, inside), alone) ? 'end' : 'start';
+  const natural = holdsNumbers(displayFormat, alone && rootShape(alone, inside), alone) ? 'end' : 'start';
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const rules = rulesOf(column['rules']);
@@ -180,7 +190,7 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   };
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
-    showing,
+    displayFormat,
     content,
     hasHeader: headerFill !== undefined,
     make: (state) => {
@@ -195,7 +205,7 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
         format: shared,
         ...defined({
           footerValue: below?.value,
-          footerShowing: below?.showing,
+          footerDisplayFormat: below?.displayFormat,
           footerFormula: below?.formula,
           ...ofSheet,
         }),
@@ -248,7 +258,7 @@ const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
   const { limits } = scope;
   const source = compileSource(props, scope);
   const columns = columnsOf(props, 0, scope, source.inside);
-  const cells = columns.map(({ content, showing }) => compileCell(content, showing, source.inside));
+  const cells = columns.map(({ content, displayFormat }) => compileCell(content, displayFormat, source.inside));
   const grouping = groupingOf(props, limits.pathSegmentsMax);
   const grouped =
     grouping === undefined ? undefined : groupedRows(props, columns, { grouping, source, cells }, place, scope);
@@ -285,7 +295,7 @@ const groupedRows = (
   const edgeOf = (name: 'groupHeader' | 'groupFooter'): readonly MakeCell[] | undefined => {
     const contents = columns.map((_, at) => (isJsonObject(given[at]) ? given[at][name] : undefined));
     if (contents.every((content) => content === undefined)) return undefined;
-    return contents.map((content, at) => compileCell(content, columns[at]?.showing ?? {}, inside));
+    return contents.map((content, at) => compileCell(content, columns[at]?.displayFormat ?? {}, inside));
   };
   const [header, footer] = [edgeOf('groupHeader'), edgeOf('groupFooter')];
   return (state, items) => {
@@ -331,9 +341,9 @@ const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows =
     scope,
   );
   const made = given.map((row) =>
-    columns.map(({ showing }, at) => {
-      const cell = writtenCell(row[at], showing);
-      return compileCell(cell.content, cell.showing, scope);
+    columns.map(({ displayFormat }, at) => {
+      const cell = writtenCell(row[at], displayFormat);
+      return compileCell(cell.content, cell.displayFormat, scope);
     }),
   );
   const rows = (state: State): Body => {
@@ -397,10 +407,10 @@ const refuseLong = (
 const textLength = (html: string): number =>
   html.replace(/<[^<>]*>/g, '').replace(/&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});/gi, '-').length;
 
-const EMPTY: Cell = { html: '', value: undefined, showing: undefined };
+const EMPTY: Cell = { html: '', value: undefined, displayFormat: undefined };
 
 /** `column`: how the column shows its values. */
-const compileCell = (content: Json | undefined, column: Showing, scope: Scope): MakeCell => {
+const compileCell = (content: Json | undefined, column: DisplayFormat, scope: Scope): MakeCell => {
   if (content === undefined || content === null) return () => EMPTY;
   const literal = literalValue(content, column);
   if (literal !== undefined) return literalCell(literal, column, scope);
@@ -416,7 +426,7 @@ const compileCell = (content: Json | undefined, column: Showing, scope: Scope): 
   };
 };
 
-const literalCell = (value: Json, column: Showing, scope: Scope): MakeCell => {
+const literalCell = (value: Json, column: DisplayFormat, scope: Scope): MakeCell => {
   const writer = compileWriter({ ...column, isWhole: true }, scope);
   const place = { direction: scope.direction, escape: escapeWhole(scope) };
   return (state) => valueCell(value, writer(state), { ...place, state });
@@ -425,11 +435,13 @@ const literalCell = (value: Json, column: Showing, scope: Scope): MakeCell => {
 type CellPlace = Readonly<{ direction: Direction; escape: (text: string) => string; state: State }>;
 
 /** A list or an object is no value of a cell: its text stands for it. */
-const valueCell = (value: Json, { write, showing }: Writer, { direction, escape, state }: CellPlace): Cell => {
-  if (state.format === 'excel' && typeof value !== 'object') return new SheetCell(value, write, showing, escape);
+const valueCell = (value: Json, { write, displayFormat }: Writer, { direction, escape, state }: CellPlace): Cell => {
+  if (state.format === 'excel' && typeof value !== 'object') return new SheetCell(value, write, displayFormat, escape);
   const text = write(value);
   const html = escape(state.format === 'pdf' ? aloneIn(direction, text) : text);
-  return typeof value === 'object' ? { html, value: undefined, showing: undefined } : { html, value, showing };
+  return typeof value === 'object'
+    ? { html, value: undefined, displayFormat: undefined }
+    : { html, value, displayFormat };
 };
 
 /**
@@ -438,14 +450,19 @@ const valueCell = (value: Json, { write, showing }: Writer, { direction, escape,
  */
 class SheetCell implements Cell {
   readonly value: Json;
-  readonly showing: Showing | undefined;
+  readonly displayFormat: DisplayFormat | undefined;
   readonly #write: Formatter;
   readonly #escape: (text: string) => string;
 
-  constructor(value: Json, write: Formatter, showing: Showing | undefined, escape: (text: string) => string) {
+  constructor(
+    value: Json,
+    write: Formatter,
+    displayFormat: DisplayFormat | undefined,
+    escape: (text: string) => string,
+  ) {
     this.value = value;
     this.#escape = escape;
-    this.showing = showing;
+    this.displayFormat = displayFormat;
     this.#write = write;
   }
 
@@ -454,14 +471,14 @@ class SheetCell implements Cell {
   }
 }
 
-const htmlCell = (content: string, column: Showing, scope: Scope): MakeCell => {
+const htmlCell = (content: string, column: DisplayFormat, scope: Scope): MakeCell => {
   const fill = compileHtml(content, scope, column);
   const formula = formulaIn(content);
   if (formula !== undefined) {
     const writer = compileWriter(column, scope);
-    return (state) => ({ html: fill(state), value: undefined, showing: writer(state).showing, formula });
+    return (state) => ({ html: fill(state), value: undefined, displayFormat: writer(state).displayFormat, formula });
   }
-  return (state) => ({ html: fill(state), value: undefined, showing: undefined });
+  return (state) => ({ html: fill(state), value: undefined, displayFormat: undefined });
 };
 
 /**

@@ -33,7 +33,7 @@ import { compileVariableCheck } from './variables.js';
 import { DomainError } from '../../core/errors.js';
 import { readPath, type Path } from '../scope/path.js';
 import { shapeAt, shapeOf, formatAt } from '../scope/shapes.js';
-import { inCurrency, isCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
+import { inCurrency, isCurrency, displayFormatAt, writerOf, type DisplayFormat } from '../scope/display-format.js';
 import { isBlank, htmlLines, keptLines, substituterOf, withBreaks } from './shown-value.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 
@@ -81,20 +81,20 @@ export const onlyPlaceholder = (parts: TemplatedText): Placeholder | undefined =
 };
 
 /**
- * How values are shown in one document, and the function that writes them so; `showing` is undefined for values as they
- * are.
+ * The display format of values in one document, and the function that writes them in it. `displayFormat` is undefined for
+ * values that are shown as they are.
  */
-export type Writer = Readonly<{ write: Formatter; showing: Showing | undefined }>;
+export type Writer = Readonly<{ write: Formatter; displayFormat: DisplayFormat | undefined }>;
 
-const plainWriter: Writer = { write: writeValue, showing: undefined };
+const plainWriter: Writer = { write: writeValue, displayFormat: undefined };
 
 /** The writer of a place; the currency of its format may come from a variable. */
-export const compileWriter = (showing: Showing | undefined, scope: Scope): ((state: State) => Writer) => {
-  if (showing === undefined) return () => plainWriter;
+export const compileWriter = (displayFormat: DisplayFormat | undefined, scope: Scope): ((state: State) => Writer) => {
+  if (displayFormat === undefined) return () => plainWriter;
   const { language } = scope;
-  const currency = showing.format?.currency;
+  const currency = displayFormat.format?.currency;
   if (currency === undefined || !hasPlaceholder(currency)) {
-    const fixed: Writer = { write: writerOf(showing, language), showing };
+    const fixed: Writer = { write: writerOf(displayFormat, language), displayFormat };
     return () => fixed;
   }
   const currencyOf = compileRaw(currency, scope);
@@ -103,16 +103,16 @@ export const compileWriter = (showing: Showing | undefined, scope: Scope): ((sta
     const found = currencyOf(state);
     if (!isCurrency(found)) state.lost = true;
     if (last?.currency === found) return last.writer;
-    const known = inCurrency(showing, found);
-    const writer: Writer = { write: writerOf(known, language), showing: known };
+    const known = inCurrency(displayFormat, found);
+    const writer: Writer = { write: writerOf(known, language), displayFormat: known };
     last = { currency: found, writer };
     return writer;
   };
 };
 
 /** The writer of a path: by its definition, and by the column that it stands in. */
-export const writerAt = (path: Path, scope: Scope, column?: Showing): ((state: State) => Writer) =>
-  compileWriter(showingAt(rootShape(path, scope), path, column), scope);
+export const writerAt = (path: Path, scope: Scope, column?: DisplayFormat): ((state: State) => Writer) =>
+  compileWriter(displayFormatAt(rootShape(path, scope), path, column), scope);
 
 /** The value itself; notes one that is nothing to a reader. */
 export const noted = (value: Json | undefined, state: State): Json | undefined => {
@@ -128,7 +128,7 @@ export const compileShown = (path: Path, scope: Scope): Read => {
   return (state) => noted(show === undefined ? read(state) : show(read(state)), state);
 };
 
-const valueFill = (path: Path, scope: Scope, column?: Showing): Fill => {
+const valueFill = (path: Path, scope: Scope, column?: DisplayFormat): Fill => {
   const read = compileShown(path, scope);
   const writer = writerAt(path, scope, column);
   return (state) => writer(state).write(read(state));
@@ -175,7 +175,7 @@ export const compileRaw = (text: string, scope: Scope): Fill =>
  * Compiles HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its
  * values.
  */
-export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill => {
+export const compileHtml = (html: string, scope: Scope, column?: DisplayFormat): Fill => {
   const parts = templated(html, scope);
   const places = placesOf(parts);
   let next = 0;
@@ -444,9 +444,11 @@ export const fillText = (
     const instead = shapeAt(shape, path)?.substitution;
     const read = readPath(all, path);
     const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
-    const showing = showingAt(shape, path, undefined);
+    const displayFormat = displayFormatAt(shape, path, undefined);
     const text =
-      showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
+      displayFormat === undefined
+        ? writeValue(value)
+        : writerOf(resolved(displayFormat, all, { limits, budget }), language)(value);
     spendChars(budget, text.length);
     return text;
   };
@@ -461,19 +463,19 @@ export const fillText = (
 
 /** The currency of a format may come from a variable. */
 const resolved = (
-  showing: Showing,
+  displayFormat: DisplayFormat,
   values: JsonObject,
   { limits, budget }: Pick<Filling, 'limits' | 'budget'>,
-): Showing => {
-  const currency = showing.format?.currency;
-  if (currency === undefined || !hasPlaceholder(currency)) return showing;
+): DisplayFormat => {
+  const currency = displayFormat.format?.currency;
+  if (currency === undefined || !hasPlaceholder(currency)) return displayFormat;
   const written = parseTemplatedText(currency, limits.pathSegmentsMax).parts.map((part) => {
     if (typeof part === 'string') return part;
     const value = writeValue(readPath(values, part.path));
     spendChars(budget, value.length);
     return value;
   });
-  return inCurrency(showing, written.join(''));
+  return inCurrency(displayFormat, written.join(''));
 };
 
 type Reader = {

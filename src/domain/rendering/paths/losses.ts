@@ -15,7 +15,7 @@ import type { PreparedValues } from '../fill/compile.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
-import { isCurrency } from '../scope/showing.js';
+import { isCurrency } from '../scope/display-format.js';
 import { GROUP, groupItems, groupShape } from '../scope/scope.js';
 import { completedStart, encodeFor, isSettled, NO_HOST, NO_LINK_RULES, partAt, type LinkRules } from '../addresses.js';
 import { cssColor, cssDeclaration } from '../css.js';

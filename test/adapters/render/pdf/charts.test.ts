@@ -35,7 +35,10 @@ void t.test('the axis of values is written as the first series', async (t) => {
     chartType: ExpandedChart['chartType'] = 'column',
   ): readonly string[] =>
     textsIn(
-      svgOf({ chartType, series: [{ name: 'Sales', color: '#2563eb', values, showing: { type: 'number', format } }] }),
+      svgOf({
+        chartType,
+        series: [{ name: 'Sales', color: '#2563eb', values, displayFormat: { type: 'number', format } }],
+      }),
     );
   t.ok(shown({ style: 'currency', currency: 'USD' }, [10_000, 20_000, 40_000]).includes('$40,000'));
   t.ok(shown({ style: 'currency', currency: 'USD' }, [1, 2, 4], 'bar').includes('$4.00'));

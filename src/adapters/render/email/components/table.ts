@@ -5,11 +5,11 @@ import { aloneIn, onlyPlaceholder } from '../../../../domain/rendering/fill/comp
 import {
   holdsNumbers,
   isColumnType,
-  type Showing,
+  type DisplayFormat,
   literalValue,
   writerOf,
   writtenCell,
-} from '../../../../domain/rendering/scope/showing.js';
+} from '../../../../domain/rendering/scope/display-format.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { isSame, type Term, concat, js, quote } from '../code.js';
 import {
@@ -58,7 +58,7 @@ type Column = Readonly<{
   align: Term;
   headerAlign: Term;
   /** How it shows its values. */
-  showing: Showing;
+  displayFormat: DisplayFormat;
   /** The variable that tells whether the column is shown; undefined: always. */
   shown?: string;
 }>;
@@ -174,10 +174,13 @@ const textIn = (column: JsonObject, name: string): string | undefined => {
 const columnOf = (given: Json | undefined, props: JsonObject, context: Context): Column => {
   const column = isJsonObject(given) ? given : {};
   const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
-  const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
+  const displayFormat: DisplayFormat = {
+    ...(isColumnType(column['type']) && { type: column['type'] }),
+    ...(format && { format }),
+  };
   const { content } = column;
   const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, context))?.path : undefined;
-  const natural = holdsNumbers(showing, alone && rootShapeOfItems(alone, props, context), alone)
+  const natural = holdsNumbers(displayFormat, alone && rootShapeOfItems(alone, props, context), alone)
     ? endOf(context)
     : startOf(context);
   const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
@@ -190,7 +193,7 @@ const columnOf = (given: Json | undefined, props: JsonObject, context: Context):
     width: column['width'],
     align,
     headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
-    showing,
+    displayFormat,
   };
 };
 
@@ -318,16 +321,24 @@ const row = (
 };
 
 /** The content of a cell, and how its values are shown: one that is alone there is seen for what it is. */
-const cellOf = (cell: Json, column: Column, context: Context): readonly [readonly RichNode[], Context, Showing] => {
-  const { content = '', showing } = writtenCell(cell, column.showing);
-  const literal = literalValue(content, showing);
+const cellOf = (
+  cell: Json,
+  column: Column,
+  context: Context,
+): readonly [readonly RichNode[], Context, DisplayFormat] => {
+  const { content = '', displayFormat } = writtenCell(cell, column.displayFormat);
+  const literal = literalValue(content, displayFormat);
   if (literal !== undefined) {
-    const text = writerOf({ ...showing, isWhole: true }, context.language)(literal);
-    return [parseRichText(escapeHtml(aloneIn(context.direction, text)), 'inline', context), context, showing];
+    const text = writerOf({ ...displayFormat, isWhole: true }, context.language)(literal);
+    return [parseRichText(escapeHtml(aloneIn(context.direction, text)), 'inline', context), context, displayFormat];
   }
   const text = String(content);
   const isWhole = onlyPlaceholder(templated(text, context)) !== undefined;
-  return [parseRichText(text, 'inline', context), context, isWhole ? { ...showing, isWhole: true } : showing];
+  return [
+    parseRichText(text, 'inline', context),
+    context,
+    isWhole ? { ...displayFormat, isWhole: true } : displayFormat,
+  ];
 };
 
 const textRow = (

@@ -147,7 +147,9 @@ const bounded = (points: number): number => Math.min(SIZE_POINTS.max, Math.max(S
 /** The format of each series by its definition, for its first number. */
 const codesOf = ({ series }: ExpandedChart, language: ComponentContext['language']): Codes => {
   const typed = typedCells(language);
-  return series.map(({ values, showing }) => typed({ value: values.find((value) => value !== null), showing })?.code);
+  return series.map(
+    ({ values, displayFormat }) => typed({ value: values.find((value) => value !== null), displayFormat })?.code,
+  );
 };
 
 const writeNumbers = (

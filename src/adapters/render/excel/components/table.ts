@@ -5,7 +5,12 @@
 import type { CellFormulaValue } from 'exceljs';
 import type { Cell, Html, ExpandedTable, ExpandedColumn } from '../../../../domain/rendering/expand/expanded.js';
 import type { Json } from '../../../../domain/core/json.js';
-import { meaningOf, PLAIN_NUMBER, type Showing, formatOfResult } from '../../../../domain/rendering/scope/showing.js';
+import {
+  meaningOf,
+  PLAIN_NUMBER,
+  type DisplayFormat,
+  formatOfResult,
+} from '../../../../domain/rendering/scope/display-format.js';
 import { textWidth, charsOf, linesIn } from '../text.js';
 import { parseRichTree, treeText } from '../../rich-tree.js';
 import { type Typed, resultCodes, typedCells } from '../cell-values.js';
@@ -81,8 +86,8 @@ export const table: ComponentDrawer<'table'> = (component, context) => {
   const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
   const typed = typedCells(context.language);
   const footerTyped = (at: number): Scalar | undefined => {
-    const { footerValue, footerShowing } = assertDefined(columns[at], 'column');
-    const found = typed({ value: footerValue, showing: footerShowing });
+    const { footerValue, footerDisplayFormat } = assertDefined(columns[at], 'column');
+    const found = typed({ value: footerValue, displayFormat: footerDisplayFormat });
     return found === undefined ? undefined : scalarOfTyped(found.value);
   };
   const cells = tableCells(component, { hasHeader, bodyRows, hasFooter, rangeOf: context.rangeOf }, typed, footerTyped);
@@ -165,7 +170,7 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     const cells = columns.map((column, index) =>
       group === undefined
         ? bodyCell(row[index], column, index, body)
-        : totalCell(row[index] ?? { html: '', value: undefined, showing: undefined }, column, index, {
+        : totalCell(row[index] ?? { html: '', value: undefined, displayFormat: undefined }, column, index, {
             ...body,
             first: first + group.first,
             last: first + group.last,
@@ -276,7 +281,7 @@ const bodyCell = (
       style: looks.body(
         align,
         striped,
-        resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)),
+        resultCode(cell.displayFormat === undefined ? format : formatOfResult(cell.displayFormat)),
         false,
       ),
     };
@@ -291,26 +296,28 @@ const bodyCell = (
 
 /** The content of a cell: text as it is if the value is a text, else HTML. */
 const cellContent = (cell: Cell): Content =>
-  typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
+  typeof cell.value === 'string' && isAsItIs(cell.value, cell.displayFormat)
+    ? { text: cell.value }
+    : { html: cell.html };
 
-/** A cell in a row of totals. Without `showing` the cell formats its value as its column does. */
+/** A cell in a row of totals. Without `displayFormat` the cell formats its value as its column does. */
 type Total = Readonly<{
   html: Html;
   value: Json | undefined;
-  showing: Showing | undefined;
+  displayFormat: DisplayFormat | undefined;
   formula?: string | undefined;
 }>;
 
-const footerOf = ({ footer = '', footerValue, footerShowing, footerFormula }: ExpandedColumn): Total => ({
+const footerOf = ({ footer = '', footerValue, footerDisplayFormat, footerFormula }: ExpandedColumn): Total => ({
   html: footer,
   value: footerValue,
-  showing: footerShowing,
+  displayFormat: footerDisplayFormat,
   formula: footerFormula,
 });
 
 /** A cell of the footer, or of the head or foot of a group. `first` and `last` are the rows that it stands for. */
 const totalCell = (
-  { html, value, showing, formula: written }: Total,
+  { html, value, displayFormat, formula: written }: Total,
   { align, format }: ExpandedColumn,
   at: number,
   { component, frame, looks, typed: typedOf, resultCode, first, last, where }: Body & Readonly<{ where: string }>,
@@ -320,11 +327,11 @@ const totalCell = (
   const formula = written === undefined ? undefined : formulaAt(written, { row, first, last }, frame.context.rangeOf);
   if (formula !== undefined) {
     // Below dates may stand how many they are.
-    const shown = showing === undefined || showing.type === 'date' ? format : formatOfResult(showing);
+    const shown = displayFormat === undefined || displayFormat.type === 'date' ? format : formatOfResult(displayFormat);
     return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(shown), false) };
   }
   // A total says what it is by its value: words such as "Total" stand under numbers too.
-  const typed = typedOf({ value, showing });
+  const typed = typedOf({ value, displayFormat });
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
   return textCell(
     { html: written === undefined ? html : '' },
@@ -396,7 +403,7 @@ const tableCells = (
 const valueOf = (cell: Cell, typed: Typed): Scalar => {
   const found = typed(cell);
   if (found !== undefined) return scalarOfTyped(found.value);
-  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing))
+  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.displayFormat))
     return cell.value === '' ? null : cell.value;
   return htmlText(cell.html);
 };
@@ -420,11 +427,11 @@ const contentWidth = (cells: Iterable<Cell>): number => {
   let largest: Cell | undefined;
   let longest: Cell | undefined;
   for (const cell of cells) {
-    const { value, showing } = cell;
+    const { value, displayFormat } = cell;
     if (typeof value === 'boolean') chars = Math.max(chars, TRUTH_CHARS);
     else if (value === undefined || value === null || typeof value === 'object')
       chars = Math.max(chars, htmlWidth(cell.html));
-    else if (isAsItIs(value, showing))
+    else if (isAsItIs(value, displayFormat))
       chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
     else if (samples++ < SAMPLES) chars = Math.max(chars, htmlWidth(cell.html));
     else {
@@ -436,9 +443,9 @@ const contentWidth = (cells: Iterable<Cell>): number => {
 };
 
 /** True for what is written without a format of its own. */
-const isAsItIs = (value: Json, showing: Showing | undefined): boolean => {
-  if (showing === undefined) return true;
-  const meaning = meaningOf(value, showing);
+const isAsItIs = (value: Json, displayFormat: DisplayFormat | undefined): boolean => {
+  if (displayFormat === undefined) return true;
+  const meaning = meaningOf(value, displayFormat);
   return meaning.kind === 'number'
     ? meaning.format === PLAIN_NUMBER
     : meaning.kind === 'text' && meaning.format === undefined;

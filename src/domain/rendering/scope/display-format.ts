@@ -17,8 +17,8 @@ type ColumnType = (typeof columnTypes)[number];
 
 export const isColumnType = (type: unknown): type is ColumnType => columnTypes.some((known) => known === type);
 
-/** How the values of a place are shown: by the type and the format of its column, or of the variable. */
-export type Showing = Readonly<{
+/** The display format of the values of a place: by the type and the format of its column, or of the variable. */
+export type DisplayFormat = Readonly<{
   type?: ColumnType;
   format?: ValueFormat;
   /** The value is alone in its cell: without a type or a format it is taken for what it looks like. */
@@ -44,7 +44,11 @@ const MOMENT: ValueFormat = { style: 'datetime' };
 const TEXT: Meaning = { kind: 'text', format: undefined };
 
 /** How the value of a path is shown, by its definition and the column that it stands in; undefined: as it is. */
-export const showingAt = (root: Shape | undefined, path: Path, column: Showing | undefined): Showing | undefined => {
+export const displayFormatAt = (
+  root: Shape | undefined,
+  path: Path,
+  column: DisplayFormat | undefined,
+): DisplayFormat | undefined => {
   const format = formatAt(root, path) ?? column?.format;
   const type = column?.type ?? shownType(shapeAt(root, path)?.type);
   if (format === undefined && (type === undefined || type === 'string') && column?.isWhole === undefined)
@@ -60,9 +64,13 @@ const shownType = (type: VariableType | undefined): ColumnType | undefined =>
  * by what `root` says of the value at `path` that is alone in its cells. The place of an item is a label, which nobody
  * adds up.
  */
-export const holdsNumbers = ({ type, format }: Showing, root: Shape | undefined, path: Path | undefined): boolean => {
+export const holdsNumbers = (
+  { type, format }: DisplayFormat,
+  root: Shape | undefined,
+  path: Path | undefined,
+): boolean => {
   if (type !== undefined || format !== undefined) return isNumericType(type) || isNumeric(format);
-  const content = path === undefined || root === indexShape ? undefined : showingAt(root, path, undefined);
+  const content = path === undefined || root === indexShape ? undefined : displayFormatAt(root, path, undefined);
   return (
     content !== undefined && (isNumericType(content.type) || (content.type === undefined && isNumeric(content.format)))
   );
@@ -75,7 +83,7 @@ const isNumericType = (type: ColumnType | undefined): boolean =>
  * The value that an author wrote into a cell: a number or a truth value, or the text of one where the column has a type
  * or a format. Undefined: the content is text, or has placeholders or markup.
  */
-export const literalValue = (content: Json, { type, format }: Showing): Json | undefined => {
+export const literalValue = (content: Json, { type, format }: DisplayFormat): Json | undefined => {
   if (typeof content === 'number' || typeof content === 'boolean') return content;
   if (typeof content !== 'string' || (type === undefined && format === undefined) || /[{<&]/.test(content))
     return undefined;
@@ -87,7 +95,7 @@ export const literalValue = (content: Json, { type, format }: Showing): Json | u
  * In: a value, and how it is shown. The type decides what it is, then the style of the format; what does not read as
  * that is text.
  */
-export const meaningOf = (value: Json | undefined, { type, format, isWhole }: Showing): Meaning => {
+export const meaningOf = (value: Json | undefined, { type, format, isWhole }: DisplayFormat): Meaning => {
   if (type === undefined) return meaningOfUntyped(value, format, isWhole);
   switch (type) {
     case 'string':
@@ -106,7 +114,7 @@ export const meaningOf = (value: Json | undefined, { type, format, isWhole }: Sh
 };
 
 /** The format of what a formula will give, whose value nobody knows yet; undefined: as a sheet shows it by itself. */
-export const formatOfResult = ({ type, format }: Showing): ValueFormat | undefined => {
+export const formatOfResult = ({ type, format }: DisplayFormat): ValueFormat | undefined => {
   if (type === 'currency') return isNumeric(format) ? format : AMOUNT;
   if (type === 'percent') return isNumeric(format) ? format : PERCENT;
   return type === 'date' ? (isDated(format) ? format : DAY) : format;
@@ -173,12 +181,18 @@ const CACHE_MAX = 1_000;
 const cache = boundedCache<string, Formatter>({ entriesMax: CACHE_MAX });
 
 /** In: how values are shown, and in which language. Out: the function that writes them so. */
-export const writerOf = (showing: Showing, language: Language): Formatter => {
-  const key = JSON.stringify([showing.type, showing.isWhole, showing.format, language.locale, language.timeZone]);
-  return cache.getOrMake(key, () => makeWriter(showing, language));
+export const writerOf = (displayFormat: DisplayFormat, language: Language): Formatter => {
+  const key = JSON.stringify([
+    displayFormat.type,
+    displayFormat.isWhole,
+    displayFormat.format,
+    language.locale,
+    language.timeZone,
+  ]);
+  return cache.getOrMake(key, () => makeWriter(displayFormat, language));
 };
 
-const makeWriter = (showing: Showing, language: Language): Formatter => {
+const makeWriter = (displayFormat: DisplayFormat, language: Language): Formatter => {
   const made = new Map<ValueFormat, Formatter>();
   const formatter = (format: ValueFormat): Formatter => {
     const known = made.get(format) ?? formatterOf(format, language);
@@ -186,7 +200,7 @@ const makeWriter = (showing: Showing, language: Language): Formatter => {
     return known;
   };
   return (value) => {
-    const meaning = meaningOf(value, showing);
+    const meaning = meaningOf(value, displayFormat);
     switch (meaning.kind) {
       case 'number':
         return formatter(meaning.format)(meaning.number);
@@ -204,24 +218,28 @@ const makeWriter = (showing: Showing, language: Language): Formatter => {
 export const isCurrency = (text: string): boolean => /^[A-Za-z]{3}$/.test(text);
 
 /**
- * Puts the currency that a variable brings into a showing; takes the format out where the variable holds no currency.
+ * Puts the currency that a variable brings into a display format; takes the format out where the variable holds no currency.
  */
-export const inCurrency = (showing: Showing, currency: string): Showing => {
-  if (isCurrency(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
-  const { format: _format, ...rest } = showing;
+export const inCurrency = (displayFormat: DisplayFormat, currency: string): DisplayFormat => {
+  if (isCurrency(currency))
+    return { ...displayFormat, format: { ...displayFormat.format, style: 'currency', currency } };
+  const { format: _format, ...rest } = displayFormat;
   return rest;
 };
 
 /** In: a cell of a row, and how its column shows values. Out: its content, and how the cell shows it. */
 export const writtenCell = (
   cell: Json | undefined,
-  column: Showing,
-): Readonly<{ content: Json | undefined; showing: Showing }> => {
-  if (!isJsonObject(cell)) return { content: cell, showing: column };
+  column: DisplayFormat,
+): Readonly<{ content: Json | undefined; displayFormat: DisplayFormat }> => {
+  if (!isJsonObject(cell)) return { content: cell, displayFormat: column };
   const { content, type, format } = cell;
-  if (type === undefined && format === undefined) return { content, showing: column };
+  if (type === undefined && format === undefined) return { content, displayFormat: column };
   return {
     content,
-    showing: { ...(isColumnType(type) && { type }), ...(isJsonObject(format) && { format: format as ValueFormat }) },
+    displayFormat: {
+      ...(isColumnType(type) && { type }),
+      ...(isJsonObject(format) && { format: format as ValueFormat }),
+    },
   };
 };
