@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 const EMOJI = '\u{1f600}';
 
 const app = await startTestApp({
+  isFounded: true,
   dataDir: temporaryDirectory(t),
   settings: { SEALPOST_ALLOWED_RELAY_HEADERS: 'X-MC-*' },
 });

@@ -37,7 +37,7 @@ type Service = TestApp &
 
 const start = async (t: Test, settings: Readonly<Record<string, string>> = {}): Promise<Service> => {
   const dataDir = temporaryDirectory(t);
-  const app = await startTestApp({ dataDir, settings: { SEALPOST_TRUST_PROXY: 'true', ...settings } });
+  const app = await startTestApp({ isFounded: true, dataDir, settings: { SEALPOST_TRUST_PROXY: 'true', ...settings } });
   t.teardown(app.stop);
   const link = mailboxTokenOf(readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir }));
   const opened = await app.server.inject({ url: `/mailbox?token=${link}` });

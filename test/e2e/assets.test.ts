@@ -23,7 +23,7 @@ const filesIn = (directory: string): readonly string[] =>
 void t.test('upload, list, limit, restart, delete', async (t) => {
   const dataDir = temporaryDirectory(t);
   const settings = { SEALPOST_LIMIT_ASSETS_MAX: '2' };
-  let app = await startTestApp({ dataDir, settings });
+  let app = await startTestApp({ isFounded: true, dataDir, settings });
   const upload = (filename: string) =>
     app.call<{ id: string; code?: string }>('POST', '/api/assets', { filename, content: png.toString('base64') });
   const names = async () => (await app.call<Listed>('GET', '/api/assets')).body.data.map(({ filename }) => filename);

@@ -9,7 +9,11 @@ import { png } from '../support/pictures.js';
 
 t.setTimeout(600_000);
 
-const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: 'mailbox:' } });
+const app = await startTestApp({
+  isFounded: true,
+  dataDir: temporaryDirectory(t),
+  settings: { SEALPOST_SMTP_URL: 'mailbox:' },
+});
 t.teardown(app.stop);
 
 const UNKNOWN = '0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21';

@@ -49,7 +49,7 @@ const short = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Short<
 await t.test(
   'while a document spins, send calls are answered, the queue is bounded, and the next document is made',
   async (t) => {
-    const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+    const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings });
     t.teardown(() => app.stop());
     for (const [slug, template] of Object.entries({ endless, short })) {
       const { status, text } = await app.call('POST', '/api/templates/attachment', {

@@ -8,7 +8,7 @@ import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fontWith } from '../support/gallery-fonts.js';
 
-const app = await startTestApp({ dataDir: temporaryDirectory(t) });
+const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t) });
 t.teardown(() => app.stop());
 
 const MA = 'ᜋ';

@@ -30,6 +30,7 @@ const setUp = async (
   const sink = await openSmtpScript({ extensions });
   t.teardown(() => sink.close());
   const app = await startTestApp({
+    isFounded: true,
     dataDir: temporaryDirectory(t),
     settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, ...settings },
   });
@@ -101,6 +102,7 @@ await t.test(
     const sink = await openSmtpScript({ extensions: [...usualExtensions, 'DSN'] });
     t.teardown(() => sink.close());
     const app = await startTestApp({
+      isFounded: true,
       dataDir: temporaryDirectory(t),
       settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` },
     });
@@ -203,7 +205,7 @@ await t.test(
       SEALPOST_METRICS_PORT: '0',
     };
     const logger = openLogger({ level: 'warn', destination: { write: (text: string) => void logged.push(text) } });
-    const app = await startTestApp({ dataDir: temporaryDirectory(t), settings, logger });
+    const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings, logger });
     t.teardown(() => app.stop());
     const late = await sentMail({ app, sink });
     const diagnostic =

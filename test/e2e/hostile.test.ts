@@ -14,7 +14,7 @@ t.setTimeout(900_000);
 
 const sink = await openSmtpScript();
 const dataDir = temporaryDirectory(t);
-const app = await startTestApp({ dataDir, settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` } });
+const app = await startTestApp({ isFounded: true, dataDir, settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` } });
 t.teardown(async () => {
   await app.stop();
   await sink.close();

@@ -29,7 +29,11 @@ const figuresOf = async (port: number | undefined): Promise<string> => {
 };
 
 await t.test('Figures tell what became of emails, how long each step took, and how the service is', async (t) => {
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
+  const app = await startTestApp({
+    isFounded: true,
+    dataDir: temporaryDirectory(t),
+    settings: { SEALPOST_METRICS_PORT: '0' },
+  });
   t.teardown(() => app.stop());
   const { id } = await app.send();
   await app.whenStatus(id, 'delivered');
@@ -102,7 +106,7 @@ await t.test(
   'The lag of a read model that does not come along is told in seconds, and falls to none when it has',
   async (t) => {
     const dataDir = temporaryDirectory(t);
-    const app = await startTestApp({ dataDir, settings: { SEALPOST_METRICS_PORT: '0' } });
+    const app = await startTestApp({ isFounded: true, dataDir, settings: { SEALPOST_METRICS_PORT: '0' } });
     t.teardown(() => app.stop());
     for (let sent = 0; sent < 5; sent += 1) await app.send();
     await app.whenCaughtUp();
@@ -116,7 +120,11 @@ await t.test(
 await t.test(
   'Only GET /metrics is answered there, and a port that is taken stops the start with a sentence',
   async (t) => {
-    const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
+    const app = await startTestApp({
+      isFounded: true,
+      dataDir: temporaryDirectory(t),
+      settings: { SEALPOST_METRICS_PORT: '0' },
+    });
     t.teardown(() => app.stop());
     const base = `http://127.0.0.1:${app.metricsPort}`;
     t.equal((await fetch(`${base}/`)).status, 404);

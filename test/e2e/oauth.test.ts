@@ -28,7 +28,7 @@ type Setting = Readonly<{
 }>;
 
 const open = async (t: Test): Promise<Setting> => {
-  const app = await startTestApp({ dataDir: temporaryDirectory(t) });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t) });
   t.teardown(app.stop);
   await app.call('POST', '/api/auth/register', { ...ada, name: 'Ada <b>Example</b>' }, NOBODY);
   const { accessToken } = (await app.call<SignedIn>('POST', '/api/auth/login', ada, NOBODY)).body;

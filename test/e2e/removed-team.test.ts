@@ -18,7 +18,7 @@ const person = { email: 'ada@example.com', password: 'a pelican in the rain', na
 
 await t.test('nothing sealed of a removed team is left in any file, and verify holds', async (t) => {
   const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
-  const app = await startTestApp({ dataDir, clock });
+  const app = await startTestApp({ isFounded: true, dataDir, clock });
   t.teardown(() => app.stop());
   const made = async (answer: Promise<Answer>): Promise<Readonly<Record<string, unknown>>> => {
     const { status, body, text } = await answer;

@@ -56,6 +56,7 @@ const openWorld = async (t: Test, name: EngineName): Promise<World | undefined> 
       SEALPOST_ROLES: role,
     } as Readonly<Record<string, string>>;
     const app = await startTestApp({
+      isFounded: name === 'embedded',
       dataDir,
       settings,
       ...(role === 'http' ? { logger, wrapStore: goingAway(store) } : {}),

@@ -18,13 +18,15 @@ t.setTimeout(900_000);
 
 type Split = Readonly<{ start: (roles: string) => Promise<TestApp>; delivered: () => readonly string[] }>;
 
-const split = async (t: Test, refuseFirst = false): Promise<Split> => {
+/** `isFirstStart`: the first start is a matter of the test. */
+const split = async (t: Test, { refuseFirst = false, isFirstStart = false } = {}): Promise<Split> => {
   const sink = await openSmtpScript(refuseFirst ? { script: at('message', reply('451 4.3.0 later'), 1) } : {});
   t.teardown(() => sink.close());
   const dataDir = temporaryDirectory(t);
   return {
     start: async (roles) => {
       const app = await startTestApp({
+        isFounded: !isFirstStart,
         dataDir,
         settings: { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1' },
       });
@@ -84,7 +86,7 @@ await t.test('what was accepted while nobody delivered is found by a process tha
 });
 
 await t.test('a second attempt is made at its time though another process keeps the read models', async (t) => {
-  const { start, delivered } = await split(t, true);
+  const { start, delivered } = await split(t, { refuseFirst: true });
   const http = await start('http,project');
   await start('process');
   const sent = await sendSome(http, 1);
@@ -95,7 +97,7 @@ await t.test('a second attempt is made at its time though another process keeps 
 await t.test(
   'processes that start at once on an empty directory make the first team and its templates once',
   async (t) => {
-    const { start } = await split(t);
+    const { start } = await split(t, { isFirstStart: true });
     const apps = await Promise.all(['http', 'process', 'project', 'http'].map(start));
     const types: string[] = [];
     for await (const { events } of apps[0]!.engine.store.readAll(0)) types.push(...events.map(({ type }) => type));
@@ -171,7 +173,7 @@ await t.test(
     for (const roles of ['http', 'project', 'http,project', 'process']) {
       const dataDir = temporaryDirectory(t);
       const settings = { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: 'mailbox:' };
-      const app = await startTestApp({ dataDir, settings });
+      const app = await startTestApp({ isFounded: true, dataDir, settings });
       for (const args of [
         ['repair', 'log'],
         ['repair', 'read-models'],

@@ -21,7 +21,7 @@ await t.test('a team that began with the mailbox', async (t) => {
   const dataDir = temporaryDirectory(t);
   const relayed = { SEALPOST_SMTP_URL: inbox.url };
   // No process delivers, so the mail waits until there is a relay.
-  const before = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: 'http,project' } });
+  const before = await startTestApp({ isFounded: true, dataDir, settings: { SEALPOST_ROLES: 'http,project' } });
   const { id: waiting } = await before.send();
   await before.stop();
 
@@ -71,6 +71,7 @@ await t.test('a team that begins with a relay sends as the account mails do', as
   const inbox = await openSmtpInbox(t);
   const { logger, lines } = keptLog();
   const app = await startTestApp({
+    isFounded: true,
     dataDir: temporaryDirectory(t),
     settings: { SEALPOST_SMTP_URL: inbox.url },
     logger,
@@ -84,7 +85,7 @@ await t.test('a team that begins with a relay sends as the account mails do', as
 
 await t.test('doctor tells of it', async (t) => {
   const dataDir = temporaryDirectory(t);
-  const app = await startTestApp({ dataDir });
+  const app = await startTestApp({ isFounded: true, dataDir });
   await app.stop();
   const doctor = async (more = {}) => (await runCommand(['doctor'], { SEALPOST_DATA_DIR: dataDir, ...more })).stdout;
   t.match(await doctor(), /^ok +sender: mails go to the built-in mailbox/m);

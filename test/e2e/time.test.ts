@@ -10,6 +10,8 @@ t.setTimeout(900_000);
 
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const HOUR_MS = 3_600_000;
+/** An email is put off until then. */
+const LATER_MS = START_MS + HOUR_MS + 10 * 60_000;
 
 const start = async (
   t: Test,
@@ -17,7 +19,7 @@ const start = async (
   clock: FakeClock,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<TestApp> => {
-  const app = await startTestApp({ dataDir, clock, settings });
+  const app = await startTestApp({ isFounded: true, dataDir, clock, settings });
   t.teardown(() => app.stop());
   return app;
 };
@@ -60,7 +62,7 @@ await t.test(
     const move = (id: string, atMs: number) =>
       before.call('PATCH', `/api/emails/${id}`, { scheduledAt: isoTime(atMs) });
     t.match(await move(sooner.id, START_MS + HOUR_MS + 1_500), { status: 200, body: { status: 'scheduled' } });
-    t.match(await move(later.id, START_MS + 2 * HOUR_MS), { status: 200 });
+    t.match(await move(later.id, LATER_MS), { status: 200 });
     const cancel = await before.call('POST', `/api/emails/${cancelled.id}/cancel`);
     t.match(cancel, { status: 200, body: { id: cancelled.id, status: 'cancelled' } });
     t.match(await before.call('GET', '/api/emails?status=cancelled'), {
@@ -73,7 +75,7 @@ await t.test(
     for (const [{ id }, dueMs] of [
       [asGiven, START_MS + HOUR_MS],
       [sooner, START_MS + HOUR_MS + 1_500],
-      [later, START_MS + 2 * HOUR_MS],
+      [later, LATER_MS],
     ] as const) {
       while (clock.now() < dueMs - 1) await clock.advance(Math.min(dueMs - 1 - clock.now(), 9 * 60_000));
       await app.whenCaughtUp();

@@ -10,7 +10,7 @@ import { png } from '../support/pictures.js';
 
 type Told = Readonly<{ id: string; code?: string; warnings: readonly Readonly<{ field: string; message: string }>[] }>;
 
-const app = await startTestApp({ dataDir: temporaryDirectory(t) });
+const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t) });
 t.teardown(() => app.stop());
 
 const text = (content: string, id = 'text') => ({ id, type: 'rich-text', content });

@@ -18,7 +18,7 @@ type Kept = Readonly<{ metadata: Readonly<{ warnings?: readonly Warning[] }> }>;
 
 const dataDir = temporaryDirectory(t);
 const settings = { SEALPOST_SMTP_URL: 'mailbox:' };
-let app = await startTestApp({ dataDir, settings });
+let app = await startTestApp({ isFounded: true, dataDir, settings });
 t.teardown(() => app.stop());
 
 const template = (slug: string, more: Readonly<Record<string, unknown>> = {}) => ({

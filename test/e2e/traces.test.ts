@@ -39,7 +39,7 @@ const openWorld = async (t: Test, refused = 0): Promise<World> => {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         ...more,
       };
-      const app = await startTestApp({ dataDir, settings });
+      const app = await startTestApp({ isFounded: true, dataDir, settings });
       t.teardown(() => app.stop());
       return app;
     },

@@ -11,7 +11,7 @@ const ada = { email: 'ada@example.com', password: PASSWORD, name: 'Ada Example' 
 const NOBODY = { authorization: '' };
 
 const open = async (t: Test, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t), settings });
   t.teardown(app.stop);
   return app;
 };
