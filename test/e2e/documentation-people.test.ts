@@ -12,7 +12,7 @@ await t.test(
   'a reader follows the page',
   { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` },
   async (t) => {
-    const { server, reader } = await followPages(t);
+    const { server, reader } = await followPages(t, { isFounded: true });
     await runPage(t, shownOf('docs/users.md'), reader);
     t.match(await server.end('SIGTERM'), { code: 0 });
   },

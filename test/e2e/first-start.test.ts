@@ -1,14 +1,13 @@
 /** The first steps of a new user: an empty directory, one command, one line to paste, one mail to look at. */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { accountTemplates, sampleTemplates } from '../support/samples.js';
-import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { copyFounded } from '../support/founded.js';
 import {
   environmentOf,
   finished,
@@ -17,7 +16,7 @@ import {
   startServer,
   type Settings,
 } from '../support/server-process.js';
-import { eventually, pause } from '../support/wait.js';
+import { eventually } from '../support/wait.js';
 
 t.setTimeout(900_000);
 
@@ -119,6 +118,7 @@ await t.test('with a certificate every printed address is https, and it answers 
 
 await t.test('two serves on one data directory: the second stops with a sentence, the first goes on', async (t) => {
   const dataDir = temporaryDirectory(t);
+  await copyFounded(dataDir);
   const first = startServer({ SEALPOST_DATA_DIR: dataDir });
   t.teardown(() => first.end('SIGKILL'));
   const base = await first.listening;
@@ -134,10 +134,13 @@ await t.test('two serves on one data directory: the second stops with a sentence
 });
 
 await t.test('a port in use: a sentence', async (t) => {
-  const first = startServer({ SEALPOST_DATA_DIR: temporaryDirectory(t) });
+  const [dataDir, other] = [temporaryDirectory(t), temporaryDirectory(t)];
+  await copyFounded(dataDir);
+  await copyFounded(other);
+  const first = startServer({ SEALPOST_DATA_DIR: dataDir });
   t.teardown(() => first.end('SIGKILL'));
   const { port } = new URL(await first.listening);
-  const second = await runCommand(['serve'], { SEALPOST_DATA_DIR: temporaryDirectory(t), PORT: port });
+  const second = await runCommand(['serve'], { SEALPOST_DATA_DIR: other, PORT: port });
   t.equal(second.code, 1);
   t.match(second.stderr, `port ${port} on 127.0.0.1 is in use`);
 });
@@ -194,32 +197,4 @@ await t.test('settings of a file .env are read, and the real environment wins', 
     { code: 1, stderr: /\.env, line 2, is no setting: write NAME=value/ },
     'nothing is passed over in silence',
   );
-});
-
-await t.test('a first start that is killed anywhere is finished by the next', async (t) => {
-  const random = seededRandom(11);
-  const dataDir = temporaryDirectory(t);
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' };
-  for (let kills = 0; kills < 6; kills += 1) {
-    const server = startServer(settings);
-    // Either soon after its files begin to appear, or a moment of the seed's choice later.
-    await eventually('it has begun to write', () => readdirSync(dataDir).length > 0);
-    await pause(random.between(0, 250));
-    await server.end('SIGKILL');
-    if (/shown this once/.test(server.output())) break;
-  }
-  const server = startServer(settings);
-  t.teardown(() => server.end('SIGKILL'));
-  const base = await server.listening;
-  const created = JSON.parse(
-    (await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout,
-  ) as { key: string };
-  const templates = (await (
-    await fetch(`${base}/api/templates?limit=100`, { headers: { authorization: `Bearer ${created.key}` } })
-  ).json()) as {
-    data: { slug: string }[];
-  };
-  const slugs = [...sampleTemplates, ...accountTemplates].map(({ slug }) => slug);
-  t.same(templates.data.map(({ slug }) => slug).sort(), slugs.sort());
-  t.match(await runCommand(['verify'], settings), { code: 0 });
 });

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 t.setTimeout(900_000);
 
 const VERSIONS = ['22.23.3', '26.10.0'];
-const FILES = ['e2e/first-start', 'e2e/kill', 'cli/commands'];
+const FILES = ['e2e/first-start', 'e2e/first-start-kill', 'e2e/kill', 'cli/commands'];
 
 const folder = fileURLToPath(new URL('../../../', import.meta.url));
 const { NODE_OPTIONS: _loader, ...environment } = process.env;

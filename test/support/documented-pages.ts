@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { isJsonObject } from '../../src/domain/core/json.js';
 import { temporaryDirectory } from './data-directory.js';
 import { openDnsServer } from './dns-server.js';
+import { copyFounded } from './founded.js';
 import { png } from './pictures.js';
 import { environmentOf, finished, mainFile, startServer, type ServerProcess, type Settings } from './server-process.js';
 
@@ -174,8 +175,8 @@ export const lackingPrograms = (t: Test): readonly string[] => {
 
 export type Followed = Readonly<{ reader: Reader; server: ServerProcess }>;
 
-/** A fresh start for a reader, as the pages assume it. */
-export const followPages = async (t: Test): Promise<Followed> => {
+/** A fresh start for a reader, as the pages assume it; a copy of one where the reader looks at no output of the start. */
+export const followPages = async (t: Test, { isFounded = false } = {}): Promise<Followed> => {
   const directory = temporaryDirectory(t);
   // Its zone is empty: no page sets the records that it shows.
   const dns = await openDnsServer(t);
@@ -186,6 +187,8 @@ export const followPages = async (t: Test): Promise<Followed> => {
   };
   writeFileSync(join(directory, 'logo.png'), png);
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const copied = isFounded ? await copyFounded(settings.SEALPOST_DATA_DIR) : undefined;
   const server = serve(t, settings);
-  return { server, reader: { base: await server.listening, key: await server.firstKey(), directory, settings } };
+  const base = await server.listening;
+  return { server, reader: { base, key: copied ?? (await server.firstKey()), directory, settings } };
 };

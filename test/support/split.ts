@@ -43,7 +43,14 @@ export const onlyInAll: readonly Left[] = [
   },
   {
     why: 'kills of real processes',
-    files: ['e2e/erasure-kill', 'e2e/kill', 'e2e/kill-bulk', 'e2e/kill-removal', 'e2e/stop-output'],
+    files: [
+      'e2e/erasure-kill',
+      'e2e/first-start-kill',
+      'e2e/kill',
+      'e2e/kill-bulk',
+      'e2e/kill-removal',
+      'e2e/stop-output',
+    ],
   },
   { why: 'programs of faults, in their short form', files: ['faults/'] },
   { why: 'random histories', files: ['hunt/'] },
@@ -86,8 +93,7 @@ export const CPU_SECONDS_MAX = 60;
 
 /** Files that may cost more, and why they are worth it. */
 export const dear: Readonly<Record<string, string>> = {
-  'e2e/other-nodes': 'runs three files of tests on each of two other versions of Node',
-  'e2e/permissions': 'calls every endpoint with every key, role and scope, on what is its own, of others and deleted',
+  'e2e/other-nodes': 'runs four files of tests on each of two other versions of Node',
   'e2e/stores': 'each case starts the program on a data directory whose stores do not belong together',
   'hunt/plants': 'shows for each oracle of the hunt that it finds its planted fault',
 };
