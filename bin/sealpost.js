@@ -3,9 +3,15 @@
 // V8 takes the size of its young generation only at the start of the process: left to V8 it grows to some 100 MB, for little less CPU.
 // The arenas of malloc are two for the same reason: one for each thread would keep some 10 MB that nobody uses.
 import { existsSync } from 'fs';
+import module from 'module';
+import { fileURLToPath } from 'url';
 
 const NODE_MAJOR_MIN = 22;
 const main = new URL('../build/src/main.js', import.meta.url);
+
+// V8 keeps what it compiled beside the program, which saves a fifth of the CPU of a start. Where that folder cannot be
+// written, each start compiles again.
+if (module.enableCompileCache) module.enableCompileCache(fileURLToPath(new URL('../build/compiled', import.meta.url)));
 
 // Node opens a debugger for the first of these, and ends for the second.
 ['SIGUSR1', 'SIGUSR2'].forEach((signal) => process.on(signal, () => {}));

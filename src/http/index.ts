@@ -32,7 +32,7 @@ import { mailboxCookieName } from './server/cookies.js';
 import { policyOf } from './server/rates.js';
 import { registerReference, registerSwagger } from './server/openapi/reference.js';
 import { checkQuery } from './server/query.js';
-import { ajvOptions, ownFormats, validationError } from './server/validation.js';
+import { ajvOptions, ownFormats, validationError, validatorsOnDemand } from './server/validation.js';
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
@@ -145,6 +145,7 @@ const createApp = (deps: HttpDeps, connections: Connections): App => {
     requestIdHeader: false,
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
     ajv: { customOptions: ajvOptions, onCreate: ownFormats },
+    schemaController: { compilersFactory: { buildValidator: validatorsOnDemand } },
     schemaErrorFormatter: validationError,
     frameworkErrors: routerErrorHandler(deps),
     clientErrorHandler: clientErrorHandler(deps, requestIdOf),
