@@ -54,18 +54,17 @@ void t.test(
   async (t) => {
     const { app } = await fakeServer();
     t.teardown(() => app.close());
-    const document = openApiDocument(app);
     const { stringify } = JSON;
     t.teardown(() => (JSON.stringify = stringify));
     let written = 0;
     JSON.stringify = ((...given: Parameters<typeof stringify>) => {
-      if ((given[0] as unknown) === document) written += 1;
+      if (object(given[0] as Json)['openapi'] !== undefined) written += 1;
       return stringify(...given);
     }) as typeof stringify;
     const paths = ['/openapi.json', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui-bundle.js'];
     for (let index = 0; index < addressRateLimits.largePerMinute; index += 1)
       t.equal((await app.inject(paths[index % paths.length]!)).statusCode, 200);
-    t.equal(written, 1);
+    t.equal(written, 2, 'once to copy what the plugin made, once for all readers');
     const refused = await app.inject('/openapi.json');
     t.match(refused.headers, { 'x-ratelimit-limit': String(addressRateLimits.largePerMinute) });
     t.equal(refused.statusCode, 429);

@@ -53,7 +53,7 @@ const DOCS_CSP = contentPolicy({
   'connect-src': "'self'",
 });
 
-const documents = new WeakMap<object, JsonObject>();
+const documents = new WeakMap<object, () => JsonObject>();
 
 /** The media types under which the reader offers the document. Every JSON text is a YAML text. */
 const READER_TYPES: Readonly<Record<string, string>> = {
@@ -61,11 +61,11 @@ const READER_TYPES: Readonly<Record<string, string>> = {
   '/docs/yaml': 'application/yaml; charset=utf-8',
 };
 
-/** The whole API description of a server that was built (OpenAPI 3.1). */
+/** The whole API description of a server that was built (OpenAPI 3.1), made anew for each call. */
 export const openApiDocument = (app: Pick<FastifyInstance, 'server'>): JsonObject => {
   const found = documents.get(app.server);
   if (found === undefined) throw new Error('the server was not built');
-  return found;
+  return found();
 };
 
 /** Collects what is needed before any route is registered. */
@@ -158,7 +158,10 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
   });
 };
 
-/** Registers the two addresses, and has the document made once all routes are known. */
+/**
+ * Registers the two addresses. The document is made for its first reader: it takes a tenth of a second and 3 MB, and
+ * most services are never asked for it.
+ */
 export const registerReference = async (
   app: App,
   routes: () => readonly DescribedRoute[],
@@ -170,8 +173,5 @@ export const registerReference = async (
     reply.header('content-type', 'application/json; charset=utf-8').send(text()),
   );
   await app.register(async (scope) => registerReader(scope, text));
-  app.addHook('onReady', (done) => {
-    documents.set(app.server, completeDocument(app.swagger(), routes(), cookieName));
-    done();
-  });
+  documents.set(app.server, () => completeDocument(app.swagger(), routes(), cookieName));
 };
