@@ -302,10 +302,14 @@ export const grid = (given: TextTable): string => {
 const beginning = (text: string, { first, rest }: Pick<TextTable, 'first' | 'rest'>): string =>
   text === '' ? '' : first + text.slice(rest.length);
 
-/** Columns of the line that those of a table take; a column without any text takes none. */
-const spread = (widths: readonly number[]): number => {
-  const some = widths.filter((width) => width > 0);
-  return some.reduce((sum, width) => sum + width, 0) + GAP * Math.max(some.length - 1, 0);
+/** Columns of the line that `span` columns of a table from `at` on take; a column without any text takes none. */
+const spread = (widths: readonly number[], at = 0, span = widths.length): number => {
+  let sum = 0;
+  for (let column = at; column < at + span; column += 1) {
+    const width = widths[column] ?? 0;
+    if (width > 0) sum += width + (sum > 0 ? GAP : 0);
+  }
+  return sum;
 };
 
 const widthsOf = (rows: readonly (readonly LaidCell[])[], count: number): number[] => {
@@ -316,7 +320,7 @@ const widthsOf = (rows: readonly (readonly LaidCell[])[], count: number): number
         if (span > 1 !== isSpan) continue;
         let wide = 0;
         for (const line of lines) wide = Math.max(wide, columnsOf(line));
-        const short = wide - spread(widths.slice(at, at + span));
+        const short = wide - spread(widths, at, span);
         if (short <= 0) continue;
         const last = widths.findLastIndex((width, column) => width > 0 && column >= at && column < at + span);
         const column = last < 0 ? at : last;
@@ -333,11 +337,18 @@ const DATE = /^\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{2,4})?$/;
 
 /** True for a column with numbers, amounts or shares alone. */
 const holdsNumbers = (rows: readonly (readonly LaidCell[])[], column: number): boolean => {
-  const texts = rows
-    .flatMap((row) => row.filter(({ at, span }) => at === column && span === 1))
-    .flatMap(({ lines }) => lines.map((line) => withoutIsolates(line).trim()))
-    .filter((line) => line !== '');
-  return texts.length > 0 && texts.every((line) => NUMBER.test(line) && !DATE.test(line));
+  let isAny = false;
+  for (const row of rows)
+    for (const { lines, at, span } of row) {
+      if (at !== column || span !== 1) continue;
+      for (const line of lines) {
+        const text = withoutIsolates(line).trim();
+        if (text === '') continue;
+        if (!NUMBER.test(text) || DATE.test(text)) return false;
+        isAny = true;
+      }
+    }
+  return isAny;
 };
 
 /** In: the rows of a table component, without spans. */
@@ -380,11 +391,12 @@ const SPACES = ' '.repeat(TEXT_COLUMNS);
 const aligned = (row: readonly LaidCell[], widths: readonly number[], sides: readonly string[]): readonly string[] => {
   let height = 1;
   for (const { lines } of row) height = Math.max(height, lines.length);
-  return Array.from({ length: height }, (_, line) => {
+  const written: string[] = [];
+  for (let line = 0; line < height; line += 1) {
     let out = '';
     let isFirst = true;
     for (const { lines, at, span, side } of row) {
-      const width = spread(widths.slice(at, at + span));
+      const width = spread(widths, at, span);
       if (width === 0) continue;
       const text = lines[line] ?? '';
       const spare = Math.max(width - columnsOf(text), 0);
@@ -393,8 +405,9 @@ const aligned = (row: readonly LaidCell[], widths: readonly number[], sides: rea
       out += `${isFirst ? '' : '  '}${SPACES.slice(0, left)}${text}${SPACES.slice(0, spare - left)}`;
       isFirst = false;
     }
-    return out.trimEnd();
-  });
+    written.push(out.trimEnd());
+  }
+  return written;
 };
 
 /** Each row as lines of `label: value`; a row of one cell behind its head as one line. */

@@ -157,8 +157,9 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
     shapeOfPath(path, scope)?.expression !== undefined
       ? 'calculated'
       : 'missing';
+  const placeholdersOf = once((text: TemplatedText) => text.filter((part) => typeof part === 'object'));
   const judged = (text: TemplatedText, role: Role, field: string, scope: Scope): void => {
-    const placeholders = text.filter((part) => typeof part === 'object');
+    const placeholders = placeholdersOf(text);
     const lacking = placeholders.find(({ path }) => isMissed(path, scope));
     if (lacking !== undefined) {
       if (role === 'currency')
@@ -381,7 +382,7 @@ const lookupsOf = ({ definitions, locale }: Lossy, running: () => Run): Lookups 
     spendChars(budget, PATH_CHARS);
     const name = String(path[0]);
     const local = scope.get(name);
-    if (local !== undefined) return path.length === 1 ? local.value : readPath(local.value, path.slice(1));
+    if (local !== undefined) return readPath(local.value, path, 1);
     return isConstant(name) ? (path.length === 1 ? constants[name] : undefined) : readPath(values, path);
   };
   const shapeOfPath = (path: Path, scope: Scope): Shape | undefined => {

@@ -53,11 +53,14 @@ export const parsePath = (text: string, segmentsMax: number): ParsedPath => {
   return { ok: true, path };
 };
 
-/** Reads own members only: a missing step, a primitive on the way or an inherited name gives undefined. */
-export const readPath = (root: Json | undefined, path: Path): Json | undefined => {
+/**
+ * Reads own members only: a missing step, a primitive on the way or an inherited name gives undefined. The segments
+ * before `from` are passed over.
+ */
+export const readPath = (root: Json | undefined, path: Path, from = 0): Json | undefined => {
   let value = root;
-  for (const segment of path) {
-    value = readStep(value, segment);
+  for (let at = from; at < path.length; at += 1) {
+    value = readStep(value, path[at]!);
     if (value === undefined) return undefined;
   }
   return value;

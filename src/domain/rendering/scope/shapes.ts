@@ -53,7 +53,10 @@ const substitutionPart = (
 /** The shape at the end of a path that begins with a variable; undefined where the definitions are silent. */
 export const shapeAt = (root: Shape | undefined, path: Path): Shape | undefined => {
   let shape = root;
-  for (const segment of path.slice(1)) shape = typeof segment === 'number' ? shape?.item : shape?.members.get(segment);
+  for (let at = 1; at < path.length && shape !== undefined; at += 1) {
+    const segment = path[at]!;
+    shape = typeof segment === 'number' ? shape.item : shape.members.get(segment);
+  }
   return shape;
 };
 
