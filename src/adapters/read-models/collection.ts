@@ -157,7 +157,7 @@ export const openCollection = (
     const [seq] = row;
     personals.add(seq, personal);
     const entry = entryOf(row, TEXT_AT, personal);
-    if (entry !== undefined) search?.add(seq, entry);
+    if (entry !== undefined) search?.add(seq);
     return true;
   };
 
@@ -187,7 +187,7 @@ export const openCollection = (
       const [oldEntry, entry] = [entryOf(known, TEXT_SELECTED_AT, before), entryOf(row, TEXT_AT, personal)];
       if (oldEntry?.text === entry?.text && oldEntry?.tenant === entry?.tenant) return;
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
-      if (entry !== undefined) search.add(seq, entry);
+      if (entry !== undefined) search.add(seq);
     },
     remove: (removal) => void remove(removal),
     flush: () => search?.flush(),

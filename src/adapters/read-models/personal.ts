@@ -10,7 +10,7 @@ import type { CollectionSpec, Document } from '../../domain/ports/read-models.js
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Database } from '../sqlite/database.js';
 import { laterPersonalIndexOf, laterPersonalTableOf, personalTableOf, tableOf } from './names.js';
-import { searchedOf, splitSearched } from './search-tokens.js';
+import { searchedOf, splitSearched } from './grams.js';
 
 /** The searched text, where that is personal, and the other personal fields as JSON. */
 export type Personal = Readonly<{ text: string | null; rest: string | null }>;

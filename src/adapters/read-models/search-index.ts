@@ -1,42 +1,21 @@
 /**
- * The search index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has
- * it), so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a
- * small table, whose texts a search looks through, and are put into the index together. Beside the text an entry has
- * marks, by which terms and single ideographic characters are found.
+ * The search index of one collection: FTS5, which finds documents by their numbers and holds no text. So an entry is
+ * taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a small table, which a
+ * search goes through too, and are put into the index together.
  */
+import { randomInt } from 'node:crypto';
+import type { CollectionSpec, LookupFault } from '../../domain/ports/read-models.js';
 import type { Database } from '../sqlite/database.js';
+import { gramsOf, gramsSearched, splitSearched, type Tenant } from './grams.js';
 import { columnOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
-import type { CollectionSpec } from '../../domain/ports/read-models.js';
 import { textSql } from './personal.js';
-import { indexedOf, indexedSql } from './search-tokens.js';
-
-export type Tenant = string | number;
-
-/**
- * One value and one block of positions; `firstRowId` is a bigint, for FTS5 seeks only to what the driver binds as an
- * integer.
- */
-export type Partition = Readonly<{ firstRowId: bigint; firstSeq: number }>;
-
-/**
- * Gives row ids of the search index. A search is about one value of the field `within` (the team), so the documents of
- * one value are kept together: the row id is the number of a partition followed by the low 32 bits of `seq`. A
- * partition is one value and one block of 2^32 positions, so that any `seq` up to 2^53 has a row id, even if positions
- * are far apart. A search reads ranges of row ids and never the hits of another value.
- */
-type TenantPartitions = Readonly<{
-  /** The row id of a document; inside a transaction, for its partition is made where there is none. */
-  rowId: (tenant: Tenant, seq: number) => bigint;
-  /** The partitions of one value, newest first. */
-  ofTenant: (tenant: Tenant) => readonly Partition[];
-}>;
 
 /** The searched part of a document in stored form. Equal entries are indexed alike. */
 export type Entry = Readonly<{ text: string; tenant: Tenant }>;
 
 /** All of it inside a transaction. */
 type SearchIndex = Readonly<{
-  add: (seq: number, entry: Entry) => void;
+  add: (seq: number) => void;
   remove: (seq: number, entry: Entry) => void;
   /**
    * At the end of a transaction, when the rows are as they shall be: indexes those that wait, where they have become
@@ -46,9 +25,6 @@ type SearchIndex = Readonly<{
   /** Indexes all that wait. */
   indexAll: () => void;
 }>;
-
-const blockBits = 32;
-export const blockSize = 2 ** blockBits;
 
 /** A search looks through so many texts in about a millisecond. */
 const waitingMax = 1_000;
@@ -64,16 +40,19 @@ const memoryBytesDefault = 1024 * 1024;
 /** More than FTS5's own 4: fewer merges while writing, somewhat more to read in a search. */
 const segmentsPerMerge = 8;
 
-/** The columns and options of the index. */
-export const SEARCH_TABLE_OPTIONS = `text, marks, content='', columnsize=0, tokenize='trigram case_sensitive 1'`;
+/** Sums that are held at once, whatever the number of documents. */
+const sumsMax = 1 << 16;
+/** Documents that are compared in one turn. */
+const comparedMax = 2_000;
 
 /** `secure-delete` takes an entry out of the pages at once, instead of marking it for a later merge. */
 export const createSearchTable = (database: Database, { name: collection }: CollectionSpec): void => {
   const table = searchTableOf(collection);
-  database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(${SEARCH_TABLE_OPTIONS})`);
+  database.exec(
+    `CREATE VIRTUAL TABLE ${table} USING fts5(grams, content='', columnsize=0, detail=none, tokenize='ascii')`,
+  );
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('secure-delete', 1)`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('automerge', ${segmentsPerMerge})`);
-  createPartitionTable(database, collection);
   database.exec(`CREATE TABLE ${waitingTableOf(collection)} (seq INTEGER PRIMARY KEY)`);
 };
 
@@ -89,17 +68,15 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
     void database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('hashsize', ${sizeBytes})`);
   if (inBulk) setMemory(memoryBytesInBulk);
   const waiting = waitingTableOf(name);
-  const partitions = openTenantPartitions(database, name);
   const wait = database.prepare(`INSERT INTO ${waiting} (seq) VALUES (?)`);
   const stopWaiting = database.prepare(`DELETE FROM ${waiting} WHERE seq = ?`);
-  const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, text, marks) VALUES ('delete', ?, ?, ?)`);
+  const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, grams) VALUES ('delete', ?, ?)`);
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
+  defineWords(database);
   // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
-  const indexed = indexedSql(database);
   const index = database.prepare(
-    `INSERT INTO ${table} (rowid, text, marks) SELECT row, ${indexed.text('searched')}, ${indexed.marks('searched')}
-     FROM (SELECT ${rowIdSql(name, search.within)} AS row, ${textSql(spec)} AS searched FROM ${tableOf(name)} AS d
-     WHERE d.seq IN (SELECT seq FROM ${waiting}) ORDER BY row)`,
+    `INSERT INTO ${table} (rowid, grams) SELECT d.seq, words_of(d.${columnOf(search.within)}, ${textSql(spec)})
+     FROM ${waiting} AS w CROSS JOIN ${tableOf(name)} AS d ON d.seq = w.seq ORDER BY w.seq`,
   );
   const clear = database.prepare(`DELETE FROM ${waiting}`);
   let added = 0;
@@ -109,16 +86,12 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
     added = 0;
   };
   return {
-    add: (seq, { tenant }) => {
-      // Makes the partition, whose number the statement above looks up.
-      partitions.rowId(tenant, seq);
+    add: (seq) => {
       wait.run(seq);
       added += 1;
     },
     remove: (seq, { tenant, text }) => {
-      if (stopWaiting.run(seq).changes > 0) return;
-      const indexed = indexedOf(text);
-      remove.run(partitions.rowId(tenant, seq), indexed.text, indexed.marks);
+      if (stopWaiting.run(seq).changes === 0) remove.run(seq, wordsOf(numbersOf(tenant, text)));
     },
     flush: () => {
       if (inBulk ? added >= waitingMaxInBulk : countWaiting.get()! >= waitingMax) indexWaiting();
@@ -130,37 +103,85 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
   };
 };
 
-const partitionTableOf = (collection: string): string => `t_${collection}`;
+/** The numbers of a document, by its searched text as it is stored. */
+const numbersOf = (tenant: Tenant, searched: string): readonly number[] => {
+  const { text, terms = [] } = splitSearched(searched);
+  return gramsOf(tenant, text, terms);
+};
 
-const createPartitionTable = (database: Database, collection: string): void => {
-  database.exec(
-    `CREATE TABLE ${partitionTableOf(collection)} (number INTEGER PRIMARY KEY, tenant NOT NULL, block INTEGER NOT NULL, UNIQUE (tenant, block))`,
+/** FTS5 takes runs of digits for words. */
+const wordOf = (gram: number): string => String(gram >>> 0);
+const wordsOf = (grams: readonly number[]): string => grams.map(wordOf).join(' ');
+
+/** The words of a document as a function of SQL. */
+export const defineWords = (database: Database): void => {
+  database.function('words_of', { deterministic: true }, (tenant: unknown, searched: unknown) =>
+    wordsOf(numbersOf(tenant as Tenant, String(searched))),
   );
 };
 
-/** The row id of row `d` of the collection, whose partition has a number, as SQL. */
-export const rowIdSql = (collection: string, within: string): string =>
-  `((SELECT number FROM ${partitionTableOf(collection)} WHERE tenant = d.${columnOf(within)} AND block = d.seq >> ${blockBits}) << ${blockBits}) + (d.seq & ${blockSize - 1})`;
+/** The candidates of a search in the syntax of FTS5; undefined where the search finds nothing. */
+export const matchOf = (tenant: Tenant, phrase: string | undefined, terms: readonly string[]): string | undefined => {
+  const grams = gramsSearched(tenant, phrase, terms);
+  if (grams === undefined) return undefined;
+  const any = grams.any.length === 0 ? [] : [`(${grams.any.map(wordOf).join(' OR ')})`];
+  return [...grams.all.map(wordOf), ...any].join(' AND ');
+};
 
-export const openTenantPartitions = (database: Database, collection: string): TenantPartitions => {
-  const table = partitionTableOf(collection);
-  const select = database
-    .prepare<[Tenant, number], number>(`SELECT number FROM ${table} WHERE tenant = ? AND block = ?`)
-    .pluck();
-  const insert = database
-    .prepare<[Tenant, number], number>(`INSERT INTO ${table} (tenant, block) VALUES (?, ?) RETURNING number`)
-    .pluck();
-  const selectAll = database
-    .prepare<[Tenant], [number, number]>(`SELECT number, block FROM ${table} WHERE tenant = ? ORDER BY block DESC`)
-    .raw(true);
-  const firstRowId = (number: number): bigint => BigInt(number) << BigInt(blockBits);
+/** A number of a document in the index, or one that should be there. */
+type Seen = (seq: number, word: number, sign: 1 | -1) => void;
 
-  return {
-    rowId: (tenant, seq) => {
-      const block = Math.floor(seq / blockSize);
-      return firstRowId(select.get(tenant, block) ?? insert.get(tenant, block)!) + BigInt(seq % blockSize);
-    },
-    ofTenant: (tenant) =>
-      selectAll.all(tenant).map(([number, block]) => ({ firstRowId: firstRowId(number), firstSeq: block * blockSize })),
+/**
+ * Compares the search index of a collection with its documents: each number of a document becomes a value that nobody
+ * knows beforehand, and the sums of these are compared, first of many documents together, then of single ones. Yields
+ * undefined when other work may have its turn.
+ */
+export function* searchFaults(database: Database, spec: CollectionSpec): Generator<LookupFault | undefined> {
+  const { name, search } = spec;
+  if (search === undefined) return;
+  const [salt, factor] = [randomInt(0x7fff_ffff), randomInt(0x7fff_ffff) | 1];
+  const worth = (word: number): number => {
+    const part = Math.imul(word ^ salt, factor);
+    return Math.imul(part ^ (part >>> 15), 0x2c1b3c6d);
+  };
+  const slotOf = (seq: number): number => Math.abs(seq % sumsMax);
+  const pass = openPass(database, spec);
+  const sums = new Int32Array(sumsMax);
+  yield* pass((seq, word, sign) => void (sums[slotOf(seq)]! += sign * worth(word)));
+  if (sums.every((sum) => sum === 0)) return;
+  const slot = sums.findIndex((sum) => sum !== 0);
+  const bySeq = new Map<number, number>();
+  yield* pass((seq, word, sign) => {
+    if (slotOf(seq) === slot) bySeq.set(seq, ((bySeq.get(seq) ?? 0) + sign * worth(word)) | 0);
+  });
+  const idOf = database.prepare<[number], string>(`SELECT id FROM ${tableOf(name)} WHERE seq = ?`).pluck();
+  for (const [seq, sum] of bySeq)
+    if (sum !== 0) {
+      const id = idOf.get(seq) ?? `(row ${seq} of the search index)`;
+      yield { collection: name, id, field: search.field, in: 'search index' };
+    }
+}
+
+const openPass = (database: Database, spec: CollectionSpec) => {
+  const { name, search } = spec;
+  const vocabulary = `temp.audit_${name}`;
+  database.exec(`CREATE VIRTUAL TABLE ${vocabulary} USING fts5vocab(main, ${searchTableOf(name)}, instance)`);
+  const selectIndexed = database.prepare<[], [word: string, seq: number]>(`SELECT term, doc FROM ${vocabulary}`).raw();
+  const selectTexts = database
+    .prepare<[number, number], [seq: number, tenant: Tenant | null, text: string | null]>(
+      `SELECT d.seq, d.${columnOf(search!.within)}, ${textSql(spec)} FROM ${tableOf(name)} AS d
+       WHERE d.seq > ? AND d.seq NOT IN (SELECT seq FROM ${waitingTableOf(name)}) ORDER BY d.seq LIMIT ?`,
+    )
+    .raw();
+  return function* (seen: Seen): Generator<undefined> {
+    for (const [word, seq] of selectIndexed.iterate()) seen(seq, Number(word), 1);
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      yield undefined;
+      const page = selectTexts.all(after, comparedMax);
+      for (const [seq, tenant, text] of page)
+        if (tenant !== null && text !== null) for (const gram of numbersOf(tenant, text)) seen(seq, gram >>> 0, -1);
+      if (page.length < comparedMax) return;
+      after = page.at(-1)![0];
+    }
   };
 };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import { openDatabase, type Database } from '../../../src/adapters/sqlite/database.js';
-import { indexedSql } from '../../../src/adapters/read-models/search-tokens.js';
+import { defineWords } from '../../../src/adapters/read-models/search-index.js';
 import type { CollectionSpec, Inspection, LookupFault, ReadModels } from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
@@ -116,54 +116,28 @@ const changes: readonly Readonly<{
   {
     title: 'a document taken out of the search index',
     change: (database) => {
-      const indexed = indexedSql(database);
-      database
-        .prepare(
-          `INSERT INTO s_emails (s_emails, rowid, text, marks) SELECT 'delete', ((SELECT number FROM t_emails WHERE tenant = 'team-1' AND block = 0) << 32) + seq,
-           ${indexed.text('text')}, ${indexed.marks('text')} FROM p_emails WHERE seq = 4`,
-        )
-        .run();
+      defineWords(database);
+      database.exec(
+        `INSERT INTO s_emails (s_emails, rowid, grams)
+         SELECT 'delete', p.seq, words_of(f_teamId, p.text) FROM p_emails AS p JOIN c_emails USING (seq) WHERE seq = 4`,
+      );
     },
     fault: { id: 'id-0004', field: 'text', in: 'search index' },
   },
   {
-    title: 'a text put into the search index for a document that has another',
-    change: (database) =>
-      database
-        .prepare(
-          `INSERT INTO s_emails (rowid, text, marks) SELECT (number << 32) + 4, 'x?zzy', '' FROM t_emails WHERE tenant = 'team-1' AND block = 0`,
-        )
-        .run(),
+    title: 'a number put into the search index for a document that has no such',
+    change: (database) => database.exec(`INSERT INTO s_emails (rowid, grams) VALUES (4, '4711')`),
     fault: { id: 'id-0004', field: 'text', in: 'search index' },
   },
   {
-    title: 'a term of a document that has none such',
-    change: (database) =>
-      database
-        .prepare(
-          `INSERT INTO s_emails (rowid, text, marks) SELECT (number << 32) + 4, '', 'abc' FROM t_emails WHERE tenant = 'team-1' AND block = 0`,
-        )
-        .run(),
-    fault: { id: 'id-0004', field: 'terms', in: 'search index' },
-  },
-  {
     title: 'an entry for no document',
-    change: (database) => database.prepare(`INSERT INTO s_emails (rowid, text, marks) VALUES (77, 'nobody', '')`).run(),
-    fault: { id: '(row 77 of the search index)', in: 'search index' },
+    change: (database) => database.exec(`INSERT INTO s_emails (rowid, grams) VALUES (77777, '4711')`),
+    fault: { id: '(row 77777 of the search index)', in: 'search index' },
   },
   {
     title: 'a document that no longer waits for the search index',
     change: (database) => database.exec('DELETE FROM w_emails WHERE seq = 1099511627776'),
     fault: { id: 'id-1099511627776', field: 'text', in: 'search index' },
-  },
-  {
-    title: 'a partition given to another team',
-    change: (database) => {
-      database.exec(`UPDATE t_emails SET tenant = 'x' WHERE tenant = 'team-0' AND block = 0`);
-      database.exec(`UPDATE t_emails SET tenant = 'team-0' WHERE tenant = 'team-2' AND block = 0`);
-      database.exec(`UPDATE t_emails SET tenant = 'team-2' WHERE tenant = 'x'`);
-    },
-    fault: { collection: 'emails', in: 'search index' },
   },
 ];
 
