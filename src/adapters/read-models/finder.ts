@@ -10,7 +10,16 @@ import type {
   Document,
   SearchedQuery,
 } from '../../domain/ports/read-models.js';
-import { holding } from './grams.js';
+import {
+  filteredMax,
+  holding,
+  isFiltered,
+  isSearched,
+  type CountQuery,
+  type SearchLimits,
+  type SearchQuery,
+  type SearchResult,
+} from './grams.js';
 import { columnOf, indexOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { textSql, joinDocument, selectDocumentSql } from './personal.js';
@@ -23,25 +32,12 @@ export type Finder = Readonly<{
   findCounted: (query: SearchedQuery, max: number) => Counted;
 }>;
 
-type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
-
-type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
-
-/**
- * A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once
- * `hitsMax` hits were tested.
- */
-type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
-
-/** `isWhole` is false if the search stopped at `hitsMax`. */
-type SearchResult = Readonly<{ seqs: readonly number[]; isWhole: boolean }>;
-
 /**
  * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters: goes
  * through candidates, newest first, and tests each. They are the hits of the search index and the documents that wait
  * for it, or the documents that pass the filters where these are few.
  */
-type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult;
+type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult<number>;
 
 type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
 
@@ -59,12 +55,6 @@ const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies 
   string
 >;
 const operatorNames = Object.keys(operators) as (keyof typeof operators)[];
-
-/**
- * If at most so many documents pass the filters, these are the candidates: the hits of a common word within a team of
- * 100,000 emails take 0.2 s, and these 5 ms.
- */
-const filteredMax = 2_000;
 
 /** Hits that are tested at most to count beyond the page: this takes 5 to 10 ms. */
 const countedHitsMax = 2_500;
@@ -85,7 +75,7 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
   const { countRows, seqsInOrder } = openRows(spec, prepare);
   const search = openSearcher(spec, prepare, countRows);
   const searchUpTo = (query: SearchQuery, most: number): readonly number[] =>
-    search(query, { least: most, most, hitsMax: Infinity }).seqs;
+    search(query, { least: most, most, hitsMax: Infinity }).places;
 
   return {
     find: (query) => {
@@ -99,7 +89,7 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       // The page begins at the cursor, but all matching documents are counted.
       const least = after === undefined ? skip + limit : 0;
       const most = Math.max(least, max);
-      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
+      const { places: seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
       const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
       return {
         documents: bySeqs(page),
@@ -109,9 +99,6 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
     },
   };
 };
-
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
-  search !== undefined || terms.length > 0;
 
 /** Answers queries without a search from the indexes of the collection. */
 const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
@@ -164,11 +151,10 @@ const openSearcher =
     if (tenant === undefined) throw new RangeError(`a search of ${name} names its ${search.within}`);
     const match = matchOf(tenant, phrase, terms);
     const seqs: number[] = [];
-    if (match === undefined) return { seqs, isWhole: true };
+    if (match === undefined) return { places: seqs, isWhole: true };
     const holds = holding(phrase, terms);
     const query = { where, ...(anyOf && { anyOf }) };
-    const isFiltered = anyOf !== undefined || Object.keys(where).length > 1;
-    const isFew = isFiltered && countRows(query, filteredMax + 1) <= filteredMax;
+    const isFew = isFiltered(query) && countRows(query, filteredMax + 1) <= filteredMax;
     const [table, index] = [tableOf(name), searchTableOf(name)];
     const candidates = isFew
       ? rowsOf(table, 'd.seq', alternativesOf(spec, query))
@@ -186,11 +172,11 @@ const openSearcher =
     let tested = 0;
     for (const [seq, found] of hits.iterate(...filters.values, ...candidates.values, end)) {
       if (seqs.length >= most) break;
-      if (tested >= hitsMax && seqs.length >= least) return { seqs, isWhole: false };
+      if (tested >= hitsMax && seqs.length >= least) return { places: seqs, isWhole: false };
       tested += 1;
       if (found !== null && holds(found)) seqs.push(seq);
     }
-    return { seqs, isWhole: true };
+    return { places: seqs, isWhole: true };
   };
 
 /** Conditions on the row `d`; an empty text if there are none. Throws RangeError for a field that is not declared. */

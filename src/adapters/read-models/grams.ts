@@ -4,8 +4,35 @@
  * search are among them. Numbers are hashes, so each candidate is tested by its text.
  */
 import { ideographsIn, isSearchable } from '../../domain/core/search-text.js';
+import type { Query } from '../../domain/ports/read-models.js';
 
 export type Tenant = string | number;
+
+export type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
+
+export type SearchQuery = CountQuery & Pick<Query, 'after'>;
+
+/**
+ * A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once
+ * `hitsMax` hits were tested.
+ */
+export type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
+
+/** Newest first. `isWhole` is false if the search stopped at `hitsMax`. */
+export type SearchResult<Place> = Readonly<{ places: readonly Place[]; isWhole: boolean }>;
+
+/**
+ * If at most so many documents pass the filters, these are the candidates: to go through the hits of a common word
+ * within a team of 100,000 emails takes 0.2 s in SQLite, and longer on a server.
+ */
+export const filteredMax = 2_000;
+
+export const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
+  search !== undefined || terms.length > 0;
+
+/** True where a search has conditions beside its tenant. */
+export const isFiltered = ({ where, anyOf }: Pick<Query, 'where' | 'anyOf'>): boolean =>
+  anyOf !== undefined || Object.keys(where).length > 1;
 
 /** Stands between the text and the terms of a document, and after each term. Search texts do not contain it. */
 const BREAK = '\u0001';

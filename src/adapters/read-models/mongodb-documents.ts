@@ -20,6 +20,7 @@ import type {
 } from '../../domain/ports/read-models.js';
 import { gramsOf, searchedOf } from './grams.js';
 import { hash } from 'node:crypto';
+import { boundedCache, type BoundedCache } from '../../shared/cache.js';
 
 /** The fields of every document. `goneAt` is the moment of its removal; a removed document has no other fields. */
 export type Rest = { _id: string; position: number; goneAt?: Date };
@@ -269,35 +270,28 @@ export type Row = Rest & { seq?: number; grams?: number[] };
 export type Rows = Collection<Row>;
 
 /** Known rows at the server: undefined if nothing is known, false if there is no row, else `markOf` its document. */
-export type KnownRows = Readonly<{
-  get: (id: string) => string | false | undefined;
-  set: (id: string, mark: string | false) => void;
-  clear: () => void;
-}>;
+export type KnownRows = BoundedCache<string, string | false>;
 
 const knownMax = 16_384;
 
-export const knownRows = (): KnownRows => {
-  const rows = new Map<string, string | false>();
-  return {
-    get: (id) => rows.get(id),
-    set: (id, mark) => {
-      rows.delete(id);
-      rows.set(id, mark);
-      if (rows.size > knownMax) for (const oldest of rows.keys()) return void rows.delete(oldest);
-    },
-    clear: () => rows.clear(),
-  };
-};
+export const knownRows = ({ search }: CollectionSpec): KnownRows =>
+  boundedCache({ entriesMax: search === undefined ? 1 : knownMax });
 
 type RowWrites = Readonly<{ put: readonly Document[]; remove: readonly Removal[]; goneAt: Date }>;
 
-/** Equal for two documents exactly if their rows are equal; false if a document has no row. */
-export const markOf = (document: Document, { search }: CollectionSpec): string | false => {
-  const text = search === undefined ? undefined : document[search.field];
-  if (search === undefined || typeof text !== 'string') return false;
+/** The searched parts of a document; undefined if it has no text or no tenant, and so no row. */
+const searchedIn = (document: Document, { search }: CollectionSpec) => {
+  if (search === undefined) return undefined;
+  const { [search.field]: text, [search.within]: tenant } = document;
+  if (typeof text !== 'string' || (typeof tenant !== 'string' && typeof tenant !== 'number')) return undefined;
   const terms = search.terms === undefined ? undefined : document[search.terms];
-  return hash('sha256', JSON.stringify([document.seq, document[search.within], text, terms ?? []]), 'base64');
+  return { tenant, text, terms: (terms ?? []) as readonly string[] };
+};
+
+/** Equal for two documents exactly if their rows are equal; false if a document has no row. */
+export const markOf = (document: Document, spec: CollectionSpec): string | false => {
+  const searched = searchedIn(document, spec);
+  return searched !== undefined && hash('sha256', JSON.stringify([document.seq, searched]), 'base64');
 };
 
 /** `isAlone`: nobody else writes these collections, so what is not known is not there. */
@@ -325,12 +319,8 @@ export const rowChangesOf = (
   return changes;
 };
 
-/** The numbers that the row of a document must hold; undefined if the document has no text. */
-export const gramsExpected = (document: Document, { search }: CollectionSpec): readonly number[] | undefined => {
-  const text = search === undefined ? undefined : document[search.field];
-  if (search === undefined || typeof text !== 'string') return undefined;
-  const tenant = document[search.within];
-  if (typeof tenant !== 'string' && typeof tenant !== 'number') return undefined;
-  const terms = search.terms === undefined ? undefined : document[search.terms];
-  return gramsOf(tenant, text, (terms ?? []) as readonly string[]);
+/** The numbers that the row of a document must hold; undefined if it has no row. */
+export const gramsExpected = (document: Document, spec: CollectionSpec): readonly number[] | undefined => {
+  const searched = searchedIn(document, spec);
+  return searched && gramsOf(searched.tenant, searched.text, searched.terms);
 };

@@ -13,7 +13,16 @@ import {
   type Row,
   type Rows,
 } from './mongodb-documents.js';
-import { gramsSearched } from './grams.js';
+import {
+  filteredMax,
+  gramsSearched,
+  isFiltered,
+  isSearched,
+  type CountQuery,
+  type SearchLimits,
+  type SearchQuery,
+  type SearchResult,
+} from './grams.js';
 
 export type Finder = Readonly<{
   get: (id: string) => Promise<Document | undefined>;
@@ -22,32 +31,17 @@ export type Finder = Readonly<{
   findCounted: (query: SearchedQuery, max: number) => Promise<Counted>;
 }>;
 
-type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
-
-/**
- * A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once
- * `hitsMax` hits were tested.
- */
-type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
-
-/** Newest first. `isWhole` is false if the search stopped at `hitsMax`. */
-type SearchResult = Readonly<{ ids: readonly string[]; isWhole: boolean }>;
-
 /**
  * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters: the
  * search rows give candidates in windows, newest first, and their documents are tested. Where few documents pass the
  * filters, these are tested at once.
  */
-type Searcher = (query: SearchQuery, limits: SearchLimits) => Promise<SearchResult>;
-
-type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
+type Searcher = (query: SearchQuery, limits: SearchLimits) => Promise<SearchResult<string>>;
 
 /** Hits that are read and tested at once: few at first, for often a page is full soon. */
 const windowMin = 64;
 const windowMax = 4_096;
 
-/** If at most so many documents pass the filters, these are tested: servers take up to 0.3 ms for each hit. */
-const filteredMax = 2_000;
 /** Hits that are tested at most to count beyond the page. */
 const countedHitsMax = 4_096;
 /** Documents that come in one answer of the server. */
@@ -70,7 +64,7 @@ export const openFinder = (documents: StoredCollection, rows: Rows | undefined, 
     return documents.countDocuments(filter, max === Number.MAX_SAFE_INTEGER ? {} : { limit: max });
   };
   const searchUpTo = async (query: SearchQuery, most: number): Promise<readonly string[]> =>
-    (await search(query, { least: most, most, hitsMax: Infinity })).ids;
+    (await search(query, { least: most, most, hitsMax: Infinity })).places;
 
   return {
     get: async (id) => {
@@ -88,7 +82,7 @@ export const openFinder = (documents: StoredCollection, rows: Rows | undefined, 
       // The page begins at the cursor, but all matching documents are counted.
       const least = after === undefined ? skip + limit : 0;
       const most = Math.max(least, max);
-      const { ids, isWhole } = await search(fromTop, { least, most, hitsMax: countedHitsMax });
+      const { places: ids, isWhole } = await search(fromTop, { least, most, hitsMax: countedHitsMax });
       const page = after === undefined ? ids.slice(skip, least) : (await searchUpTo(query, skip + limit)).slice(skip);
       const count = Math.max(ids.length, page.length);
       return { documents: await byIds(documents, page), count, isLowerBound: !isWhole || ids.length === most };
@@ -108,9 +102,6 @@ const byIds = async (documents: StoredCollection, ids: readonly string[]): Promi
   return ids.flatMap((id) => found.get(id) ?? []);
 };
 
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean =>
-  search !== undefined || terms.length > 0;
-
 /** Rejects with RangeError for a search of a collection that has none, or one that does not fix its tenant. */
 const openSearcher =
   (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Searcher =>
@@ -122,19 +113,18 @@ const openSearcher =
     if (tenant === undefined) throw new RangeError(`a search of ${spec.name} names its ${within}`);
     const grams = gramsSearched(tenant, phrase, terms);
     const ids: string[] = [];
-    if (grams === undefined || anyOf?.length === 0 || most <= 0) return { ids, isWhole: true };
+    if (grams === undefined || anyOf?.length === 0 || most <= 0) return { places: ids, isWhole: true };
     const test = filterOf(spec, query, [
       ...(phrase === undefined ? [] : [{ text: literally(phrase) }]),
       ...(terms.length === 0 ? [] : [{ terms: { $all: terms } }]),
       ...(after === undefined ? [] : [{ seq: { $lt: after.seq } }]),
     ]);
-    const isFiltered = anyOf !== undefined || Object.keys(where).length > 1;
     if (
-      isFiltered &&
+      isFiltered(query) &&
       (await documents.countDocuments(filterOf(spec, query), { limit: filteredMax + 1 })) <= filteredMax
     ) {
       const options = { projection: { seq: 1 }, sort: { seq: -1 }, limit: most, batchSize: batchSizeMax } as const;
-      return { ids: (await documents.find(test, options).toArray()).map(({ _id }) => _id), isWhole: true };
+      return { places: (await documents.find(test, options).toArray()).map(({ _id }) => _id), isWhole: true };
     }
     const candidates: Clauses = [
       ...(grams.all.length === 0 ? [] : [{ grams: { $all: grams.all } }]),
@@ -148,10 +138,10 @@ const openSearcher =
       const passed = hits.length === 0 ? new Map<string, number>() : await passing(documents, test, hits);
       // A row that was left behind has another `seq` than the document that bears its id now.
       for (const { _id, seq } of hits) if (seq !== undefined && passed.get(_id) === seq) ids.push(_id);
-      if (ids.length >= most) return { ids: ids.slice(0, most), isWhole: true };
-      if (hits.length < size) return { ids, isWhole: true };
+      if (ids.length >= most) return { places: ids.slice(0, most), isWhole: true };
+      if (hits.length < size) return { places: ids, isWhole: true };
       tested += hits.length;
-      if (tested >= hitsMax && ids.length >= least) return { ids, isWhole: false };
+      if (tested >= hitsMax && ids.length >= least) return { places: ids, isWhole: false };
       end = hits.at(-1)!.seq;
       size = Math.min(2 * size, windowMax);
     }

@@ -147,7 +147,7 @@ export const openGeneration = (db: Db, generation: GenerationOf): Generation => 
 const openCollection = (db: Db, generation: GenerationOf, spec: CollectionSpec): Opened => {
   const documents = db.collection<Stored>(nameOf(generation, spec.name));
   const rows = spec.search === undefined ? undefined : db.collection<Row>(rowsNameOf(generation, spec.name));
-  return { spec, documents, rows, known: knownRows(), finder: openFinder(documents, rows, spec) };
+  return { spec, documents, rows, known: knownRows(spec), finder: openFinder(documents, rows, spec) };
 };
 
 type Sent = Omit<CollectionWrites, 'collection'> &

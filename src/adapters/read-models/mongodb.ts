@@ -8,6 +8,8 @@ import {
   CheckpointMoved,
   type Checkpoint,
   type CollectionSpec,
+  type Counted,
+  type Document,
   type ProjectionStore,
   type Inspection,
   type Rebuild,
@@ -151,11 +153,8 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
     await dropGenerations(db, name, (older) => older < number && older !== rebuild?.generation);
   };
 
-  const onCollection = <Result>(
-    name: string,
-    isNothing: (result: Result) => boolean,
-    work: (finder: Finder) => Promise<Result>,
-  ) => live.read(name, isNothing, (generation) => work(generation.finder(name)));
+  const onCollection = <Result extends Answer>(name: string, work: (finder: Finder) => Promise<Result>) =>
+    live.read(name, isNothing, (generation) => work(generation.finder(name)));
 
   return tellingAway<ReadModels>(mongo, 'read models', {
     projection: async (name, specs) => {
@@ -164,30 +163,10 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
       await tidy(await ensure({ db, catalog, name, version, specs }));
       return storeOf({ catalog, live, name, version, specs, clock });
     },
-    get: (collection, id) =>
-      onCollection(
-        collection,
-        (found) => found === undefined,
-        (finder) => finder.get(id),
-      ),
-    find: (collection, query) =>
-      onCollection(
-        collection,
-        (found) => found.length === 0,
-        (finder) => finder.find(query),
-      ),
-    count: (collection, query, max) =>
-      onCollection(
-        collection,
-        (count) => count === 0,
-        (finder) => finder.count(query, max),
-      ),
-    findCounted: (collection, query, max) =>
-      onCollection(
-        collection,
-        ({ documents }) => documents.length === 0,
-        (finder) => finder.findCounted(query, max),
-      ),
+    get: (collection, id) => onCollection(collection, (finder) => finder.get(id)),
+    find: (collection, query) => onCollection(collection, (finder) => finder.find(query)),
+    count: (collection, query, max) => onCollection(collection, (finder) => finder.count(query, max)),
+    findCounted: (collection, query, max) => onCollection(collection, (finder) => finder.findCounted(query, max)),
     rebuild: async (name) => {
       const rebuild = await startRebuild({
         db,
@@ -216,6 +195,15 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
       await mongo.close();
     },
   });
+};
+
+type Answer = Document | undefined | readonly Document[] | number | Counted;
+
+/** True of the answer that a generation gives which has been dropped. */
+const isNothing = (answer: Answer): boolean => {
+  if (typeof answer !== 'object') return answer === undefined || answer === 0;
+  const documents: unknown = 'documents' in answer && 'isLowerBound' in answer ? answer.documents : answer;
+  return Array.isArray(documents) && documents.length === 0;
 };
 
 /** Out: the projection, with live collections of that version. */
