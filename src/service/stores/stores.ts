@@ -237,7 +237,8 @@ export const openBus = async (
   const pointersMax = limits.busPointersMax;
   if (isLocal(urls.bus) || !roles.includes('process')) return openMemoryBus({ clock, pointersMax, logger });
   const { openNatsBus } = await import('../../adapters/bus/nats.js');
-  return openNatsBus({ url: urls.bus, clock, pointersMax, logger });
+  // On NATS a team waits behind the pointers of others, so these are fewer: the rest waits in turns in the read models.
+  return openNatsBus({ url: urls.bus, clock, pointersMax: Math.ceil(pointersMax / 4), logger });
 };
 
 /** Only a process that serves requests counts them. */
