@@ -28,7 +28,10 @@ const DEADLINE_MS = 300_000;
 const LOOK_EVERY_MS = 250;
 
 /** The settings of whoever delivers, beside the address of the relay. */
-export const smtpSettings = { SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) } as const;
+export const smtpSettings = {
+  SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS),
+  SEALPOST_ACCOUNT_SENDER: 'Bench <bench@service.test>',
+} as const;
 
 export type Ready = Readonly<{
   cluster: Cluster;
