@@ -1,21 +1,33 @@
-/** Seals over the log, and what `verify` finds when somebody had his hands in it. */
+/** The log as a ledger: chain, proofs, seals. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import t from 'tap';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import { openDatabase } from '../../src/adapters/sqlite/database.js';
-import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
-import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
 import { LEDGER_STREAM, type StreamName } from '../../src/domain/core/ids.js';
-import { openSealedUnder, sealOf, sealSegments, type Seal } from '../../src/event-log/ledger.js';
-import type { SealKey } from '../../src/domain/ports/keys.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { SealKey } from '../../src/domain/ports/keys.js';
+import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
+import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
+import {
+  openSealedUnder,
+  sealOf,
+  sealSegments,
+  type Seal,
+  merkleProof,
+  rootByProof,
+  type ProvenLeaf,
+} from '../../src/event-log/ledger.js';
 import { eventOutsideLog, verifyLog } from '../../src/event-log/verification.js';
 import { sealOnce } from '../../src/processors/audit/ledger.js';
-import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys, sealKeyOfTest } from '../support/memory-ports.js';
+
+// Seals over the log, and what `verify` finds when somebody had his hands in it.
 
 const cause: Cause = { teamId: TEAM_ID, actor: 'system', correlationId: 'c', causationId: 'c', at: T0 };
 const never = new AbortController().signal;
@@ -416,3 +428,198 @@ void t.test('a signer outside is asked for the newest seal alone', async (t) => 
   await under(forger);
   t.match((await verified([outside, derived])).finding, { kind: 'seal-broken' });
 });
+
+// The hash chain and the Merkle tree over it: nothing can change without changing them.
+
+const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+const event = {
+  type: 'EmailSent.v1',
+  data: '{"at":"now"}',
+  metadata: '{"eventId":"1"}',
+  sealed: Buffer.from([1, 2, 3]),
+};
+
+void t.test('the hashes stay what they are for ever', async (t) => {
+  t.equal(chainStart('email-1'), sha256('stream:email-1'));
+  t.equal(FIRST_SEAL, sha256('sealpost ledger'));
+  const start = chainStart('email-1');
+  t.equal(
+    chainHash(start, 'email-1', 0, event),
+    sha256(`${start}\nemail-1\n0\nEmailSent.v1\n${sha256(Buffer.from([1, 2, 3]))}\n12\n{"at":"now"}\n{"eventId":"1"}`),
+  );
+  t.equal(
+    chainHash(start, 'email-1', 0, { ...event, sealed: undefined }),
+    sha256(`${start}\nemail-1\n0\nEmailSent.v1\n\n12\n{"at":"now"}\n{"eventId":"1"}`),
+  );
+});
+
+void t.test('a single byte anywhere changes the hash', async () => {
+  const json = fc.jsonValue().map((value) => JSON.stringify(value));
+  const sealed = fc.option(fc.uint8Array({ minLength: 1, maxLength: 40 }), { nil: undefined });
+  const parts = fc.record({
+    type: fc.stringMatching(/^[A-Z][a-zA-Z]{1,12}\.v[1-9]$/),
+    data: json,
+    metadata: json,
+    sealed,
+  });
+  fc.assert(
+    fc.property(parts, fc.nat(), fc.integer({ min: 1, max: 255 }), (stored, where, flip) => {
+      const hash = chainHash(chainStart('s-1'), 's-1', 3, stored);
+      const mutated = (text: string): string | undefined => {
+        const bytes = Buffer.from(text);
+        bytes[where % bytes.length]! ^= flip;
+        const changed = bytes.toString();
+        // Bytes that are no UTF-8 cannot stand in a text of the store.
+        return Buffer.from(changed).equals(bytes) ? changed : undefined;
+      };
+      for (const field of ['type', 'data', 'metadata'] as const) {
+        const changed = mutated(stored[field]);
+        if (changed !== undefined && chainHash(chainStart('s-1'), 's-1', 3, { ...stored, [field]: changed }) === hash)
+          throw new Error(`a change of ${field} is not seen`);
+      }
+      if (stored.sealed !== undefined) {
+        const bytes = Uint8Array.from(stored.sealed);
+        bytes[where % bytes.length]! ^= flip;
+        if (chainHash(chainStart('s-1'), 's-1', 3, { ...stored, sealed: bytes }) === hash)
+          throw new Error('a change of sealed is not seen');
+        if (chainHash(chainStart('s-1'), 's-1', 3, { ...stored, sealed: undefined }) === hash)
+          throw new Error('taking sealed away is not seen');
+      }
+      const places = [
+        chainHash(chainStart('s-2'), 's-1', 3, stored),
+        chainHash(chainStart('s-1'), 's-2', 3, stored),
+        chainHash(chainStart('s-1'), 's-1', 4, stored),
+      ];
+      if (places.includes(hash)) throw new Error('another place gives the same hash');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+void t.test('text cannot wander from one part into the next', async () => {
+  const text = fc.string({ minLength: 2, maxLength: 12, unit: fc.constantFrom('a', '1', '{', '}', '"') });
+  fc.assert(
+    fc.property(text, fc.nat(12), fc.nat(12), (whole, i, j) => {
+      const hashAt = (at: number): string =>
+        chainHash('00', 's-1', 0, {
+          type: 'T',
+          data: whole.slice(0, at),
+          metadata: whole.slice(at),
+          sealed: undefined,
+        });
+      if ((hashAt(i) === hashAt(j)) !== (whole.slice(0, i) === whole.slice(0, j)))
+        throw new Error('data and metadata run into one another');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** RFC 6962, section 2.1, in its own words: split at the largest power of two below the number of leaves. */
+const referenceRoot = (leaves: readonly string[]): string => {
+  if (leaves.length === 0) return sha256('');
+  if (leaves.length === 1) return sha256(Buffer.from(`00${leaves[0]!}`, 'hex'));
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  return sha256(Buffer.from(`01${referenceRoot(leaves.slice(0, split))}${referenceRoot(leaves.slice(split))}`, 'hex'));
+};
+
+const leaf = (index: number): string => sha256(`leaf ${index}`);
+
+void t.test('the root is that of RFC 6962, for every number of leaves', async (t) => {
+  for (let count = 0; count <= 70; count += 1) {
+    const leaves = Array.from({ length: count }, (_, index) => leaf(index));
+    t.equal(merkleRoot(leaves), referenceRoot(leaves), `${count} leaves`);
+  }
+});
+
+void t.test('a leaf that is changed, removed, doubled or moved changes the root', async () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 40 }), fc.nat(), fc.nat(), (count, a, b) => {
+      const leaves = Array.from({ length: count }, (_, index) => leaf(index));
+      const [i, j] = [a % count, b % count];
+      const root = merkleRoot(leaves);
+      const others = [
+        leaves.with(i, leaf(999)),
+        leaves.toSpliced(i, 1),
+        leaves.toSpliced(i, 0, leaves[i]!),
+        [...leaves, leaves.at(-1)!],
+      ];
+      if (i !== j) others.push(leaves.with(i, leaves[j]!).with(j, leaves[i]!));
+      if (others.some((other) => merkleRoot(other) === root)) throw new Error('another tree has the same root');
+    }),
+  );
+});
+
+void t.test('a seal is bound to the seal before it', async (t) => {
+  t.equal(sealRoot(leaf(1), leaf(2)), sha256(Buffer.from(`02${leaf(1)}${leaf(2)}`, 'hex')));
+  t.not(sealRoot(leaf(1), leaf(2)), sealRoot(leaf(2), leaf(1)));
+  t.not(sealRoot(leaf(1), leaf(2)), merkleRoot([leaf(1), leaf(2)]));
+});
+
+// One proof for several leaves gives the root of the whole tree, and no other leaves give it.
+
+const leavesOf = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => chainStart(`leaf ${n}`));
+
+const cases = fc
+  .integer({ min: 1, max: 70 })
+  .chain((count) => fc.tuple(fc.constant(count), fc.subarray([...Array(count).keys()], { minLength: 1 })));
+
+void t.test('any leaves of any tree', async (t) => {
+  fc.assert(
+    fc.property(cases, ([count, places]) => {
+      const all = leavesOf(count);
+      const siblings = merkleProof(all, places);
+      const proven = places.map((place): ProvenLeaf => [place, all[place]!]);
+      return rootByProof(count, proven, siblings) === merkleRoot(all);
+    }),
+  );
+  t.pass('give the root');
+});
+
+void t.test(
+  'a leaf that is changed, moved, taken out or added, or a hash too many or too few, gives another root or none',
+  async (t) => {
+    fc.assert(
+      fc.property(
+        cases,
+        fc.nat(),
+        fc.constantFrom('change', 'move', 'drop', 'add', 'more', 'less', 'count'),
+        ([count, places], pick, how) => {
+          const all = leavesOf(count);
+          let siblings = [...merkleProof(all, places)];
+          let proven = places.map((place): ProvenLeaf => [place, all[place]!]);
+          const at = pick % proven.length;
+          let given = count;
+          switch (how) {
+            case 'change':
+              proven[at] = [proven[at]![0], chainStart('another')];
+              break;
+            case 'move':
+              proven[at] = [(proven[at]![0] + 1) % (count + 1), proven[at]![1]];
+              break;
+            case 'drop':
+              proven = proven.filter((_, index) => index !== at);
+              break;
+            case 'add':
+              proven.push([count, chainStart('another')]);
+              given = count + 1;
+              break;
+            case 'more':
+              siblings.push(chainStart('another'));
+              break;
+            case 'less':
+              if (siblings.length === 0) return true;
+              siblings = siblings.slice(1);
+              break;
+            case 'count':
+              given = count * 2 + 1;
+              break;
+          }
+          return rootByProof(given, proven, siblings) !== merkleRoot(all);
+        },
+      ),
+    );
+    t.equal(rootByProof(3, [], []), undefined);
+    t.equal(rootByProof(3, [[-1, chainStart('x')]], []), undefined);
+  },
+);

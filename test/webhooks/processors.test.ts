@@ -1,16 +1,28 @@
-/**
- * Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is
- * lost.
- */
+/** Webhooks from the event to the delivery, its router and webhooks that are disabled. */
 import t, { type Test } from 'tap';
-import { GIVE_WAY_MS } from '../../src/event-log/decode.js';
-import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
-import { formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
-import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/caller.js';
-import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/core/ids.js';
-import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
+import { handle } from '../../src/commands/core/handle.js';
+import { makeAccountTemplates } from '../../src/commands/email/service-mails.js';
+import { makeUser } from '../../src/commands/people/registration.js';
+import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
+import { tellOwners } from '../../src/commands/webhooks/subscriptions.js';
+import {
+  teamStream,
+  webhookOutcomeStream,
+  webhookStream,
+  assertDefined,
+  type WebhookId,
+  emailStream,
+  INSTANCE_STREAM,
+  parseEmailId,
+  type EmailId,
+} from '../../src/domain/core/ids.js';
 import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
+import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
+import { formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
+import { GIVE_WAY_MS } from '../../src/event-log/decode.js';
+import { startOf } from '../../src/event-log/event-log.js';
+import { openRouter } from '../../src/processors/webhooks/router.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import {
   webhooksProjection,
@@ -19,7 +31,16 @@ import {
   WEBHOOKS,
 } from '../../src/projections/webhooks/webhooks.js';
 import { caller, TEAM } from '../support/command-world.js';
+import { queued, T0, TEAM_ID } from '../support/email-facts.js';
+import { fakeClock } from '../support/fake-clock.js';
+import { memoryLog } from '../support/memory-ports.js';
+import { addMember, PASSWORD } from '../support/people.js';
+import { openLogOfTest } from '../support/projected.js';
+import { accountSamples } from '../support/samples.js';
 import { answering, answersKept, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
+
+// Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is
+// lost.
 
 const to = (posts: readonly Post[], path: string): readonly Post[] => posts.filter((post) => post.path === path);
 
@@ -392,4 +413,191 @@ void t.test('what is under way when its team is deleted is kept', async (t) => {
   t.ok(posted > 0 && posted < 40);
   await world.passes(60_000, 500);
   t.equal(world.posts.length, posted, 'none begins any more');
+});
+
+// Selection of the events for each subscription.
+
+const ids = ['wh_AAAAAAAAAAAAAAAAAAAAAA', 'wh_BAAAAAAAAAAAAAAAAAAAAA'] as WebhookId[];
+const MORE = 40;
+
+void t.test(
+  'what is found while facts are appended waits for the next flush, and no subscription for another',
+  async (t) => {
+    const log = openLogOfTest();
+    for (const id of ids) {
+      const data = { at: T0, events: ['email.queued' as const], enabled: true };
+      await log.append(webhookStream(id), [
+        { type: 'WebhookCreated', data, sealed: { url: 'https://shop.example', secret: 'whsec_' } },
+      ]);
+    }
+    const first = (await log.recorded()).length;
+    for (let at = 0; at <= MORE; at += 1)
+      await log.append(`email-0198f000-0000-7000-8000-0000000000${10 + at}`, [queued]);
+    const emails = (await log.recorded()).slice(first);
+    const routed: string[] = [];
+    const eventLog: typeof log.eventLog = {
+      ...log.eventLog,
+      append: async (stream, ...rest) => {
+        routed.push(stream);
+        // The log grows at each append.
+        const next = emails.shift();
+        if (next !== undefined) await router.look(next);
+        return log.eventLog.append(stream, ...rest);
+      },
+    };
+    const router = openRouter({ eventLog, clock: fakeClock(), logger: memoryLog() });
+    for (const id of ids) await router.add(id, TEAM_ID, first);
+    await router.look(assertDefined(emails.shift(), 'an email'));
+    await router.flush(1);
+    t.same(routed, ids.map((id) => `webhookRoute-${id}.0`)); // prettier-ignore
+    t.ok(router.pending() > 0);
+    while (router.pending() > 0) await router.flush(1);
+    for (const id of ids) {
+      const facts = (await log.recorded()).flatMap(({ stream, event }) =>
+        event.type === 'WebhookRouted' && stream.includes(id) ? event.data.entries : [],
+      );
+      t.same(
+        facts.map(({ stream }) => stream.slice(-2)),
+        Array.from({ length: MORE + 1 }, (_, at) => String(10 + at)),
+        'each once, in the order of the log',
+      );
+    }
+  },
+);
+
+void t.test(
+  'what was found before a subscription is trashed goes to it, though it is trashed while facts are appended',
+  async (t) => {
+    const log = openLogOfTest();
+    const [id] = ids as [WebhookId];
+    const data = { at: T0, events: ['email.queued' as const], enabled: true };
+    await log.append(webhookStream(id), [
+      { type: 'WebhookCreated', data, sealed: { url: 'https://shop.example', secret: 'whsec_' } },
+    ]);
+    const email = (at: number) => log.append(`email-0198f000-0000-7000-8000-0000000000${at}`, [queued]);
+    const first = (await log.recorded()).length;
+    await email(10);
+    await email(11);
+    await log.append(webhookStream(id), [{ type: 'WebhookTrashed', data: { at: T0 } }]);
+    await email(12);
+    await log.append(webhookStream(id), [{ type: 'WebhookRestored', data: { at: T0 } }]);
+    await email(13);
+    const [before, during, trashed, ...later] = (await log.recorded()).slice(first);
+    let isFirst = true;
+    const eventLog: typeof log.eventLog = {
+      ...log.eventLog,
+      append: async (stream, ...rest) => {
+        if (isFirst) {
+          isFirst = false;
+          await router.look(assertDefined(during, 'an email'));
+          await router.look(assertDefined(trashed, 'the trashing'));
+        }
+        return log.eventLog.append(stream, ...rest);
+      },
+    };
+    const router = openRouter({ eventLog, clock: fakeClock(), logger: memoryLog() });
+    await router.add(id, TEAM_ID, first);
+    await router.look(assertDefined(before, 'an email'));
+    await router.flush(1);
+    for (const recorded of later) await router.look(recorded);
+    while (router.pending() > 0) await router.flush(1);
+    const routed = (await log.recorded()).flatMap(({ event }) =>
+      event.type === 'WebhookRouted' ? event.data.entries : [],
+    );
+    t.same(
+      routed.map(({ stream }) => stream.slice(-2)),
+      ['10', '11', '13'],
+    );
+  },
+);
+
+// Owners hear that a subscription of their team was disabled by itself: once, and nobody else does.
+
+const causeIn = ({ clock }: WebhookWorld) => ({
+  teamId: TEAM,
+  actor: 'test',
+  correlationId: 'request-7',
+  causationId: 'request-7',
+  at: isoTime(clock.now()),
+});
+
+/** A team of two owners and a member. */
+const open = async (t: Test) => {
+  const world = await openWebhookWorld(t);
+  const { deps } = world;
+  const initialised = { type: 'InstanceInitialised' as const, data: { at: causeIn(world).at, teamId: TEAM } };
+  await deps.eventLog.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [initialised], causeIn(world));
+  await makeAccountTemplates(deps, accountSamples);
+  for (const [email, role] of [
+    ['ada@owners.example', 'owner'],
+    ['ben@owners.example', 'owner'],
+    ['cy@members.example', 'member'],
+  ] as const) {
+    const userId = await makeUser(
+      deps,
+      { email, password: PASSWORD, name: 'Somebody' },
+      { isVerified: true, from: 'request-1' },
+    );
+    await addMember(deps, TEAM, userId, role);
+  }
+  /** To whom mails about it were accepted. */
+  const told = async (): Promise<readonly (string | undefined)[]> => {
+    const to: (string | undefined)[] = [];
+    for await (const { events } of deps.eventLog.readAll(0, { kinds: ['email'] }))
+      for (const { event, stream } of events)
+        if (event.type === 'EmailQueued' && event.data.confidential === true) {
+          const id: EmailId = assertDefined(parseEmailId(stream.slice('email-'.length)), 'email id');
+          const { recipients, subject } = await world.commands.getEmail(caller, id);
+          t.match(subject, /^One of your webhooks at .* was disabled$/);
+          t.match((await deps.eventLog.load(emailStream(id)))[0]?.event, { data: { confidential: true } });
+          to.push(recipients[0]?.email ?? undefined);
+        }
+    return to.toSorted();
+  };
+  return { ...world, told };
+};
+
+const OWNERS = ['ada@owners.example', 'ben@owners.example'];
+
+void t.test('after 410 each owner has one mail, and each time that it happens one', async (t) => {
+  const world = await open(t);
+  const id = await world.subscribe('/gone');
+  world.endpoint('/gone', answering(410));
+  world.start('worker-1');
+  await world.accept();
+  await world.passes(2_000);
+  t.match(await world.commands.getWebhook(caller, id), { enabled: false, disabledReason: 'gone' });
+  t.same(await world.told(), OWNERS);
+  await world.commands.updateWebhook(caller, id, { enabled: true });
+  await world.passes(1_000);
+  await world.accept();
+  await world.passes(2_000);
+  t.same(await world.told(), [...OWNERS, ...OWNERS].toSorted(), 'it was disabled anew');
+});
+
+void t.test(
+  'who was broken off and begins again tells nobody twice; of one that is disabled nobody is told',
+  async (t) => {
+    const world = await open(t);
+    const id = await world.subscribe('/failing');
+    const tell = () => tellOwners({ ...world.deps }, { id, reason: 'failing' }, causeIn(world));
+    await Promise.all([tell(), tell()]);
+    await tell();
+    t.same(await world.told(), OWNERS);
+    await world.commands.updateWebhook(caller, id, { enabled: false });
+    await tell();
+    t.same(await world.told(), OWNERS);
+  },
+);
+
+void t.test('it is disabled although its mail cannot be sent', async (t) => {
+  const world = await open(t);
+  await world.commands.deleteTemplate(caller, 'account-webhook-disabled');
+  const id = await world.subscribe('/gone');
+  world.endpoint('/gone', answering(410));
+  world.start('worker-1');
+  await world.accept();
+  await world.passes(2_000);
+  t.match(await world.commands.getWebhook(caller, id), { enabled: false });
+  t.same(await world.told(), []);
 });

@@ -1,19 +1,22 @@
-/** The built-in mailbox against the contract of every mailbox, and what is its own: SMTP, files, privacy. */
-import t, { type Test } from 'tap';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+/** Mailboxes, and the file with their token. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openMailbox, type MailboxOptions, openMessageTable } from '../../../src/adapters/mailbox/mailbox.js';
-import { openDatabase } from '../../../src/adapters/sqlite/database.js';
+import t, { type Test } from 'tap';
 import { systemIds } from '../../../src/adapters/ids/system.js';
 import { openSmtpMailer } from '../../../src/adapters/mail/smtp.js';
+import { openMailbox, type MailboxOptions, openMessageTable } from '../../../src/adapters/mailbox/mailbox.js';
+import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
+import { openMailboxToken } from '../../../src/service/mailbox.js';
 import { mailboxSuite } from '../../contracts/mailbox-suite.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 import { fakeClock } from '../../support/fake-clock.js';
 import { sendBy } from '../../support/mailers.js';
 import { seededRandom } from '../../support/random.js';
+
+// The built-in mailbox against the contract of every mailbox, and what is its own: SMTP, files, privacy.
 
 const silent: Logger = {
   debug: () => undefined,
@@ -290,3 +293,27 @@ const dialogue = (url: string, lines: readonly string[]): Promise<readonly strin
     socket.on('error', reject);
     socket.on('close', () => resolve(said.split(/\r\n/)));
   });
+
+// The token of the mailbox: made once, for its owner alone, whole under its name.
+
+void t.test('it is made at first use and stays', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const file = join(directory, 'mailbox-token');
+  const token = openMailboxToken(file);
+  t.match(token, /^[A-Za-z0-9_-]{32}$/);
+  t.equal(openMailboxToken(file), token);
+  t.equal(readFileSync(file, 'utf8'), `${token}\n`);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.same(readdirSync(directory), ['mailbox-token'], 'nothing is left beside it');
+  t.not(openMailboxToken(join(directory, 'another')), token);
+});
+
+void t.test('a file that holds no token is refused with what helps', async (t) => {
+  const file = join(temporaryDirectory(t), 'mailbox-token');
+  for (const text of ['', 'short\n', `${'a'.repeat(32)} b`]) {
+    writeFileSync(file, text);
+    t.throws(() => openMailboxToken(file), {
+      message: /mailbox-token does not hold the token of the mailbox; delete it/,
+    });
+  }
+});
