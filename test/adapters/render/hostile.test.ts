@@ -25,9 +25,15 @@ const elementsOf = (html: string): readonly Element[] => {
   return elements;
 };
 
-/** Without what the renderer writes around long words of its own accord. */
-const withoutBreaks = (html: string): string =>
-  html.replace(/<span (?:class="w"|style="word-break:break-all")>([^<]*)<\/span>/g, '$1');
+/** The names of the elements, without what the renderer writes around long words of its own accord. */
+const shapeOf = (elements: readonly Element[]): string =>
+  elements
+    .filter(
+      ({ name, attributes }) =>
+        name !== 'span' || (attributes['class'] !== 'w' && attributes['style'] !== 'word-break:break-all'),
+    )
+    .map(({ name }) => name)
+    .join(' ');
 
 const FORBIDDEN = new Set([
   'script',
@@ -87,9 +93,9 @@ const ATTRIBUTES = new Set([
 ]);
 
 /** The faults of a rendered mail; empty if all is well. */
-const dangers = (html: string): readonly string[] => {
+const dangers = (html: string, elements = elementsOf(html)): readonly string[] => {
   const found: string[] = [];
-  for (const { name, attributes } of elementsOf(html)) {
+  for (const { name, attributes } of elements) {
     if (FORBIDDEN.has(name)) found.push(`element ${name}`);
     for (const [attribute, value] of Object.entries(attributes)) {
       if (!ATTRIBUTES.has(attribute)) found.push(`attribute ${attribute} of ${name}`);
@@ -302,18 +308,12 @@ void t.test(`${hostileValues.length} hostile values in ${Object.keys(places).len
     });
     const render = renderer.compileEmail(checkEmailTemplate(template, defaultLimits).content);
     const renderWith = (x: string) => render({ variables: { x, list: [x] }, environment });
-    const shape = elementsOf(withoutBreaks(renderWith('harmless').html))
-      .map(({ name }) => name)
-      .join(' ');
+    const shape = shapeOf(elementsOf(renderWith('harmless').html));
     const wrong = hostileValues.flatMap((value) => {
       const { html, subject, text } = renderWith(value);
-      const found = [...dangers(html)];
-      if (
-        elementsOf(withoutBreaks(html))
-          .map(({ name }) => name)
-          .join(' ') !== shape
-      )
-        found.push('other elements than with a harmless value');
+      const elements = elementsOf(html);
+      const found = [...dangers(html, elements)];
+      if (shapeOf(elements) !== shape) found.push('other elements than with a harmless value');
       if (/[\r\n\x00]/.test(subject)) found.push('a broken subject');
       if (/ \((?:javascript|data|vbscript):/i.test(text)) found.push('a link in the text part');
       return found.map((what) => `${JSON.stringify(value)}: ${what}`);
@@ -406,7 +406,7 @@ void t.test('any value in any place: same elements, same bytes each time', async
           throw new Error(dangers(first.html).join());
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 75 },
   );
   t.pass('whatever comes');
 });

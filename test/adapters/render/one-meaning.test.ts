@@ -178,7 +178,7 @@ void t.test('the texts of a table are the same in a mail, a PDF and a workbook',
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
   t.pass();
 });

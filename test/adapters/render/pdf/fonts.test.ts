@@ -606,18 +606,14 @@ await t.test('a font is taken as its licence bits say, and where a document can 
   t.match(await refusalOf(Buffer.from('no font at all')), /damaged/);
 });
 
-const opened = () => {
-  const generator = openGenerator({
-    limits: { ...defaultLimits, svgTimeoutMs: 20_000 },
-    clock: systemClock(),
-    cores: 2,
-  });
-  t.teardown(() => generator.close());
-  return generator;
-};
+const generator = openGenerator({
+  limits: { ...defaultLimits, svgTimeoutMs: 20_000 },
+  clock: systemClock(),
+  cores: 2,
+});
+t.teardown(() => generator.close());
 
 await t.test('a font that never ends is refused within bounds', async (t) => {
-  const generator = opened();
   await t.rejects(generator.checkFont({ teamId: teamA, bytes: endlessFont() }, never), {
     code: 'ASSET_TYPE_NOT_ALLOWED',
   });
@@ -634,7 +630,6 @@ const inputOf = (html: string, schema: JsonObject): DocumentInput => {
 const files: ReadonlyMap<string, LoadedImage> = new Map([[REGULAR, { bytes: brandFont, contentType: 'font/ttf' }]]);
 
 await t.test('a document in a font of the gallery', async (t) => {
-  const generator = opened();
   const html = '<p>Brand שלום</p><p style="font-family: Roboto">own</p>';
   const read = async (schema: JsonObject): Promise<ReadPdf & { bytes: Uint8Array }> => {
     const bytes = (await generator.make(inputOf(html, schema), 'pdf', files, metadata, never)).bytes;
