@@ -64,7 +64,7 @@ export const openResources = async (
   const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({
-    file: new URL('../http/server/json/body-checker.js', import.meta.url),
+    file: new URL('../http/server/json/large-body.js', import.meta.url),
     settings: limits,
     clock,
     logger,

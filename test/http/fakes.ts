@@ -56,7 +56,7 @@ import { emptyCompany } from '../../src/domain/teams/state.js';
 import { makeAnalyticsQueries, type AnalyticsQueries } from '../../src/projections/analytics/analytics.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
-import checkApart from '../../src/http/server/json/body-checker.js';
+import checkApart from '../../src/http/server/json/large-body.js';
 import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/index.js';
 import type { App } from '../../src/http/server/context.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';

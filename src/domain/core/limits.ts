@@ -5,10 +5,8 @@ const jsonLimits = {
   jsonMembersMax: 520_000,
   /** Distinct names of members. A new name costs far more memory than another member with a known name. */
   jsonNamesMax: 100_000,
-  /** A body with more members is checked and fingerprinted in a separate process. */
-  jsonMembersInlineMax: 50_000,
-  /** A body whose names of members have more bytes in total is checked there too. */
-  jsonNameBytesInlineMax: 1024 * 1024,
+  /** A larger body is checked and fingerprinted in a separate process. */
+  jsonInlineBytesMax: 256 * 1024,
   jsonDepthMax: 64,
 };
 

@@ -1,7 +1,4 @@
-/**
- * Bodies of very many members, checked in a process of their own, so that they neither hold the event loop nor fill its
- * memory.
- */
+/** Large bodies, checked in a process of their own, so that they neither hold the event loop nor fill its memory. */
 import type { ErrorCode, ErrorDetails } from '../core/errors.js';
 
 /** Crosses to the process as plain data. */
@@ -13,7 +10,13 @@ export type BodyToCheck = Readonly<{
   isIdempotent: boolean;
 }>;
 
-export type CheckedBody = Readonly<{ kind: 'checked'; /** RFC 8785, in UTF-8. */ canonical?: Uint8Array }>;
+export type CheckedBody = Readonly<{
+  kind: 'checked';
+  /** The text to parse, in UTF-8: without names that are written with an escape, where the body has such. */
+  plain?: Uint8Array;
+  /** RFC 8785, in UTF-8. */
+  canonical?: Uint8Array;
+}>;
 export type BodyCheckAnswer =
   CheckedBody | Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 

@@ -167,7 +167,7 @@ declare module 'fastify' {
     caller: Caller | null;
     /** The caller whose credential is good but was refused. */
     refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
-    /** The body was read in several turns of the event loop; the handler continues in another. */
+    /** The body was checked in another process; the handler continues in another turn than its parsing. */
     isLargeBody: boolean;
     /** The canonical form (RFC 8785) of a large body under an Idempotency-Key, made when it was read. */
     canonicalBody: string | Uint8Array | undefined;

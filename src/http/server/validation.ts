@@ -9,7 +9,7 @@ import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { isJsonObject, type Json } from '../../domain/core/json.js';
 import { parseTime } from '../../domain/core/time.js';
 import { NAME, nameFault, TEXT, editDistance } from '../../shared/text.js';
-import { childPath } from './json/scan.js';
+import { childPath } from './json/body.js';
 
 type Finding = FastifySchemaValidationError & {
   readonly parentSchema?: Json;

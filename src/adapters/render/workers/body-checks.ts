@@ -1,5 +1,5 @@
 /**
- * The port of body checks on a pool of processes, started when the first body of many members comes and ended when none
+ * The port of body checks on a pool of processes, started when the first large body comes and ended when none
  * has come for a while.
  */
 import { DomainError } from '../../../domain/core/errors.js';
@@ -62,7 +62,7 @@ const checkedOf = (outcome: JobOutcome): CheckedBody => {
     case 'closed':
       throw new DomainError(
         'TOO_MANY_LARGE_BODIES',
-        `Too many bodies of very many members are being read. Try again in ${RETRY_AFTER_S} seconds, or send fewer members.`,
+        `Too many large bodies are being read. Try again in ${RETRY_AFTER_S} seconds, or send less in one request.`,
         { retryAfterS: RETRY_AFTER_S },
       );
     case 'late':

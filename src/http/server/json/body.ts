@@ -1,173 +1,104 @@
 /**
  * Reads the JSON of a request body: UTF-8 only, within the limits, and without names or numbers that JSON.parse or a
- * later reader would get wrong.
+ * later reader would get wrong. One pass over the bytes finds all of that before JSON.parse builds anything.
  */
-import { isAscii, isUtf8 } from 'node:buffer';
-import {
-  endOfString,
-  childPath,
-  beginsNumber,
-  endOfNumber,
-  isLossy,
-  isSurelyExact,
-  type JsonScan,
-  inspectJson,
-  mayHide,
-  isSurelyWithin,
-  scanJson,
-  type JsonBounds,
-} from './scan.js';
+import { isUtf8 } from 'node:buffer';
 import { type FieldError, DomainError, invalid } from '../../../domain/core/errors.js';
-import { needsEscape } from '../../../domain/core/json.js';
+import { losesDigits, needsEscape } from '../../../domain/core/json.js';
 import type { Limits } from '../../../domain/core/limits.js';
 
 /** The limits of one JSON text. */
 export type JsonLimits = Pick<Limits, 'jsonMembersMax' | 'jsonNamesMax' | 'jsonDepthMax'>;
 
+/** Faults of texts that JSON.parse reads. */
+type Kind = 'harmful' | 'escaped' | 'ambiguous';
+type Faults = { readonly [kind in Kind]?: FieldError };
+
 /**
- * A container that is open: an object with the names it has so far, or an array; `key` is where in it the reading is.
+ * `text`: what JSON.parse reads, without names that are written with an escape. `given`: how many members the objects
+ * were given. `names`: how many different names they have, at most one more than may be; a scan by names counts them.
+ * `faults`: the first of each kind.
  */
-type Open = { key: string | number; names: Set<string> | undefined; expectsName: boolean };
+type Scan = Readonly<{ text: string; given: number; names: number; faults: Faults }>;
 
-/** A member name in the text: the offsets of its quotation marks. */
-type NamePlace = Readonly<{ start: number; end: number }>;
-
-type Reading = Readonly<{ end: number } | { fault: number }>;
-
-type Expect = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'commaOrEnd';
-
+const BLANK = 0x20;
 const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
+const PLUS = 0x2b;
 const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
+const UPPER_E = 0x45;
+const LOWER_E = 0x65;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-const BLANK = 0x20;
-/** An escape-free string of up to this length is skipped inline. */
-const PLAIN_STRING_BYTES = 48;
-const JSON_BLANK = /[\t\n\r ]/;
+const LOWER_U = 0x75;
+const BLANKS: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
+const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
+const HEX: ReadonlySet<number | undefined> = new Set(Buffer.from('0123456789abcdefABCDEF'));
+const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 
-const SPACE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const LITERAL = /true|false|null/y;
+/** A decimal of at most this length comes back from a double as it was written, unless it has an exponent. */
+const SAFE_NUMBER_CHARS = 15;
+/** Longer numbers count as lossy unread: no double is written with so many digits. */
+const NUMBER_CHARS_MAX = 2_000;
+/** `"__proto__"` and `"prototype"` have this length. */
+const HARMFUL_NAME_BYTES = 11;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
+const KEY_CHARS_MAX = 64;
 
 /** In: the bytes of a body. Out: its value, or undefined for an empty body. Throws DomainError. */
-export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown => {
-  if (bytes.length === 0) return undefined;
-  const text = textOfBody(bytes);
-  const scan = isSurelyWithin(text, smallestOf(limits)) ? undefined : scanBody(bytes, limits);
-  checkNames(bytes, scan, limits);
-  const parsed = valueOfText(text, scan);
-  if (parsed === undefined) throw parseFault(text);
-  checkValue(bytes, text, parsed.value, scan);
-  return parsed.value;
-};
-
-/** In: the bytes of a body. Out: their text. Throws MALFORMED_JSON where they are not UTF-8. */
-export const textOfBody = (bytes: Buffer): string => {
-  const wrong = encodingFault(bytes);
-  if (wrong !== undefined) throw wrong;
-  return bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
-};
-
-/** Throws JSON_TOO_COMPLEX. */
-export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
-  const scan = scanJson(bytes, boundsOf(limits));
-  if (scan.excess !== undefined) throw tooComplex(scan.excess, limits);
-  return scan;
-};
-
-/** In: a body that was scanned. Throws JSON_TOO_COMPLEX where its members have too many different names. */
-export const checkNames = (bytes: Buffer, scan: JsonScan | undefined, { jsonNamesMax }: JsonLimits): void => {
-  // Each name comes with a comma or a bracket, so few members have few names.
-  if (scan === undefined || scan.members <= jsonNamesMax || !hasMoreNames(bytes, jsonNamesMax)) return;
-  throw new DomainError(
-    'JSON_TOO_COMPLEX',
-    `The members of the body have more than ${jsonNamesMax} different names, the most that is read; send values whose names differ as an array of objects with the same names.`,
-    { relatedInfo: { maxNames: jsonNamesMax } },
-  );
-};
-
-/** Out: the value, or undefined where the text is not JSON: `parseFault` says why. */
-export const valueOfText = (text: string, scan?: JsonScan): Readonly<{ value: unknown }> | undefined => {
-  try {
-    return { value: JSON.parse(mayNameByEscape(text, scan) ? withPlainNames(text) : text) as unknown };
-  } catch {
-    return undefined;
-  }
-};
-
-/** Says where a text stops being JSON; walks to that place. */
-export const parseFault = (text: string): DomainError => {
-  const at = jsonFaultAt(text) ?? text.length;
-  const { line, column } = placeOf(text, at);
-  const what =
-    at >= text.length
-      ? 'the text ends too early'
-      : `unexpected ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}`;
-  return new DomainError('MALFORMED_JSON', `The body is not JSON: ${what} at line ${line}, column ${column}.`, {
-    relatedInfo: { line, column, offset: at },
-  });
-};
-
-/** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
-export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
-  const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(text) : undefined);
-  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, text, value, scan);
-  if (found !== undefined) throw invalid('body', found.field, found.message);
-};
-
-const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => ({
-  membersMax: jsonMembersMax,
-  depthMax: jsonDepthMax,
-});
-
-/** A body within these bounds has few enough members, and so few enough names. */
-const smallestOf = ({ jsonMembersMax, jsonNamesMax, jsonDepthMax }: JsonLimits): JsonBounds => ({
-  membersMax: Math.min(jsonMembersMax, jsonNamesMax),
-  depthMax: jsonDepthMax,
-});
+export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown =>
+  bytes.length === 0 ? undefined : readJson(bytes, limits).value;
 
 /**
- * Whether the text may have a name with an escape. A scan has looked already; the text is searched only without one.
+ * In: the bytes of a body that is not empty. Out: the text that JSON.parse reads, and its value. An object that was
+ * given a member twice keeps fewer members than it was given, so only a text in which these counts differ is scanned
+ * for the names of each object. Throws DomainError.
  */
-const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean =>
-  scan?.hasEscapedName ?? text.includes('\\');
-
-const malformed = (message: string): DomainError => new DomainError('MALFORMED_JSON', message);
-
-const tooComplex = (excess: 'members' | 'depth', limits: JsonLimits): DomainError =>
-  excess === 'depth'
-    ? new DomainError(
-        'JSON_TOO_COMPLEX',
-        `The body is nested deeper than ${limits.jsonDepthMax} levels, the most that is read.`,
-        {
-          relatedInfo: { maxDepth: limits.jsonDepthMax },
-        },
-      )
-    : new DomainError(
-        'JSON_TOO_COMPLEX',
-        `The body has more than ${limits.jsonMembersMax} members and elements, the most that is read.`,
-        {
-          relatedInfo: { maxMembers: limits.jsonMembersMax },
-        },
-      );
-
-const encodingFault = (bytes: Buffer): DomainError | undefined => {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    return malformed('The body starts with a byte order mark; send the JSON in UTF-8 without one.');
-  }
-  if (isUtf8(bytes)) return undefined;
-  return malformed(
-    `The body is not UTF-8: the byte at offset ${utf8FaultAt(bytes)} does not belong there. JSON is sent in UTF-8 (RFC 8259, section 8.1).`,
-  );
+export const readJson = (bytes: Buffer, limits: JsonLimits): Readonly<{ text: string; value: unknown }> => {
+  checkEncoding(bytes);
+  const { jsonNamesMax } = limits;
+  const first = scanJson(bytes, limits, false);
+  const { names, given, text, faults } = first.given > jsonNamesMax ? scanJson(bytes, limits, true) : first;
+  if (names > jsonNamesMax)
+    throw tooComplex(
+      `The members of the body have more than ${jsonNamesMax} different names, the most that is read; send values whose names differ as an array of objects with the same names.`,
+      { maxNames: jsonNamesMax },
+    );
+  const value = JSON.parse(text) as unknown;
+  const isClear = faults.ambiguous === undefined && membersOf(value) === given;
+  const fault =
+    faults.harmful ?? faults.escaped ?? (isClear ? undefined : scanJson(bytes, limits, true).faults.ambiguous);
+  if (fault !== undefined) throw invalid('body', fault.field, fault.message);
+  return { text, value };
 };
 
-/** In: bytes that are not UTF-8. Out: the offset of the first byte that does not belong. */
-const utf8FaultAt = (bytes: Buffer): number => {
+/** Appends an array index or a key to a path such as `to[2].email`. Keys are shortened: they come from the caller. */
+export const childPath = (path: string, key: string | number): string => {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  const short = key.length > KEY_CHARS_MAX ? `${key.slice(0, KEY_CHARS_MAX)}…` : key;
+  if (!PLAIN_KEY.test(key)) return `${path}[${JSON.stringify(short)}]`;
+  return path === '' ? short : `${path}.${short}`;
+};
+
+const malformed = (message: string, relatedInfo?: Readonly<Record<string, number>>): DomainError =>
+  new DomainError('MALFORMED_JSON', message, relatedInfo === undefined ? {} : { relatedInfo });
+
+const tooComplex = (message: string, relatedInfo: Readonly<Record<string, number>>): DomainError =>
+  new DomainError('JSON_TOO_COMPLEX', message, { relatedInfo });
+
+const checkEncoding = (bytes: Buffer): void => {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    throw malformed('The body starts with a byte order mark; send the JSON in UTF-8 without one.');
+  if (isUtf8(bytes)) return;
   let low = 0;
   let high = bytes.length;
   // The longest valid prefix: a prefix is also fine where only its last character is cut, which is at most 3 bytes.
@@ -177,316 +108,264 @@ const utf8FaultAt = (bytes: Buffer): number => {
     if (fine(middle)) low = middle;
     else high = middle - 1;
   }
-  for (const cut of [0, 1, 2, 3]) if (low >= cut && isUtf8(bytes.subarray(0, low - cut))) return low - cut;
-  return low;
+  const cut = [0, 1, 2, 3].find((count) => isUtf8(bytes.subarray(0, low - count))) ?? 0;
+  throw malformed(
+    `The body is not UTF-8: the byte at offset ${low - cut} does not belong there. JSON is sent in UTF-8 (RFC 8259, section 8.1).`,
+  );
 };
 
-/**
- * In: UTF-8 bytes that may be JSON. Out: whether its members have more than `max` different names, compared as they are
- * written. Runs before JSON.parse, which keeps every name and makes a shape for each object that has another set of
- * names.
- */
-const hasMoreNames = (bytes: Buffer, max: number): boolean => {
-  const names = new Set<string>();
-  let start = 0;
-  let end = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) {
-      start = at + 1;
-      end = endOfString(bytes, start);
-      at = end;
-    } else if (byte === COLON) {
-      names.add(bytes.toString('latin1', start, end));
-      if (names.size > max) return true;
-    }
-  }
-  return false;
+/** In: the offset of the first byte that cannot stand where it stands; the length of the text where it ends too early. */
+const malformedAt = (bytes: Buffer, byteAt: number): DomainError => {
+  const before = bytes.toString('utf8', 0, byteAt);
+  const offset = before.length;
+  let line = 1;
+  for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
+  const column = offset - before.lastIndexOf('\n');
+  const [found] = bytes.toString('utf8', byteAt, byteAt + 4);
+  const what = found === undefined ? 'the text ends too early' : `unexpected ${JSON.stringify(found)}`;
+  return malformed(`The body is not JSON: ${what} at line ${line}, column ${column}.`, { line, column, offset });
 };
 
-/**
- * Finds what JSON.parse accepts silently and the sender cannot have meant: a member given twice, of which it keeps the
- * last, and a number whose digits it does not keep. In: the bytes of a JSON text, the text, its parsed value of bounded
- * depth, and the counts of a scan if there was one. Out: the first such fault, or undefined. Counting clears most
- * texts: an object that was given a member twice keeps fewer members than it was given.
- */
-export const ambiguityOf = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): FieldError | undefined => {
-  if (scan === undefined && isContainer(value) && !text.includes('\\') && isSurelyClear(text, value)) return undefined;
-  const given = scan === undefined ? givenMembers(bytes) : scan.names;
-  return given === (isContainer(value) ? keptMembers(value, 0) : 0) ? undefined : findFault(bytes);
-};
-
-/**
- * In: the bytes of a JSON text. Out: how many members its objects were given, or undefined where a number in it loses
- * digits.
- */
-const givenMembers = (bytes: Buffer): number | undefined => {
-  const length = bytes.length;
-  let members = 0;
-  for (let at = 0; at < length; at += 1) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) {
-      at += 1;
-      // Runs for every send: the end of a short string without an escape is found without a call.
-      const near = Math.min(length, at + PLAIN_STRING_BYTES);
-      while (at < near && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at += 1;
-      if (bytes[at] !== QUOTE) at = endOfString(bytes, at);
-    } else if (byte === COLON) {
-      members += 1;
-    } else if (beginsNumber(byte)) {
-      const end = endOfNumber(bytes, at);
-      if (isLossy(bytes, at, end)) return undefined;
-      at = end - 1;
-    }
-  }
-  return members;
-};
-
-/**
- * In: a JSON text without a backslash. Out: how many members its objects were given, and one more for each string that
- * begins with a colon; NaN where a blank stands before a colon, or where the number of a member is not surely exact.
- * Native searches find the colons.
- */
-const plainlyGivenMembers = (text: string): number => {
-  let members = 0;
-  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
-    const before = text.charCodeAt(colon - 1);
-    if (before <= BLANK) return Number.NaN;
-    // Another colon within a string.
-    if (before !== QUOTE) continue;
-    members += 1;
-    let at = colon + 1;
-    while (text.charCodeAt(at) <= BLANK) at += 1;
-    if (beginsNumber(text.charCodeAt(at)) && !isSurelyExact(text, at)) return Number.NaN;
-  }
-  return members;
-};
-
-/**
- * Out: how many members the objects of a parsed value have, plus `bare` for each number that is an element of an array.
- * Makes no list of members.
- */
-const keptMembers = (value: object, bare: number): number => {
+/** Out: how many members the objects have of a value that JSON.parse made. */
+const membersOf = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0;
   let members = 0;
   if (Array.isArray(value)) {
-    for (const element of value as readonly unknown[]) {
-      if (isContainer(element)) members += keptMembers(element, bare);
-      else if (typeof element === 'number') members += bare;
-    }
+    for (const element of value as readonly unknown[]) members += membersOf(element);
     return members;
   }
-  for (const name in value) {
-    members += 1;
-    const member = (value as Readonly<Record<string, unknown>>)[name];
-    if (isContainer(member)) members += keptMembers(member, bare);
-  }
+  for (const name in value) members += 1 + membersOf((value as Readonly<Record<string, unknown>>)[name]);
   return members;
 };
 
 /**
- * In: a text without a backslash, and its parsed value. Out: true where no member is given twice and no number loses
- * digits. The text has at least as many colons as members were given, and the value keeps at most that many, so equal
- * counts mean that none was given twice. The numbers of members are checked with the colons; a number in an array makes
- * the count NaN, which equals nothing.
+ * In: UTF-8 bytes. Counts commas and opening brackets as members, so an empty container counts as one. The recursion is
+ * no deeper than the limits let the text be. Throws JSON_TOO_COMPLEX, and MALFORMED_JSON for what is not JSON.
  */
-const isSurelyClear = (text: string, value: object): boolean =>
-  plainlyGivenMembers(text) === keptMembers(value, Number.NaN);
+const scanJson = (
+  bytes: Buffer,
+  { jsonMembersMax, jsonNamesMax, jsonDepthMax }: JsonLimits,
+  byNames: boolean,
+): Scan => {
+  const path: number[] = [];
+  const notes = openNotes(bytes, path);
+  const different = new Set<string>();
+  let members = 0;
+  let given = 0;
 
-const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+  const count = (): void => {
+    members += 1;
+    if (members > jsonMembersMax)
+      throw tooComplex(`The body has more than ${jsonMembersMax} members and elements, the most that is read.`, {
+        maxMembers: jsonMembersMax,
+      });
+  };
+  const open = (at: number): number => {
+    if (path.length >= jsonDepthMax)
+      throw tooComplex(`The body is nested deeper than ${jsonDepthMax} levels, the most that is read.`, {
+        maxDepth: jsonDepthMax,
+      });
+    count();
+    path.push(-1);
+    return endOfBlank(bytes, at + 1);
+  };
+  const close = (at: number): number => {
+    path.pop();
+    return at + 1;
+  };
+  const behind = (punctuation: number, at: number): number => {
+    if (bytes[at] !== punctuation) throw malformedAt(bytes, at);
+    return endOfBlank(bytes, at + 1);
+  };
 
-/** In: the bytes of a JSON text that was parsed. Out: the first fault with its path; walks the whole text. */
-const findFault = (bytes: Buffer): FieldError | undefined => {
-  const open: Open[] = [];
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]!;
-    const inner = open[open.length - 1];
-    if (byte === QUOTE) {
-      const end = endOfString(bytes, at + 1);
-      if (inner?.names !== undefined && inner.expectsName) {
-        inner.key = JSON.parse(bytes.toString('utf8', at, end + 1)) as string;
-        inner.expectsName = false;
-        if (inner.names.has(inner.key)) return { field: pathOf(open), message: 'is given twice; give it once' };
-        inner.names.add(inner.key);
-      }
-      at = end;
-    } else if (beginsNumber(byte)) {
-      const end = endOfNumber(bytes, at);
-      if (isLossy(bytes, at, end))
-        return { field: pathOf(open), message: lossyNumber(bytes.toString('latin1', at, end)) };
-      at = end - 1;
-    } else if (byte === COMMA && inner !== undefined) {
-      if (inner.names === undefined) inner.key = Number(inner.key) + 1;
-      else inner.expectsName = true;
-    } else if (byte === OPEN_OBJECT) {
-      open.push({ key: '', names: new Set(), expectsName: true });
-    } else if (byte === OPEN_ARRAY) {
-      open.push({ key: 0, names: undefined, expectsName: false });
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      open.pop();
+  const endOfName = (start: number, names: Set<string> | undefined): number => {
+    if (bytes[start] !== QUOTE) throw malformedAt(bytes, start);
+    const plainEnd = endOfPlain(bytes, start + 1);
+    const end = endOfString(bytes, plainEnd);
+    given += 1;
+    path[path.length - 1] = start;
+    const isEscaped = end > plainEnd + 1;
+    if (isEscaped || end - start === HARMFUL_NAME_BYTES) notes.name(start, end, isEscaped);
+    if (names === undefined) return end;
+    const name = isEscaped ? textAt(bytes, start) : bytes.toString('utf8', start + 1, end - 1);
+    if (names.has(name)) notes.add('ambiguous', 'is given twice; give it once');
+    names.add(name);
+    if (different.size <= jsonNamesMax) different.add(name);
+    return end;
+  };
+  const endOfObject = (start: number): number => {
+    const names = byNames ? new Set<string>() : undefined;
+    let at = open(start);
+    if (bytes[at] === CLOSE_OBJECT) return close(at);
+    for (;;) {
+      at = behind(COLON, endOfBlank(bytes, endOfName(at, names)));
+      at = endOfBlank(bytes, endOfValue(at));
+      if (bytes[at] === CLOSE_OBJECT) return close(at);
+      at = behind(COMMA, at);
+      count();
     }
-  }
-  return undefined;
+  };
+  const endOfArray = (start: number): number => {
+    let at = open(start);
+    if (bytes[at] === CLOSE_ARRAY) return close(at);
+    for (let index = 0; ; index += 1) {
+      path[path.length - 1] = -1 - index;
+      at = endOfBlank(bytes, endOfValue(at));
+      if (bytes[at] === CLOSE_ARRAY) return close(at);
+      at = behind(COMMA, at);
+      count();
+    }
+  };
+  const endOfValue = (start: number): number => {
+    const byte = bytes[start];
+    if (byte === OPEN_OBJECT) return endOfObject(start);
+    if (byte === OPEN_ARRAY) return endOfArray(start);
+    if (byte === QUOTE) {
+      const plainEnd = endOfPlain(bytes, start + 1);
+      const end = endOfString(bytes, plainEnd);
+      if (end > plainEnd + 1) notes.text(start, end);
+      return end;
+    }
+    if (byte !== MINUS && !isDigit(byte)) return endOfWord(bytes, start);
+    const end = endOfNumber(bytes, start);
+    if (isLossy(bytes, start, end)) notes.add('ambiguous', lossyNumber(bytes.toString('latin1', start, end)));
+    return end;
+  };
+
+  const end = endOfBlank(bytes, endOfValue(endOfBlank(bytes, 0)));
+  if (end < bytes.length) throw malformedAt(bytes, end);
+  return { text: notes.plainText(), given, names: different.size, faults: notes.faults };
 };
 
-const pathOf = (open: readonly Open[]): string => open.reduce((path, { key }) => childPath(path, key), '');
+/**
+ * In: the bytes, and the place of the scan in them: for each open object the offset of the member's name, for each open
+ * array -1 less the index. Keeps the first fault of each kind, and the names that are written with an escape.
+ */
+const openNotes = (bytes: Buffer, path: readonly number[]) => {
+  const faults: { [kind in Kind]?: FieldError } = {};
+  const pieces: string[] = [];
+  let copiedTo = 0;
+  const fieldOf = (steps: readonly number[]): string =>
+    steps.reduce((field, step) => childPath(field, step < 0 ? -1 - step : textAt(bytes, step)), '');
+  const add = (kind: Kind, message: string, steps: readonly number[] = path): void => {
+    faults[kind] ??= { field: fieldOf(steps), message };
+  };
+  return {
+    faults,
+    add,
+    name: (start: number, end: number, isEscaped: boolean): void => {
+      const name = textAt(bytes, start);
+      const holder = path.at(-2) ?? -1;
+      if (name === '__proto__')
+        add('harmful', 'is not allowed as a name, for it could change how programs read the object');
+      if (name === 'prototype' && holder >= 0 && textAt(bytes, holder) === 'constructor')
+        add(
+          'harmful',
+          'must not hold `prototype`, for it could change how programs read the object',
+          path.slice(0, -1),
+        );
+      if (!isEscaped) return;
+      if (LONE_SURROGATE.test(name))
+        add('harmful', 'has a name with half of a surrogate pair; write the whole character');
+      if (needsEscape(name)) faults.escaped ??= escapedName(name, bytes.includes('"translations"'));
+      pieces.push(bytes.toString('utf8', copiedTo, start), JSON.stringify(name));
+      copiedTo = end;
+    },
+    text: (start: number, end: number): void => {
+      if (bytes.subarray(start, end).includes('\\u') && LONE_SURROGATE.test(textAt(bytes, start)))
+        add('harmful', 'holds half of a surrogate pair (U+D800 to U+DFFF); write the whole character');
+    },
+    /**
+     * The text with every member name written without escapes. V8 (13.6 and 14.6, not 12.4) compares an escaped name
+     * with the names of objects of the same shape by its written text, cut to the decoded length: after any body had
+     * the name `\u`, it takes `"\u540d\u524d"` for that name. Names that JSON can only write with an escape are
+     * refused, because stored texts are read by JSON.parse too.
+     */
+    plainText: (): string => pieces.join('') + bytes.toString('utf8', copiedTo),
+  };
+};
+
+const escapedName = (name: string, hasTranslations: boolean): FieldError => ({
+  field: childPath('', name),
+  message: `is not allowed as a name: it has a quotation mark, a backslash or a control character; ${
+    hasTranslations
+      ? 'in `translations` write \' for ", / for a backslash and a blank for a line break, elsewhere leave it out'
+      : 'leave it out'
+  }`,
+});
 
 const lossyNumber = (number: string): string => {
   const shown = number.length > 40 ? `${number.slice(0, 40)}…` : number;
   return `is ${shown}, a number that would lose digits (whole numbers are exact up to 2^53); send it as a string`;
 };
 
-/**
- * In: a JSON text. Out: the same text with every member name written without escapes where JSON allows that. Throws
- * SyntaxError at a malformed escape. V8 (13.6 and 14.6, not 12.4) compares an escaped name with the names of objects of
- * the same shape by its written text, cut to the decoded length: after any body had the name `\u`, it takes
- * `"\u540d\u524d"` for that name. Names that JSON can only write with an escape are refused (`escapedNameFault`),
- * because stored texts are read by JSON.parse too.
- */
-export const withPlainNames = (text: string): string => {
-  let plain = '';
-  let from = 0;
-  for (const place of escapedNames(text)) {
-    plain += `${text.slice(from, place.start)}${JSON.stringify(decoded(text, place))}`;
-    from = place.end + 1;
+/** In: the offset of the opening quote of a string. Out: the text that it stands for. */
+const textAt = (bytes: Buffer, start: number): string =>
+  JSON.parse(bytes.toString('utf8', start, endOfString(bytes, endOfPlain(bytes, start + 1)))) as string;
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+
+const endOfBlank = (bytes: Buffer, from: number): number => {
+  let at = from;
+  while (at < bytes.length && bytes[at]! <= BLANK && BLANKS.has(bytes[at])) at += 1;
+  return at;
+};
+
+/** Out: the offset of the first byte of a string that is not an ordinary character. */
+const endOfPlain = (bytes: Buffer, from: number): number => {
+  const { length } = bytes;
+  let at = from;
+  while (at < length) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE || byte === BACKSLASH || byte < BLANK) break;
+    at += 1;
   }
-  return from === 0 ? text : plain + text.slice(from);
+  return at;
 };
 
-/** In: a JSON text. Out: the fault of the first name that JSON can only write with an escape, or undefined. */
-const escapedNameFault = (text: string): FieldError | undefined => {
-  const name = escapedNames(text)
-    .map((place) => decoded(text, place))
-    .find(needsEscape);
-  if (name === undefined) return undefined;
-  return {
-    field: childPath('', name),
-    message: `is not allowed as a name: it has a quotation mark, a backslash or a control character; ${text.includes('"translations"') ? inTranslations : 'leave it out'}`,
-  };
-};
-
-const inTranslations =
-  'in `translations` write \' for ", / for a backslash and a blank for a line break, elsewhere leave it out';
-
-/**
- * In: a text that may be JSON. Out: the member names that are written with an escape. Linear: each letter is searched
- * for only behind its last hit.
- */
-const escapedNames = (text: string): readonly NamePlace[] => {
-  const found: NamePlace[] = [];
-  const { length } = text;
-  const nextOf = (letter: string, at: number): number => {
-    const next = text.indexOf(letter, at);
-    return next < 0 ? length : next;
-  };
-  let escape = nextOf('\\', 0);
-  let start = nextOf('"', 0);
-  while (start < length && escape < length) {
-    if (escape < start) escape = nextOf('\\', start);
-    let end = nextOf('"', start + 1);
-    const isEscaped = escape < end;
-    while (escape < end) {
-      const behind = escape + 2;
-      if (behind > end) end = nextOf('"', behind);
-      escape = nextOf('\\', behind);
-    }
-    let after = end + 1;
-    if (isEscaped) while (after < length && JSON_BLANK.test(text[after]!)) after += 1;
-    if (isEscaped && text[after] === ':') found.push({ start, end });
-    start = nextOf('"', end + 1);
+/** In: what `endOfPlain` found. Out: the offset behind the closing quote. */
+const endOfString = (bytes: Buffer, from: number): number => {
+  let at = from;
+  while (bytes[at] === BACKSLASH) {
+    const isUnit = bytes[at + 1] === LOWER_U;
+    if (isUnit ? ![2, 3, 4, 5].every((index) => HEX.has(bytes[at + index])) : !ESCAPED.has(bytes[at + 1]))
+      throw malformedAt(bytes, at);
+    at = endOfPlain(bytes, at + (isUnit ? 6 : 2));
   }
-  return found;
+  if (bytes[at] !== QUOTE) throw malformedAt(bytes, at);
+  return at + 1;
 };
 
-const decoded = (text: string, { start, end }: NamePlace): string => JSON.parse(text.slice(start, end + 1)) as string;
-
-/**
- * In: a text. Out: the offset of the first character that cannot stand where it stands (the length of the text where it
- * ends too early), or undefined where the text is JSON. Keeps a stack of its own, so depth costs memory and no
- * recursion.
- */
-export const jsonFaultAt = (text: string): number | undefined => {
-  const closers: ('}' | ']')[] = [];
-  let expect: Expect = 'value';
-  let at = skipSpace(text, 0);
-  for (;;) {
-    const character = text[at];
-    const closer = closers[closers.length - 1];
-    if (
-      (expect === 'commaOrEnd' || expect === 'keyOrEnd' || expect === 'valueOrEnd') &&
-      character === closer &&
-      closer !== undefined
-    ) {
-      closers.pop();
-      expect = 'commaOrEnd';
-      at += 1;
-    } else if (expect === 'commaOrEnd') {
-      if (character !== ',') return at;
-      expect = closer === '}' ? 'key' : 'value';
-      at += 1;
-    } else if (expect === 'key' || expect === 'keyOrEnd') {
-      const key = character === '"' ? readScalar(text, at) : { fault: at };
-      if ('fault' in key) return key.fault;
-      at = skipSpace(text, key.end);
-      if (text[at] !== ':') return at;
-      expect = 'value';
-      at += 1;
-    } else if (character === '{' || character === '[') {
-      closers.push(character === '{' ? '}' : ']');
-      expect = character === '{' ? 'keyOrEnd' : 'valueOrEnd';
-      at += 1;
-    } else {
-      const value = readScalar(text, at);
-      if ('fault' in value) return value.fault;
-      expect = 'commaOrEnd';
-      at = value.end;
-    }
-    at = skipSpace(text, at);
-    if (closers.length === 0 && expect === 'commaOrEnd') return at === text.length ? undefined : at;
-  }
+const endOfDigits = (bytes: Buffer, from: number): number => {
+  let at = from;
+  while (isDigit(bytes[at])) at += 1;
+  return at;
 };
 
-/**
- * Reads the string whose opening quote is at `at`, character by character: a pattern would need a stack as deep as the
- * string is long.
- */
-const readString = (text: string, at: number): Reading => {
-  for (let next = at + 1; next < text.length;) {
-    const code = text.charCodeAt(next);
-    if (code === 0x22) return { end: next + 1 };
-    if (code < 0x20) return { fault: next };
-    if (code === 0x5c) {
-      const end = match(ESCAPE, text, next);
-      if (end < 0) return { fault: next };
-      next = end;
-    } else {
-      next += 1;
-    }
-  }
-  return { fault: text.length };
+const endOfNumber = (bytes: Buffer, start: number): number => {
+  const whole = bytes[start] === MINUS ? start + 1 : start;
+  let end = bytes[whole] === ZERO ? whole + 1 : endOfDigits(bytes, whole);
+  if (end === whole) throw malformedAt(bytes, start);
+  const fraction = bytes[end] === DOT ? endOfDigits(bytes, end + 1) : end;
+  if (fraction > end + 1) end = fraction;
+  if (!isExponent(bytes[end])) return end;
+  const digits = end + (bytes[end + 1] === PLUS || bytes[end + 1] === MINUS ? 2 : 1);
+  const exponent = endOfDigits(bytes, digits);
+  return exponent > digits ? exponent : end;
 };
 
-/** Reads the scalar at `at`. Out: the offset behind it, or where it goes wrong. */
-const readScalar = (text: string, at: number): Reading => {
-  if (text[at] === '"') return readString(text, at);
-  const end = Math.max(match(NUMBER, text, at), match(LITERAL, text, at));
-  return end < 0 ? { fault: at } : { end };
+const isExponent = (byte: number | undefined): boolean => byte === LOWER_E || byte === UPPER_E;
+
+/** In: the first offset of a number and the one behind its last. Out: true if reading it as a double loses digits. */
+const isLossy = (bytes: Buffer, start: number, end: number): boolean => {
+  if (end - start > NUMBER_CHARS_MAX) return true;
+  let isPlain = end - start <= SAFE_NUMBER_CHARS;
+  for (let at = start; isPlain && at < end; at += 1) isPlain = !isExponent(bytes[at]);
+  return !isPlain && losesDigits(bytes.toString('latin1', start, end));
 };
 
-/** In: a sticky pattern. Out: the offset behind its match at `at`, or -1. */
-const match = (pattern: RegExp, text: string, at: number): number => {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : -1;
-};
-
-const skipSpace = (text: string, at: number): number => match(SPACE, text, at);
-
-/** In: a text and an offset into it. Out: the place as people count it, lines and columns from 1. */
-const placeOf = (text: string, at: number): Readonly<{ line: number; column: number }> => {
-  let line = 1;
-  let start = 0;
-  for (let next = text.indexOf('\n'); next >= 0 && next < at; next = text.indexOf('\n', start)) {
-    line += 1;
-    start = next + 1;
-  }
-  return { line, column: at - start + 1 };
+const endOfWord = (bytes: Buffer, start: number): number => {
+  const word = WORDS.get(bytes[start] ?? 0);
+  if (word === undefined || !bytes.subarray(start, start + word.length).equals(word)) throw malformedAt(bytes, start);
+  return start + word.length;
 };

@@ -253,7 +253,7 @@ await t.test('a folder of fonts is read in the process', async (t) => {
 
 // Bodies of many members in processes of their own: checked, refused, and never the end of the service.
 
-const file = new URL('../../../../src/http/server/json/body-checker.js', import.meta.url);
+const file = new URL('../../../../src/http/server/json/large-body.js', import.meta.url);
 const openWithSettings = (settings: unknown, module = file) =>
   openBodyChecks({ file: module, settings, clock: systemClock(), logger: openLogger({ level: 'silent' }) });
 
@@ -269,6 +269,8 @@ void t.test('a body crosses to a process and comes back in its canonical form, o
   const { canonical } = await checks.check(bodyOf('{"b":null,"c":1,"a":[true]}'), 'team');
   t.equal(Buffer.from(canonical!).toString(), '{"a":[true],"c":1}');
   t.same(await checks.check({ ...bodyOf('{}'), isIdempotent: false }, 'team'), { kind: 'checked' });
+  const { plain } = await checks.check(bodyOf('{"\\u540d":"\\u540d","b":1}'), 'team');
+  t.equal(Buffer.from(plain!).toString(), '{"名":"\\u540d","b":1}', 'names without escapes');
   await t.rejects(checks.check(bodyOf('{"a":1,"a":2}'), 'team'), {
     code: 'VALIDATION_ERROR',
     details: { errors: [{ field: 'a', message: /twice/ }] },
