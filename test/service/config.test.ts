@@ -29,6 +29,21 @@ const faultOf = (environment: Environment): string => {
   throw new Error(`these settings were taken: ${Object.keys(environment).join(', ')}`);
 };
 
+await t.test('a setting that is declared for a limit sets it, within the bounds that its refusal names', async (t) => {
+  const declared = Object.entries(settings).filter(([, { limit }]) => limit !== undefined);
+  t.ok(declared.length >= 34);
+  for (const [name, { limit, default: standard }] of declared) {
+    t.equal(standard, String(defaultLimits[limit!]), name);
+    const [, least, most] = /is not a whole number from (\d+) to (\d+)\.$/.exec(faultOf({ [name]: 'x' })) ?? [];
+    t.ok(
+      Number(least) <= defaultLimits[limit!] && defaultLimits[limit!] <= Number(most),
+      `${name}: ${least} to ${most}`,
+    );
+    t.match(faultOf({ [name]: String(Number(least) - 1) }), new RegExp(`^${name}=`));
+    t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '3650', [name]: least }).limits[limit!], Number(least));
+  }
+});
+
 await t.test('the defaults', async (t) => {
   const data = resolve('./data');
   t.same(readConfig({}), {

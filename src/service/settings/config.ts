@@ -5,16 +5,13 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import {
   ConfigError,
-  limitSetting,
-  settableLimits,
-  type SettableLimit,
   settings,
+  valuesOf,
   withoutSecrets,
   type SettingName,
   integer,
   isServiceLink,
   oneOf,
-  readBoolean,
   withSecretsOfFiles,
   unreadable,
 } from './settings.js';
@@ -29,7 +26,7 @@ import {
   readPublicUrl,
   readRelayHeaders,
   readSpf,
-  readRetention,
+  readLimits,
   readSeals,
   readTls,
   readTraces,
@@ -40,11 +37,11 @@ import {
 } from './groups.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
-import { defaultLimits, type Limits } from '../../domain/core/limits.js';
+import type { Limits } from '../../domain/core/limits.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
-import { registrations, type Registration } from '../../domain/people/user.js';
+import { type Registration } from '../../domain/people/user.js';
 import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
 export { ConfigError } from './settings.js';
@@ -112,16 +109,6 @@ const PREFIX = 'SEALPOST_';
 const SETTING = /^\s*(?:export\s+)?[^\s=#][^=]*=/;
 const QUOTED = /^[^=]*=[ \t]*(["'`])/;
 
-/** The least values of limits whose least is not 1: with one document process, one team would hold the last. */
-const limitsMin: Readonly<Partial<Record<SettableLimit, number>>> = {
-  generatorProcessesMax: 2,
-  generatorReadyMs: 0,
-  stopNoticeMs: 0,
-};
-
-/** The greatest values of limits that bound what one event holds. */
-const limitsMax: typeof limitsMin = { webhooksMax: 1_000 };
-
 /** Former names of settings. */
 const renamedSettings: Readonly<Record<string, SettingName>> = {
   SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL',
@@ -136,13 +123,12 @@ export const readConfig = (given: Environment = process.env): Config => {
     const value = environment[name]?.trim() ?? '';
     return value === '' || isServiceLink(name, value) ? undefined : value;
   };
-  const withDefault = (name: SettingName): string => text(name) ?? settings[name]?.default ?? '';
-
-  const [host, port] = [withDefault('HOST'), integer('PORT', withDefault('PORT'), 0, 65_535)];
-  const dataDir = resolve(withDefault('SEALPOST_DATA_DIR'));
+  const value = valuesOf(text);
+  const [host, port] = [value('HOST'), value('PORT')];
+  const dataDir = resolve(value('SEALPOST_DATA_DIR'));
   const tls = readTls(text, ['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY']);
   const trustProxy = readProxies(text('SEALPOST_TRUST_PROXY'));
-  const requireHttps = readBoolean('SEALPOST_REQUIRE_HTTPS', text('SEALPOST_REQUIRE_HTTPS')) ?? !isLoopback(host);
+  const requireHttps = value('SEALPOST_REQUIRE_HTTPS') ?? !isLoopback(host);
   if (requireHttps && tls === undefined && trustProxy === false) {
     throw new ConfigError(
       `HOST=${host} would serve plain HTTP, which SEALPOST_REQUIRE_HTTPS refuses: set SEALPOST_TLS_CERT and SEALPOST_TLS_KEY, ` +
@@ -150,11 +136,12 @@ export const readConfig = (given: Environment = process.env): Config => {
     );
   }
   const masterKey = text('SEALPOST_MASTER_KEY');
-  const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
+  const chosenRoles = readRoles(value('SEALPOST_ROLES'));
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
-  const smtp = readSmtp(text, withDefault('SEALPOST_SMTP_CONNECTIONS'));
-  const limits = readLimits(withDefault);
+  const smtp = readSmtp(text, value);
+  const limits = readLimits(text);
+  const metricsPort = value('SEALPOST_METRICS_PORT');
   const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
   const webhookHosts = insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined);
   return {
@@ -162,18 +149,13 @@ export const readConfig = (given: Environment = process.env): Config => {
     host,
     publicUrl,
     linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
-    ...readPeople(text, withDefault('SEALPOST_REGISTRATION'), host, trustProxy),
+    registration: value('SEALPOST_REGISTRATION'),
+    isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
     dataDir,
     isDataDirNamed: text('SEALPOST_DATA_DIR') !== undefined,
     roles: chosenRoles,
-    logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), [
-      'debug',
-      'info',
-      'warn',
-      'error',
-      'silent',
-    ]),
-    metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
+    logLevel: value('SEALPOST_LOG_LEVEL'),
+    metrics: metricsPort === undefined ? undefined : { host: value('SEALPOST_METRICS_HOST'), port: metricsPort },
     traces: readTraces(text),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
@@ -181,12 +163,12 @@ export const readConfig = (given: Environment = process.env): Config => {
     urls,
     smtp,
     accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
-    feedback: readFeedback(text, host, tls),
+    feedback: readFeedback(text, value, { defaultHost: host, https: tls }),
     dkim: readDkim(text),
-    retryDelaysMs: readDelays('SEALPOST_RETRY_DELAYS', withDefault, 7 * DAY_MS),
-    webhookDelaysMs: readWebhookDelays(withDefault, limits),
+    retryDelaysMs: readDelays('SEALPOST_RETRY_DELAYS', value('SEALPOST_RETRY_DELAYS'), 7 * DAY_MS),
+    webhookDelaysMs: readWebhookDelays(value('SEALPOST_WEBHOOK_RETRY_DELAYS'), limits),
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
-    spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
+    spfMechanisms: readSpf(value('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
     webhookInsecureHosts: webhookHosts,
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
@@ -196,16 +178,6 @@ export const readConfig = (given: Environment = process.env): Config => {
     limits,
   };
 };
-
-const readPeople = (
-  text: (name: SettingName) => string | undefined,
-  registration: string,
-  host: string,
-  trustProxy: Config['trustProxy'],
-): Pick<Config, 'registration' | 'isOnLoopback'> => ({
-  registration: oneOf('SEALPOST_REGISTRATION', registration, registrations),
-  isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
-});
 
 /**
  * Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment
@@ -264,25 +236,6 @@ export const readServeConfig = (environment: Environment = process.env): Config 
       'no mail would leave. Set it to your relay, for example smtp://user:password@mail.example.com:587, or to mailbox: for the built-in mailbox.',
   );
 };
-
-const readMetrics = (port: string | undefined, host: string): Config['metrics'] =>
-  port === undefined ? undefined : { host, port: integer('SEALPOST_METRICS_PORT', port, 0, 65_535) };
-
-const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
-  ...defaultLimits,
-  ...Object.fromEntries(
-    settableLimits.map((name) => [
-      name,
-      integer(
-        limitSetting(name),
-        withDefault(limitSetting(name)),
-        limitsMin[name] ?? 1,
-        limitsMax[name] ?? Number.MAX_SAFE_INTEGER,
-      ),
-    ]),
-  ),
-  ...readRetention(withDefault),
-});
 
 const refuseUnknown = (environment: Environment): void => {
   for (const [name, value = ''] of Object.entries(environment)) {
@@ -353,15 +306,14 @@ const smtpName = (given: string | undefined, publicUrl: string | undefined): str
   return given ?? (host !== undefined && HOST_NAME.test(host) && isIP(host) === 0 ? host : undefined);
 };
 
-const readSmtp = (text: (name: SettingName) => string | undefined, connections: string): Config['smtp'] => {
-  const [given, final, tokenFile] = [
-    text('SEALPOST_SMTP_URL'),
-    text('SEALPOST_SMTP_FINAL'),
-    text('SEALPOST_SMTP_TOKEN_FILE'),
-  ];
+const readSmtp = (
+  text: (name: SettingName) => string | undefined,
+  value: ReturnType<typeof valuesOf>,
+): Config['smtp'] => {
+  const [given, tokenFile] = [text('SEALPOST_SMTP_URL'), text('SEALPOST_SMTP_TOKEN_FILE')];
   const tokenCommand = text('SEALPOST_SMTP_TOKEN_COMMAND')?.split(/\s+/);
   const url = given === 'mailbox:' ? undefined : given;
-  if (url === undefined && final !== undefined) {
+  if (url === undefined && text('SEALPOST_SMTP_FINAL') !== undefined) {
     throw new ConfigError(
       'SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL; the built-in mailbox is always the final host.',
     );
@@ -373,8 +325,8 @@ const readSmtp = (text: (name: SettingName) => string | undefined, connections: 
   }
   return {
     url,
-    connections: integer('SEALPOST_SMTP_CONNECTIONS', connections, 1, 1_000),
-    final: readBoolean('SEALPOST_SMTP_FINAL', final) ?? false,
+    connections: value('SEALPOST_SMTP_CONNECTIONS'),
+    final: value('SEALPOST_SMTP_FINAL') ?? false,
     name: smtpName(text('SEALPOST_SMTP_NAME'), text('SEALPOST_PUBLIC_URL')),
     tokenFile: tokenFile === undefined ? undefined : resolve(tokenFile),
     tokenCommand,
@@ -399,14 +351,8 @@ const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim
   return { domain, selector, privateKey: privateKey.replaceAll('\\n', '\n') };
 };
 
-const readDelays = (
-  name: SettingName,
-  withDefault: (name: SettingName) => string,
-  maxMs: number,
-): readonly number[] => {
-  const seconds = withDefault(name)
-    .split(',')
-    .map((part) => part.trim());
+const readDelays = (name: SettingName, value: string, maxMs: number): readonly number[] => {
+  const seconds = value.split(',').map((part) => part.trim());
   if (seconds.length > 20) throw new ConfigError(`${name} holds ${seconds.length} pauses; at most 20 are allowed.`);
   return seconds.map((part) => integer(name, part, 1, maxMs / 1_000) * 1_000);
 };
@@ -415,12 +361,9 @@ const readDelays = (
  * A subscription that fails for longer is disabled, and an attempt that waits longer than records are kept is never
  * made.
  */
-const readWebhookDelays = (
-  withDefault: (name: SettingName) => string,
-  { webhookRecordDays }: Limits,
-): readonly number[] => {
+const readWebhookDelays = (value: string, { webhookRecordDays }: Limits): readonly number[] => {
   const name = 'SEALPOST_WEBHOOK_RETRY_DELAYS';
-  const delaysMs = readDelays(name, withDefault, DAY_MS);
+  const delaysMs = readDelays(name, value, DAY_MS);
   const totalMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0);
   const maxMs = Math.min(FAILING_MAX_MS, webhookRecordDays * DAY_MS);
   if (totalMs > maxMs) {

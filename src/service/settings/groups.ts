@@ -4,8 +4,8 @@
  */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
-import type { Limits } from '../../domain/core/limits.js';
+import { ConfigError, limitsOf, readFile, type SettingName, type valuesOf } from './settings.js';
+import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
 import { isSampleSender, sampleSender } from '../../domain/teams/state.js';
@@ -46,24 +46,12 @@ export type TraceSettings = Readonly<{
   ratio: number;
 }>;
 
-type Periods = Pick<
-  Limits,
-  | 'retentionDays'
-  | 'archiveDays'
-  | 'restoreDays'
-  | 'webhookRecordDays'
-  | 'generatedFileDays'
-  | 'temporaryFileHours'
-  | 'auditDays'
->;
-
 type Text = (name: SettingName) => string | undefined;
+/** The API has them: an address that it listens on, and a certificate. */
+type Standard = Readonly<{ defaultHost: string; https: InboundSmtpSettings['tls'] }>;
+type Values = ReturnType<typeof valuesOf>;
 
 const DOMAIN = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/i;
-
-const DAYS_MAX = 3_650;
-/** No file is being written for this long. */
-const HOURS_MIN = 1;
 
 const samplers = {
   always_on: 1,
@@ -83,16 +71,11 @@ const PAIR = /^\s*([^\s=,]+)\s*=\s*(.*?)\s*$/;
 const LOCAL_HOSTS: readonly string[] = ['127.0.0.1'];
 
 /**
- * undefined where no domain is set. `https`: the certificate of the API, taken where there is none for SMTP. Throws
- * ConfigError.
+ * undefined where no domain is set. `standard`: taken where there is no address or certificate for SMTP. Throws ConfigError.
  */
-export const readFeedback = (
-  text: Text,
-  defaultHost: string,
-  https: InboundSmtpSettings['tls'],
-): FeedbackSettings | undefined => {
+export const readFeedback = (text: Text, value: Values, standard: Standard): FeedbackSettings | undefined => {
   const domain = readDomain('SEALPOST_RETURN_PATH_DOMAIN', text('SEALPOST_RETURN_PATH_DOMAIN'));
-  const smtp = readInboundSmtp(text, defaultHost, https);
+  const smtp = readInboundSmtp(text, value, standard);
   if (domain === undefined && smtp !== undefined)
     throw new ConfigError(
       'SEALPOST_INBOUND_SMTP_PORT is set without SEALPOST_RETURN_PATH_DOMAIN; set that to the domain whose mail comes to this port, for example bounces.example.com.',
@@ -104,15 +87,15 @@ export const readFeedback = (
 
 const readInboundSmtp = (
   text: Text,
-  defaultHost: string,
-  https: InboundSmtpSettings['tls'],
+  value: Values,
+  { defaultHost, https }: Standard,
 ): InboundSmtpSettings | undefined => {
-  const port = text('SEALPOST_INBOUND_SMTP_PORT');
+  const port = value('SEALPOST_INBOUND_SMTP_PORT');
   if (port === undefined) return undefined;
   const tls = readTls(text, ['SEALPOST_INBOUND_SMTP_TLS_CERT', 'SEALPOST_INBOUND_SMTP_TLS_KEY']) ?? https;
   return {
     host: text('SEALPOST_INBOUND_SMTP_HOST') ?? defaultHost,
-    port: integer('SEALPOST_INBOUND_SMTP_PORT', port, 0, 65_535),
+    port,
     ...(tls === undefined ? {} : { tls }),
   };
 };
@@ -144,34 +127,18 @@ const readDomain = (name: SettingName, value: string | undefined): string | unde
   throw new ConfigError(`${name}=${value} is no domain, such as bounces.example.com, of at most 190 characters.`);
 };
 
-/** The retention periods. Throws ConfigError if they contradict each other. */
-export const readRetention = (valueOf: (name: SettingName) => string): Periods => {
-  const days = (name: SettingName): number => integer(name, valueOf(name), 1, DAYS_MAX);
-  const retentionDays = days('SEALPOST_RETENTION_DAYS');
-  const generatedFileDays = days('SEALPOST_RETENTION_GENERATED_FILE_DAYS');
+/** The limits in force. Throws ConfigError if the retention periods contradict each other. */
+export const readLimits = (text: Text): Limits => {
+  const limits = limitsOf(text);
+  const { generatedFileDays, retentionDays } = limits;
   // The files of an email go with its key; a default contradicts nobody.
-  const isDefault =
-    valueOf('SEALPOST_RETENTION_GENERATED_FILE_DAYS') === settings['SEALPOST_RETENTION_GENERATED_FILE_DAYS']?.default;
-  if (generatedFileDays > retentionDays && !isDefault) {
+  if (generatedFileDays > retentionDays && generatedFileDays !== defaultLimits.generatedFileDays) {
     throw new ConfigError(
       `SEALPOST_RETENTION_GENERATED_FILE_DAYS=${generatedFileDays} is longer than SEALPOST_RETENTION_DAYS=${retentionDays}, ` +
         'after which an email is archived and its files are destroyed: set it to that or less.',
     );
   }
-  return {
-    retentionDays,
-    archiveDays: days('SEALPOST_RETENTION_ARCHIVE_DAYS'),
-    generatedFileDays,
-    restoreDays: days('SEALPOST_RETENTION_DELETED_DAYS'),
-    auditDays: days('SEALPOST_RETENTION_AUDIT_DAYS'),
-    webhookRecordDays: days('SEALPOST_RETENTION_WEBHOOK_DAYS'),
-    temporaryFileHours: integer(
-      'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS',
-      valueOf('SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
-      HOURS_MIN,
-      24 * DAYS_MAX,
-    ),
-  };
+  return limits;
 };
 
 /** undefined where no collector is named, or traces are switched off. Throws ConfigError. */
