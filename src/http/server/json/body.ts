@@ -254,7 +254,7 @@ const openNotes = (bytes: Buffer, path: readonly number[]) => {
     faults,
     add,
     name: (start: number, end: number, isEscaped: boolean): void => {
-      const name = textAt(bytes, start);
+      const name = isEscaped ? textAt(bytes, start) : bytes.toString('utf8', start + 1, end - 1);
       const holder = path.at(-2) ?? -1;
       if (name === '__proto__')
         add('harmful', 'is not allowed as a name, for it could change how programs read the object');
