@@ -7,4 +7,5 @@ import { isMainThread } from 'node:worker_threads';
 if (isMainThread) {
   await import('./cpu-seconds.js');
   await import('./quick-domains.js');
+  await import('./shared-validators.js');
 }
