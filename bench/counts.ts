@@ -20,7 +20,8 @@ export type Counts = Readonly<Record<string, number>>;
 /** Per email accepted and delivered, per email of a bulk send, per delivered webhook, and per event of a rebuild. */
 export type CountTable = Readonly<Record<'send' | 'bulk' | 'webhook' | 'rebuild', Counts>>;
 
-const WARM_UP = 300;
+/** Their events are more than the first thousand, before which a projection looks for what a crash may have left. */
+const WARM_UP = 400;
 const EMAILS = 400;
 const DEADLINE_MS = 120_000;
 

@@ -23,6 +23,8 @@ export type Collection = Readonly<{
   flush: () => void;
   /** Inside a transaction: puts into the search index whatever still waits for it. */
   indexAll: () => void;
+  /** Called when somebody else may have written: rows that were written here are read again. */
+  forget: () => void;
   /** The document for a query, without the searched text. */
   get: (id: string) => Document | undefined;
   /** The document as it was put. */
@@ -37,6 +39,10 @@ type Value = string | number | null;
 const TEXT_AT = 4;
 const TEXT_SELECTED_AT = 1;
 
+/** Rows that are kept after they were written, and the characters of one that is. */
+const KEPT_ROWS_MAX = 2_048;
+const KEPT_CHARS_MAX = 2_048;
+
 /**
  * A document as it is stored: whole as JSON text without what is searched or personal, the searched text, and the value
  * of each declared field.
@@ -44,6 +50,9 @@ const TEXT_SELECTED_AT = 1;
 type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
 export type StoredDocument = Readonly<{ row: Row; personal: Personal }>;
+
+/** What a change needs of the row as it is: its id, text and declared fields, and what is personal of it. */
+type KnownRow = Readonly<{ selected: readonly Value[]; personal: Personal }>;
 
 export const storerOf = (spec: CollectionSpec): ((document: Document) => StoredDocument) => {
   const split = splitterOf(spec);
@@ -138,10 +147,26 @@ export const openCollection = (
   const personals = openPersonalTable(database, spec, erased);
   const update = changedColumns(database, spec);
   const entryOf = search === undefined ? noEntry : entriesOf(spec);
+  /** Most rows are changed again soon after they were written. */
+  const kept = new Map<number, KnownRow>();
+  const keep = ({ row, personal }: StoredDocument): void => {
+    const [seq, id, , , text, ...fields] = row;
+    kept.delete(seq);
+    if ((text?.length ?? 0) + (personal.text?.length ?? 0) + (personal.rest?.length ?? 0) > KEPT_CHARS_MAX) return;
+    kept.set(seq, { selected: [id, text, ...fields], personal });
+    if (kept.size <= KEPT_ROWS_MAX) return;
+    const [oldest] = kept.keys();
+    kept.delete(oldest!);
+  };
+  const read = (seq: number): KnownRow | undefined => {
+    const selected = selectRow.get(seq);
+    return selected === undefined ? undefined : { selected, personal: personals.get(seq) };
+  };
   const remove = ({ id, position }: Removal): boolean => {
     const removed = removeRow.get(id, position);
     if (removed === undefined) return false;
     const [seq] = removed;
+    kept.delete(seq);
     const entry = entryOf(removed, TEXT_SELECTED_AT, personals.get(seq));
     if (entry !== undefined) search?.remove(seq, entry);
     personals.erase(seq);
@@ -152,12 +177,14 @@ export const openCollection = (
   let newest = 0;
 
   /** Out: false where there is a document of that `seq` or id. */
-  const insertNew = ({ row, personal }: StoredDocument): boolean => {
+  const insertNew = (stored: StoredDocument): boolean => {
+    const { row, personal } = stored;
     if (insert.run(row).changes === 0) return false;
     const [seq] = row;
     personals.add(seq, personal);
     const entry = entryOf(row, TEXT_AT, personal);
     if (entry !== undefined) search?.add(seq);
+    keep(stored);
     return true;
   };
 
@@ -169,22 +196,23 @@ export const openCollection = (
         newest = seq;
         if (insertNew(stored)) return;
       }
-      const known = selectRow.get(seq);
+      const known = kept.get(seq) ?? read(seq);
       if (known === undefined) {
         // The id was made anew by another event: the newest stands.
         if (insertNew(stored) || !remove({ id, position })) return;
         insertNew(stored);
         return;
       }
-      if (known[0] !== id)
+      const { selected, personal: before } = known;
+      if (selected[0] !== id)
         throw new Error(
           `two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`,
         );
-      if (!update(row, known)) return;
-      const before = personals.get(seq);
+      if (!update(row, selected)) return;
+      keep(stored);
       personals.change(seq, before, personal);
       if (search === undefined) return;
-      const [oldEntry, entry] = [entryOf(known, TEXT_SELECTED_AT, before), entryOf(row, TEXT_AT, personal)];
+      const [oldEntry, entry] = [entryOf(selected, TEXT_SELECTED_AT, before), entryOf(row, TEXT_AT, personal)];
       if (oldEntry?.text === entry?.text && oldEntry?.tenant === entry?.tenant) return;
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
       if (entry !== undefined) search.add(seq);
@@ -192,6 +220,7 @@ export const openCollection = (
     remove: (removal) => void remove(removal),
     flush: () => search?.flush(),
     indexAll: () => search?.indexAll(),
+    forget: () => kept.clear(),
     ...openReads(spec, statements, personals),
   };
 };

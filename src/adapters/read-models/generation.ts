@@ -207,6 +207,8 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
   };
   // The write-ahead log may still hold data that a killed process had erased.
   let hasWritten = false;
+  /** Where this process has left the checkpoint. Whoever writes moves it, so nobody else has written while it is there. */
+  let leftAt: number | undefined;
 
   return {
     number,
@@ -217,11 +219,15 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
     write: (writes, from, to) => {
       if (!hasWritten) truncation.soon();
       hasWritten = true;
+      const isAlone = from.position === leftAt;
+      leftAt = undefined;
       inTransaction(database, () => {
         assertUnmoved(checkpoint(), from);
+        if (!isAlone) for (const one of collections.values()) one.forget();
         for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
         moveTo({ ...from, position: to });
       });
+      leftAt = to;
     },
     close: () => {
       truncation.close();

@@ -48,13 +48,13 @@ type SqliteReadModelsOptions = Readonly<{
   opensWhenUsed?: boolean;
 }>;
 
-type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
+type Use = <Result>(projection: Projection, work: (generation: Generation) => Result) => Result;
 
 /** The open files of the live generations. */
 type LiveGenerations = Readonly<{
   /**
-   * Does the work on the present live generation, whichever process has put it there. If its file is damaged,
-   * `onDamage` is called first.
+   * Does the work on the live generation of the projection as the catalog now has it, whichever process has put it
+   * there. If its file is damaged, `onDamage` is called first.
    */
   use: Use;
   /** Closes the file, until it is used again. */
@@ -137,7 +137,7 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
     const { catalog, live } = open();
     const projection = catalog.projectionOf(collection);
     if (projection === undefined) throw new Error(`there is no collection ${collection}`);
-    return live.use(projection.name, work);
+    return live.use(projection, work);
   };
 
   return tellingRefusals<ReadModels>('read models', {
@@ -213,12 +213,12 @@ const storeOf = (
   let checked: Projection | undefined;
   const use = <Result>(work: (generation: Generation) => Result): Result => {
     const projection = catalog.projection(name);
-    if (projection !== checked) {
-      if (JSON.stringify(projection?.specs) !== specsText)
+    if (projection === undefined || projection !== checked) {
+      if (projection === undefined || JSON.stringify(projection.specs) !== specsText)
         throw new Error(`another process has put the projection ${name} on another version`);
       checked = projection;
     }
-    return live.use(name, work);
+    return live.use(projection, work);
   };
   return {
     checkpoint: async () => use((generation) => generation.checkpoint()),
@@ -240,10 +240,15 @@ const openLiveGenerations = ({ catalog, onFault, onDamage }: LiveGenerationsOpti
     onDamage(projection, fault as Error);
   };
 
-  const current = (name: string): Generation => {
-    for (let attempt = 1; ; attempt += 1) {
-      const projection = catalog.projection(name);
-      if (projection === undefined) throw new Error(`there is no projection ${name}`);
+  const listed = (name: string): Projection => {
+    const projection = catalog.projection(name);
+    if (projection === undefined) throw new Error(`there is no projection ${name}`);
+    return projection;
+  };
+
+  const current = (first: Projection): Generation => {
+    const { name } = first;
+    for (let [attempt, projection] = [1, first]; ; attempt += 1, projection = listed(name)) {
       const known = open.get(name);
       if (known?.number === projection.generation) return known;
       known?.close();
@@ -261,14 +266,13 @@ const openLiveGenerations = ({ catalog, onFault, onDamage }: LiveGenerationsOpti
   };
 
   return {
-    use: (name, work) => {
-      const projection = catalog.projection(name);
+    use: (projection, work) => {
       try {
-        return work(current(name));
+        return work(current(projection));
       } catch (error) {
-        if (!isDamage(error) || projection === undefined) throw error;
+        if (!isDamage(error)) throw error;
         damaged(projection, error);
-        return work(current(name));
+        return work(current(listed(projection.name)));
       }
     },
     release,
@@ -454,7 +458,7 @@ const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Ins
     if (now === undefined || !hasSpecs(now, specs))
       throw new Error(`another process has put the projection ${name} on another version`);
     try {
-      return live.use(name, work);
+      return live.use(now, work);
     } catch (error) {
       // A document that is no JSON.
       throw error instanceof SyntaxError ? damageIn(catalog.fileOf(name, now.generation), error) : error;

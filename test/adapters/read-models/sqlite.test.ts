@@ -412,3 +412,53 @@ void t.test('a damaged catalog: all read models begin anew, and the files of bef
   t.same(await readModels.find('emails', { where: {}, limit: 9 }), []);
   t.ok(existsSync(`${file}.damaged`));
 });
+
+void t.test(
+  'what another process, or a write that failed, has left is not taken for what was written here',
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const open = () => openSqliteReadModels({ file: join(directory, 'documents.db') });
+    const [one, other] = [open(), open()];
+    t.teardown(() => Promise.all([one.close(), other.close()]));
+    const specs = [{ ...emailsSpec, personal: ['text', 'subject'] }];
+    const [mine, theirs] = [await one.projection('emails', specs), await other.projection('emails', specs)];
+    const write = async (store: typeof mine, position: number, status: string, text: string): Promise<void> =>
+      store.write(
+        [{ collection: 'emails', put: [anEmail(1, { status, text, position })], remove: [] }],
+        await store.checkpoint(),
+        position,
+      );
+    const found = async (): Promise<unknown> => [
+      await one.find('emails', { where: { status: { eq: 'queued' } }, limit: 9 }).then((rows) => rows.length),
+      ...(await Promise.all(
+        ['first', 'second', 'third'].map(async (search) => {
+          const where = { teamId: { eq: anEmail(1)['teamId'] as string } };
+          return (await one.find('emails', { where, search, limit: 9 })).length;
+        }),
+      )),
+    ];
+    await write(mine, 2, 'queued', 'the first');
+    await write(theirs, 3, 'sent', 'the second');
+    await write(mine, 4, 'queued', 'the first');
+    t.same(await found(), [1, 1, 0, 0]);
+    const refused = { ...anEmail(1), id: 'another', position: 5 };
+    await t.rejects(
+      mine.write(
+        [
+          {
+            collection: 'emails',
+            put: [anEmail(1, { status: 'sent', text: 'the third', position: 5 }), refused],
+            remove: [],
+          },
+        ],
+        await mine.checkpoint(),
+        5,
+      ),
+    );
+    await write(mine, 5, 'sent', 'the third');
+    t.same(await found(), [0, 0, 0, 1]);
+    const inspection = (await one.inspect('emails', specs))!;
+    for await (const fault of inspection.lookupFaults()) t.fail('a fault', fault);
+    await inspection.close();
+  },
+);
