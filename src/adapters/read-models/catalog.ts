@@ -54,7 +54,7 @@ const SUFFIXES = ['', '-wal', '-shm', '-journal'] as const;
 const ENDING = '.damaged';
 
 /** The layout of the tables of a generation. A generation of another layout is made anew, like one of other specs. */
-const LAYOUT = 6;
+const LAYOUT = 7;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS projections (

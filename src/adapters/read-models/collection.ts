@@ -5,6 +5,7 @@ import { boundedCache } from '../../shared/cache.js';
 import { columnOf, indexOf, tableOf } from './names.js';
 import {
   createPersonalTable,
+  docSql,
   joinDocument,
   openPersonalTable,
   splitterOf,
@@ -44,14 +45,14 @@ const KEPT_ROWS_MAX = 2_048;
 const KEPT_CHARS_MAX = 2_048;
 
 /**
- * A document as it is stored: whole as JSON text without what is searched or personal, the searched text, and the value
- * of each declared field.
+ * A document as it is stored: the value of each declared field, the searched text, and as JSON text whatever is neither
+ * that nor personal.
  */
 type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
 export type StoredDocument = Readonly<{ row: Row; personal: Personal }>;
 
-/** What a change needs of the row as it is: its id, text and declared fields, and what is personal of it. */
+/** A row as it is, as far as a change needs it: its id, text and declared fields, and what is personal of it. */
 type KnownRow = Readonly<{ selected: readonly Value[]; personal: Personal }>;
 
 export const storerOf = (spec: CollectionSpec): ((document: Document) => StoredDocument) => {
@@ -102,9 +103,11 @@ const prepareStatements = (database: Database, spec: CollectionSpec) => {
       `DELETE FROM ${table} WHERE id = ? AND position < ? RETURNING seq, text${columns}`,
     )
     .raw(true);
-  const selectWhole = database.prepare<[string], MainPart>(`SELECT seq, doc, text FROM ${table} WHERE id = ?`);
+  const selectWhole = database.prepare<[string], MainPart>(
+    `SELECT seq, ${docSql(spec)} AS doc, text FROM ${table} AS d WHERE id = ?`,
+  );
   const selectPage = database.prepare<[string, number], MainPart>(
-    `SELECT seq, doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
+    `SELECT seq, ${docSql(spec)} AS doc, text FROM ${table} AS d WHERE id > ? ORDER BY id LIMIT ?`,
   );
   return { selectRow, insert, removeRow, selectWhole, selectPage };
 };
@@ -150,10 +153,13 @@ export const openCollection = (
   /** Most rows are changed again soon after they were written. */
   const kept = new Map<number, KnownRow>();
   const keep = ({ row, personal }: StoredDocument): void => {
-    const [seq, id, , , text, ...fields] = row;
+    // A rebuild changes few of the documents that it has written.
+    if (inBulk) return;
+    const [seq, id] = row;
     kept.delete(seq);
-    if ((text?.length ?? 0) + (personal.text?.length ?? 0) + (personal.rest?.length ?? 0) > KEPT_CHARS_MAX) return;
-    kept.set(seq, { selected: [id, text, ...fields], personal });
+    const chars = (row[TEXT_AT]?.length ?? 0) + (personal.text?.length ?? 0) + (personal.rest?.length ?? 0);
+    if (chars > KEPT_CHARS_MAX) return;
+    kept.set(seq, { selected: [id, ...(row.slice(TEXT_AT) as Value[])], personal });
     if (kept.size <= KEPT_ROWS_MAX) return;
     const [oldest] = kept.keys();
     kept.delete(oldest!);

@@ -15,7 +15,7 @@ import {
 } from '../../domain/ports/read-models.js';
 import { type Database, inTransaction, openDatabase, logTruncation, type LogTruncation } from '../sqlite/database.js';
 import { columnOf, tableOf, indexOf } from './names.js';
-import { textSql, joinDocument, restSql, selectStraySql } from './personal.js';
+import { docSql, textSql, joinDocument, restSql, selectStraySql } from './personal.js';
 import { searchFaults } from './search-index.js';
 import {
   createCollection,
@@ -207,7 +207,7 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
   };
   // The write-ahead log may still hold data that a killed process had erased.
   let hasWritten = false;
-  /** Where this process has left the checkpoint. Whoever writes moves it, so nobody else has written while it is there. */
+  /** The checkpoint after the last write of this process. Every write moves it: if it is equal, nobody else wrote. */
   let leftAt: number | undefined;
 
   return {
@@ -261,7 +261,7 @@ function* columnFaults(database: Database, spec: CollectionSpec): Generator<Look
   const fields = spec.fields.map((field) => `, d.${columnOf(field)}`).join('');
   const selectPage = database
     .prepare<[number, number], Row>(
-      `SELECT d.seq, d.id, d.position, d.doc, ${textSql(spec)}, ${restSql(spec)}${fields} FROM ${tableOf(spec.name)} AS d WHERE d.seq > ? ORDER BY d.seq LIMIT ?`,
+      `SELECT d.seq, d.id, d.position, ${docSql(spec)}, ${textSql(spec)}, ${restSql(spec)}${fields} FROM ${tableOf(spec.name)} AS d WHERE d.seq > ? ORDER BY d.seq LIMIT ?`,
     )
     .raw(true);
   for (let after = Number.MIN_SAFE_INTEGER; ;) {

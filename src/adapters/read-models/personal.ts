@@ -1,5 +1,6 @@
 /**
- * Personal fields of documents, in tables of their own from which nothing of what is erased stays behind. SQLite moves
+ * How a document is taken apart to be stored, and put together again: the columns that it is found by, what is searched
+ * of it, what is personal, and the rest. Personal fields are in tables of their own from which nothing of what is erased stays behind. SQLite moves
  * rows from page to page when their pages are rebuilt, and leaves the old bytes in the free space of a page, whatever
  * `secure_delete` says. So the rows of these tables are appended, never deleted and never resized: erasing one
  * overwrites it where it stands. The first text of a document is a row of the first table, which is in the order of
@@ -9,7 +10,7 @@
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Database } from '../sqlite/database.js';
-import { laterPersonalIndexOf, laterPersonalTableOf, personalTableOf, tableOf } from './names.js';
+import { columnOf, laterPersonalIndexOf, laterPersonalTableOf, personalTableOf, tableOf } from './names.js';
 import { searchedOf, splitSearched } from './grams.js';
 
 /** The searched text, where that is personal, and the other personal fields as JSON. */
@@ -115,11 +116,30 @@ export const restSql = ({ name, personal }: CollectionSpec): string =>
   personal === undefined ? 'NULL' : columnSql(name, 'rest');
 
 /**
- * Selects what a query answers of the document of one `seq`: its stored text, and what is personal of it beside the
+ * The JSON text of row `d` of the collection without what is searched or personal, as SQL: the values that only its
+ * columns have, and the stored rest. A value that the rest has too counts, because it stands behind.
+ */
+export const docSql = ({ fields }: CollectionSpec): string => {
+  const values = fields.map((field) => {
+    const column = `d.${columnOf(field)}`;
+    return `iif(typeof(${column}) = 'text', '"${field}":' || json_quote(${column}) || ',', '')`;
+  });
+  const numbers = `',"seq":' || d.seq || ',"position":' || d.position`;
+  const rest = `iif(d.doc = '{}', '}', ',' || substr(d.doc, 2))`;
+  return ["'{'", ...values, `'"id":' || json_quote(d.id)`, numbers, rest].join(' || ');
+};
+
+/** Characters that SQLite does not give back as they were. */
+const LOST = /[\0\ud800-\udfff]/u;
+/** Whether a column alone has the value. Numbers are in the rest too, because SQLite shortens them as text. */
+const isInColumnOnly = (value: unknown): boolean => typeof value === 'string' && !LOST.test(value);
+
+/**
+ * Selects what a query answers of the document of one `seq`: its JSON text, and what is personal of it beside the
  * searched text.
  */
 export const selectDocumentSql = (spec: CollectionSpec): string =>
-  `SELECT d.doc, ${restSql(spec)} FROM ${tableOf(spec.name)} AS d WHERE d.seq = ?`;
+  `SELECT ${docSql(spec)}, ${restSql(spec)} FROM ${tableOf(spec.name)} AS d WHERE d.seq = ?`;
 
 /** Selects a `seq` that has something personal and no document. */
 export const selectStraySql = (name: string): string =>
@@ -128,17 +148,18 @@ export const selectStraySql = (name: string): string =>
     .join(' UNION ALL ')
     .concat(' LIMIT 1');
 
-/** The stored text of a document, what is searched of it, and the other personal fields, each apart from the others. */
+/** The JSON text of a document, what is searched of it, and the other personal fields, each apart from the others. */
 export type Parts = Readonly<{ doc: string; text: string | null; rest: string | null }>;
 
 /**
- * In: the spec of a collection. Out: what takes its documents apart; each field is looked up once for a batch of them.
+ * In: the spec of a collection. Out: what takes its documents apart, without the values that only the columns have.
+ * Each field is looked up once for a batch of documents.
  */
-export const splitterOf = ({ search, personal = [] }: CollectionSpec): ((document: Document) => Parts) => {
+export const splitterOf = ({ fields, search, personal = [] }: CollectionSpec): ((document: Document) => Parts) => {
   const searched = search === undefined ? [] : [search.field, ...(search.terms === undefined ? [] : [search.terms])];
   const others = personal.filter((field) => !searched.includes(field));
-  const apart = new Set([...searched, ...others]);
-  if (apart.size === 0) return (document) => ({ doc: JSON.stringify(document), text: null, rest: null });
+  const apart = new Set(['seq', 'position', ...searched, ...others]);
+  const columns = new Set(['id', ...fields]);
 
   const textOf = (document: Document): string | null =>
     search === undefined || searched.every((field) => document[field] === undefined)
@@ -151,7 +172,8 @@ export const splitterOf = ({ search, personal = [] }: CollectionSpec): ((documen
   };
   return (document) => {
     const left: Record<string, unknown> = {};
-    for (const field in document) if (!apart.has(field)) left[field] = document[field];
+    for (const field in document)
+      if (!apart.has(field) && !(columns.has(field) && isInColumnOnly(document[field]))) left[field] = document[field];
     return { doc: JSON.stringify(left), text: textOf(document), rest: restOf(document) };
   };
 };

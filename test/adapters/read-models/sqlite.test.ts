@@ -462,3 +462,47 @@ void t.test(
     await inspection.close();
   },
 );
+
+void t.test('a document comes back as it was, whatever its declared fields hold', async (t) => {
+  const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => readModels.close());
+  const values = [
+    null,
+    '',
+    'plain',
+    `"'\\{},:\n\u0001é😀`,
+    'half \ud800 of one',
+    'a\u0000b',
+    '1',
+    0,
+    -1,
+    0.1 + 0.2,
+    2 ** 53,
+    1e300,
+  ];
+  const spec = { name: 'odd', version: 1, fields: ['one', 'other'], indexes: [['one']] };
+  const store = await readModels.projection('odd', [spec]);
+  const documents: Document[] = [
+    { id: 'only-an-id', seq: 1, position: 1 },
+    { id: `"odd" \ud800 id`, seq: 2, position: 2, one: 'a', rest: { one: 'b', list: [] } },
+    ...values.flatMap((one, index) =>
+      values.map((other, at) => ({
+        id: `id-${index}-${at}`,
+        seq: 100 * index + at + 3,
+        position: 3,
+        one,
+        rest: at,
+        other,
+      })),
+    ),
+  ];
+  await store.write([{ collection: 'odd', put: documents, remove: [] }], await store.checkpoint(), 3);
+  const all = await readModels.find('odd', { where: {}, limit: 1_000 });
+  t.same(new Map(all.map((document) => [document.seq, document])), new Map(documents.map((one) => [one.seq, one])));
+  const whole = await store.getMany(
+    'odd',
+    documents.map(({ id }) => id),
+  );
+  for (const document of documents.slice(2)) t.same(whole.get(document.id), document);
+  t.same(await readModels.get('odd', 'only-an-id'), documents[0]);
+});
