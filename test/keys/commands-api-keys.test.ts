@@ -481,12 +481,14 @@ void t.test('the first start makes the team, the samples and a key, once', async
 });
 
 void t.test('a first start that dies at any step is finished by the next, with nothing doubled', async (t) => {
+  // Two of each kind: a step before, between and after templates is the same with all of them.
+  const few = { emails: samples.emails.slice(0, 2), attachments: samples.attachments.slice(0, 2) };
   for (let appends = 0; ; appends += 1) {
     const { deps, store, elsewhere } = await openWorld();
     let count = 0;
     store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
     const pending = openPending();
-    const done = await firstStart(deps, samples, pending)
+    const done = await firstStart(deps, few, pending)
       .then(() => shownBy(deps, pending))
       .then(
         () => true,
@@ -498,7 +500,7 @@ void t.test('a first start that dies at any step is finished by the next, with n
       return;
     }
     const after = elsewhere();
-    await firstStart(after, samples, pending);
+    await firstStart(after, few, pending);
     const [key] = await shownBy(after, pending);
     t.equal(
       (await makeCommands(after).authenticate(key!)).teamId,
@@ -506,9 +508,9 @@ void t.test('a first start that dies at any step is finished by the next, with n
       `died after ${appends} appends`,
     );
     const owner = { ...caller, teamId: (await firstTeam(after))! };
-    for (const { slug } of sampleTemplates)
+    for (const { slug = '' } of few.emails)
       t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
-    for (const { slug } of sampleAttachments)
+    for (const { slug = '' } of few.attachments)
       t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }
 });
