@@ -1,4 +1,4 @@
-/** What a team and its members are. */
+/** The decisions on a team and its members. */
 import t from 'tap';
 import { roles, type Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseUserId, type UserId } from '../../src/domain/core/ids.js';

@@ -17,7 +17,7 @@ type PublishDeps = Readonly<{
   pointersMax: number;
 }>;
 
-/** What became of a pointer, or the server's reason why it took none. */
+/** The result for a pointer, or the server's reason why it took none. */
 type Fate = 'taken' | 'double' | 'no room' | Readonly<{ reason: string }>;
 
 /**
@@ -113,7 +113,7 @@ const openRoom = ({ clock, streams, pointersMax }: PublishDeps, processor: strin
   const ask = async (): Promise<void> => {
     const before = since;
     const atMs = clock.monotonic();
-    // What is published meanwhile counts on top of the answer, so that the room is never overestimated.
+    // Pointers that are published meanwhile count on top of the answer, so that the room is never overestimated.
     said = await streams.count(processor, priority);
     since -= before;
     askedAtMs = atMs;

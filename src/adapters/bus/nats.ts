@@ -84,7 +84,7 @@ const connectTo = async (
     noAsyncTraces: true,
   };
   try {
-    // What the URL does not say is undefined, which the driver takes for absent.
+    // A part that the URL does not have is undefined, which the driver takes for absent.
     return await driver.connect(options as ConnectionOptions);
   } catch (fault) {
     throw new Error(
