@@ -1,6 +1,6 @@
 /**
- * Work for one consumer: a share of each priority is pulled ahead, and given out in turns between teams. What is held
- * and not settled is in work: the server is told so again and again.
+ * Work for one consumer: a share of each priority is pulled ahead, and given out in turns between teams. The server is
+ * told again and again that deliveries are in work until they are settled.
  */
 import type { Msg } from 'nats';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -197,8 +197,7 @@ const makeWork = (
 ): Work => {
   const { pointer, deliveries, reply } = delivery;
   const { id, stream, priority } = pointer;
-  let isOpen = true;
-  let isOut = true;
+  let [isOpen, isOut] = [true, true];
   const tell = async (payload: string): Promise<void> => {
     held.delete(delivery);
     await link.ask(reply, payload).catch((fault: unknown) => {
@@ -228,14 +227,8 @@ const makeWork = (
     retryAt: (atMs) => settle(() => tell(`-NAK {"delay": ${nanos(Math.max(0, atMs - clock.now()))}}`)),
     park: (reason) =>
       settle(async () => {
-        const kept = {
-          processor,
-          priority,
-          pointer: encodePointer(pointer),
-          deliveries,
-          reason,
-          parkedAtMs: clock.now(),
-        };
+        const work = { processor, priority, pointer: encodePointer(pointer) };
+        const kept = { ...work, deliveries, reason, parkedAtMs: clock.now() };
         const refusal = await streams.publish(streams.names.parkedSubject(processor, id), JSON.stringify(kept));
         if (refusal !== undefined) throw new Error(`the NATS server keeps no parked work: ${JSON.stringify(refusal)}`);
         await tell('+ACK');

@@ -20,22 +20,7 @@ type PublishDeps = Readonly<{
 /** The result for a pointer, or the server's reason why it took none. */
 type Fate = 'taken' | 'double' | 'no room' | Readonly<{ reason: string }>;
 
-/**
- * The room for pointers of one processor and priority: the server's last count, and what was published since. The
- * server is asked only when these fill the room, so that a pointer costs no question. Before the first question a
- * process knows of what it has published itself.
- */
-type Room = Readonly<{
-  /** Takes room for one pointer. Out: false if there is none by the counts at hand. */
-  reserve: () => boolean;
-  /** The server has answered for a pointer that had room: taken, its next count includes it. */
-  end: (isTaken: boolean) => void;
-  isHalfFree: () => boolean;
-  /** The server refuses pointers although there is room: for a while there is none. */
-  close: () => void;
-  /** Asks the server, unless it was asked just now. */
-  refresh: () => Promise<void>;
-}>;
+type Room = ReturnType<typeof openRoom>;
 
 const STORE_FAILED = 10_077;
 /** The code stands for two reasons. This one says that the pointer is there already. */
@@ -104,7 +89,12 @@ export const openPublish = (deps: PublishDeps): Pick<Bus, 'publish' | 'whenRoom'
   };
 };
 
-const openRoom = ({ clock, streams, pointersMax }: PublishDeps, processor: string, priority: Priority): Room => {
+/**
+ * The room for pointers of one processor and priority: the server's last count, and what was published since. The
+ * server is asked only when these fill the room, so that a pointer costs no question. Before the first question a
+ * process knows of what it has published itself.
+ */
+const openRoom = ({ clock, streams, pointersMax }: PublishDeps, processor: string, priority: Priority) => {
   let [said, since, underWay] = [0, 0, 0];
   let [askedAtMs, closedUntilMs] = [-Infinity, -Infinity];
   let asking: Promise<void> | undefined;
@@ -119,20 +109,24 @@ const openRoom = ({ clock, streams, pointersMax }: PublishDeps, processor: strin
     askedAtMs = atMs;
   };
   return {
-    reserve: () => {
+    /** Takes room for one pointer. Out: false if there is none by the counts at hand. */
+    reserve: (): boolean => {
       if (taken() >= pointersMax) return false;
       underWay += 1;
       return true;
     },
-    end: (isTaken) => {
+    /** The server has answered for a pointer that had room: taken, its next count includes it. */
+    end: (isTaken: boolean): void => {
       underWay -= 1;
       if (isTaken) since += 1;
     },
-    isHalfFree: () => clock.monotonic() >= closedUntilMs && taken() <= pointersMax / 2,
-    close: () => {
+    isHalfFree: (): boolean => clock.monotonic() >= closedUntilMs && taken() <= pointersMax / 2,
+    /** The server refuses pointers although there is room: for a while there is none. */
+    close: (): void => {
       closedUntilMs = clock.monotonic() + CLOSED_MS;
     },
-    refresh: async () => {
+    /** Asks the server, unless it was asked just now. */
+    refresh: async (): Promise<void> => {
       if (clock.monotonic() - askedAtMs < FRESH_MS) return;
       asking ??= ask().finally(() => (asking = undefined));
       await asking;
