@@ -17,10 +17,17 @@ export type UnitOfWork = Readonly<{
   write: (from: Checkpoint, to: number) => Promise<Checkpoint>;
 }>;
 
-/** A document that the event at `position` puts, or removes if undefined. */
-type Change = Readonly<{ document: Document | undefined; position: number; isReadAgain: boolean }>;
-/** One collection in memory: documents as they were read or written, and changes since. */
-type CollectionState = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
+/** A document as it was read or written, or as the event at `position` has changed it; undefined: removed. */
+type Known = {
+  readonly id: string;
+  document: Document | undefined;
+  position: number;
+  /** The step that changed it last read it, so the next one is likely to read it too. */
+  isReadAgain: boolean;
+  isChanged: boolean;
+};
+/** One collection in memory. `changed`: what is not written yet, in the order of the first changes. */
+type CollectionState = Readonly<{ name: string; known: Map<string, Known>; changed: Known[] }>;
 
 /**
  * The first events after the opening may already be folded by a write that was cut off. This many are checked: more
@@ -37,7 +44,7 @@ const CACHED_DOCUMENTS_MAX = 2_048;
 export const openUnitOfWork = (projection: Projection, store: ProjectionStore): UnitOfWork => {
   const { collections, on } = projection;
   const all = new Map(
-    collections.map(({ name }): [string, CollectionState] => [name, { name, cache: new Map(), changes: new Map() }]),
+    collections.map(({ name }): [string, CollectionState] => [name, { name, known: new Map(), changed: [] }]),
   );
   const main = all.get(projection.main)!;
   const mains = new Map(Object.entries(projection.mainOf ?? {}).map(([kind, name]) => [kind, all.get(name)!]));
@@ -56,38 +63,37 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
         const handle = on[recorded.event.type];
         if (handle === undefined) continue;
         const { main: own, id } = places[at]!;
-        if (hasFolded(own, id, recorded.position)) continue;
-        for (const step of handle(recorded, lookUp(own, id))) apply(all.get(step.collection)!, step, recorded.position);
+        const known = own.known.get(id);
+        if (hasFolded(known, recorded.position)) continue;
+        for (const step of handle(recorded, known?.document)) apply(all.get(step.collection)!, step, recorded.position);
       }
     },
-    changed: () => main.changes.size,
+    changed: () => main.changed.length,
     write: async (from, to) => {
       await store.write([...all.values()].flatMap(writesOf), from, to);
-      for (const known of all.values()) keepWritten(known);
+      for (const state of all.values()) keepWritten(state);
       return { ...from, position: to };
     },
   };
 };
 
-const lookUp = ({ cache, changes }: CollectionState, id: string): Document | undefined => {
-  const change = changes.get(id);
-  return change === undefined ? cache.get(id) : change.document;
-};
+const hasFolded = (known: Known | undefined, position: number): boolean =>
+  known !== undefined && known.position >= position;
 
-const isMissing = ({ cache, changes }: CollectionState, id: string): boolean => !changes.has(id) && !cache.has(id);
-
-const hasFolded = ({ cache, changes }: CollectionState, id: string, position: number): boolean => {
-  const known = changes.get(id) ?? cache.get(id);
-  return known !== undefined && known.position >= position;
-};
-
-const apply = (known: CollectionState, step: Step, position: number): void => {
+const apply = ({ known: all, changed }: CollectionState, step: Step, position: number): void => {
   const { id } = step;
-  if (hasFolded(known, id, position)) return;
+  const before = all.get(id);
+  if (hasFolded(before, position)) return;
   const isReadAgain = 'next' in step;
-  const document = isReadAgain ? step.next(lookUp(known, id)) : step.document;
+  const document = isReadAgain ? step.next(before?.document) : step.document;
   if (document !== undefined) (document as { position: number }).position = position;
-  known.changes.set(id, { document, position, isReadAgain });
+  const known = before ?? { id, document, position, isReadAgain, isChanged: false };
+  if (before === undefined) all.set(id, known);
+  if (!known.isChanged) changed.push(known);
+  known.document = document;
+  known.position = position;
+  known.isReadAgain = isReadAgain;
+  known.isChanged = true;
 };
 
 /** `isFresh`: no document of a stream that begins with these events can be there. */
@@ -118,16 +124,17 @@ const readMissing = async (
   if (related === undefined) return;
   const from = events[0]?.position ?? 0;
   if (
-    read.some((place) => (place.main.cache.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)
+    read.some((place) => (place.main.known.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)
   ) {
-    for (const { cache } of all.values()) cache.clear();
+    for (const { known } of all.values())
+      for (const { id, isChanged } of known.values()) if (!isChanged) known.delete(id);
     await readMains(store, going);
   }
   const others = new Map<string, Set<string>>();
   for (const [at, recorded] of events.entries()) {
     const { main, id: own } = places[at]!;
-    for (const { collection, id } of related(recorded, lookUp(main, own), begun.get(recorded.stream))) {
-      if (!isMissing(all.get(collection)!, id)) continue;
+    for (const { collection, id } of related(recorded, main.known.get(own)?.document, begun.get(recorded.stream))) {
+      if (all.get(collection)!.known.has(id)) continue;
       const wanted = others.get(collection);
       if (wanted === undefined) others.set(collection, new Set([id]));
       else wanted.add(id);
@@ -138,7 +145,7 @@ const readMissing = async (
 
 /** In: the main documents of streams that may have one. Out: those that were not in memory. */
 const readMains = async (store: ProjectionStore, places: readonly Place[]): Promise<readonly Place[]> => {
-  const missing = places.filter(({ main, id }) => isMissing(main, id));
+  const missing = places.filter(({ main, id }) => !main.known.has(id));
   for (const main of new Set(missing.map((place) => place.main)))
     await readInto(store, main, new Set(missing.filter((place) => place.main === main).map(({ id }) => id)));
   return missing;
@@ -146,31 +153,33 @@ const readMains = async (store: ProjectionStore, places: readonly Place[]): Prom
 
 const readInto = async (
   store: ProjectionStore,
-  { name, cache }: CollectionState,
+  { name, known }: CollectionState,
   ids: ReadonlySet<string>,
 ): Promise<void> => {
-  for (const [id, document] of await store.getMany(name, [...ids])) cache.set(id, document);
+  for (const [id, document] of await store.getMany(name, [...ids]))
+    known.set(id, { id, document, position: document.position, isReadAgain: true, isChanged: false });
 };
 
-const writesOf = ({ name: collection, changes }: CollectionState): readonly CollectionWrites[] => {
-  if (changes.size === 0) return [];
+const writesOf = ({ name: collection, changed }: CollectionState): readonly CollectionWrites[] => {
+  if (changed.length === 0) return [];
   const put: Document[] = [];
   const remove: { id: string; position: number }[] = [];
-  for (const [id, { document, position }] of changes) {
+  for (const { id, document, position } of changed) {
     if (document === undefined) remove.push({ id, position });
     else put.push(document);
   }
   return [{ collection, put, remove }];
 };
 
-const keepWritten = ({ cache, changes }: CollectionState): void => {
-  for (const [id, { document, isReadAgain }] of changes) {
-    cache.delete(id);
-    if (document !== undefined && isReadAgain) cache.set(id, document);
+const keepWritten = ({ known, changed }: CollectionState): void => {
+  for (const one of changed.splice(0)) {
+    one.isChanged = false;
+    // The newest stand last.
+    known.delete(one.id);
+    if (one.document !== undefined && one.isReadAgain) known.set(one.id, one);
   }
-  changes.clear();
-  for (const id of cache.keys()) {
-    if (cache.size <= CACHED_DOCUMENTS_MAX) break;
-    cache.delete(id);
+  for (const id of known.keys()) {
+    if (known.size <= CACHED_DOCUMENTS_MAX) break;
+    known.delete(id);
   }
 };
