@@ -110,18 +110,24 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
     await settled(count);
     return take(service, file);
   };
-  try {
-    await send(WARM_UP);
-    const one = await send(EMAILS);
+  const sendBulk = async (count: number): Promise<Counts> => {
+    await take(service, file);
     await call(service, service.firstKey, '/api/emails/send/bulk', {
       templateId: 'order-confirmation',
-      recipients: Array.from({ length: EMAILS }, (_, n) => ({
+      recipients: Array.from({ length: count }, (_, n) => ({
         ...orderRequest(n).to[0],
         variables: orderRequest(n).variables,
       })),
     });
-    await settled(EMAILS);
-    const many = await take(service, file);
+    await settled(count);
+    return take(service, file);
+  };
+  try {
+    await send(WARM_UP);
+    const one = await send(EMAILS);
+    // The first call of a route compiles its checks.
+    await sendBulk(1);
+    const many = await sendBulk(EMAILS);
     const subscription = { url: `http://127.0.0.1:${receiver.port}/`, events: ['email.sent'] };
     await call(service, service.firstKey, '/api/v1/webhook-subscriptions', subscription);
     await send(WARM_UP);
