@@ -51,7 +51,15 @@ const nested = (name: string, open: string, close: string, depthMax: number): Fr
   },
 });
 
+/** A reader that decodes the long name for each of its members takes a square of the size. */
+const longNameOfPrototypes: Fragment = {
+  name: 'prototypes of a long name',
+  text: (sizeBytes) =>
+    `{"${'a'.repeat(Math.max(1, Math.floor(sizeBytes / 2)))}":{${Array.from({ length: members(sizeBytes / 2, 14, READ_AT_ALL) }, () => '"prototype":1').join(',')}}}`,
+};
+
 export const fragments: readonly Fragment[] = [
+  longNameOfPrototypes,
   text('letters', 'x'),
   text('angles', '<'),
   text('ampersands', '&'),

@@ -340,7 +340,7 @@ const openLarge = async (t: Test, limits: Partial<Limits> = {}) => {
 
 void t.test('a text that is read apart is read as a small body is: the same value, the same fault', async (t) => {
   const here = await openLarge(t);
-  const apart = await openLarge(t, { jsonInlineBytesMax: 0 });
+  const apart = await openLarge(t, { jsonInlineBytesMax: 0, jsonMarksInlineMax: 0 });
   const text = fc.oneof(
     fc.json({ maxDepth: 5 }).map((variables) => send(variables, 'text')),
     fc.constantFrom(
@@ -375,7 +375,7 @@ void t.test('a text that is read apart is read as a small body is: the same valu
 });
 
 void t.test('the canonical form is that of the value without its absent fields', async (t) => {
-  const { post, calls } = await openLarge(t, { jsonInlineBytesMax: 0 });
+  const { post, calls } = await openLarge(t, { jsonInlineBytesMax: 0, jsonMarksInlineMax: 0 });
   const body = { templateId: 'welcome', to: [{ email: 'a@example.com' }], variables: { z: [1, { b: null, a: 'é' }] } };
   t.equal((await post(JSON.stringify({ subject: null, ...body }))).statusCode, 201);
   const [, , given, idempotency] = calls.at(-1) as unknown as readonly [
@@ -399,8 +399,8 @@ const post = async (t: Test, payload: string) => {
   return { ...server, response: await server.post(payload) };
 };
 
-void t.test('only a body of more than 256 KiB is checked apart', async (t) => {
-  const few = await post(t, send({ text: 'x'.repeat(defaultLimits.jsonInlineBytesMax - 100) }));
+void t.test('only a body of more than 256 KiB with many members is checked apart', async (t) => {
+  const few = await post(t, send({ text: 'x'.repeat(3 * defaultLimits.jsonInlineBytesMax), data: members(20_000) }));
   t.equal(few.response.statusCode, 201);
   t.equal(few.checkedApart.length, 0);
   t.match(few.calls.at(-1)?.slice(1), [{}, {}, { key: 'one', canonical: undefined }]);

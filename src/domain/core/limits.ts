@@ -5,8 +5,10 @@ const jsonLimits = {
   jsonMembersMax: 520_000,
   /** Distinct names of members. A new name costs far more memory than another member with a known name. */
   jsonNamesMax: 100_000,
-  /** A larger body is checked and fingerprinted in a separate process. */
+  /** A larger body is checked and fingerprinted in a separate process, */
   jsonInlineBytesMax: 256 * 1024,
+  /** if it has more quotation marks, commas, backslashes and opening brackets than these. */
+  jsonMarksInlineMax: 100_000,
   jsonDepthMax: 64,
 };
 

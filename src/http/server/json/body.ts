@@ -49,6 +49,7 @@ const SAFE_NUMBER_CHARS = 15;
 const NUMBER_CHARS_MAX = 2_000;
 /** `"__proto__"` and `"prototype"` have this length. */
 const HARMFUL_NAME_BYTES = 11;
+const CONSTRUCTOR_BYTES_MAX = 'constructor'.length * '\\u0000'.length;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
@@ -258,7 +259,7 @@ const openNotes = (bytes: Buffer, path: readonly number[]) => {
       const holder = path.at(-2) ?? -1;
       if (name === '__proto__')
         add('harmful', 'is not allowed as a name, for it could change how programs read the object');
-      if (name === 'prototype' && holder >= 0 && textAt(bytes, holder) === 'constructor')
+      if (name === 'prototype' && holder >= 0 && isConstructor(bytes, holder))
         add(
           'harmful',
           'must not hold `prototype`, for it could change how programs read the object',
@@ -303,6 +304,16 @@ const lossyNumber = (number: string): string => {
 const textAt = (bytes: Buffer, start: number): string =>
   JSON.parse(bytes.toString('utf8', start, endOfString(bytes, endOfPlain(bytes, start + 1)))) as string;
 
+/**
+ * In: the offset of the opening quote of a name. Looks at no more bytes than the word has where each letter is escaped,
+ * for a name may be as long as a body.
+ */
+const isConstructor = (bytes: Buffer, start: number): boolean => {
+  const length = bytes.subarray(start + 1, start + 2 + CONSTRUCTOR_BYTES_MAX).indexOf(QUOTE);
+  if (length < 0 || bytes[start + length] === BACKSLASH) return false;
+  return JSON.parse(bytes.toString('utf8', start, start + length + 2)) === 'constructor';
+};
+
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
 
 const endOfBlank = (bytes: Buffer, from: number): number => {
@@ -312,7 +323,7 @@ const endOfBlank = (bytes: Buffer, from: number): number => {
 };
 
 /** Out: the offset of the first byte of a string that is not an ordinary character. */
-const endOfPlain = (bytes: Buffer, from: number): number => {
+export const endOfPlain = (bytes: Buffer, from: number): number => {
   const { length } = bytes;
   let at = from;
   while (at < length) {
@@ -324,7 +335,7 @@ const endOfPlain = (bytes: Buffer, from: number): number => {
 };
 
 /** In: what `endOfPlain` found. Out: the offset behind the closing quote. */
-const endOfString = (bytes: Buffer, from: number): number => {
+export const endOfString = (bytes: Buffer, from: number): number => {
   let at = from;
   while (bytes[at] === BACKSLASH) {
     const isUnit = bytes[at + 1] === LOWER_U;

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies of requests, the server's only body parser: small ones at once; large ones are checked in another
- * process, which may take long, and are parsed here.
+ * Reads the bodies of requests, the server's only body parser: most at once. Large ones with many members are checked in
+ * another process, which may take long, and are parsed here in several turns of the event loop.
  */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
@@ -10,10 +10,21 @@ import type { BodyCheckAnswer, BodyChecks, BodyToCheck } from '../../../domain/p
 import { nextTurn } from '../../../shared/concurrency.js';
 import { canonicalJson } from '../../../shared/text.js';
 import { omitNulls } from './omit-nulls.js';
-import { parseJsonBody, readJson, type JsonLimits } from './body.js';
+import { endOfPlain, endOfString, parseJsonBody, readJson, type JsonLimits } from './body.js';
 
 type Deps = Readonly<{ limits: Limits; bodyChecks: BodyChecks }>;
 type Done = (error: Error | null, body?: unknown) => void;
+
+/** How much of a JSON text is parsed in one turn: members, or bytes if its texts are long. */
+const PART = { membersMax: 8_000, bytesMax: 512 * 1024 };
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
@@ -29,11 +40,12 @@ export const jsonBodyParser =
       done(error instanceof Error ? error : new Error('the body parser failed', { cause: error }));
     try {
       checkCharset(request.headers['content-type'] ?? '');
-      if (bytes.length > limits.jsonInlineBytesMax) {
+      if (bytes.length > limits.jsonInlineBytesMax && hasManyMarks(bytes, limits.jsonMarksInlineMax)) {
         if (schema === undefined) throw unwanted();
         readLargeBody(request, bytes, { schema, bodyChecks }).then((body) => done(null, body), fail);
         return;
       }
+      request.isLargeBody = bytes.length > limits.jsonInlineBytesMax;
       const body = parseJsonBody(bytes, limits);
       if (schema === undefined && body !== undefined && !isEmptyObject(body)) throw unwanted();
       if (schema !== undefined) omitNulls(schema, body);
@@ -42,6 +54,14 @@ export const jsonBodyParser =
       fail(error);
     }
   };
+
+/** The marks that reading takes time for. A body of few texts, such as one with attachments, has few, and is read at once. */
+const hasManyMarks = (bytes: Buffer, max: number): boolean => {
+  let left = max;
+  for (const mark of [QUOTE, COMMA, BACKSLASH, OPEN_ARRAY, OPEN_OBJECT])
+    for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) if (--left < 0) return true;
+  return false;
+};
 
 const checkCharset = (contentType: string): void => {
   if (contentType === 'application/json') return;
@@ -75,12 +95,134 @@ const readLargeBody = async (
   const isIdempotent =
     request.routeOptions.config.idempotent === true && request.headers['idempotency-key'] !== undefined;
   const checked = await bodyChecks.check({ bytes, schema, isIdempotent }, request.caller?.teamId ?? '');
-  const body = JSON.parse(Buffer.from(checked.plain ?? bytes).toString()) as unknown;
+  const body = await parseInTurns(Buffer.from(checked.plain ?? bytes));
   omitNulls(schema, body);
   request.isLargeBody = true;
   request.canonicalBody = checked.canonical;
   await nextTurn();
   return body;
+};
+
+type Members = Record<string, unknown>;
+/** A container that is read in parts: `add` takes members of it, `set` one whose value was read by itself. */
+type Target = Readonly<{
+  open: string;
+  close: string;
+  add: (part: unknown) => void;
+  set: (head: string, value: unknown) => void;
+  value: unknown;
+}>;
+
+/**
+ * In: UTF-8 bytes of a valid JSON text. Out: what JSON.parse makes of it. The event loop serves other requests between
+ * the parts.
+ */
+const parseInTurns = async (bytes: Buffer): Promise<unknown> => {
+  const large = largeContainers(bytes);
+  await nextTurn();
+
+  const read = async (start: number, end: number): Promise<unknown> => {
+    const target = bytes[start] === OPEN_ARRAY ? arrayTarget() : objectTarget();
+    let from = start + 1;
+    let memberAt = from;
+    let members = 0;
+    let depth = 0;
+    const take = async (to: number): Promise<void> => {
+      if (to > from) target.add(parse(target.open + bytes.toString('utf8', from, to) + target.close));
+      members = 0;
+      await nextTurn();
+    };
+    for (let at = from; at < end; at += 1) {
+      const byte = bytes[at]!;
+      const innerEnd = isOpen(byte) ? large.get(at) : undefined;
+      if (byte === QUOTE) {
+        at = closingQuote(bytes, at);
+      } else if (innerEnd !== undefined) {
+        // Only white space stands between here and the next comma.
+        if (memberAt > from) await take(memberAt - 1);
+        target.set(bytes.toString('utf8', memberAt, at), await read(at, innerEnd));
+        at = innerEnd;
+        while (at < end && bytes[at] !== COMMA) at += 1;
+        from = at + 1;
+        memberAt = from;
+      } else if (isOpen(byte)) {
+        depth += 1;
+        members += 1;
+      } else if (isClose(byte)) {
+        depth -= 1;
+      } else if (byte === COMMA) {
+        members += 1;
+        if (depth > 0) continue;
+        if (members >= PART.membersMax || at - from >= PART.bytesMax) {
+          await take(at);
+          from = at + 1;
+        }
+        memberAt = at + 1;
+      }
+    }
+    await take(end);
+    return target.value;
+  };
+
+  const [root] = [...large].sort(([one], [other]) => one - other);
+  return root === undefined ? parse(bytes.toString()) : read(...root);
+};
+
+const isOpen = (byte: number): boolean => byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+const isClose = (byte: number): boolean => byte === CLOSE_OBJECT || byte === CLOSE_ARRAY;
+const closingQuote = (bytes: Buffer, at: number): number => endOfString(bytes, endOfPlain(bytes, at + 1)) - 1;
+const parse = (text: string): unknown => JSON.parse(text) as unknown;
+
+/** Out: the end offsets of the containers that are too large for one turn, by the offset of the opening bracket. */
+const largeContainers = (bytes: Buffer): ReadonlyMap<number, number> => {
+  const found = new Map<number, number>();
+  const open: { at: number; before: number }[] = [];
+  let members = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = closingQuote(bytes, at);
+    } else if (byte === COMMA) {
+      members += 1;
+    } else if (isOpen(byte)) {
+      members += 1;
+      open.push({ at, before: members });
+    } else if (isClose(byte)) {
+      const inner = open.pop();
+      if (inner !== undefined && (members - inner.before > PART.membersMax || at - inner.at > PART.bytesMax))
+        found.set(inner.at, at);
+    }
+  }
+  return found;
+};
+
+const arrayTarget = (): Target => {
+  const value: unknown[] = [];
+  return {
+    open: '[',
+    close: ']',
+    add: (part) => {
+      for (const element of part as readonly unknown[]) value.push(element);
+    },
+    set: (_, element) => void value.push(element),
+    value,
+  };
+};
+
+/** No member is named `__proto__`: such a body was refused. */
+const objectTarget = (): Target => {
+  const value: Members = {};
+  return {
+    open: '{',
+    close: '}',
+    add: (part) => {
+      for (const name of Object.keys(part as Members)) value[name] = (part as Members)[name];
+    },
+    set: (head, member) => {
+      for (const name of Object.keys(parse(`{${head}null}`) as Members)) value[name] = member;
+    },
+    value,
+  };
 };
 
 /** In: the bounds in force, then a body. Runs in another process. Out: its answer; a refusal is one. */
