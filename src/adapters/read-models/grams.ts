@@ -82,8 +82,11 @@ const alphabet: readonly number[] = [
 ].map((one) => one.charCodeAt(0));
 const isCommon = Uint8Array.from({ length: 128 }, (_, code) => (alphabet.includes(code) ? 1 : 0));
 
-/** Numbers of a long phrase that are looked for; its text is looked at anyway. */
-const gramsSearchedMax = 10;
+/**
+ * Numbers of a long phrase that are looked for; its text is looked at anyway. With few of them the one that is rare is
+ * missed, and a phrase of common words that stands nowhere makes the search go through all documents with these words.
+ */
+const gramsSearchedMax = 64;
 
 /**
  * The numbers of a document, each once: one for each three consecutive characters of its text, for each ideographic
