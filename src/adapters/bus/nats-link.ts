@@ -30,7 +30,6 @@ type Question = Readonly<{
 const ANSWER_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 1_000;
 const CLOSE_WITHIN_MS = 2_000;
-const CLOSE_LOOK_MS = 10;
 /** The server's own answer if a subject has no listener. */
 export const NO_RESPONDERS = 503;
 
@@ -70,6 +69,7 @@ export const openLink = (
   const open = new Map<string, Question>();
   let asked = 0;
   let isUp = true;
+  let allAnswered = (): void => {};
 
   const giveUp = (dueUpToMs: number): void => {
     for (const [reply, { dueMs, reject }] of open) {
@@ -78,6 +78,11 @@ export const openLink = (
       reject(new BusAway());
     }
   };
+  const whenAnswered = (): Promise<void> =>
+    new Promise((resolve) => {
+      allAnswered = resolve;
+      if (open.size === 0) resolve();
+    });
   const onAnswer = (fault: Error | null, msg: Msg): void => {
     const question = open.get(msg.subject);
     if (fault !== null || question === undefined) return;
@@ -85,6 +90,7 @@ export const openLink = (
     if (msg.data.length === 0 && msg.headers?.code === NO_RESPONDERS)
       question.reject(new NobodyListens(question.subject));
     else question.resolve(msg.string());
+    if (open.size === 0) allAnswered();
   };
   const followStatus = async (): Promise<void> => {
     for await (const { type } of connection.status()) {
@@ -134,14 +140,10 @@ export const openLink = (
       // Consumers hand back what they pulled ahead. That is still sent and open questions are answered, but nobody waits
       // for a server that is silent.
       closing.abort();
-      let isSent = false;
-      void connection
-        .flush()
-        .catch(() => {})
-        .then(() => (isSent = true));
-      const never = new AbortController().signal;
-      const dueMs = clock.monotonic() + CLOSE_WITHIN_MS;
-      while (isUp && (!isSent || open.size > 0) && clock.monotonic() < dueMs) await clock.sleep(CLOSE_LOOK_MS, never);
+      const over = new AbortController();
+      const sent = Promise.all([connection.flush().catch(() => {}), whenAnswered()]);
+      if (isUp) await Promise.race([sent, clock.sleep(CLOSE_WITHIN_MS, over.signal)]);
+      over.abort();
       giveUp(Infinity);
       await connection.close();
     },
