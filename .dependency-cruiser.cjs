@@ -70,7 +70,6 @@ const drivers = {
   jose: '^src/adapters/access-tokens/',
   otpauth: '^src/adapters/second-factor/',
   '@node-rs/argon2': '^src/adapters/passwords/',
-  uuid: '^src/adapters/ids/',
   undici: '^src/(adapters/outbound-http/|service/engine\\.ts$)',
   'ipaddr.js': '^src/(adapters/outbound-http/|service/engine\\.ts$)',
   'file-type': '^src/adapters/media-types/',

@@ -10,7 +10,7 @@ export type TimedSink = Readonly<{
   /** From here on sessions are greeted, those that wait for it too. */
   open: () => void;
   /**
-   * When the dialogue of the mail from that address began, by `performance.now()`, and as the how many-th; undefined
+   * When the dialogue of the mail from that address began, by `performance.now()`, and its number in the order of their beginnings; undefined
    * where it has not.
    */
   beganAt: (sender: string) => Readonly<{ atMs: number; place: number }> | undefined;

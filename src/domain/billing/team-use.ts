@@ -100,6 +100,6 @@ export const admitActive = (use: TeamUseState): void => {
   if (since === null) return;
   throw new DomainError(
     'API_KEY_DISABLED',
-    `The API keys and apps of this team are disabled since ${since}, for nobody had used the account for 12 months. They work again when an owner of the team logs in, or the operator runs \`sealpost team reactivate\`.`,
+    `The API keys and apps of this team are disabled since ${since} because nobody used it for 12 months. They work again when an owner of the team logs in, or the operator runs \`sealpost team reactivate\`.`,
   );
 };

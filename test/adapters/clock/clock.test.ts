@@ -6,7 +6,7 @@ import { systemClock, continuedClock, slicesOfLoop } from '../../../src/adapters
 import type { Priority } from '../../../src/domain/ports/bus.js';
 import { turnsBeside } from '../../support/loop-turns.js';
 
-// The system's clock: sleeps end at their time, at the signal, and do not heed the time of day.
+// A sleep of the system's clock ends at its time or at the signal, whatever the time of day is set to.
 
 const never = new AbortController().signal;
 
