@@ -1,7 +1,8 @@
 /** Ambiguous JSON, which JSON.parse would accept silently, is found at any depth, and nothing else is. */
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import fc from 'fast-check';
-import { parseJsonBody } from '../../src/http/server/json/body.js';
+import { parseJsonBody, readExactly, readPlain, type JsonLimits } from '../../src/http/server/json/body.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { DomainError, type FieldError } from '../../src/domain/core/errors.js';
 import { losesDigits } from '../../src/domain/core/json.js';
@@ -206,4 +207,80 @@ void t.test('a fault is found in exactly the texts that have one', async (t) => 
     ['{"x\\u0061":1,"xa":2}', 'xa'],
   ] as const)
     t.equal(ambiguity(text)?.field, field, text);
+});
+
+/** In: a reader of a body. Out: what it gives, or what callers see of its fault. */
+const answerOf = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    return { code: fault.code, message: fault.message, details: fault.details };
+  }
+};
+
+void t.test('what is read without a scan is what the scan reads, for any text', async (t) => {
+  const damage = fc.array(
+    fc.tuple(
+      fc.nat(),
+      fc.nat(2),
+      fc.constantFrom(
+        ...['', '"', ':', '":', '" :', ',', '{', '}', '[', ']', '\\', '\\"', '0', '-', '.', 'e5'],
+        ...['"a":1,', '"prototype":1,', '"__proto__":1,', '"constructor":{"prototype":1},', '"\\ud83d"'],
+        ...['"\\udc00":2,', ' ', '\u0001', '😀'],
+        ...['12345678901234567', ',-1234567.12345678901', '[1e400]', '"\\u0061":0,', 'null', '\u00a0', '\ufeff'],
+      ),
+    ),
+    { maxLength: 1 },
+  );
+  const limits: fc.Arbitrary<JsonLimits> = fc.oneof(
+    { arbitrary: fc.constant(defaultLimits), weight: 5 },
+    {
+      arbitrary: fc.record({ jsonMembersMax: fc.nat(12), jsonNamesMax: fc.nat(6), jsonDepthMax: fc.nat(4) }),
+      weight: 1,
+    },
+  );
+  const text = fc.oneof(
+    anyText().map((written) => written.text),
+    fc
+      .object({
+        key: fc.constantFrom('a', 'b', 'ä', 'constructor', 'p', 'o'),
+        values: [fc.constantFrom('x', ':', null, true), fc.integer(), fc.integer({ max: 999 }).map((n) => n / 8)],
+      })
+      .map((value) => JSON.stringify(value).replaceAll('"p"', '"prototype"').replaceAll('"o"', '"__proto__"')),
+    fc.json({ maxDepth: 4 }),
+    fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value, null, 2)),
+  );
+  const seen = { plain: 0, refused: 0 };
+  fc.assert(
+    fc.property(text, damage, limits, (given, changes, bounds) => {
+      let changed = given;
+      for (const [at, cut, put] of changes) {
+        const from = at % (changed.length + 1);
+        changed = changed.slice(0, from) + put + changed.slice(from + cut);
+      }
+      const bytes = Buffer.from(changed === '' ? ' ' : changed);
+      const scanned = answerOf(() => readExactly(bytes, bounds));
+      const plain = readPlain(bytes, bounds);
+      if (plain !== undefined && !isDeepStrictEqual(plain, scanned)) throw new Error(JSON.stringify(changed));
+      seen[plain === undefined ? 'refused' : 'plain'] += 1;
+    }),
+    { numRuns: 10_000, examples: [['{"constructor":{"prototype":1}}', [], defaultLimits]] },
+  );
+  t.ok(seen.plain > 1_500 && seen.refused > 1_500, `${seen.plain} of 10,000 were read without a scan`);
+});
+
+void t.test('usual bodies are read without a scan', async (t) => {
+  const read = (text: string, limits: Partial<JsonLimits> = {}) =>
+    readPlain(Buffer.from(text), { ...defaultLimits, ...limits });
+  for (const text of [
+    '{"a":"line\\nline \\"quoted\\" yes","b" : [ 1, -2.5, {"c":"\\u00e9"} ],"ä":"http://x:80"}',
+    JSON.stringify({ html: '<p class="a">\n'.repeat(2_000), at: '12:30', number: 12.5, none: null }, null, 2),
+  ])
+    t.same(read(text), { text, value: JSON.parse(text) as unknown });
+  const text = '{"a":[{"b":1},{"b":2}],"c":3}';
+  t.ok(read(text, { jsonMembersMax: 6, jsonNamesMax: 4, jsonDepthMax: 3 }));
+  t.notOk(read(text, { jsonMembersMax: 5 }));
+  t.notOk(read(text, { jsonNamesMax: 3 }));
+  t.notOk(read(text, { jsonDepthMax: 2 }));
 });

@@ -60,12 +60,111 @@ export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown =>
   bytes.length === 0 ? undefined : readJson(bytes, limits).value;
 
 /**
- * In: the bytes of a body that is not empty. Out: the text that JSON.parse reads, and its value. An object that was
- * given a member twice keeps fewer members than it was given, so only a text in which these counts differ is scanned
- * for the names of each object. Throws DomainError.
+ * In: the bytes of a body that is not empty. Out: the text that JSON.parse reads, and its value. Nearly every body is
+ * proved to be plain by its value and its colons; others are scanned. Throws DomainError.
  */
-export const readJson = (bytes: Buffer, limits: JsonLimits): Readonly<{ text: string; value: unknown }> => {
+export const readJson = (bytes: Buffer, limits: JsonLimits): Read => {
   checkEncoding(bytes);
+  return readPlain(bytes, limits) ?? readExactly(bytes, limits);
+};
+
+type Read = Readonly<{ text: string; value: unknown }>;
+
+/** A longer body is scanned before anything is built of it. */
+const PLAIN_BYTES_MAX = 128 * 1024;
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+/** Every number that is longer than `SAFE_NUMBER_CHARS` or has an exponent; also some text that only looks like one. */
+const LONG_NUMBER = /(?:^|[[,:\s])-?\d(?:[\d.]{14}|[\d.]*[eE])/;
+
+/**
+ * In: UTF-8 bytes. Out: what `readExactly` gives; undefined where only a scan tells. Each member of the text has a name
+ * and a colon behind it, and the value has a member for each different name of an object. So no member is given twice
+ * where the value has as many members as the text has colons behind quotes.
+ */
+export const readPlain = (bytes: Buffer, limits: JsonLimits): Read | undefined => {
+  if (bytes.length > PLAIN_BYTES_MAX) return undefined;
+  const text = bytes.toString();
+  const hasEscape = text.includes('\\');
+  if (hasEscape && SURROGATE_ESCAPE.test(text)) return undefined;
+  const given = plainNames(text, hasEscape);
+  if (given === undefined || given > limits.jsonNamesMax) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const count = plainMembers(value, limits);
+  if (count?.given !== given || (count.hasNumber && LONG_NUMBER.test(text))) return undefined;
+  return { text, value };
+};
+
+/**
+ * In: any text. Out: how many colons stand behind a quote; undefined where such a quote may end a name with an escape,
+ * or a number that may lose digits stands behind such a colon.
+ */
+const plainNames = (text: string, hasEscape: boolean): number | undefined => {
+  let names = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    let end = at - 1;
+    while (text.charCodeAt(end) <= BLANK) end -= 1;
+    if (text.charCodeAt(end) !== QUOTE) continue;
+    names += 1;
+    if (hasEscape && mayHoldEscape(text, end)) return undefined;
+    let from = at + 1;
+    while (text.charCodeAt(from) <= BLANK) from += 1;
+    let to = from;
+    while (isNumeric(text.charCodeAt(to))) to += 1;
+    if (to - from > SAFE_NUMBER_CHARS || (to > from && isExponent(text.charCodeAt(to)))) return undefined;
+  }
+  return names;
+};
+
+/** In: the offset of a quote. Out: false if no escape stands between it and the quote before. */
+const mayHoldEscape = (text: string, end: number): boolean => {
+  let at = end - 1;
+  while (at >= 0 && text.charCodeAt(at) !== QUOTE && text.charCodeAt(at) !== BACKSLASH) at -= 1;
+  return text.charCodeAt(at) === BACKSLASH || text.charCodeAt(at - 1) === BACKSLASH;
+};
+
+const isNumeric = (code: number): boolean => isDigit(code) || code === DOT || code === MINUS;
+
+/** `given`: members of objects. `room`: how many more members and elements may be. `hasNumber`: outside of objects. */
+type Count = { given: number; room: number; hasNumber: boolean };
+
+/** In: a value that JSON.parse made. Out: undefined if it is beyond the limits or has a name that may do harm. */
+const plainMembers = (value: unknown, { jsonMembersMax, jsonDepthMax }: JsonLimits): Count | undefined => {
+  const count = { given: 0, room: jsonMembersMax, hasNumber: typeof value === 'number' };
+  return isPlain(value, jsonDepthMax, count) ? count : undefined;
+};
+
+const isPlain = (value: unknown, levels: number, count: Count): boolean => {
+  if (typeof value !== 'object' || value === null) return true;
+  if (levels === 0) return false;
+  let members = 0;
+  if (Array.isArray(value)) {
+    members = value.length;
+    for (const element of value as readonly unknown[]) {
+      if (typeof element === 'number') count.hasNumber = true;
+      else if (!isPlain(element, levels - 1, count)) return false;
+    }
+  } else {
+    for (const name in value) {
+      if (name === '__proto__' || name === 'prototype') return false;
+      members += 1;
+      if (!isPlain((value as Readonly<Record<string, unknown>>)[name], levels - 1, count)) return false;
+    }
+    count.given += members;
+  }
+  count.room -= members === 0 ? 1 : members;
+  return count.room >= 0;
+};
+
+/**
+ * As `readJson`, by a scan. An object that was given a member twice keeps fewer members than it was given, so only a
+ * text in which these counts differ is scanned for the names of each object.
+ */
+export const readExactly = (bytes: Buffer, limits: JsonLimits): Read => {
   const { jsonNamesMax } = limits;
   const first = scanJson(bytes, limits, false);
   const { names, given, text, faults } = first.given > jsonNamesMax ? scanJson(bytes, limits, true) : first;
@@ -75,7 +174,7 @@ export const readJson = (bytes: Buffer, limits: JsonLimits): Readonly<{ text: st
       { maxNames: jsonNamesMax },
     );
   const value = JSON.parse(text) as unknown;
-  const isClear = faults.ambiguous === undefined && membersOf(value) === given;
+  const isClear = faults.ambiguous === undefined && plainMembers(value, limits)?.given === given;
   const fault =
     faults.harmful ?? faults.escaped ?? (isClear ? undefined : scanJson(bytes, limits, true).faults.ambiguous);
   if (fault !== undefined) throw invalid('body', fault.field, fault.message);
@@ -125,18 +224,6 @@ const malformedAt = (bytes: Buffer, byteAt: number): DomainError => {
   const [found] = bytes.toString('utf8', byteAt, byteAt + 4);
   const what = found === undefined ? 'the text ends too early' : `unexpected ${JSON.stringify(found)}`;
   return malformed(`The body is not JSON: ${what} at line ${line}, column ${column}.`, { line, column, offset });
-};
-
-/** Out: how many members the objects have of a value that JSON.parse made. */
-const membersOf = (value: unknown): number => {
-  if (typeof value !== 'object' || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) {
-    for (const element of value as readonly unknown[]) members += membersOf(element);
-    return members;
-  }
-  for (const name in value) members += 1 + membersOf((value as Readonly<Record<string, unknown>>)[name]);
-  return members;
 };
 
 /**

@@ -48,7 +48,7 @@ export const jsonBodyParser =
       request.isLargeBody = bytes.length > limits.jsonInlineBytesMax;
       const body = parseJsonBody(bytes, limits);
       if (schema === undefined && body !== undefined && !isEmptyObject(body)) throw unwanted();
-      if (schema !== undefined) omitNulls(schema, body);
+      if (schema !== undefined && bytes.includes('null')) omitNulls(schema, body);
       done(null, schema === undefined ? undefined : body);
     } catch (error) {
       fail(error);
