@@ -1,6 +1,6 @@
 /**
- * `npm run bench [NAME…]`: runs all benchmarks or the named ones, each in a process of its own, and says which missed
- * their target.
+ * `npm run bench [NAME…] [-- --OPTION=…]`: runs all benchmarks or the named ones, each in a process of its own with the
+ * options, and says which missed their target.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +11,8 @@ const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
   'sign-in': 'a call with an access token, the first and the next ones, against one with an API key (some 30 seconds)',
   'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
+  peers:
+    'an email beside Fastify, BullMQ on Redis and nodemailer; needs redis-server and npm ci --prefix bench/peers (some 15 minutes)',
   expression: 'evaluating a calculated variable (some seconds)',
   components: 'rendering an email with every component, against the same by hand (some seconds)',
   render: 'rendering an order confirmation, against the same by hand (some seconds)',
@@ -34,23 +36,24 @@ type Name = keyof typeof benchmarks;
 const isName = (text: string): text is Name => text in benchmarks;
 
 const usage = (): string =>
-  `Usage: npm run bench [NAME…]\n\n${Object.entries(benchmarks)
+  `Usage: npm run bench [NAME…] [-- --OPTION=…]\n\n${Object.entries(benchmarks)
     .map(([name, what]) => `  ${name.padEnd(12)} ${what}`)
     .join('\n')}\n`;
 
 type Outcome = 'ok' | 'UNDECIDED' | 'FAILED';
 
 /** Runs one; its output goes where ours goes. Out: whether it was right and met its targets. */
-const run = async (name: Name): Promise<Outcome> => {
+const run = async (name: Name, options: readonly string[]): Promise<Outcome> => {
   console.log(`\n── ${name}: ${benchmarks[name]}`);
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url)), ...options], {
     stdio: 'inherit',
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code === 0 ? 'ok' : code === UNDECIDED ? 'UNDECIDED' : 'FAILED';
 };
 
-const given = process.argv.slice(2);
+const options = process.argv.slice(2).filter((one) => one.startsWith('-'));
+const given = process.argv.slice(2).filter((one) => !one.startsWith('-'));
 const unknown = given.filter((name) => !isName(name));
 if (unknown.length > 0) {
   console.error(`there is no benchmark ${unknown.join(', ')}\n\n${usage()}`);
@@ -58,7 +61,7 @@ if (unknown.length > 0) {
 } else {
   const chosen = given.length === 0 ? (Object.keys(benchmarks) as Name[]) : given.filter(isName);
   const outcomes: (readonly [Name, Outcome])[] = [];
-  for (const name of chosen) outcomes.push([name, await run(name)]);
+  for (const name of chosen) outcomes.push([name, await run(name, options)]);
   console.log(`\n${outcomes.map(([name, outcome]) => `${outcome.padEnd(9)}  ${name}`).join('\n')}`);
   if (outcomes.some(([, outcome]) => outcome === 'FAILED')) process.exitCode = 1;
 }

@@ -1,12 +1,22 @@
 /** The programs that benchmarks measure our mails against write the same mails, so that their ratios mean something. */
 import t from 'tap';
-import { orderMails, parcelMails } from '../bench/support/mails.js';
+import { orderMails, parcelMails, sampleOrderMails } from '../bench/support/mails.js';
 import { assertSameMail } from '../bench/support/same-mail.js';
 
 void t.test('an order confirmation by hand says what ours says', (t) => {
   for (const rows of [1, 10]) {
     const { ours, byHand } = orderMails(rows);
     t.doesNotThrow(() => assertSameMail(ours(), byHand()), `${rows} rows`);
+  }
+  t.end();
+});
+
+void t.test('the order confirmation of the usual stack says what the sample of the service says', (t) => {
+  for (const n of [0, 7]) {
+    const { ours, peer } = sampleOrderMails(n);
+    const [mail, other] = [ours(), peer()];
+    t.equal(other.subject, mail.subject);
+    t.doesNotThrow(() => assertSameMail(mail, other), `order ${n}`);
   }
   t.end();
 });

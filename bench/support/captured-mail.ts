@@ -5,8 +5,10 @@ import { SMTPServer } from 'smtp-server';
 import { orderRequest } from './orders.js';
 import { startService } from './service.js';
 
-/** In: a directory for the service; what it is told of its relay beside the address. */
-export const captureMail = async (directory: string, env: Readonly<Record<string, string>>): Promise<Buffer> => {
+/** In: what sends one mail to the relay at a port, and ends when the mail was taken. Out: that mail. */
+export const captureFrom = async (
+  send: (port: number, taken: Promise<Buffer>) => Promise<unknown>,
+): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let taken: (mail: Buffer) => void;
   const mail = new Promise<Buffer>((resolve) => (taken = resolve));
@@ -23,17 +25,26 @@ export const captureMail = async (directory: string, env: Readonly<Record<string
   });
   const listening = server.listen(0, '127.0.0.1');
   await once(listening, 'listening');
-  const port = (listening.address() as AddressInfo).port;
-  const service = await startService({ directory, env: { ...env, SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}` } });
   try {
-    await service.accept(1, orderRequest);
-    const raw = await mail;
-    await service.stop();
-    if (!raw.includes('Subject: Your order NW-10000 is confirmed\r\n'))
-      throw new Error('the captured mail is not the order confirmation');
-    return raw;
+    await send((listening.address() as AddressInfo).port, mail);
   } finally {
-    service.kill();
     server.close();
   }
+  const raw = await mail;
+  if (!raw.includes('Subject: Your order NW-10000 is confirmed\r\n'))
+    throw new Error('the captured mail is not the order confirmation');
+  return raw;
 };
+
+/** In: a directory for the service; what it is told of its relay beside the address. */
+export const captureMail = (directory: string, env: Readonly<Record<string, string>>): Promise<Buffer> =>
+  captureFrom(async (port, taken) => {
+    const service = await startService({ directory, env: { ...env, SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}` } });
+    try {
+      await service.accept(1, orderRequest);
+      await taken;
+      await service.stop();
+    } finally {
+      service.kill();
+    }
+  });

@@ -7,8 +7,10 @@ import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
 import { parcelByHand } from '../limits/components.js';
 import { renderByHand, type OrderVariables } from '../limits/render.js';
+import { renderOrder, type OrderVariables as PeerOrder } from '../peers/render.js';
 import { company } from './company.js';
 import { everyComponentTemplate, parcel } from './every-component.js';
+import { orderRequest } from './orders.js';
 import { projectRoot } from './scratch.js';
 
 const at = '2026-11-21T10:00:00Z';
@@ -43,6 +45,19 @@ export const orderMails = (rows: number) => {
   return {
     ours: () => render({ variables, environment: { at, company } }),
     byHand: () => renderByHand(variables, company, at),
+  };
+};
+
+/** The order confirmation of the samples for the n-th order: by the service, and by the peer. */
+export const sampleOrderMails = (n: number) => {
+  const sample = JSON.parse(readFileSync(`${projectRoot}samples/emails/order-confirmation.json`, 'utf8')) as JsonObject;
+  const { subject, variables: definitions, schema, locale, timeZone } = sample;
+  const render = compiled({ subject, variables: definitions, schema, locale, timeZone });
+  const { variables } = orderRequest(n);
+  const name = 'Bench';
+  return {
+    ours: () => render({ variables, environment: { at, company: { ...emptyCompany, name, legalName: name } } }),
+    peer: () => renderOrder(variables as unknown as PeerOrder, name, at.slice(0, 4)),
   };
 };
 

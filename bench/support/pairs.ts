@@ -34,6 +34,8 @@ export type PairsResult = Readonly<{
   counts: boolean;
   pairs: number;
   operations: number;
+  /** Ours against each program of `beside`. */
+  beside: Readonly<Record<string, Readonly<{ us: number; ratio: Interval }>>>;
 }>;
 
 const PAIRS_MIN = 8;
@@ -64,6 +66,8 @@ export type MeasuresOptions = Readonly<{
   pairs: number;
   operations: number;
   seed?: number;
+  /** Further programs, run once in each pair. */
+  beside?: Readonly<Record<string, Measure>>;
 }>;
 
 /**
@@ -71,33 +75,35 @@ export type MeasuresOptions = Readonly<{
  * per operation).
  */
 export const compareMeasures = async (options: MeasuresOptions): Promise<PairsResult> => {
-  const { name, ours, limit, pairs, operations, seed = 1 } = options;
+  const { name, ours, limit, pairs, operations, seed = 1, beside = {} } = options;
   const random = seeded(seed);
-  const found: { ours: number; limit: number; again: number }[] = [];
+  const measures: Readonly<Record<string, Measure>> = { ...beside, ours, limit, again: limit };
+  const found: Readonly<Record<string, number>>[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
-    const times = { ours: 0, limit: 0, again: 0 };
-    for (const which of shuffled(['ours', 'limit', 'again'] as const, random)) {
-      times[which] = await (which === 'ours' ? ours : limit)();
-    }
+    const times: Record<string, number> = {};
+    for (const which of shuffled(['ours', 'limit', 'again', ...Object.keys(beside)], random))
+      times[which] = await measures[which]!();
     found.push(times);
   }
-  const ratio = interval(
-    found.map((times) => times.ours / times.limit),
-    random,
-  );
-  const self = interval(
-    found.map((times) => times.again / times.limit),
-    random,
-  );
+  const of = (which: string): readonly number[] => found.map((times) => times[which]!);
+  const against = (which: string, other: string): Interval =>
+    interval(
+      found.map((times) => times[which]! / times[other]!),
+      random,
+    );
+  const [ratio, self] = [against('ours', 'limit'), against('again', 'limit')];
   const result: PairsResult = {
     name,
-    oursUs: median(found.map((times) => times.ours)),
-    limitUs: median(found.flatMap((times) => [times.limit, times.again])),
+    oursUs: median(of('ours')),
+    limitUs: median([...of('limit'), ...of('again')]),
     ratio,
     self,
     counts: pairs >= PAIRS_MIN && self.low >= SELF_LOW && self.high <= SELF_HIGH,
     pairs,
     operations,
+    beside: Object.fromEntries(
+      Object.keys(beside).map((which) => [which, { us: median(of(which)), ratio: against('ours', which) }]),
+    ),
   };
   console.log(describe(result));
   return result;

@@ -112,9 +112,10 @@ export const post = async (
   authorization: string,
   count: number,
   bodyOf: (n: number) => unknown,
+  path = '/api/emails/send',
 ): Promise<LoadResult> => {
   const requests = Array.from({ length: BODIES }, (_, n) =>
-    httpRequest('POST', '/api/emails/send', { Authorization: authorization }, bodyOf(n)),
+    httpRequest('POST', path, { Authorization: authorization }, bodyOf(n)),
   );
   const result = await load({ port, connections: CONNECTIONS, requests: count, request: (n) => requests[n % BODIES]! });
   if (result.statuses['201'] !== count)
