@@ -21,9 +21,12 @@ import {
   createCollection,
   createIndexes,
   openCollection,
+  packDocuments,
   storerOf,
+  unpackDocuments,
   type Collection,
   type CollectionUse,
+  type PackedDocuments,
   type StoredDocument,
 } from './collection.js';
 import { openFinder, type Finder } from './finder.js';
@@ -42,7 +45,10 @@ export type Generation = Readonly<{
 export type GenerationFile = Readonly<{ file: string; number: number; specs: readonly CollectionSpec[] }>;
 
 /** The documents that one write puts and removes in one collection, in stored form. */
-export type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
+type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
+
+/** As RowWrites, for another thread. */
+export type PackedWrites = Readonly<{ collection: string; put: PackedDocuments; remove: readonly Removal[] }>;
 
 /** The checkpoint as a generation stores it. */
 export type CheckpointRow = Omit<Checkpoint, 'generation'>;
@@ -51,7 +57,7 @@ export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
   Readonly<{
     pageById: (collection: string, afterId: string, limit: number) => Document[];
     /** Moves the checkpoint. */
-    write: (writes: readonly RowWrites[], to: CheckpointRow) => void;
+    write: (writes: readonly PackedWrites[], to: CheckpointRow) => void;
     /** Closes the file when all of it survives a power loss. */
     finish: () => void;
   }>;
@@ -112,7 +118,11 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
     getMany: (name, ids) => getMany(known(collections, name), ids),
     pageById: (name, afterId, limit) => known(collections, name).pageById(afterId, limit),
     write: (writes, to) => {
-      for (const write of writes) apply(known(collections, write.collection), write);
+      for (const { collection, put, remove } of writes)
+        apply(known(collections, collection), {
+          put: unpackDocuments(specNamed(place.specs, collection), put),
+          remove,
+        });
       moveTo(to);
     },
     finish: () => {
@@ -168,22 +178,32 @@ const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<st
   return found;
 };
 
-const apply = (collection: Collection, { put, remove }: RowWrites): void => {
+type Applied = Readonly<{ put: Iterable<StoredDocument>; remove: readonly Removal[] }>;
+
+const apply = (collection: Collection, { put, remove }: Applied): void => {
   for (const stored of put) collection.put(stored);
   for (const removal of remove) collection.remove(removal);
   collection.flush();
 };
 
 /** Turns writes of documents into writes of rows, for collections of those specs. */
-export const rowWrites = (
+const rowWrites = (writes: readonly CollectionWrites[], specs: readonly CollectionSpec[]): readonly RowWrites[] =>
+  writes.map(({ collection, put, remove }) => ({
+    collection,
+    put: put.map(storerOf(specNamed(specs, collection))),
+    remove,
+  }));
+
+export const packedWrites = (
   writes: readonly CollectionWrites[],
   specs: readonly CollectionSpec[],
-): readonly RowWrites[] =>
-  writes.map(({ collection, put, remove }) => {
-    const spec = specs.find(({ name }) => name === collection);
-    if (spec === undefined) throw new Error(`there is no collection ${collection}`);
-    return { collection, put: put.map(storerOf(spec)), remove };
-  });
+): readonly PackedWrites[] => rowWrites(writes, specs).map((one) => ({ ...one, put: packDocuments(one.put) }));
+
+const specNamed = (specs: readonly CollectionSpec[], collection: string): CollectionSpec => {
+  const spec = specs.find(({ name }) => name === collection);
+  if (spec === undefined) throw new Error(`there is no collection ${collection}`);
+  return spec;
+};
 
 /** Throws if the checkpoint is not the one that the writer has read. */
 export const assertUnmoved = (now: Checkpoint, from: Checkpoint): void => {

@@ -5,6 +5,7 @@
  */
 import { ideographsIn, isSearchable } from '../../domain/core/search-text.js';
 import type { Query } from '../../domain/ports/read-models.js';
+import { boundedCache } from '../../shared/cache.js';
 
 export type Tenant = string | number;
 
@@ -96,22 +97,54 @@ const gramsSearchedMax = 64;
  */
 export const gramsOf = (tenant: Tenant, text: string, terms: readonly string[]): number[] => {
   const [ofCharacters, ofTerm] = seedsOf(tenant);
-  const grams = new Set<number>();
+  const grams = uniqueNumbers(3 * text.length + terms.length + 1);
   for (const term of terms) grams.add(hashOf(ofTerm, term));
   for (const character of ideographsIn(text)) grams.add(hashOf(ofCharacters, character));
   /** The two characters before, hashed with the tenant: the last alone, and both. */
-  let [last, two] = [undefined as number | undefined, undefined as number | undefined];
-  for (const character of text) {
-    const code = character.codePointAt(0)!;
-    if (two !== undefined) {
+  let [last, two, count] = [0, 0, 0];
+  for (let at = 0; at < text.length; count += 1) {
+    const code = text.codePointAt(at)!;
+    at += code > LAST_OF_ONE_UNIT ? 2 : 1;
+    if (count > 1) {
       grams.add(finished(mixed(two, code), 3));
       if (isCommon[code] !== 1) grams.add(finished(two, 2));
     }
-    two = last === undefined ? undefined : mixed(last, code);
+    if (count > 0) two = mixed(last, code);
     last = mixed(ofCharacters, code);
   }
-  if (two !== undefined) grams.add(finished(two, 2));
-  return [...grams];
+  if (count > 1) grams.add(finished(two, 2));
+  return grams.numbers;
+};
+
+/** The last character that is one code unit of a string. */
+const LAST_OF_ONE_UNIT = 0xff_ff;
+
+/** A hash table with linear probing. A slot is taken if it has the stamp of the document under way. */
+type Table = { readonly slots: Int32Array; readonly stamps: Uint32Array; stamp: number };
+
+const tableOf = (size: number): Table => ({ slots: new Int32Array(size), stamps: new Uint32Array(size), stamp: 0 });
+
+/** The table for documents of usual size. A larger one is dropped after its document. */
+let usual = tableOf(4_096);
+
+/** Collects numbers, each once, in the order in which they are first added. `max`: how many are added at most. */
+const uniqueNumbers = (max: number): Readonly<{ numbers: number[]; add: (number: number) => void }> => {
+  if (usual.stamp === 0xff_ff_ff_ff) usual = tableOf(usual.slots.length);
+  const table = 2 * max > usual.slots.length ? tableOf(2 ** Math.ceil(Math.log2(2 * max))) : usual;
+  const stamp = (table.stamp += 1);
+  const { slots, stamps } = table;
+  const mask = slots.length - 1;
+  const numbers: number[] = [];
+  return {
+    numbers,
+    add: (number) => {
+      let slot = number & mask;
+      for (; stamps[slot] === stamp; slot = (slot + 1) & mask) if (slots[slot] === number) return;
+      stamps[slot] = stamp;
+      slots[slot] = number;
+      numbers.push(number);
+    },
+  };
 };
 
 /** A document that is searched for has all of `all`, and where there are some one of `any`. */
@@ -144,16 +177,23 @@ const spread = (values: readonly number[], max: number): readonly number[] =>
     ? values
     : Array.from({ length: max }, (_, at) => values[Math.floor((at * (values.length - 1)) / (max - 1))]!);
 
-const seedsOf = (tenant: Tenant): readonly [ofCharacters: number, ofTerm: number] => {
+type Seeds = readonly [ofCharacters: number, ofTerm: number];
+
+const seedsKept = boundedCache<Tenant, Seeds>({ entriesMax: 256 });
+
+const seedsOf = (tenant: Tenant): Seeds => seedsKept.getOrMake(tenant, () => seedsMade(tenant));
+
+const seedsMade = (tenant: Tenant): Seeds => {
   const codes = codesOf(`${typeof tenant === 'number' ? 'n' : 's'}${tenant}`);
   return [codes.reduce(mixed, seeds.characters), codes.reduce(mixed, seeds.term)];
 };
 
 const hashOf = (seed: number, text: string): number => {
   let [hash, length] = [seed, 0];
-  for (const character of text) {
-    hash = mixed(hash, character.codePointAt(0)!);
-    length += 1;
+  for (let at = 0; at < text.length; length += 1) {
+    const code = text.codePointAt(at)!;
+    at += code > LAST_OF_ONE_UNIT ? 2 : 1;
+    hash = mixed(hash, code);
   }
   return finished(hash, length);
 };

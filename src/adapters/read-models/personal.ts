@@ -36,17 +36,30 @@ export const createPersonalTable = (database: Database, { name, personal }: Coll
 
 /**
  * Opens the table of personal fields. Erased or replaced values are blobs of zeros. A collection without personal
- * fields has no table. `erased` is called inside the transaction that erases something.
+ * fields has no table. `erased` is called inside the transaction that erases something. `inBulk`: the table is empty,
+ * and nobody else writes.
  */
-export const openPersonalTable = (database: Database, spec: CollectionSpec, erased: () => void): PersonalTable => {
+export const openPersonalTable = (
+  database: Database,
+  spec: CollectionSpec,
+  { inBulk, erased }: Readonly<{ inBulk: boolean; erased: () => void }>,
+): PersonalTable => {
   if (spec.personal === undefined)
     return { get: () => nothingPersonal, add: () => {}, change: () => {}, erase: () => {} };
-  const { getFirst, getLater, addFirst, addLater, overwriteFirst, overwriteLater } = prepareStatements(database, spec);
+  const statements = prepareStatements(database, spec);
+  const { getFirst, getLater, append, addFirst, addLater, overwriteFirst, overwriteLater } = statements;
+  let last = -Infinity;
+  const addedFirst = (seq: number, { text, rest }: Personal): boolean => {
+    if (!inBulk) return addFirst.run(seq, text, rest, seq).changes > 0;
+    if (seq <= last) return false;
+    append.run(seq, text, rest);
+    last = seq;
+    return true;
+  };
   const add: PersonalTable['add'] = (seq, personal) => {
     if (!isSomething(personal)) return;
     // A row in the midst of others would have their pages rebuilt.
-    if (addFirst.run(seq, personal.text, personal.rest, seq).changes === 0)
-      addLater.run(seq, personal.text, personal.rest);
+    if (!addedFirst(seq, personal)) addLater.run(seq, personal.text, personal.rest);
   };
   /** Out: whether there was anything. */
   const overwrite = (seq: number): boolean =>
@@ -87,6 +100,7 @@ const prepareStatements = (database: Database, { name }: CollectionSpec) => {
     getLater: database.prepare<[number], Personal>(
       `SELECT ${live} FROM ${later} WHERE seq = ? ORDER BY number DESC LIMIT 1`,
     ),
+    append: database.prepare(`INSERT INTO ${first} (seq, text, rest) VALUES (?, ?, ?)`),
     /** Adds nothing unless the row is behind all others. */
     addFirst: database.prepare(
       `INSERT INTO ${first} (seq, text, rest) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ${first} WHERE seq >= ?)`,
@@ -158,8 +172,10 @@ export type Parts = Readonly<{ doc: string; text: string | null; rest: string | 
 export const splitterOf = ({ fields, search, personal = [] }: CollectionSpec): ((document: Document) => Parts) => {
   const searched = search === undefined ? [] : [search.field, ...(search.terms === undefined ? [] : [search.terms])];
   const others = personal.filter((field) => !searched.includes(field));
-  const apart = new Set(['seq', 'position', ...searched, ...others]);
-  const columns = new Set(['id', ...fields]);
+  const places = new Map<string, 'apart' | 'column'>([
+    ...['id', ...fields].map((field) => [field, 'column'] as const),
+    ...['seq', 'position', ...searched, ...others].map((field) => [field, 'apart'] as const),
+  ]);
 
   const textOf = (document: Document): string | null =>
     search === undefined || searched.every((field) => document[field] === undefined)
@@ -172,8 +188,11 @@ export const splitterOf = ({ fields, search, personal = [] }: CollectionSpec): (
   };
   return (document) => {
     const left: Record<string, unknown> = {};
-    for (const field in document)
-      if (!apart.has(field) && !(columns.has(field) && isInColumnOnly(document[field]))) left[field] = document[field];
+    for (const field in document) {
+      const place = places.get(field);
+      if (place === undefined || (place === 'column' && !isInColumnOnly(document[field])))
+        left[field] = document[field];
+    }
     return { doc: JSON.stringify(left), text: textOf(document), rest: restOf(document) };
   };
 };

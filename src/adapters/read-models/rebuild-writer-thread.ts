@@ -9,11 +9,11 @@ import {
   type CheckpointRow,
   type GenerationFile,
   type NewGeneration,
-  type RowWrites,
+  type PackedWrites,
 } from './generation.js';
 
 export type Request =
-  | Readonly<{ kind: 'write'; writes: readonly RowWrites[]; to: CheckpointRow }>
+  | Readonly<{ kind: 'write'; writes: readonly PackedWrites[]; to: CheckpointRow }>
   | Readonly<{ kind: 'getMany'; collection: string; ids: readonly string[] }>
   | Readonly<{ kind: 'page'; collection: string; afterId: string; limit: number }>
   | Readonly<{ kind: 'finish' }>

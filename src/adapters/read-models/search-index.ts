@@ -15,7 +15,7 @@ export type Entry = Readonly<{ text: string; tenant: Tenant }>;
 
 /** All of it inside a transaction. */
 type SearchIndex = Readonly<{
-  add: (seq: number) => void;
+  add: (seq: number, entry: Entry) => void;
   remove: (seq: number, entry: Entry) => void;
   /**
    * At the end of a transaction, when the rows are as they shall be: indexes those that wait, where they have become
@@ -29,10 +29,11 @@ type SearchIndex = Readonly<{
 /** A search looks through so many texts in about a millisecond. */
 const waitingMax = 1_000;
 /**
- * In bulk nobody searches: FTS5 writes a segment after each flush, so flushes are large, yet the last one must not take
- * long when all else is done;
+ * In bulk nobody searches, and the texts wait in memory: FTS5 takes row ids in their order, so flushes are large, yet
+ * the last one must not take long when all else is done;
  */
 const waitingMaxInBulk = 16_000;
+const waitingCharsMaxInBulk = 8 * 1024 * 1024;
 /** and it collects much in memory before it writes a segment: the more, the fewer merges. */
 const memoryBytesInBulk = 32 * 1024 * 1024;
 const memoryBytesDefault = 1024 * 1024;
@@ -56,52 +57,91 @@ export const createSearchTable = (database: Database, { name: collection }: Coll
   database.exec(`CREATE TABLE ${waitingTableOf(collection)} (seq INTEGER PRIMARY KEY)`);
 };
 
-/**
- * `inBulk`: many are put into the index together, and no search needs to be quick meanwhile; inside a transaction,
- * until `indexAll`.
- */
 export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk = false): SearchIndex | undefined => {
   const { name, search } = spec;
   if (search === undefined) return undefined;
   const table = searchTableOf(name);
-  const setMemory = (sizeBytes: number): void =>
-    void database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('hashsize', ${sizeBytes})`);
-  if (inBulk) setMemory(memoryBytesInBulk);
+  const removeIndexed = database.prepare(`INSERT INTO ${table} (${table}, rowid, grams) VALUES ('delete', ?, ?)`);
+  const remove = (seq: number, { tenant, text }: Entry): void =>
+    void removeIndexed.run(seq, wordsOf(numbersOf(tenant, text)));
+  return inBulk ? openInBulk(database, table, remove) : openLive(database, spec, search.within, remove);
+};
+
+const openLive = (
+  database: Database,
+  spec: CollectionSpec,
+  tenantField: string,
+  removeIndexed: SearchIndex['remove'],
+): SearchIndex => {
+  const { name } = spec;
   const waiting = waitingTableOf(name);
   const wait = database.prepare(`INSERT INTO ${waiting} (seq) VALUES (?)`);
   const stopWaiting = database.prepare(`DELETE FROM ${waiting} WHERE seq = ?`);
-  const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, grams) VALUES ('delete', ?, ?)`);
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
   defineWords(database);
   // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
   const index = database.prepare(
-    `INSERT INTO ${table} (rowid, grams) SELECT d.seq, words_of(d.${columnOf(search.within)}, ${textSql(spec)})
+    `INSERT INTO ${searchTableOf(name)} (rowid, grams) SELECT d.seq, words_of(d.${columnOf(tenantField)}, ${textSql(spec)})
      FROM ${waiting} AS w CROSS JOIN ${tableOf(name)} AS d ON d.seq = w.seq ORDER BY w.seq`,
   );
   const clear = database.prepare(`DELETE FROM ${waiting}`);
-  let added = 0;
-  const indexWaiting = (): void => {
+  const indexAll = (): void => {
     index.run();
     clear.run();
-    added = 0;
   };
   return {
-    add: (seq) => {
-      wait.run(seq);
-      added += 1;
-    },
-    remove: (seq, { tenant, text }) => {
-      if (stopWaiting.run(seq).changes === 0) remove.run(seq, wordsOf(numbersOf(tenant, text)));
+    add: (seq) => void wait.run(seq),
+    remove: (seq, entry) => {
+      if (stopWaiting.run(seq).changes === 0) removeIndexed(seq, entry);
     },
     flush: () => {
-      if (inBulk ? added >= waitingMaxInBulk : countWaiting.get()! >= waitingMax) indexWaiting();
+      if (countWaiting.get()! >= waitingMax) indexAll();
+    },
+    indexAll,
+  };
+};
+
+/**
+ * Many are put into the index together, and no search needs to be quick meanwhile; inside a transaction, until
+ * `indexAll`. Each is put in by a statement of its own: a statement with a SELECT has a savepoint, at which FTS5 writes
+ * what it has collected.
+ */
+const openInBulk = (database: Database, table: string, removeIndexed: SearchIndex['remove']): SearchIndex => {
+  const setMemory = (sizeBytes: number): void =>
+    void database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('hashsize', ${sizeBytes})`);
+  setMemory(memoryBytesInBulk);
+  const index = database.prepare(`INSERT INTO ${table} (rowid, grams) VALUES (?, ?)`);
+  const waiting = new Map<number, Entry>();
+  let chars = 0;
+  const indexWaiting = (): void => {
+    // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
+    for (const seq of Float64Array.from(waiting.keys()).sort()) {
+      const { tenant, text } = waiting.get(seq)!;
+      // The text as SQLite gives it back.
+      index.run(seq, wordsOf(numbersOf(tenant, text.replace(LONE_SURROGATE, '\ufffd'))));
+    }
+    waiting.clear();
+    chars = 0;
+  };
+  return {
+    add: (seq, entry) => {
+      waiting.set(seq, entry);
+      chars += entry.text.length;
+    },
+    remove: (seq, entry) => {
+      if (!waiting.delete(seq)) removeIndexed(seq, entry);
+    },
+    flush: () => {
+      if (waiting.size >= waitingMaxInBulk || chars >= waitingCharsMaxInBulk) indexWaiting();
     },
     indexAll: () => {
       indexWaiting();
-      if (inBulk) setMemory(memoryBytesDefault);
+      setMemory(memoryBytesDefault);
     },
   };
 };
+
+const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 /** The numbers of a document, by its searched text as it is stored. */
 const numbersOf = (tenant: Tenant, searched: string): readonly number[] => {
@@ -111,7 +151,43 @@ const numbersOf = (tenant: Tenant, searched: string): readonly number[] => {
 
 /** FTS5 takes runs of digits for words. */
 const wordOf = (gram: number): string => String(gram >>> 0);
-const wordsOf = (grams: readonly number[]): string => grams.map(wordOf).join(' ');
+
+const HALF_DIGITS = 5;
+const HALF = 10 ** HALF_DIGITS;
+const WORD_CHARS_MAX = 2 * HALF_DIGITS + 1;
+const ZERO = 48;
+const SPACE = 32;
+
+/** Reused: many documents are put into words, each in one go. */
+let wordBytes = Buffer.alloc(4_096);
+
+/** The words of a document, with a space between two. Far faster than joining texts. */
+const wordsOf = (grams: readonly number[]): string => {
+  if (wordBytes.length < grams.length * WORD_CHARS_MAX) wordBytes = Buffer.alloc(2 * grams.length * WORD_CHARS_MAX);
+  let end = 0;
+  for (const gram of grams) {
+    const word = gram >>> 0;
+    const high = Math.trunc(word / HALF);
+    if (high >= HALF / 10) {
+      writeHalf(end, high);
+      writeHalf(end + HALF_DIGITS, word - high * HALF);
+      end += 2 * HALF_DIGITS;
+    } else end += wordBytes.write(wordOf(gram), end, 'latin1');
+    wordBytes[end] = SPACE;
+    end += 1;
+  }
+  return wordBytes.toString('latin1', 0, Math.max(0, end - 1));
+};
+
+/** Writes five digits. */
+const writeHalf = (at: number, value: number): void => {
+  let left = value;
+  for (let digit = at + HALF_DIGITS - 1; digit >= at; digit -= 1) {
+    const rest = (left / 10) | 0;
+    wordBytes[digit] = ZERO + left - 10 * rest;
+    left = rest;
+  }
+};
 
 /** The words of a document as a function of SQL. */
 export const defineWords = (database: Database): void => {

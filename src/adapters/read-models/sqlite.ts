@@ -16,7 +16,7 @@ import {
   openGeneration,
   type Generation,
   assertUnmoved,
-  rowWrites,
+  packedWrites,
   type GenerationFile,
   generationFaults,
 } from './generation.js';
@@ -333,7 +333,7 @@ const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
         if (fault !== undefined) throw fault;
         assertUnmoved(checkpoint, from);
         for (const { collection, put } of writes) ids.add(collection, put);
-        const done = ask({ kind: 'write', writes: rowWrites(writes, specs), to: { ...from, position } });
+        const done = ask({ kind: 'write', writes: packedWrites(writes, specs), to: { ...from, position } });
         // Its fault is kept for the next call.
         done.catch(() => {});
         checkpoint = { ...from, position };

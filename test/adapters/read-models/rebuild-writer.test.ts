@@ -2,9 +2,11 @@
  * The thread that writes a new generation: what goes wrong there is known to whoever writes, and leaves the live side
  * alone.
  */
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { gramsOf } from '../../../src/adapters/read-models/grams.js';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import { anEmail, emailsSpec, put } from '../../contracts/read-models-fixtures.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
@@ -89,3 +91,43 @@ void t.test(
     }
   },
 );
+
+void t.test('the search index of a rebuild has exactly the numbers of its texts, whatever they hold', async (t) => {
+  const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => readModels.close());
+  await readModels.projection('emails', [emailsSpec]);
+  const rebuild = await readModels.rebuild('emails');
+  const long = Array.from({ length: 9_000 }, (_, n) => String.fromCodePoint(0x61 + (n % 23), 0x4e00 + n)).join('');
+  const texts = ['', 'a', 'ab', 'abc', 'a lone \ud83d half', '漢字 and \u{1f600}é', long];
+  await put(
+    rebuild.store,
+    texts.map((text, index) => anEmail(index + 1, { text })),
+  );
+  await rebuild.commit();
+  const inspection = (await readModels.inspect('emails', [emailsSpec]))!;
+  for await (const fault of inspection.lookupFaults()) t.fail('a fault of the search index', fault);
+  for (const [seq, text] of [
+    [5, 'half'],
+    [6, '漢'],
+    [6, '\u{1f600}é'],
+    [7, long.slice(-5)],
+  ] as const) {
+    const found = await readModels.find('emails', {
+      where: { teamId: { eq: 'team-1' } },
+      search: text,
+      limit: 9,
+    });
+    t.same(
+      found.map((one) => one.seq),
+      [seq],
+      text,
+    );
+  }
+});
+
+void t.test('a text has these numbers in every index that was ever written', (t) => {
+  const grams = gramsOf('team-1', 'an é, 漢字 and \u{1f600}', ['recipient:ada@example.com', 'tag:x']);
+  t.same(createHash('sha256').update(grams.join()).digest('hex').slice(0, 16), 'e068a42eacb8fb6b');
+  t.same(gramsOf(7, '', []), []);
+  t.end();
+});
