@@ -545,11 +545,21 @@ void t.test('formats', async (t) => {
     { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 10, locale: 'ar-EG' },
     { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 3, locale: 'hi-IN' },
     { style: 'number', minimumFractionDigits: 2, maximumFractionDigits: 2, locale: 'es-ES' },
+    { style: 'currency', currency: 'EUR', locale: 'pt-PT' },
+    { style: 'currency', currency: 'CHF', locale: 'de-CH' },
+    { style: 'currency', currency: 'ILS', locale: 'he-IL' },
+    { style: 'currency', currency: 'EUR', locale: 'nl-NL' },
+    { style: 'percent' },
+    { style: 'percent', maximumFractionDigits: 1, locale: 'en-GB' },
+    { style: 'percent', minimumFractionDigits: 2, maximumFractionDigits: 2, locale: 'de-DE' },
+    { style: 'percent', minimumFractionDigits: 3, maximumFractionDigits: 3, locale: 'es-ES' },
+    { style: 'percent', locale: 'tr-TR' },
+    { style: 'percent', locale: 'fa-IR' },
   ] as const;
   for (const format of styles) {
     const { locale = 'en-US', style, ...rest } = { locale: 'en-US', ...format };
     const intl = new Intl.NumberFormat(locale, {
-      ...(style === 'currency' ? { style } : {}),
+      ...(style === 'number' ? {} : { style }),
       ...rest,
       signDisplay: 'negative',
     });
@@ -559,7 +569,9 @@ void t.test('formats', async (t) => {
         fc.oneof(
           fc.double({ noNaN: true, min: -1e12, max: 1e12 }),
           fc.integer().map((cents) => cents / 100),
+          fc.integer({ min: -200_000, max: 200_000 }).map((parts) => parts / 100_000),
           fc.integer(),
+          fc.constantFrom(0, -0, -0.001, 999.995, -999_999_999.99, 1e9, -1e9, Number.MIN_VALUE),
         ),
         (value) => {
           if (ours(value) !== intl.format(value)) throw new Error(`${value}: ${ours(value)} and ${intl.format(value)}`);
@@ -568,6 +580,33 @@ void t.test('formats', async (t) => {
       { numRuns: 500 },
     );
   }
+});
+
+void t.test('dates that are written again and again are those of Intl', async () => {
+  const styles = [
+    { style: 'date', dateStyle: 'long' },
+    { style: 'time', timeStyle: 'short' },
+    { style: 'datetime', dateStyle: 'short', timeStyle: 'short' },
+    { style: 'datetime', dateStyle: 'medium', timeStyle: 'medium' },
+  ] as const;
+  // Clocks that are odd minutes away from UTC, change at odd minutes, or were seconds away from it.
+  const zones = ['UTC', 'Europe/Lisbon', 'Asia/Kathmandu', 'America/St_Johns', 'Africa/Monrovia', 'Europe/Amsterdam'];
+  for (const { style, ...rest } of styles)
+    for (const timeZone of zones) {
+      const ours = formatterOf({ style, ...rest }, { locale: 'en-GB', timeZone });
+      const intl = new Intl.DateTimeFormat('en-GB', { timeZone, ...rest });
+      const around = fc.constantFrom('1936-12-31T23:40:28', '1972-01-07T00:44:30', '2006-10-29T02:31:00', '2026-11-21');
+      fc.assert(
+        fc.property(around, fc.array(fc.integer({ min: -200_000, max: 200_000 }), { minLength: 2 }), (day, aways) => {
+          for (const away of aways) {
+            const ms = Date.parse(day.length === 10 ? day : `${day}Z`) + away;
+            const [written, expected] = [ours(ms), intl.format(ms)];
+            if (written !== expected) throw new Error(`${timeZone}, ${ms}: ${written} and ${expected}`);
+          }
+        }),
+        { numRuns: 30 },
+      );
+    }
 });
 
 void t.test('values without a format', async (t) => {

@@ -93,17 +93,36 @@ export const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
   return digits;
 };
 
+/** Texts of moments that one format keeps: many mails of an hour show the same days. */
+const MOMENTS_MAX = 64;
+const MINUTE_MS = 60_000;
+/** Since then every clock is whole minutes apart from UTC (tz database: Liberia was the last to change). */
+const WHOLE_MINUTES_FROM_MS = Date.UTC(1973, 0);
+
 const dateFormatter = (format: ValueFormat, locale: string, timeZone: string): Formatter => {
   const write = (zone: string): ((date: Date) => string) => {
     if (format.pattern !== undefined) return formatWithPattern(format.pattern, locale, zone);
-    const intl = new Intl.DateTimeFormat(locale, { timeZone: zone, ...stylesOf(format) });
-    return (date) => intl.format(date);
+    const styles = stylesOf(format);
+    const intl = new Intl.DateTimeFormat(locale, { timeZone: zone, ...styles });
+    return styles.timeStyle === undefined || styles.timeStyle === 'short'
+      ? byMinute(intl)
+      : (date) => intl.format(date);
   };
   const [inZone, asDay] = [write(timeZone), write('UTC')];
   return (value) => {
     const instant = toInstant(value);
     if (instant === undefined) return writeValue(value);
     return (instant.dateOnly ? asDay : inZone)(new Date(instant.epochMs));
+  };
+};
+
+/** In: a format that shows no seconds. Out: its function, which asks Intl once for each minute. */
+const byMinute = (intl: Intl.DateTimeFormat): ((date: Date) => string) => {
+  const texts = boundedCache<number, string>({ entriesMax: MOMENTS_MAX });
+  return (date) => {
+    const ms = date.getTime();
+    if (!(ms >= WHOLE_MINUTES_FROM_MS)) return intl.format(date);
+    return texts.getOrMake(Math.floor(ms / MINUTE_MS), () => intl.format(date));
   };
 };
 
@@ -121,42 +140,54 @@ const toInstant = (value: Json | undefined): Instant | undefined => {
 const FAST_ABOVE = 1e9;
 
 /**
- * A way around Intl for amounts: where a locale writes Western digits in groups of three, a number is the sign, a
- * prefix, the grouped integer, the decimal mark and the fraction, and a suffix. The pieces are learnt from Intl itself,
- * the result is used only for numbers that the fraction digits hold exactly (no rounding to agree upon; where their
- * count is open, for whole numbers), and it is proven against Intl on samples before it is trusted; otherwise the
- * answer is undefined and Intl does the work.
+ * A way around Intl for amounts and shares: where a locale writes Western digits in groups of three, a number is a
+ * prefix, the grouped integer, the decimal mark and the fraction, and a suffix; the sign is a part of the prefix or the
+ * suffix. The pieces are learnt from Intl itself, the result is used only for numbers that the fraction digits hold
+ * exactly (no rounding to agree upon; where their count is open, for whole numbers), and it is proven against Intl on
+ * samples before it is trusted; otherwise the answer is undefined and Intl does the work.
  */
 const fastNumbers = (intl: Intl.NumberFormat): ((value: number) => string | undefined) | undefined => {
   const { style, minimumFractionDigits: min = 0, maximumFractionDigits: max = 0 } = intl.resolvedOptions();
   const fractionDigits = min === max ? max : min;
-  if (style === 'percent' || (min !== max && min !== 0) || fractionDigits > 3) return undefined;
+  if ((min !== max && min !== 0) || fractionDigits > 3) return undefined;
+  const factor = style === 'percent' ? 100 : 1;
   const pieces = intl.formatToParts(1234567.5);
-  const firstDigit = pieces.findIndex((piece) => piece.type === 'integer');
-  const lastDigit = pieces.findLastIndex((piece) => piece.type === 'integer' || piece.type === 'fraction');
-  const text = (from: number, to: number): string =>
-    pieces
-      .slice(from, to)
-      .map((piece) => piece.value)
-      .join('');
-  const [prefix, suffix] = [text(0, firstDigit), text(lastDigit + 1, pieces.length)];
-  const group = pieces.find((piece) => piece.type === 'group')?.value ?? '';
+  const [positive, negative] = [affixesOf(pieces), affixesOf(intl.formatToParts(-1234567.5))];
+  const group = pieces.find(isGroup)?.value ?? '';
   const decimal = pieces.find((piece) => piece.type === 'decimal')?.value ?? '';
-  const scale = 10 ** fractionDigits;
+  const groupsFrom = intl.formatToParts(1234 / factor).some(isGroup) ? 1_000 : 10_000;
+  const fractionScale = 10 ** fractionDigits;
+  const scale = fractionScale * factor;
   const write = (value: number): string | undefined => {
-    if (!(value >= 0 && value < FAST_ABOVE) || Object.is(value, -0)) return undefined;
-    const scaled = Math.round(value * scale);
-    if (scaled / scale !== value) return undefined;
-    const whole = Math.trunc(scaled / scale);
-    const fraction = fractionDigits === 0 ? '' : decimal + String(scaled - whole * scale).padStart(fractionDigits, '0');
-    return prefix + grouped(whole, group) + fraction + suffix;
+    const size = Math.abs(value);
+    if (!(size < FAST_ABOVE)) return undefined;
+    const scaled = Math.round(size * scale);
+    if (scaled / scale !== size) return undefined;
+    const whole = Math.trunc(scaled / fractionScale);
+    const fraction =
+      fractionDigits === 0 ? '' : decimal + String(scaled - whole * fractionScale).padStart(fractionDigits, '0');
+    const { prefix, suffix } = value < 0 ? negative : positive;
+    return prefix + (whole < groupsFrom ? String(whole) : grouped(whole, group)) + fraction + suffix;
   };
-  const samples = [0, 1, 9.5, 12, 999, 1000, 1234, 9999.25, 12345, 123456.75, 999999, 1234567, 98765432, 999999999];
+  const samples = SAMPLES.flatMap((sample) => [sample, -sample, sample / 100, -sample / 100]);
   return samples.every((sample) => (write(sample) ?? intl.format(sample)) === intl.format(sample)) ? write : undefined;
 };
 
+const isGroup = ({ type }: Intl.NumberFormatPart): boolean => type === 'group';
+
+const SAMPLES = [0, 1, 9.5, 12, 999, 1000, 1234, 9999.25, 12345, 123456.75, 999999, 1234567, 98765432, 999999999];
+
+/** What Intl writes before the first digit of a number and behind the last. */
+const affixesOf = (pieces: readonly Intl.NumberFormatPart[]): Readonly<{ prefix: string; suffix: string }> => {
+  const isDigits = ({ type }: Intl.NumberFormatPart): boolean => type === 'integer' || type === 'fraction';
+  const text = (some: readonly Intl.NumberFormatPart[]): string => some.map(({ value }) => value).join('');
+  return {
+    prefix: text(pieces.slice(0, pieces.findIndex(isDigits))),
+    suffix: text(pieces.slice(pieces.findLastIndex(isDigits) + 1)),
+  };
+};
+
 const grouped = (whole: number, group: string): string => {
-  if (whole < 1_000) return String(whole);
   const digits = String(whole);
   const head = digits.length % 3;
   let text = digits.slice(0, head);
