@@ -36,7 +36,7 @@ import { statusOf } from '../src/http/server/errors.js';
 import { routesOf } from '../src/http/index.js';
 import { sampleAttachments } from './support/samples.js';
 import { settings } from '../src/service/settings/settings.js';
-import { fakeMailbox, fakeServer } from './http/fakes.js';
+import { memoryMailbox, openServer } from './http/server.js';
 import { attachmentOf, expandTemplate } from './support/documents.js';
 import { png } from './support/pictures.js';
 import { renderTemplate, templateOf } from './support/rendering.js';
@@ -171,8 +171,7 @@ void t.test('every file of the code that a page names exists', (t) => {
 });
 
 void t.test('every endpoint stands in the page of the API with its permission', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const documented = new Map<string, string>();
   for (const [endpoints = '', permission = ''] of rowsOf(read('docs/api.md'))) {
     for (const [, endpoint = ''] of endpoints.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)`/g)) {

@@ -3,14 +3,15 @@
  * often they may be called.
  */
 import t, { type Test } from 'tap';
-import { bearer, fakeServer, TEAM, TEMPLATE_ID } from '../http/fakes.js';
+import { bearer, openServer, own, TEAM } from '../http/server.js';
 
-/** The clock of the fakes stands at noon of 1 January 2030. */
+const TEMPLATE_ID = own.template.id;
+
+/** The clock stands at noon of 1 January 2030. */
 const DEFAULT = { startDate: '2029-12-03', endDate: '2030-01-01', days: 30 };
 
 const served = async (t: Test) => {
-  const { app, calls } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app, calls } = await openServer(t);
   const ask = (path: string) => app.inject({ url: `/api/${path}`, headers: bearer('unlimited') });
   const asked = async (path: string): Promise<readonly unknown[]> => {
     const { statusCode, body } = await ask(path);
@@ -105,16 +106,16 @@ void t.test(
 
 void t.test('templates and tags are listed by a count, page by page', async (t) => {
   const { ask, asked, refused } = await served(t);
-  for (const [path, query] of [
-    ['templates', 'analyticsTemplates'],
-    ['tags', 'analyticsTags'],
+  for (const [path, query, used] of [
+    ['templates', 'analyticsTemplates', [{ templateId: TEMPLATE_ID, totals: { accepted: 3, failed: 1 } }]],
+    ['tags', 'analyticsTags', []],
   ] as const) {
     t.same(await asked(`analytics/${path}`), [TEAM, { range: DEFAULT, sort: 'accepted', page: 1, limit: 20 }], query);
     t.match((await asked(`analytics/${path}?sort=bounced&page=3&limit=5`))[1], { sort: 'bounced', page: 3, limit: 5 });
     t.match((await ask(`analytics/${path}`)).json(), {
-      data: [],
+      data: used,
       other: null,
-      meta: { total: 0, totalPages: 0, nextCursor: null },
+      meta: { total: used.length, totalPages: used.length, nextCursor: null },
     });
     t.match(await refused(`analytics/${path}?sort=name`), /^sort must be one of accepted/);
     t.match(await refused(`analytics/${path}?tag=order`), /^tag is not a known field/);
@@ -125,27 +126,27 @@ void t.test('templates and tags are listed by a count, page by page', async (t) 
 void t.test('the start page of a dashboard', async (t) => {
   const { ask, refused } = await served(t);
   const totals = {
-    accepted: 0,
+    accepted: 3,
     sent: 0,
     delivered: 0,
     opened: 0,
     clicked: 0,
     complained: 0,
     bounced: 0,
-    failed: 0,
+    failed: 1,
     cancelled: 0,
   };
   t.match((await ask('dashboard/summary')).json(), {
     today: {
       range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 },
       totals,
-      rates: { sent: null },
+      rates: { sent: 0 },
       times: { sentMs: null },
     },
     last7Days: { range: { days: 7 }, totals },
     last30Days: { range: DEFAULT, totals },
-    queue: { ready: 0, deferred: 0, held: 0, scheduled: 0 },
-    recentFailures: [],
+    queue: { ready: 1, deferred: 0, held: 0, scheduled: 1 },
+    recentFailures: [{ id: own.email }],
   });
   t.match(await refused('dashboard/summary?days=7'), /^days/);
 });

@@ -2,10 +2,10 @@
 import { makeAccountTemplates } from '../../src/commands/email/service-mails.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
-import type { Passwords } from '../../src/domain/ports/passwords.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { INSTANCE_STREAM } from '../../src/domain/core/ids.js';
 import { startOf } from '../../src/event-log/event-log.js';
+import { quickPasswords } from './people.js';
 import { accountSamples } from './samples.js';
 import { caller, openWorld, OTHER_TEAM, type World } from './command-world.js';
 import { T0 } from './email-facts.js';
@@ -21,13 +21,16 @@ export type AccountWorld = World &
     tokenTo: (page: string) => Promise<string>;
   }>;
 
+/** What the other languages of the templates cost is no matter of these tests. */
+const inEnglish = accountSamples.map(({ translations: _, ...sample }) => sample);
+
 /** The first team is none of those that tests work in. */
-export const openAccountWorld = async (): Promise<AccountWorld> => {
-  const world = await openWorld();
+export const openAccountWorld = async (...given: Parameters<typeof openWorld>): Promise<AccountWorld> => {
+  const world = await openWorld(...given);
   const { eventLog } = world.deps;
   const initialised = { type: 'InstanceInitialised' as const, data: { at: T0, teamId: OTHER_TEAM } };
   await eventLog.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [initialised], causeOf(world.deps, caller));
-  await makeAccountTemplates(world.deps, accountSamples);
+  await makeAccountTemplates(world.deps, inEnglish);
   const mails = async (): Promise<readonly SentMail[]> => {
     const found: SentMail[] = [];
     for await (const { events } of eventLog.readAll(0, { kinds: ['email'] }))
@@ -51,13 +54,6 @@ export const quickly = (deps: CommandNeeds): CommandNeeds => ({
   ...deps,
   people: { ...deps.people, passwords: quickPasswords },
 });
-
-const quickPasswords: Passwords = {
-  hash: async (password) => `quick:${password}`,
-  verify: async (hash, password) => hash === `quick:${password}`,
-  isOutdated: () => false,
-  isCommon: () => false,
-};
 
 /** The code that the work rejects with, or `fine`. */
 export const codeOf = async (work: Promise<unknown>): Promise<string> =>

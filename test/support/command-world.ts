@@ -9,6 +9,7 @@ import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller } from '../../src/commands/core/caller.js';
+import type { PeoplePorts } from '../../src/commands/access/needs.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
 import { makeCommandNeeds, type FollowedStates } from '../../src/service/engine.js';
 import { commandCodes } from '../../src/commands/index.js';
@@ -16,9 +17,11 @@ import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
-import { openEventLog, startOf } from '../../src/event-log/event-log.js';
+import { openEventLog, startOf, type EventLogPorts } from '../../src/event-log/event-log.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { TxtLookup } from '../../src/domain/ports/dns.js';
+import type { Generator } from '../../src/domain/ports/generator.js';
+import type { Ids } from '../../src/domain/ports/ids.js';
 import { assertDefined, parseTeamId, teamStream, type StreamName, type TeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
@@ -93,21 +96,33 @@ export type World = Readonly<{
   elsewhere: () => CommandNeeds & FollowedStates;
 }>;
 
+/** `stores`: of a world that is there, with its teams; `ids` then gives others than that world did. */
+type Kept = Readonly<{
+  stores?: ReturnType<typeof openStoresOfTest>;
+  ids?: Ids;
+  clock?: FakeClock;
+  people?: Partial<PeoplePorts>;
+  generator?: Generator;
+  onAppended?: EventLogPorts['onAppended'];
+}>;
+
 /** `servesAlone`: whether no other process is said to serve. */
 export const openWorld = async (
   limits: Partial<Limits> = {},
   servesAlone = async (): Promise<boolean> => true,
+  { stores, ids = countingIds(), clock = fakeClock(Date.parse(T0)), people = {}, generator, onAppended }: Kept = {},
 ): Promise<World> => {
-  const clock = fakeClock(Date.parse(T0));
-  const { store, keys, files } = openStoresOfTest();
-  const ids = countingIds();
+  const { store, keys, files } = stores ?? openStoresOfTest();
   const copiesForgotten: string[] = [];
   const dns = new Map<string, TxtLookup>();
   const bounds: Limits = { ...defaultLimits, ...limits };
   const key = await sealKeyOfTest();
   const sealKey = async (): Promise<SealKey> => key;
   const open = (): CommandNeeds & FollowedStates => {
-    const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds, sealKey });
+    const eventLog = openEventLog({
+      ...{ store, keys, files, ids, clock, limits: bounds, sealKey },
+      ...(onAppended === undefined ? {} : { onAppended }),
+    });
     return makeCommandNeeds({
       store,
       servesAlone,
@@ -116,13 +131,13 @@ export const openWorld = async (
       files,
       mailCopies: { forgetCopies: async (messageId) => void copiesForgotten.push(messageId) },
       renderer: openRenderer({ limits: bounds }),
-      generator: openGenerator({ limits: bounds, clock }),
+      generator: generator ?? openGenerator({ limits: bounds, clock }),
       outbound: openOutboundHttp(),
       webhooks: { outbound: openOutboundPost({ insecureHosts: ['127.0.0.1'] }), insecureHosts: ['127.0.0.1'] },
       mediaTypes: signatureMediaTypes(),
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' }, mx: async () => ({ kind: 'none' }) },
       dkimKeys: systemDkimKeys(),
-      people: peopleOfTest(),
+      people: peopleOfTest(people),
       spfMechanisms: 'mx',
       linkBase: LINK_BASE,
       accountSender: ACCOUNT_SENDER,
@@ -132,7 +147,7 @@ export const openWorld = async (
     });
   };
   const deps = open();
-  for (const teamId of [TEAM, OTHER_TEAM]) {
+  for (const teamId of stores === undefined ? [TEAM, OTHER_TEAM] : []) {
     const settings = {
       name: 'Shop',
       defaultFrom: { email: 'default@example.com', name: 'Default' },

@@ -82,3 +82,11 @@ export const fakeClock = (startMs: number = Date.parse('2026-01-01T00:00:00.000Z
       }),
   };
 };
+
+/** Lets time pass, by leaps, until the work is done: some commands look again and again. */
+export const inLeaps = async <Result>(clock: FakeClock, work: Promise<Result>): Promise<Result> => {
+  let isDone = false;
+  void work.catch(() => {}).then(() => (isDone = true));
+  while (!isDone) await clock.advance(clock.waiting() === 0 ? 0 : STEPPED_MS_MAX + 1);
+  return work;
+};

@@ -21,11 +21,20 @@ import {
   type TeamId,
   type UserId,
 } from '../../src/domain/core/ids.js';
+import type { Passwords } from '../../src/domain/ports/passwords.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import type { TeamEvent } from '../../src/domain/teams/events.js';
 import { evolveTeam } from '../../src/domain/teams/state.js';
 
 export const PASSWORD = 'a pelican in the rain';
+
+/** They cost nothing where many are tried at once. */
+export const quickPasswords: Passwords = {
+  hash: async (password) => `quick:${password}`,
+  verify: async (hash, password) => hash === `quick:${password}`,
+  isOutdated: () => false,
+  isCommon: () => false,
+};
 
 export const peopleOfTest = (more: Partial<PeoplePorts> = {}): PeoplePorts => ({
   passwords: argon2Passwords(),

@@ -50,10 +50,15 @@ export const useReadModels = (open: (t: Test) => Promise<ReadModels>): void => {
   openOthers = open;
 };
 
+const always =
+  <Value>(value: Promise<Value>) =>
+  (): Promise<Value> =>
+    value;
+
 export const openReadModelsOfTest = (t: Test): ReadModels => {
   const models =
     openOthers !== undefined
-      ? onceOpened(openOthers(t))
+      ? readingFrom(always(openOthers(t)))
       : isDistant
         ? distantReadModels()
         : openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
@@ -61,14 +66,14 @@ export const openReadModelsOfTest = (t: Test): ReadModels => {
   return models;
 };
 
-/** Read models that are still being opened. */
-const onceOpened = (opened: Promise<ReadModels>): ReadModels => ({
-  projection: async (...given) => (await opened).projection(...given),
-  get: async (...given) => (await opened).get(...given),
-  find: async (...given) => (await opened).find(...given),
-  count: async (...given) => (await opened).count(...given),
-  findCounted: async (...given) => (await opened).findCounted(...given),
-  rebuild: async (...given) => (await opened).rebuild(...given),
-  inspect: async (...given) => (await opened).inspect(...given),
-  close: async () => (await opened).close(),
+/** Read models of which each use asks anew which they are, by the collection or the projection that it names. */
+export const readingFrom = (opened: (name: string) => Promise<ReadModels>): ReadModels => ({
+  projection: async (name, ...given) => (await opened(name)).projection(name, ...given),
+  get: async (name, ...given) => (await opened(name)).get(name, ...given),
+  find: async (name, ...given) => (await opened(name)).find(name, ...given),
+  count: async (name, ...given) => (await opened(name)).count(name, ...given),
+  findCounted: async (name, ...given) => (await opened(name)).findCounted(name, ...given),
+  rebuild: async (name, ...given) => (await opened(name)).rebuild(name, ...given),
+  inspect: async (name, ...given) => (await opened(name)).inspect(name, ...given),
+  close: async () => (await opened('')).close(),
 });
