@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=8
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=8 --expose-gc
 // The command line, from the compiled program. It stays readable for old versions of Node, so that they are told what to do.
 // V8 takes the size of its young generation only at the start of the process: left to V8 it grows to some 100 MB, for little less CPU.
 // The arenas of malloc are two for the same reason: one for each thread would keep some 10 MB that nobody uses.

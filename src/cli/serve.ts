@@ -39,6 +39,7 @@ export const serve = async (): Promise<void> => {
 };
 
 const serveApp = async (app: App, config: Config): Promise<void> => {
+  giveBackStartMemory();
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
   const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
@@ -52,6 +53,12 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
     print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`),
   );
 };
+
+/**
+ * Collects the garbage of the start and gives its pages back to the system: 24 of 182 MB, which V8 keeps otherwise.
+ * It takes 0.1 s, so it runs before the first request. Node has the function where bin/sealpost.js started it.
+ */
+const giveBackStartMemory = (): void => globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 
 /** Stops the service, once it has started, when a signal says so. Out: whether one did. */
 const stopOnSignals = (starting: Promise<App>, deadlineMs: number): (() => boolean) => {

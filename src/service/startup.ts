@@ -113,10 +113,14 @@ export const afterStart = (
   if (roles.includes('project')) void sayImpliedDeletes(engine, runners, signal);
 };
 
-/** Asks, once a start, for a document process to stand ready if there are templates of documents. */
+/**
+ * Asks, once a start, for a document process to stand ready if there are more attachment templates than the samples.
+ * Many services make no documents, and the process takes 70 MB.
+ */
 const expectDocuments = async ({ readModels, generator, logger }: Engine): Promise<void> => {
   try {
-    if ((await readModels.count(ATTACHMENT_TEMPLATES, { where: {} }, 1)) > 0) generator.prepare();
+    const samples = readSamples().attachments.length;
+    if ((await readModels.count(ATTACHMENT_TEMPLATES, { where: {} }, samples + 1)) > samples) generator.prepare();
   } catch (fault) {
     logger.warn(
       { fault: fault instanceof Error ? fault : undefined },

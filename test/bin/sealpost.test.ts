@@ -1,7 +1,10 @@
-/** The program's file under a Node that is too old: it says what to do, in one sentence. */
-import { spawnSync } from 'node:child_process';
+/** The program's file: under a Node that is too old, and what the options of Node in its first line do. */
+import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { statusBytes } from '../../bench/support/processes.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { eventually } from '../support/wait.js';
 
 const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 const asVersion = (version: string): string =>
@@ -39,4 +42,18 @@ await t.test('the oldest supported one runs it', async (t) => {
   const { status, stdout } = run('22.0.0');
   t.equal(status, 0);
   t.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+await t.test('a service gives back what its start took', async (t) => {
+  const service = spawn(bin, ['serve'], {
+    env: { PATH: process.env['PATH'], PORT: '0', SEALPOST_DATA_DIR: temporaryDirectory(t) },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.teardown(() => service.kill('SIGKILL'));
+  let output = '';
+  service.stdout.on('data', (text) => (output += String(text)));
+  await eventually('it listens', () => output.includes('sealpost is running'), 60_000);
+  const pid = service.pid ?? -1;
+  const givenBack = statusBytes(pid, 'VmHWM') - statusBytes(pid, 'VmRSS');
+  t.ok(givenBack > 8_000_000, `${givenBack} bytes were given back`);
 });

@@ -1,11 +1,12 @@
 /** The first steps of a new user: an empty directory, one command, one line to paste, one mail to look at. */
 import { spawn } from 'node:child_process';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { childrenOf } from '../../bench/support/processes.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { copyFounded } from '../support/founded.js';
 import {
@@ -90,6 +91,30 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.match(await second.end('SIGTERM'), { code: 0 });
   t.notMatch(second.output(), /shown this once|curl/);
   t.match(second.output(), link.replace(base, nextBase), 'the link opens it after a restart too');
+});
+
+await t.test('no document process runs until somebody changes an attachment template', async (t) => {
+  const settings = { SEALPOST_DATA_DIR: join(temporaryDirectory(t), 'data'), SEALPOST_LOG_LEVEL: 'error' };
+  const first = startServer(settings);
+  t.teardown(() => first.end('SIGKILL'));
+  const base = await first.listening;
+  const authorization = `Bearer ${await first.firstKey()}`;
+  t.same(childrenOf(first.pid), []);
+  const invoice = JSON.parse(readFileSync('samples/attachments/invoice.json', 'utf8')) as object;
+  const { status } = await fetch(`${base}/api/templates/attachment`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...invoice, slug: 'own-invoice' }),
+  });
+  t.equal(status, 201);
+  const runsOne = (pid: number) => () => childrenOf(pid).length === 1;
+  await eventually('a process stands ready for the preview', runsOne(first.pid));
+  t.match(await first.end('SIGTERM'), { code: 0 });
+
+  const second = startServer(settings);
+  t.teardown(() => second.end('SIGKILL'));
+  await second.listening;
+  await eventually('a process stands ready after the next start', runsOne(second.pid));
 });
 
 await t.test('with a certificate every printed address is https, and it answers there', async (t) => {

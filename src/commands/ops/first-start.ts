@@ -71,13 +71,15 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
     );
   }
   const caller = systemCaller(teamId, 'system', 'first-start');
+  // Nobody looks at a preview of these yet, so no document process is made ready.
+  const quiet = { ...deps, generator: { ...deps.generator, prepare: () => {} } };
   for (const sample of samples.emails) {
     const known = await emailTemplates.find(deps, teamId, sample.slug ?? '');
     if (known === undefined) await emailTemplates.create(deps, caller, { ...sample, publish: true });
   }
   for (const sample of samples.attachments) {
     const known = await attachmentTemplates.find(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await attachmentTemplates.create(deps, caller, { ...sample, publish: true });
+    if (known === undefined) await attachmentTemplates.create(quiet, caller, { ...sample, publish: true });
   }
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
