@@ -282,6 +282,15 @@ void t.test('two characters are searched for, or one that is ideographic', async
 
 // One reader for every time that a caller writes.
 
+void t.test('a time is written as Date writes it', (t) => {
+  const minute = 60_000;
+  for (const ms of [0, 1_797_940_799_999, -1, 8.64e15 - minute, -8.64e15, Date.UTC(10_000, 0), -Date.UTC(5_000, 0)])
+    for (const near of [0, 0.5, 1, 999, 1_000, 59_999, minute, 0])
+      t.equal(isoTime(ms + near), new Date(ms + near).toISOString(), `${ms} + ${near}`);
+  for (const ms of [Number.NaN, Infinity]) t.throws(() => isoTime(ms), RangeError);
+  t.end();
+});
+
 void t.test('each spelling of a time that ISO 8601 allows is one moment', (t) => {
   for (const [text, moment] of [
     ['2027-01-15T09:00+01:00', '2027-01-15T08:00:00.000Z'],

@@ -21,7 +21,6 @@ import {
   endsOf,
   isUseWorthNoting,
   revokedWithMaker,
-  usedBeforeMs,
   readApiKey,
   type ApiKey,
   type ApiKeyState,
@@ -313,7 +312,7 @@ export const authenticateKey = async (deps: KeyNeeds, token: string): Promise<Ke
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if ((await deps.team(teamStream(team))).state?.deletedAt !== undefined) throw teamDeleted();
   admitActive((await deps.teamUse(teamUseStream(team))).state);
-  if (isUseWorthNoting(key, isoTime(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
+  if (isUseWorthNoting(key, nowMs)) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
 };

@@ -5,8 +5,23 @@ import { invalid } from './errors.js';
 /** How far the clocks of two processes may differ. Removal waits this much longer than restoring is allowed. */
 export const CLOCKS_APART_MS = 60_000;
 
+const MINUTE_MS = 60_000;
+/** The last minute that was written, as most times are of the same one. */
+let minute = Number.NaN;
+let minuteText = '';
+
 /** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString();
+export const isoTime = (ms: number): string => {
+  const whole = Math.trunc(ms);
+  const at = Math.floor(whole / MINUTE_MS);
+  if (at !== minute) {
+    minuteText = new Date(at * MINUTE_MS).toISOString().slice(0, -'ss.sssZ'.length);
+    minute = at;
+  }
+  // The first digit keeps the zeros of the others.
+  const rest = String(100_000 + whole - at * MINUTE_MS);
+  return `${minuteText}${rest.slice(1, 3)}.${rest.slice(3)}Z`;
+};
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** The day, the hour and minute, the second, its fraction, the hours of the zone and its minutes. */

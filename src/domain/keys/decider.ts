@@ -5,7 +5,6 @@ import { boundedCache } from '../../shared/cache.js';
 import { DomainError } from '../core/errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../core/ids.js';
 import { defaultLimits } from '../core/limits.js';
-import { isoTime } from '../core/time.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from '../access/permissions.js';
 
@@ -83,7 +82,7 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
     case 'CreateApiKey':
       return key === undefined ? [{ type: 'ApiKeyCreated', data: command.created }] : [];
     case 'UseApiKey':
-      return key !== undefined && isUseWorthNoting(key, isoTime(usedBeforeMs(Date.parse(command.at))))
+      return key !== undefined && isUseWorthNoting(key, Date.parse(command.at))
         ? [{ type: 'ApiKeyUsed', data: { at: command.at } }]
         : [];
     case 'ChangeApiKey':
@@ -139,14 +138,9 @@ const change = (
   return Object.keys(data).length === 0 ? [] : [{ type: 'ApiKeyChanged', data: { at, ...data } }];
 };
 
-/**
- * A use is recorded only if the last recorded one is older than this moment, so that a busy key does not fill the log.
- */
-export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
-
-/** `usedBefore`: the moment of `usedBeforeMs` as ISO text, so that no call has to parse a date. */
-export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean =>
-  lastUsedAt === null || lastUsedAt <= usedBefore;
+/** A use is recorded only if the last recorded one is old enough, so that a busy key does not fill the log. */
+export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, atMs: number): boolean =>
+  lastUsedAt === null || Date.parse(lastUsedAt) <= atMs - defaultLimits.apiKeyUsedEveryMs;
 
 const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...data }: Created): ApiKey => {
   const known = permissions.filter(isPermission);
