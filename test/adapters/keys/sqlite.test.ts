@@ -1,9 +1,10 @@
 /** Sealing keys on SQLite: the contract, and that nothing of a destroyed key stays in any file. */
+import { createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { deriveFrom } from '../../../src/adapters/keys/key-wrap.js';
+import { deriveFrom, sealingKey } from '../../../src/adapters/keys/key-wrap.js';
 import { parseKeyId } from '../../../src/adapters/keys/key-table.js';
 import { keysOn, openSqliteKeys } from '../../../src/adapters/keys/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
@@ -18,6 +19,25 @@ void t.test('the contract', async (t) => {
     open: async (place, masterKey) => openSqliteKeys({ file: join(directory, `${place}.db`), masterKey }),
     close: () => Promise.resolve(),
   });
+});
+
+void t.test('what is sealed is AES-256-GCM with nonces that do not repeat', (t) => {
+  const key = randomBytes(32);
+  const { seal, open } = sealingKey(key);
+  const nonces = new Set<string>();
+  for (let count = 0; count < 1_000; count += 1) {
+    const sealed = Buffer.from(seal(`text ${count} ü`, 'context', Uint8Array.of(7)));
+    const [prefix, nonce] = [sealed[0], sealed.subarray(1, 13)];
+    const decipher = createDecipheriv('aes-256-gcm', createSecretKey(key), nonce);
+    decipher.setAAD(Buffer.from('context')).setAuthTag(sealed.subarray(-16));
+    const opened = Buffer.concat([decipher.update(sealed.subarray(13, -16)), decipher.final()]);
+    if (prefix !== 7 || opened.toString() !== `text ${count} ü`) throw new Error(`${opened.toString()} was opened`);
+    if (open(sealed.subarray(1), 'context').compare(opened) !== 0) throw new Error('opened differently');
+    nonces.add(nonce.toString('hex'));
+  }
+  t.equal(nonces.size, 1_000);
+  t.notOk(nonces.has('0'.repeat(24)));
+  t.end();
 });
 
 /** The wrapped bytes of those keys, as they stand in the file. */
