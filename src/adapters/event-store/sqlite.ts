@@ -69,12 +69,17 @@ const eventOverheadBytes = 256;
 
 const pollEveryMs = 15;
 
+/**
+ * An accepted email is an event of 2 to 3 KB. In pages of 4 KB it fills one by itself and leaves a third of it unused.
+ */
+const pageSizeBytes = 8_192;
+
 /** In: the database file, made if there is none. Throws SqliteError if it cannot be opened. */
 export const openSqliteEventStore = ({
   file,
   ...options
 }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
-  eventStoreOn(openDatabase({ file, synchronous: 'full' }), options);
+  eventStoreOn(openDatabase({ file, synchronous: 'full', pageSizeBytes }), options);
 
 /** The event store on an open database, which it closes with itself. */
 export const eventStoreOn = (

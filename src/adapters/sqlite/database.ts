@@ -28,6 +28,8 @@ type DatabaseOptions = Readonly<{
   /** Overwrite deleted rows with zeros. */
   secureDelete?: boolean;
   cacheSizeKiB?: number;
+  /** The size of the pages of a file that is made: one that exists keeps its own. Default: 4,096. */
+  pageSizeBytes?: number;
   /** Reject a file that does not exist instead of creating it. */
   mustExist?: boolean;
 }>;
@@ -62,8 +64,8 @@ type LogTruncationOptions = Readonly<{
 /** How long a statement waits for another process's lock before it fails with SQLITE_BUSY. */
 export const busyTimeoutMs = 5_000;
 const cacheSizeKiBDefault = 4 * 1024;
-/** Pages in the write-ahead log at which a commit also copies them into the database file. */
-const walPagesBeforeCheckpoint = 2_000;
+/** Bytes of pages in the write-ahead log at which a commit also copies them into the database file. */
+const walBytesBeforeCheckpoint = 8_192_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
 
 /** Error codes of SQLite while a disk is full, fails or is read-only, or while another process holds the file. */
@@ -99,6 +101,7 @@ const openExisting = (options: DatabaseOptions): Database => {
     options.file,
   );
   try {
+    if (options.pageSizeBytes !== undefined) database.pragma(`page_size = ${options.pageSizeBytes}`);
     database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
     database.pragma(`synchronous = ${options.synchronous}`);
     database.pragma(`secure_delete = ${options.secureDelete === true ? 'on' : 'off'}`);
@@ -107,7 +110,8 @@ const openExisting = (options: DatabaseOptions): Database => {
     // is small.
     database.pragma(`temp_store = ${options.journal === 'memory' ? 'file' : 'memory'}`);
     if (options.journal === 'memory') database.pragma('locking_mode = exclusive');
-    database.pragma(`wal_autocheckpoint = ${walPagesBeforeCheckpoint}`);
+    const pageSizeBytes = Number(database.pragma('page_size', { simple: true }));
+    database.pragma(`wal_autocheckpoint = ${Math.floor(walBytesBeforeCheckpoint / pageSizeBytes)}`);
     database.pragma(`journal_size_limit = ${walSizeBytesMax}`);
     return database;
   } catch (error) {

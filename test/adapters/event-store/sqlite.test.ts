@@ -97,6 +97,28 @@ void t.test('a file that was written before events had a column for their id is 
   );
 });
 
+void t.test('a new file has pages of 8 KiB, and one with other pages keeps them', async (t) => {
+  const [file, older] = [join(directory, 'pages.db'), join(directory, 'older-pages.db')];
+  const made = openDatabase({ file: older, synchronous: 'full' });
+  made.exec('CREATE TABLE kept (a TEXT)');
+  made.close();
+  for (const one of [file, older]) {
+    const store = openSqliteEventStore({ file: one });
+    await store.append('email-1', -1, [anEvent('x'.repeat(10_000), { eventId: 'first' })]);
+    t.match(await store.readStream('email-1'), [{ data: `"${'x'.repeat(10_000)}"` }]);
+    await store.close();
+  }
+  const pageSizeOf = (one: string): unknown => {
+    const database = openDatabase({ file: one, synchronous: 'full' });
+    try {
+      return database.pragma('page_size', { simple: true });
+    } finally {
+      database.close();
+    }
+  };
+  t.same([pageSizeOf(file), pageSizeOf(older)], [8_192, 4_096]);
+});
+
 void t.test(
   'the recent events are bounded in number and in bytes, start anew after a gap, and say where they cannot help',
   async (t) => {
