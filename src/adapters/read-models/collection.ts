@@ -9,6 +9,7 @@ import {
   joinDocument,
   openPersonalTable,
   splitterOf,
+  type Made,
   type Parts,
   type Personal,
   type PersonalTable,
@@ -17,7 +18,9 @@ import { createSearchTable, openSearchIndex, type Entry } from './search-index.j
 
 export type Collection = Readonly<{
   /** Changes nothing where the document there has folded that position or a later one. */
-  put: (stored: StoredDocument) => void;
+  put: (stored: StoredDocument, made?: Made) => void;
+  /** The texts of the document with that `seq`, where it was put lately. */
+  made: (seq: number) => Made | undefined;
   /** Changes nothing if the document there has folded that position or a later one. */
   remove: (removal: Removal) => void;
   /** Inside a transaction, after its last write. */
@@ -76,17 +79,27 @@ export function* unpackDocuments({ fields }: CollectionSpec, values: PackedDocum
 }
 
 /** A row as it is, as far as a change needs it: its id, text and declared fields, and what is personal of it. */
-type KnownRow = Readonly<{ selected: readonly Value[]; personal: Personal }>;
+type KnownRow = Readonly<{ selected: readonly Value[]; personal: Personal; made?: Made | undefined }>;
 
-export const storerOf = (spec: CollectionSpec): ((document: Document) => StoredDocument) => {
+/**
+ * In: the spec of a collection. Out: what turns its documents into stored form. It takes the texts of the document
+ * before again where they are the same.
+ */
+export const storerOf = (
+  spec: CollectionSpec,
+): ((document: Document, before?: Made) => Readonly<{ stored: StoredDocument; made: Made }>) => {
   const split = splitterOf(spec);
   const isTextPersonal = spec.search !== undefined && spec.personal?.includes(spec.search.field) === true;
-  return (document) => {
-    const { doc, text, rest } = split(document);
+  return (document, before) => {
+    const { doc, made } = split(document, before);
+    const { text, rest } = made;
     const fields = spec.fields.map((field) => fieldValue(document, field));
     return {
-      row: [document.seq, document.id, document.position, doc, isTextPersonal ? null : text, ...fields],
-      personal: { text: isTextPersonal ? text : null, rest },
+      stored: {
+        row: [document.seq, document.id, document.position, doc, isTextPersonal ? null : text, ...fields],
+        personal: { text: isTextPersonal ? text : null, rest },
+      },
+      made,
     };
   };
 };
@@ -172,14 +185,14 @@ export const openCollection = (database: Database, spec: CollectionSpec, use: Co
   const entryOf = search === undefined ? noEntry : entriesOf(spec);
   /** Most rows are changed again soon after they were written. */
   const kept = new Map<number, KnownRow>();
-  const keep = ({ row, personal }: StoredDocument): void => {
+  const keep = ({ row, personal }: StoredDocument, made: Made | undefined): void => {
     // A rebuild changes few of the documents that it has written.
     if (inBulk) return;
     const [seq, id] = row;
     kept.delete(seq);
     const chars = (row[TEXT_AT]?.length ?? 0) + (personal.text?.length ?? 0) + (personal.rest?.length ?? 0);
     if (chars > KEPT_CHARS_MAX) return;
-    kept.set(seq, { selected: [id, ...(row.slice(TEXT_AT) as Value[])], personal });
+    kept.set(seq, { selected: [id, ...(row.slice(TEXT_AT) as Value[])], personal, made });
     if (kept.size <= KEPT_ROWS_MAX) return;
     const [oldest] = kept.keys();
     kept.delete(oldest!);
@@ -203,30 +216,30 @@ export const openCollection = (database: Database, spec: CollectionSpec, use: Co
   let newest = 0;
 
   /** Out: false where there is a document of that `seq` or id. */
-  const insertNew = (stored: StoredDocument): boolean => {
+  const insertNew = (stored: StoredDocument, made: Made | undefined): boolean => {
     const { row, personal } = stored;
     if (insert.run(row).changes === 0) return false;
     const [seq] = row;
     personals.add(seq, personal);
     const entry = entryOf(row, TEXT_AT, personal);
     if (entry !== undefined) search?.add(seq, entry);
-    keep(stored);
+    keep(stored, made);
     return true;
   };
 
   return {
-    put: (stored) => {
+    put: (stored, made) => {
       const { row, personal } = stored;
       const [seq, id, position] = row;
       if (seq > newest) {
         newest = seq;
-        if (insertNew(stored)) return;
+        if (insertNew(stored, made)) return;
       }
       const known = kept.get(seq) ?? read(seq);
       if (known === undefined) {
         // The id was made anew by another event: the newest stands.
-        if (insertNew(stored) || !remove({ id, position })) return;
-        insertNew(stored);
+        if (insertNew(stored, made) || !remove({ id, position })) return;
+        insertNew(stored, made);
         return;
       }
       const { selected, personal: before } = known;
@@ -235,7 +248,7 @@ export const openCollection = (database: Database, spec: CollectionSpec, use: Co
           `two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`,
         );
       if (!update(row, selected)) return;
-      keep(stored);
+      keep(stored, made);
       personals.change(seq, before, personal);
       if (search === undefined) return;
       const [oldEntry, entry] = [entryOf(selected, TEXT_SELECTED_AT, before), entryOf(row, TEXT_AT, personal)];
@@ -243,10 +256,14 @@ export const openCollection = (database: Database, spec: CollectionSpec, use: Co
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
       if (entry !== undefined) search.add(seq, entry);
     },
+    made: (seq) => kept.get(seq)?.made,
     remove: (removal) => void remove(removal),
     flush: () => search?.flush(),
     indexAll: () => search?.indexAll(),
-    forget: () => kept.clear(),
+    forget: () => {
+      kept.clear();
+      search?.forget();
+    },
     ...openReads(spec, statements, personals),
   };
 };

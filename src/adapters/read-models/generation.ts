@@ -186,13 +186,26 @@ const apply = (collection: Collection, { put, remove }: Applied): void => {
   collection.flush();
 };
 
+/** As `apply`, with documents that are put into stored form one after the other. */
+const storeAll = (
+  collection: Collection,
+  store: ReturnType<typeof storerOf>,
+  { put, remove }: CollectionWrites,
+): void => {
+  for (const document of put) {
+    const { stored, made } = store(document, collection.made(document.seq));
+    collection.put(stored, made);
+  }
+  for (const removal of remove) collection.remove(removal);
+  collection.flush();
+};
+
 /** Turns writes of documents into writes of rows, for collections of those specs. */
 const rowWrites = (writes: readonly CollectionWrites[], specs: readonly CollectionSpec[]): readonly RowWrites[] =>
-  writes.map(({ collection, put, remove }) => ({
-    collection,
-    put: put.map(storerOf(specNamed(specs, collection))),
-    remove,
-  }));
+  writes.map(({ collection, put, remove }) => {
+    const store = storerOf(specNamed(specs, collection));
+    return { collection, put: put.map((document) => store(document).stored), remove };
+  });
 
 export const packedWrites = (
   writes: readonly CollectionWrites[],
@@ -219,6 +232,7 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
   );
   const moveTo = checkpointMover(database);
   const collections = openCollections(database, specs, { inBulk: false, erased: truncation.soon });
+  const storers = new Map(specs.map((spec) => [spec.name, storerOf(spec)]));
   const finders = new Map(specs.map((spec) => [spec.name, openFinder(database, spec)]));
   const collection = (name: string): Collection => known(collections, name);
   const checkpoint = (): Checkpoint => {
@@ -244,7 +258,7 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
       inTransaction(database, () => {
         assertUnmoved(checkpoint(), from);
         if (!isAlone) for (const one of collections.values()) one.forget();
-        for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
+        for (const write of writes) storeAll(collection(write.collection), known(storers, write.collection), write);
         moveTo({ ...from, position: to });
       });
       leftAt = to;

@@ -165,17 +165,25 @@ export const selectStraySql = (name: string): string =>
 /** The JSON text of a document, what is searched of it, and the other personal fields, each apart from the others. */
 export type Parts = Readonly<{ doc: string; text: string | null; rest: string | null }>;
 
+/** The searched and personal texts of a document, and the values that they were made of. */
+export type Made = Readonly<{ values: readonly unknown[] } & Pick<Parts, 'text' | 'rest'>>;
+
 /**
  * In: the spec of a collection. Out: what takes its documents apart, without the values that only the columns have.
- * Each field is looked up once for a batch of documents.
+ * The texts that were made of the document before are taken again where its values are the same.
  */
-export const splitterOf = ({ fields, search, personal = [] }: CollectionSpec): ((document: Document) => Parts) => {
+export const splitterOf = ({
+  fields,
+  search,
+  personal = [],
+}: CollectionSpec): ((document: Document, before?: Made) => Readonly<{ doc: string; made: Made }>) => {
   const searched = search === undefined ? [] : [search.field, ...(search.terms === undefined ? [] : [search.terms])];
   const others = personal.filter((field) => !searched.includes(field));
   const places = new Map<string, 'apart' | 'column'>([
     ...['id', ...fields].map((field) => [field, 'column'] as const),
     ...['seq', 'position', ...searched, ...others].map((field) => [field, 'apart'] as const),
   ]);
+  const sources = [...searched, ...others];
 
   const textOf = (document: Document): string | null =>
     search === undefined || searched.every((field) => document[field] === undefined)
@@ -186,16 +194,25 @@ export const splitterOf = ({ fields, search, personal = [] }: CollectionSpec): (
     for (const field of others) if (document[field] !== undefined) rest[field] = document[field];
     return Object.keys(rest).length === 0 ? null : JSON.stringify(rest);
   };
-  return (document) => {
-    const left: Record<string, unknown> = {};
+  const docOf = (document: Document): string => {
+    let left: Record<string, unknown> | undefined;
     for (const field in document) {
       const place = places.get(field);
       if (place === undefined || (place === 'column' && !isInColumnOnly(document[field])))
-        left[field] = document[field];
+        (left ??= {})[field] = document[field];
     }
-    return { doc: JSON.stringify(left), text: textOf(document), rest: restOf(document) };
+    return left === undefined ? '{}' : JSON.stringify(left);
   };
+  const madeOf = (document: Document, before?: Made): Made => {
+    if (sources.length === 0) return NOTHING_MADE;
+    if (before !== undefined && sources.every((field, at) => document[field] === before.values[at])) return before;
+    const values = sources.map((field) => document[field]);
+    return { values, text: textOf(document), rest: restOf(document) };
+  };
+  return (document, before) => ({ doc: docOf(document), made: madeOf(document, before) });
 };
+
+const NOTHING_MADE: Made = { values: [], text: null, rest: null };
 
 /** Puts together what `splitterOf` has taken apart; without what is searched where `text` is null. */
 export const joinDocument = ({ search }: CollectionSpec, { doc, text, rest }: Parts): Document => {

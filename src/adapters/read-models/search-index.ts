@@ -24,6 +24,8 @@ type SearchIndex = Readonly<{
   flush: () => void;
   /** Indexes all that wait. */
   indexAll: () => void;
+  /** Called when a transaction was undone, or somebody else may have written. */
+  forget: () => void;
 }>;
 
 /** A search looks through so many texts in about a millisecond. */
@@ -75,7 +77,7 @@ const openLive = (
 ): SearchIndex => {
   const { name } = spec;
   const waiting = waitingTableOf(name);
-  const wait = database.prepare(`INSERT INTO ${waiting} (seq) VALUES (?)`);
+  const wait = database.prepare(`INSERT INTO ${waiting} (seq) SELECT value FROM json_each(?)`);
   const stopWaiting = database.prepare(`DELETE FROM ${waiting} WHERE seq = ?`);
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
   defineWords(database);
@@ -85,19 +87,28 @@ const openLive = (
      FROM ${waiting} AS w CROSS JOIN ${tableOf(name)} AS d ON d.seq = w.seq ORDER BY w.seq`,
   );
   const clear = database.prepare(`DELETE FROM ${waiting}`);
+  /** Those that wait and are not noted in the table yet. */
+  const fresh = new Set<number>();
+  const writeFresh = (): void => {
+    if (fresh.size > 0) wait.run(`[${[...fresh].join()}]`);
+    fresh.clear();
+  };
   const indexAll = (): void => {
+    writeFresh();
     index.run();
     clear.run();
   };
   return {
-    add: (seq) => void wait.run(seq),
+    add: (seq) => void fresh.add(seq),
     remove: (seq, entry) => {
-      if (stopWaiting.run(seq).changes === 0) removeIndexed(seq, entry);
+      if (!fresh.delete(seq) && stopWaiting.run(seq).changes === 0) removeIndexed(seq, entry);
     },
     flush: () => {
+      writeFresh();
       if (countWaiting.get()! >= waitingMax) indexAll();
     },
     indexAll,
+    forget: () => fresh.clear(),
   };
 };
 
@@ -137,6 +148,10 @@ const openInBulk = (database: Database, table: string, removeIndexed: SearchInde
     indexAll: () => {
       indexWaiting();
       setMemory(memoryBytesDefault);
+    },
+    forget: () => {
+      waiting.clear();
+      chars = 0;
     },
   };
 };

@@ -16,8 +16,8 @@ import { splitStream } from '../../domain/core/ids.js';
  */
 export const timersSpec = (name: string): CollectionSpec => ({
   name,
-  version: 3,
-  fields: ['kind', 'priority', 'team', 'dueAt', 'senderDueAt'],
+  version: 4,
+  fields: ['kind', 'key', 'priority', 'team', 'dueAt', 'senderDueAt'],
   indexes: [
     ['kind', 'priority', 'dueAt'],
     ['kind', 'priority', 'team', 'senderDueAt'],

@@ -40,7 +40,7 @@ export type Runner = Readonly<{
 /** Events of one batch. After a full batch the next follows without a pause. */
 export const BATCH_SIZE = 500;
 /** How often the checkpoint moves over events of other projections, so that a start reads little again. */
-const CHECKPOINT_EVERY_MS = 1_000;
+const CHECKPOINT_EVERY_MS = 5_000;
 
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
   const { kinds } = projection;
