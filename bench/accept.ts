@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { machineWithDisk } from './support/machine.js';
+import { numbersGiven } from './support/options.js';
 import { orderRequest } from './support/orders.js';
 import { compareMeasures } from './support/pairs.js';
 import { describeProfile, partRules } from './support/parts.js';
@@ -15,21 +16,18 @@ import { withDirectory } from './support/scratch.js';
 import { CONNECTIONS, post, startService, storedCount } from './support/service.js';
 
 const TARGET = 2.0;
-const PAIRS = 8;
-/** So long V8 goes on compiling what it runs: each thousand takes less than the one before. */
-const WARM_UP = 20_000;
-const OPERATIONS = 10_000;
+/** V8 goes on compiling what it runs for that long a warm-up: each thousand takes less than the one before. */
+const { pairs, emails, 'warm-up': warmUp } = numbersGiven({ pairs: 8, emails: 10_000, 'warm-up': 20_000 });
 
 const check = (stored: number): void => {
-  if (stored !== WARM_UP + OPERATIONS)
-    throw new Error(`${WARM_UP + OPERATIONS} emails were accepted, ${stored} are stored`);
+  if (stored !== warmUp + emails) throw new Error(`${warmUp + emails} emails were accepted, ${stored} are stored`);
 };
 
 const cpuOf = async (program: Program, accept: (count: number) => Promise<unknown>): Promise<number> => {
-  await accept(WARM_UP);
+  await accept(warmUp);
   const before = program.cpuUs();
-  await accept(OPERATIONS);
-  return (program.cpuUs() - before) / OPERATIONS;
+  await accept(emails);
+  return (program.cpuUs() - before) / emails;
 };
 
 const limitProgram = fileURLToPath(new URL('./limits/accept.js', import.meta.url));
@@ -77,8 +75,8 @@ const result = await compareMeasures({
   name: 'accept an email durably',
   ours: () => withDirectory(ours),
   limit,
-  pairs: PAIRS,
-  operations: OPERATIONS,
+  pairs,
+  operations: emails,
 });
 const profile = await withDirectory(async (directory) => {
   const { window } = await run(directory, profileOptions(directory));

@@ -4,46 +4,21 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { captureMail } from './support/captured-mail.js';
 import { machineWithDisk } from './support/machine.js';
 import { numbersGiven } from './support/options.js';
 import { compareMeasures } from './support/pairs.js';
 import { describeProfile, partRules } from './support/parts.js';
 import { profileOptions, readProfile } from './support/profile.js';
-import { pinToLoad, startProgram } from './support/programs.js';
+import { pinToLoad } from './support/programs.js';
 import { figuresOf, report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
-import { EMAILS, MESSAGES_PER_CONNECTION, runService, SMTP_CONNECTIONS, WARM_UP } from './support/send-runs.js';
+import { EMAILS, runPool, runService, SMTP_CONNECTIONS, WARM_UP } from './support/send-runs.js';
 import { CONNECTIONS } from './support/service.js';
-import { startSink } from './support/sink.js';
 
 const TARGET = 2.5;
 const { pairs, emails, 'warm-up': warmUp } = numbersGiven({ pairs: 8, emails: EMAILS, 'warm-up': WARM_UP });
 const counts = { emails, warmUp };
-
-const limitProgram = fileURLToPath(new URL('./limits/end-to-end.js', import.meta.url));
-
-const limit = async (mail: string): Promise<number> => {
-  const sink = await startSink();
-  const args = [limitProgram, String(sink.port), mail, String(SMTP_CONNECTIONS), String(MESSAGES_PER_CONNECTION)];
-  const program = startProgram({ command: process.execPath, args, side: 'system' });
-  try {
-    await program.saw(/ready/);
-    const send = async (count: number, before: number): Promise<void> => {
-      program.send(String(count));
-      await sink.took(before + count);
-      await program.saw(new RegExp(`sent ${count}\n`));
-    };
-    await send(warmUp, 0);
-    const cpuUs = program.cpuUs();
-    await send(emails, warmUp);
-    return (program.cpuUs() - cpuUs) / emails;
-  } finally {
-    program.kill();
-    sink.kill();
-  }
-};
 
 pinToLoad();
 const raw = await withDirectory((directory) =>
@@ -55,7 +30,7 @@ const result = await withDirectory(async (directory) => {
   return compareMeasures({
     name: 'an email from the call to the relay',
     ours: () => withDirectory((own) => runService(own, counts).then(({ cpuUs }) => cpuUs)),
-    limit: () => limit(mail),
+    limit: () => runPool(mail, counts),
     pairs,
     operations: emails,
   });

@@ -11,6 +11,7 @@ const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
   'sign-in': 'a call with an access token, the first and the next ones, against one with an API key (some 30 seconds)',
   'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
+  dkim: 'an email signed with RSA-2048 from the call to the relay, against the pool of nodemailer that signs (some 10 minutes)',
   peers:
     'an email beside Fastify, BullMQ on Redis and nodemailer; needs redis-server and npm ci --prefix bench/peers (some 15 minutes)',
   expression: 'evaluating a calculated variable (some seconds)',
@@ -29,6 +30,9 @@ const benchmarks = {
     'webhooks against bare signed posts, and an email that a subscription hears of against one without (some 5 minutes)',
   priorities: 'high mails while 50,000 low ones are queued and leave (some 2 minutes)',
   tracking: 'readers who fetch pixels and follow links, against a bare redirect (some 3 minutes)',
+  storage: 'bytes that an email leaves on the disk, by file and table (some 1 minute)',
+  start: 'the first start to listening, the next one, and --help (some 30 seconds)',
+  'memory-by-package': 'memory and time that each dependency takes, and which a service at rest loads (some 2 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;
@@ -37,7 +41,7 @@ const isName = (text: string): text is Name => text in benchmarks;
 
 const usage = (): string =>
   `Usage: npm run bench [NAME…] [-- --OPTION=…]\n\n${Object.entries(benchmarks)
-    .map(([name, what]) => `  ${name.padEnd(12)} ${what}`)
+    .map(([name, what]) => `  ${name.padEnd(18)} ${what}`)
     .join('\n')}\n`;
 
 type Outcome = 'ok' | 'UNDECIDED' | 'FAILED';

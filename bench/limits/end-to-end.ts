@@ -1,9 +1,17 @@
-/** The least that any program must do to get mails to a relay: the pool of nodemailer, sending a mail that is ready. */
+/** The least that any program must do to get mails to a relay: the pool of nodemailer, sending a mail that is ready, signed by DKIM where a key is named. */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import nodemailer from 'nodemailer';
 
-const [port = '', file = '', connections = '', messagesPerConnection = ''] = process.argv.slice(2);
+const [
+  port = '',
+  file = '',
+  connections = '',
+  messagesPerConnection = '',
+  domainName = '',
+  keySelector = '',
+  keyFile = '',
+] = process.argv.slice(2);
 const raw = readFileSync(file);
 const pool = nodemailer.createTransport({
   pool: true,
@@ -12,6 +20,7 @@ const pool = nodemailer.createTransport({
   secure: false,
   maxConnections: Number(connections),
   maxMessages: Number(messagesPerConnection),
+  ...(keyFile === '' ? {} : { dkim: { domainName, keySelector, privateKey: readFileSync(keyFile, 'utf8') } }),
 });
 const envelope = { from: 'hello@sealpost.example', to: 'ada@example.com' };
 

@@ -1,30 +1,22 @@
-/** The options of a benchmark: numbers, so that a run can be shorter or longer than it is by default. */
+/** The options of benchmarks: numbers, so that a run can be shorter or longer than it is by default. */
 import { parseArgs } from 'node:util';
 
-/**
- * In: the numbers that can be given, each with its default. Ends the process after `--help`; throws where one is not a
- * whole number from 1.
- */
-export const numbersGiven = <Name extends string>(
-  defaults: Readonly<Record<Name, number>>,
-): Readonly<Record<Name, number>> => {
-  const names = Object.keys(defaults) as Name[];
+/** Every benchmark takes all of them, so that several run with the same options; each reads those that it has. */
+type Name = 'pairs' | 'emails' | 'warm-up';
+
+/** In: the numbers that a benchmark has, each with its default. Throws where one is not a whole number from 1. */
+export const numbersGiven = <Own extends Name>(
+  defaults: Readonly<Record<Own, number>>,
+): Readonly<Record<Own, number>> => {
   const { values } = parseArgs({
-    options: {
-      ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
-      help: { type: 'boolean', default: false },
-    },
+    options: { pairs: { type: 'string' }, emails: { type: 'string' }, 'warm-up': { type: 'string' } },
   });
-  if (values.help) {
-    console.log(`Options: ${names.map((name) => `--${name}=${defaults[name]}`).join(' ')}`);
-    process.exit();
+  const numbers: Record<Own, number> = { ...defaults };
+  for (const name of Object.keys(defaults) as Own[]) {
+    const given = values[name];
+    if (given === undefined) continue;
+    if (!/^[1-9]\d*$/.test(given)) throw new Error(`--${name}=${given} is not a whole number from 1`);
+    numbers[name] = Number(given);
   }
-  const numberOf = (name: Name): number => {
-    const given = (values as Readonly<Record<string, unknown>>)[name];
-    if (given === undefined) return defaults[name];
-    if (typeof given !== 'string' || !/^[1-9]\d*$/.test(given))
-      throw new Error(`--${name}=${String(given)} is not a whole number from 1`);
-    return Number(given);
-  };
-  return Object.fromEntries(names.map((name) => [name, numberOf(name)])) as Record<Name, number>;
+  return numbers;
 };

@@ -1,13 +1,15 @@
 /** One run of the service from the call to the relay and into the read models: the CPU of an email. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { orderRequest } from './orders.js';
 import { profileClockUs } from './profile.js';
+import { startProgram } from './programs.js';
 import { startService, type Service } from './service.js';
 import { startSink } from './sink.js';
 
 export const SMTP_CONNECTIONS = 10;
 export const MESSAGES_PER_CONNECTION = 100;
-/** V8 goes on compiling what it runs for so many emails: each thousand takes less than the one before. */
+/** V8 goes on compiling what it runs for that many emails: each thousand takes less than the one before. */
 export const WARM_UP = 8_000;
 export const EMAILS = 5_000;
 const DEADLINE_MS = 300_000;
@@ -30,18 +32,18 @@ export const runService = async (
   { warmUp, emails }: Counts,
   {
     nodeOptions = [],
-    prepare = () => Promise.resolve(),
-  }: Readonly<{ nodeOptions?: readonly string[]; prepare?: (service: Service) => Promise<void> }> = {},
+    env = {},
+  }: Readonly<{ nodeOptions?: readonly string[]; env?: Readonly<Record<string, string>> }> = {},
 ): Promise<Readonly<{ cpuUs: number; window: Readonly<{ fromUs: number; toUs: number }> }>> => {
   const sink = await startSink();
   try {
-    const env = {
+    const settings = {
       SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}`,
       SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS),
+      ...env,
     };
-    const service = await startService({ directory, env, nodeOptions });
+    const service = await startService({ directory, env: settings, nodeOptions });
     try {
-      await prepare(service);
       const send = async (count: number, before: number): Promise<void> => {
         await service.accept(count, orderRequest);
         await sink.took(before + count);
@@ -59,6 +61,36 @@ export const runService = async (
       service.kill();
     }
   } finally {
+    sink.kill();
+  }
+};
+
+/** A key that signs mails, as the settings of the service name it. */
+export type SigningKey = Readonly<{ domain: string; selector: string; privateKeyFile: string }>;
+
+const poolProgram = fileURLToPath(new URL('../limits/end-to-end.js', import.meta.url));
+
+/** In: the file of a mail that is ready. Out: µs of CPU of each email of nodemailer's pool, signed where a key is given. */
+export const runPool = async (mail: string, { warmUp, emails }: Counts, key?: SigningKey): Promise<number> => {
+  const sink = await startSink();
+  const args = [
+    ...[poolProgram, sink.port, mail, SMTP_CONNECTIONS, MESSAGES_PER_CONNECTION].map(String),
+    ...(key === undefined ? [] : [key.domain, key.selector, key.privateKeyFile]),
+  ];
+  const program = startProgram({ command: process.execPath, args, side: 'system' });
+  try {
+    await program.saw(/ready/);
+    const send = async (count: number, before: number): Promise<void> => {
+      program.send(String(count));
+      await sink.took(before + count);
+      await program.saw(new RegExp(`sent ${count}\n`));
+    };
+    await send(warmUp, 0);
+    const cpuUs = program.cpuUs();
+    await send(emails, warmUp);
+    return (program.cpuUs() - cpuUs) / emails;
+  } finally {
+    program.kill();
     sink.kill();
   }
 };
