@@ -34,7 +34,7 @@ import {
   type LossesOf,
 } from '../../../domain/rendering/paths/losses.js';
 import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';
-import { partsOfEmail } from '../../../domain/rendering/paths/walk.js';
+import { partsOfBody, partsOfSubject, type WalkedTemplate } from '../../../domain/rendering/paths/walk.js';
 import { nextTurn } from '../../../shared/concurrency.js';
 import {
   checkingRuntimeOf,
@@ -208,9 +208,9 @@ const functionOf = (
 const lossesOf = (content: EmailTemplateContent, limits: Limits) => {
   const { variables: definitions, strictVariables, subject: own } = content;
   const { locale } = languageOf(content);
-  const compiled = (subject: string): LossesOf =>
-    compileLosses(partsOfEmail({ ...content, subject }), { definitions, locale, limits });
-  let known: LossesOf | undefined;
+  const compiled = (parts: WalkedTemplate): LossesOf => compileLosses(parts, { definitions, locale, limits });
+  let ofOwn: LossesOf | undefined;
+  let ofBody: LossesOf | undefined;
   return (
     prepared: PreparedValues,
     { subject, budget = openBudget(limits) }: EmailInput,
@@ -218,7 +218,14 @@ const lossesOf = (content: EmailTemplateContent, limits: Limits) => {
   ): readonly Loss[] => {
     if (strictVariables !== true && !isMet) return NONE;
     // The texts of a subject that comes with a call are not kept.
-    const find = subject === undefined ? (known ??= compiled(own)) : compiled(subject);
+    const inSubject =
+      subject === undefined ? (ofOwn ??= compiled(partsOfSubject(own))) : compiled(partsOfSubject(subject));
+    const inBody = (ofBody ??= compiled(partsOfBody(content)));
+    const find: LossesOf = (values, search) => {
+      const found = search.found ?? new Map<string, Loss>();
+      inSubject(values, { ...search, found });
+      return inBody(values, { ...search, found });
+    };
     if (strictVariables === true) {
       refuseLosses(find(prepared, { budget }));
       return NONE;

@@ -43,10 +43,13 @@ export const substitutionOf = ({
  */
 export const isBlank = (value: Json | undefined): boolean => {
   if (value === undefined || value === null) return true;
-  if (typeof value === 'string') return !/\S/.test(value);
+  if (typeof value === 'string') return !isVisible(value.charCodeAt(0)) && !/\S/.test(value);
   if (typeof value !== 'object') return false;
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 };
+
+/** Most texts begin with a letter of ASCII, which tells at once that they are not blank. */
+const isVisible = (code: number): boolean => code > 0x20 && code < 0x7f;
 
 /** In: what a definition says, and the language of the template (BCP 47). Out: from a value to what is shown of it. */
 export const substituterOf = (

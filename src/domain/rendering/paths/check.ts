@@ -59,31 +59,38 @@ export const checkPaths = (
     told.add(key);
     list.push({ field, message: finding.message });
   };
+  const look = (path: Path, field: string, scope: Scope, use: PathUse): void => {
+    const finding = pathFinding(path, scope, use, nearest);
+    if (finding !== undefined) tell(path, field, finding);
+    const currency = use === 'shown' ? shapeIn(path, scope)?.format?.currency : undefined;
+    for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
+      const wrong = pathFinding(named, scope, 'compared', nearest);
+      if (wrong !== undefined)
+        tell(named, field, {
+          ...wrong,
+          message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}`,
+        });
+    }
+  };
   const reader: PathReader<Scope> = {
-    path: (path, field, scope, use) => {
-      const finding = pathFinding(path, scope, use, nearest);
-      if (finding !== undefined) tell(path, field, finding);
-      const currency = use === 'shown' ? shapeIn(path, scope)?.format?.currency : undefined;
-      for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
-        const wrong = pathFinding(named, scope, 'compared', nearest);
-        if (wrong !== undefined)
-          tell(named, field, {
-            ...wrong,
-            message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}`,
-          });
-      }
+    paths: (paths, field, use) => (scope) => {
+      for (const path of paths) look(path, field, scope, use);
     },
-    branches: () => ({ then: true, otherwise: true }),
-    items: (path, scope, { item, index }) => {
-      const inside = new Map(scope).set(item, shapeIn(path, scope)?.item ?? anything);
-      return [index === undefined ? inside : inside.set(index, number)];
-    },
-    member: (source, member, field, scope) => {
+    branches: () => () => ({ then: true, otherwise: true }),
+    items:
+      (path, { item, index }) =>
+      (scope) => {
+        const inside = new Map(scope).set(item, shapeIn(path, scope)?.item ?? anything);
+        return [index === undefined ? inside : inside.set(index, number)];
+      },
+    member: (source, member, field) => (scope) => {
       const finding = fieldFinding(member, shapeIn(source, scope)?.item ?? anything, nearest);
       if (finding !== undefined) tell([...source, ...member], field, finding);
     },
-    groups: (path, scope, { by }) => [new Map(scope).set(GROUP, groupShape(shapeIn(path, scope)?.item, by))],
-    isHidden: () => false,
+    groups:
+      (path, { by }) =>
+      (scope) => [new Map(scope).set(GROUP, groupShape(shapeIn(path, scope)?.item, by))],
+    isHidden: () => () => false,
   };
   const root: Scope = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));
   const margin: Scope = new Map([...pageMarks.map((mark) => [mark, number] as const), ...root]);

@@ -10,10 +10,10 @@ import { openBudget, openUnlimitedBudget, spendChars, type Budget } from '../bud
 import { DomainError, type FieldError } from '../../core/errors.js';
 import type { Limits } from '../../core/limits.js';
 import type { VariableDefinition } from '../scope/definitions.js';
-import { isBlank, substituterOf } from '../fill/shown-value.js';
+import { isBlank, substituterOf, type Substitution } from '../fill/shown-value.js';
 import type { PreparedValues } from '../fill/compile.js';
 import { holds, isOperator } from '../scope/conditions.js';
-import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
+import { isConstant, UNSUBSCRIBE_CONSTANT, type Constant } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
 import { isCurrency } from '../scope/display-format.js';
 import { GROUP, groupItems, groupShape } from '../scope/scope.js';
@@ -23,7 +23,7 @@ import { checkProp } from '../props.js';
 import { documentMedia, mailMediaWith } from '../lengths.js';
 import { isCalculated } from '../expression/calculated.js';
 import { once } from '../../../shared/cache.js';
-import { walkOver, type PathReader, type Role, type WalkedTemplate } from './walk.js';
+import { walkOver, type PathReader, type Role, type Visit, type WalkedTemplate } from './walk.js';
 
 export const lossKinds = ['missing', 'calculated', 'link', 'picture', 'color', 'currency', 'setting'] as const;
 /**
@@ -69,14 +69,28 @@ export type LossesOf = (prepared: PreparedValues, search: Search) => readonly Lo
 
 type Run = PreparedValues & Readonly<{ budget: Budget; found: Map<string, Loss>; lossesMax: number }>;
 
+/**
+ * A path of the template, with all that is known of it before there are values. `shape`: of its value where `root` is
+ * the shape of the local variable that it begins with; one place of a template has one such shape, as a rule.
+ */
+type Place = {
+  readonly path: Path;
+  readonly name: string;
+  readonly isConstant: boolean;
+  readonly declared: Shape | undefined;
+  root: Shape | undefined;
+  shape: Shape | undefined;
+};
+
 type Lookups = Readonly<{
-  valueOf: (path: Path, scope: Scope) => Json | undefined;
-  shapeOfPath: (path: Path, scope: Scope) => Shape | undefined;
+  placeOf: (path: Path) => Place;
+  valueOf: (place: Place, scope: Scope) => Json | undefined;
+  shapeOfPlace: (place: Place, scope: Scope) => Shape | undefined;
   /** As one writes it from the variables of the call. */
-  written: (path: Path, scope: Scope) => string;
-  isMissed: (path: Path, scope: Scope) => boolean;
+  written: (place: Place, scope: Scope) => string;
+  isMissed: (place: Place, scope: Scope) => boolean;
   /** With the filters and the fallback of its definition. */
-  shownOf: (path: Path, scope: Scope) => Json | undefined;
+  shownOf: (place: Place, scope: Scope) => Json | undefined;
 }>;
 
 /** Ends a walk that has found enough. */
@@ -137,7 +151,7 @@ export const lossesWithin = (
 const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): PathReader<Scope> => {
   const { definitions, limits } = lossy;
   const calculated = new Set(definitions.filter(isCalculated).map(({ name }) => name));
-  const { valueOf, shapeOfPath, written, isMissed, shownOf } = lookupsOf(lossy, running);
+  const { placeOf, valueOf, shapeOfPlace, written, isMissed, shownOf } = lookupsOf(lossy, running);
   const judge = judgeOf(parts, limits);
   const partsOf = once((text: string) => parseTemplatedText(text, limits.pathSegmentsMax).parts);
 
@@ -152,90 +166,121 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
     if (found.size < lossesMax && !found.has(key))
       found.set(key, { ...loss, path: shorten(path, PATH_SHOWN_CHARS_MAX) });
   };
-  const gap = (path: Path, scope: Scope): LossKind =>
-    (calculated.has(String(path[0])) && !scope.has(String(path[0]))) ||
-    shapeOfPath(path, scope)?.expression !== undefined
+  const gap = (place: Place, scope: Scope): LossKind =>
+    (calculated.has(place.name) && !scope.has(place.name)) || shapeOfPlace(place, scope)?.expression !== undefined
       ? 'calculated'
       : 'missing';
-  const placeholdersOf = once((text: TemplatedText) => text.filter((part) => typeof part === 'object'));
-  const judged = (text: TemplatedText, role: Role, field: string, scope: Scope): void => {
-    const placeholders = placeholdersOf(text);
-    const lacking = placeholders.find(({ path }) => isMissed(path, scope));
-    if (lacking !== undefined) {
-      if (role === 'currency')
-        add({ kind: 'currency', field, shape: formOf(valueOf(lacking.path, scope)) }, written(lacking.path, scope));
-      return;
-    }
-    const values = placeholders.map(({ path }) => shownOf(path, scope));
-    for (const value of values) if (typeof value === 'string') spendChars(running().budget, value.length);
-    const culprit = judge(text, values, role);
-    const path = placeholders[culprit ?? -1]?.path;
-    if (path === undefined || culprit === undefined) return;
-    const kind = lossKindOf(role);
-    add({ kind, field, shape: formOf(values[culprit], kind) }, written(path, scope));
+  const missed = (place: Place, field: string, scope: Scope): void =>
+    add({ kind: gap(place, scope), field, shape: formOf(valueOf(place, scope)) }, written(place, scope));
+  const placesOf = once((text: TemplatedText) =>
+    text.flatMap((part) => (typeof part === 'object' ? [placeOf(part.path)] : [])),
+  );
+  const judged = (text: TemplatedText, role: Role, field: string): Visit<Scope> => {
+    const places = placesOf(text);
+    const culpritOf = judge(text, role);
+    return (scope) => {
+      const lacking = places.find((place) => isMissed(place, scope));
+      if (lacking !== undefined) {
+        if (role === 'currency')
+          add({ kind: 'currency', field, shape: formOf(valueOf(lacking, scope)) }, written(lacking, scope));
+        return;
+      }
+      const values = places.map((place) => shownOf(place, scope));
+      for (const value of values) if (typeof value === 'string') spendChars(running().budget, value.length);
+      const culprit = culpritOf(values);
+      const place = places[culprit ?? -1];
+      if (place === undefined || culprit === undefined) return;
+      const kind = lossKindOf(role);
+      add({ kind, field, shape: formOf(values[culprit], kind) }, written(place, scope));
+    };
   };
   return {
     step,
     judged,
-    path: (path, field, scope, use) => {
-      if (use === 'compared' || path[0] === UNSUBSCRIBE_CONSTANT) return;
-      const currency = use === 'shown' ? shapeOfPath(path, scope)?.format?.currency : undefined;
-      if (currency !== undefined && hasPlaceholder(currency)) judged(partsOf(currency), 'currency', field, scope);
+    paths: (paths, field, use) => {
+      const places = paths.filter(([name]) => name !== UNSUBSCRIBE_CONSTANT).map(placeOf);
       // An empty list is meant; a missing one is a gap.
-      const isFound = use === 'repeated' ? (valueOf(path, scope) ?? null) === null : isMissed(path, scope);
-      if (isFound) add({ kind: gap(path, scope), field, shape: formOf(valueOf(path, scope)) }, written(path, scope));
+      if (use === 'repeated')
+        return (scope) => {
+          for (const place of places) if ((valueOf(place, scope) ?? null) === null) missed(place, field, scope);
+        };
+      if (use === 'compared') return () => undefined;
+      const inCurrency = once((currency: string) => judged(partsOf(currency), 'currency', field));
+      return (scope) => {
+        for (const place of places) {
+          const currency = shapeOfPlace(place, scope)?.format?.currency;
+          if (currency !== undefined && hasPlaceholder(currency)) inCurrency(currency)(scope);
+          if (isMissed(place, scope)) missed(place, field, scope);
+        }
+      };
     },
-    branches: (path, scope, { operator, value }) => {
-      const { budget } = running();
-      const right = jsonValueOf(value, { partsOf, budget, read: (other) => valueOf(other, scope) });
-      const isTrue = isOperator(operator) && holds(operator, valueOf(path, scope), right);
-      return { then: isTrue, otherwise: !isTrue };
+    branches: (path, { operator, value }) => {
+      const place = placeOf(path);
+      const right = jsonValueOf(value, { partsOf, placeOf, read: valueOf });
+      return (scope) => {
+        const { budget } = running();
+        const compared = right(scope, budget);
+        const isTrue = isOperator(operator) && holds(operator, valueOf(place, scope), compared);
+        return { then: isTrue, otherwise: !isTrue };
+      };
     },
-    items: (path, scope, names) => {
-      const value = valueOf(path, scope);
-      if (!isArray(value)) return [];
-      const source = { written: () => written(path, scope), shape: shapeOfPath(path, scope)?.item };
-      return { [Symbol.iterator]: () => itemScopes(value, source, scope, { ...names, step }) };
+    items: (path, names) => {
+      const place = placeOf(path);
+      return (scope) => {
+        const value = valueOf(place, scope);
+        if (!isArray(value)) return [];
+        const source = { written: () => written(place, scope), shape: shapeOfPlace(place, scope)?.item };
+        return { [Symbol.iterator]: () => itemScopes(value, source, scope, { ...names, step }) };
+      };
     },
-    member: (source, member, field, scope) => {
-      const value = valueOf(source, scope);
-      if (!isArray(value)) return;
-      for (const [at, item] of value.entries()) {
-        spendChars(running().budget, PATH_CHARS);
-        const found = readPath(item, member);
-        if (isBlank(found))
-          add(
-            { kind: 'missing', field, shape: formOf(found) },
-            `${written(source, scope)}[${at}]${writeSteps(member)}`,
-          );
-      }
+    member: (source, member, field) => {
+      const place = placeOf(source);
+      return (scope) => {
+        const value = valueOf(place, scope);
+        if (!isArray(value)) return;
+        for (const [at, item] of value.entries()) {
+          spendChars(running().budget, PATH_CHARS);
+          const found = readPath(item, member);
+          if (isBlank(found))
+            add(
+              { kind: 'missing', field, shape: formOf(found) },
+              `${written(place, scope)}[${at}]${writeSteps(member)}`,
+            );
+        }
+      };
     },
-    groups: (path, scope, grouping) => {
-      const value = valueOf(path, scope);
-      if (!isArray(value)) return [];
-      spendChars(running().budget, value.length * PATH_CHARS * (1 + grouping.sums.length));
-      const shape = groupShape(shapeOfPath(path, scope)?.item, grouping.by);
-      return groupItems(value, grouping, lossy.locale).map((group) =>
-        new Map(scope).set(GROUP, { value: group.value, written: () => GROUP, shape }),
-      );
+    groups: (path, grouping) => {
+      const place = placeOf(path);
+      return (scope) => {
+        const value = valueOf(place, scope);
+        if (!isArray(value)) return [];
+        spendChars(running().budget, value.length * PATH_CHARS * (1 + grouping.sums.length));
+        const shape = groupShape(shapeOfPlace(place, scope)?.item, grouping.by);
+        return groupItems(value, grouping, lossy.locale).map((group) =>
+          new Map(scope).set(GROUP, { value: group.value, written: () => GROUP, shape }),
+        );
+      };
     },
-    isHidden: (paths, scopes) => {
-      if (paths.length === 0) return false;
-      let isAny = false;
-      for (const scope of scopes) {
-        isAny = true;
-        if (paths.some((path) => !isMissed(path, scope))) return false;
-      }
-      return isAny;
+    isHidden: (paths) => {
+      if (paths.length === 0) return () => false;
+      const places = paths.map(placeOf);
+      return (scopes) => {
+        let isAny = false;
+        for (const scope of scopes) {
+          isAny = true;
+          if (places.some((place) => !isMissed(place, scope))) return false;
+        }
+        return isAny;
+      };
     },
   };
 };
 
 /**
- * In: a text of which a value is no prose, the values of its placeholders in order, and what it stands for. Out: the
- * place of the value that makes the text unusable; undefined if the text can be used.
+ * In: a text of which a value is no prose, and what it stands for. Out: a function from the values of its placeholders
+ * in order to the place of the value that makes the text unusable; undefined if the text can be used.
  */
-type Judge = (text: TemplatedText, values: readonly (Json | undefined)[], role: Role) => number | undefined;
+type Judge = (text: TemplatedText, role: Role) => (values: readonly (Json | undefined)[]) => number | undefined;
 
 const judgeOf = ({ output, links = NO_LINK_RULES }: WalkedTemplate, limits: Limits): Judge => {
   const media = output === 'email' ? mailMediaWith(links) : documentMedia(limits.excelColumnsMax);
@@ -249,19 +294,21 @@ const judgeOf = ({ output, links = NO_LINK_RULES }: WalkedTemplate, limits: Limi
       checkProp(role, output === 'email' ? whole : raw, tools) || checkProp(role, whole.trim().toLowerCase(), tools)
     );
   };
-  return (written, values, role) => {
+  return (given, role) => {
     const isAddress = role === 'link' || role === 'image';
-    const text = isAddress ? atBase(written, links) : written;
+    const text = isAddress ? atBase(given, links) : given;
     const [first] = text;
     // An address whose beginning stands in the template can be used whatever its values are.
-    if (isAddress && typeof first === 'string' && isSettled(first, role, links)) return undefined;
-    const texts = values.map(writeValue);
-    const encoded = isAddress ? encodedValues(text, texts, role, links) : texts;
-    let next = 0;
-    const whole = text.map((part) => (typeof part === 'string' ? part : (encoded[next++] ?? ''))).join('');
-    if (passes(whole, text.length === 1 ? values[0] : whole, role)) return undefined;
-    const host = encoded.findIndex((value, at) => value === NO_HOST && texts[at] !== NO_HOST);
-    return Math.max(host, 0);
+    if (isAddress && typeof first === 'string' && isSettled(first, role, links)) return () => undefined;
+    return (values) => {
+      const texts = values.map(writeValue);
+      const encoded = isAddress ? encodedValues(text, texts, role, links) : texts;
+      let next = 0;
+      const whole = text.map((part) => (typeof part === 'string' ? part : (encoded[next++] ?? ''))).join('');
+      if (passes(whole, text.length === 1 ? values[0] : whole, role)) return undefined;
+      const host = encoded.findIndex((value, at) => value === NO_HOST && texts[at] !== NO_HOST);
+      return Math.max(host, 0);
+    };
   };
 };
 
@@ -376,50 +423,64 @@ export const refuseLosses = (losses: readonly Loss[]): void => {
 
 const lookupsOf = ({ definitions, locale }: Lossy, running: () => Run): Lookups => {
   const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+  const substitute = once((substitution: Substitution) => substituterOf(substitution, locale));
 
-  const valueOf = (path: Path, scope: Scope): Json | undefined => {
+  const placeOf = (path: Path): Place => {
+    const name = String(path[0]);
+    const declared = shapeAt(shapes.get(name), path);
+    return { path, name, isConstant: isConstant(name), declared, root: undefined, shape: undefined };
+  };
+  const valueOf = ({ path, name, isConstant: isOfService }: Place, scope: Scope): Json | undefined => {
     const { budget, constants, values } = running();
     spendChars(budget, PATH_CHARS);
-    const name = String(path[0]);
     const local = scope.get(name);
     if (local !== undefined) return readPath(local.value, path, 1);
-    return isConstant(name) ? (path.length === 1 ? constants[name] : undefined) : readPath(values, path);
+    return isOfService ? (path.length === 1 ? constants[name as Constant] : undefined) : readPath(values, path);
   };
-  const shapeOfPath = (path: Path, scope: Scope): Shape | undefined => {
-    const name = String(path[0]);
+  const shapeOfPlace = (place: Place, scope: Scope): Shape | undefined => {
+    const local = scope.get(place.name);
+    if (local === undefined) return place.declared;
+    if (place.root !== local.shape) {
+      place.root = local.shape;
+      place.shape = shapeAt(local.shape, place.path);
+    }
+    return place.shape;
+  };
+  const written = ({ path, name }: Place, scope: Scope): string => {
     const local = scope.get(name);
-    return shapeAt(local === undefined ? shapes.get(name) : local.shape, path);
-  };
-  const written = (path: Path, scope: Scope): string => {
-    const local = scope.get(String(path[0]));
     return local === undefined ? writePath(path) : local.written() + writeSteps(path.slice(1));
   };
-  const isMissed = (path: Path, scope: Scope): boolean =>
-    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.substitution?.fallback === undefined;
-  const shownOf = (path: Path, scope: Scope): Json | undefined => {
-    const substitution = shapeOfPath(path, scope)?.substitution;
-    const value = valueOf(path, scope);
-    return substitution === undefined ? value : substituterOf(substitution, locale)(value);
+  const isMissed = (place: Place, scope: Scope): boolean =>
+    isBlank(valueOf(place, scope)) && shapeOfPlace(place, scope)?.substitution?.fallback === undefined;
+  const shownOf = (place: Place, scope: Scope): Json | undefined => {
+    const substitution = shapeOfPlace(place, scope)?.substitution;
+    const value = valueOf(place, scope);
+    return substitution === undefined ? value : substitute(substitution)(value);
   };
-  return { valueOf, shapeOfPath, written, isMissed, shownOf };
+  return { placeOf, valueOf, shapeOfPlace, written, isMissed, shownOf };
 };
 
 type Reading = Readonly<{
   partsOf: (text: string) => TemplatedText;
-  budget: Budget;
-  read: (path: Path) => Json | undefined;
+  placeOf: (path: Path) => Place;
+  read: (place: Place, scope: Scope) => Json | undefined;
 }>;
 
 /** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
-const jsonValueOf = (value: Json | undefined, { partsOf, budget, read }: Reading): Json | undefined => {
-  if (typeof value !== 'string' || !hasPlaceholder(value)) return value;
-  const parts = partsOf(value);
+const jsonValueOf = (
+  value: Json | undefined,
+  { partsOf, placeOf, read }: Reading,
+): ((scope: Scope, budget: Budget) => Json | undefined) => {
+  if (typeof value !== 'string' || !hasPlaceholder(value)) return () => value;
+  const parts = partsOf(value).map((part) => (typeof part === 'string' ? part : placeOf(part.path)));
   const [only] = parts;
-  if (parts.length === 1 && typeof only === 'object') return read(only.path);
-  const written = parts.map((part) => {
-    const text = typeof part === 'string' ? part : writeValue(read(part.path));
-    spendChars(budget, text.length);
-    return text;
-  });
-  return written.join('');
+  if (parts.length === 1 && typeof only === 'object') return (scope) => read(only, scope);
+  return (scope, budget) => {
+    const written = parts.map((part) => {
+      const text = typeof part === 'string' ? part : writeValue(read(part, scope));
+      spendChars(budget, text.length);
+      return text;
+    });
+    return written.join('');
+  };
 };

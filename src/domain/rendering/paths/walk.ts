@@ -37,29 +37,31 @@ export type Role = JudgedKind | 'currency' | 'declaration';
 /** Names by which an item and its place are in reach. */
 type LoopNames = Readonly<{ item: string; index: string | undefined }>;
 
+/** Goes over one part of a template, in the scope where it stands. */
+export type Visit<Scope> = (scope: Scope) => void;
+
+/** But for `step` each is asked once for a place of the template, and answers what is done on each walk over it. */
 export type PathReader<Scope> = Readonly<{
   /** Called with the number of texts and components that are looked at next: the walk ends where it throws. */
   step?: (count: number) => void;
-  path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
+  /** Paths of one text, in their order. */
+  paths: (paths: readonly Path[], field: string, use: PathUse) => Visit<Scope>;
   /** A text with placeholders that is no prose. */
-  judged?: (text: TemplatedText, role: Role, field: string, scope: Scope) => void;
+  judged?: (text: TemplatedText, role: Role, field: string) => Visit<Scope>;
   /** Branches of a conditional that the walk enters. */
-  branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
+  branches: (path: Path, props: JsonObject) => (scope: Scope) => Readonly<{ then: boolean; otherwise: boolean }>;
   /**
    * The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked
    * for.
    */
-  items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
+  items: (path: Path, names: LoopNames) => (scope: Scope) => Iterable<Scope>;
   /** A member that is read of each item of a data source. */
-  member: (source: Path, member: Path, field: string, scope: Scope) => void;
+  member: (source: Path, member: Path, field: string) => Visit<Scope>;
   /** The scopes of the groups of a table, in which `group` is in reach. */
-  groups: (source: Path, scope: Scope, grouping: Grouping) => Iterable<Scope>;
+  groups: (source: Path, grouping: Grouping) => (scope: Scope) => Iterable<Scope>;
   /** True where all of the paths are blank in all of the scopes, so that `hideWhenEmpty` hides what depends on them. */
-  isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
+  isHidden: (paths: readonly Path[]) => (scopes: Iterable<Scope>) => boolean;
 }>;
-
-/** Goes over one part of a template, in the scope where it stands. */
-type Visit<Scope> = (scope: Scope) => void;
 
 /** Props that are no texts: they are read by their own rules. */
 const NOT_TEXTS: ReadonlySet<string> = new Set([
@@ -162,7 +164,7 @@ export type WalkedTemplate = Readonly<{
 }>;
 
 /** A text with paths; `texts` counts it and the texts without a path before it. */
-type Spot = Readonly<{ texts: number; field: string; paths: readonly Path[]; judged: readonly Judged[] }>;
+type Spot<Scope> = Readonly<{ texts: number; visits: readonly Visit<Scope>[] }>;
 
 /** Made at the first visit: what a walk never reaches costs nothing. */
 const later = <Scope>(make: () => Visit<Scope>): Visit<Scope> => {
@@ -170,11 +172,15 @@ const later = <Scope>(make: () => Visit<Scope>): Visit<Scope> => {
   return (scope) => (made ??= make())(scope);
 };
 
-const inTurn =
-  <Scope>(visits: readonly Visit<Scope>[]): Visit<Scope> =>
-  (scope) => {
+const nothing = (): void => undefined;
+
+const inTurn = <Scope>(all: readonly Visit<Scope>[]): Visit<Scope> => {
+  const visits = all.filter((visit) => visit !== nothing);
+  if (visits.length <= 1) return visits[0] ?? nothing;
+  return (scope) => {
     for (const visit of visits) visit(scope);
   };
+};
 
 /**
  * In: the parts of a checked template, a reader, and how many segments a path may have. Out: the walk over all parts;
@@ -209,16 +215,21 @@ const walkerOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walker
     const role = roleAt(field);
     return role === undefined ? judgedInHtml(text, segmentsMax) : judgedText(text, role, segmentsMax);
   };
-  const spotsOf = (value: Json | undefined, field: string, use: PathUse): readonly Spot[] => {
-    const spots: Spot[] = [];
+  const visitsOf = (text: string, field: string, use: PathUse): readonly Visit<Scope>[] => {
+    const shown = use === 'shown' && judged !== undefined ? judgedOf(text, field) : [];
+    return [
+      reader.paths(pathsInTexts(text, segmentsMax), field, use),
+      ...shown.flatMap((one) => judged?.(one.text, one.role, field) ?? []),
+    ];
+  };
+  const spotsOf = (value: Json | undefined, field: string, use: PathUse): readonly Spot<Scope>[] => {
+    const spots: Spot<Scope>[] = [];
     let count = 0;
     const add = (inner: Json | undefined, at: string): void => {
       if (typeof inner === 'string') {
         count += 1;
         if (!hasPlaceholder(inner)) return;
-        const isJudgedToo = use === 'shown' && judged !== undefined;
-        const paths = pathsInTexts(inner, segmentsMax);
-        spots.push({ texts: count, field: at, paths, judged: isJudgedToo ? judgedOf(inner, at) : [] });
+        spots.push({ texts: count, visits: visitsOf(inner, at, use) });
         count = 0;
       } else if (Array.isArray(inner)) {
         for (const [place, item] of (inner as readonly Json[]).entries()) add(item, `${at}[${place}]`);
@@ -227,23 +238,24 @@ const walkerOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walker
       }
     };
     add(value, field);
-    return count === 0 ? spots : [...spots, { texts: count, field, paths: [], judged: [] }];
+    return count === 0 ? spots : [...spots, { texts: count, visits: [] }];
   };
   return {
     reader,
     step,
     segmentsMax,
     texts: (value, field, use = 'shown') =>
-      later(() => {
-        const spots = spotsOf(value, field, use);
-        return (scope) => {
-          for (const spot of spots) {
-            step(spot.texts);
-            for (const path of spot.paths) reader.path(path, spot.field, scope, use);
-            for (const { text, role } of spot.judged) judged?.(text, role, spot.field, scope);
-          }
-        };
-      }),
+      value === undefined
+        ? nothing
+        : later(() => {
+            const spots = spotsOf(value, field, use);
+            return (scope) => {
+              for (const { texts, visits } of spots) {
+                step(texts);
+                for (const visit of visits) visit(scope);
+              }
+            };
+          }),
   };
 };
 
@@ -259,8 +271,8 @@ const walkCode = <Scope>(props: JsonObject, field: string, walker: Walker<Scope>
 const hidingOf = <Scope>(one: WalkedComponent, { reader, segmentsMax }: Walker<Scope>): ((scope: Scope) => boolean) => {
   const hides = one.props?.['hideWhenEmpty'];
   if (hides === undefined || hides === false) return () => false;
-  const deciding = decidingPaths(one, segmentsMax);
-  return (scope) => reader.isHidden(deciding, [scope]);
+  const isHidden = reader.isHidden(decidingPaths(one, segmentsMax));
+  return (scope) => isHidden([scope]);
 };
 
 const walkComponents = <Scope>(
@@ -314,8 +326,9 @@ const walkContent = <Scope>(
 const walkLine = <Scope>(part: OptionalHtml, field: string, walker: Walker<Scope>): Visit<Scope> => {
   if (typeof part === 'string') return walker.texts(part, field);
   const inside = inTurn([part.open, ...part.children, part.close].map((inner) => walkLine(inner, field, walker)));
+  const hides = part.when.map((group) => walker.reader.isHidden(group));
   return (scope) => {
-    if (!part.when.some((group) => walker.reader.isHidden(group, [scope]))) inside(scope);
+    if (!hides.some((isHidden) => isHidden([scope]))) inside(scope);
   };
 };
 
@@ -334,9 +347,11 @@ const itemsOf = <Scope>(
   const source = pathOf(props['dataSource'], walker);
   if (source === undefined) return () => [];
   const [item = 'item', index] = [nameOf(props['itemVariable']), nameOf(props['indexVariable'])];
+  const path = walker.reader.paths([source], `${field}.props.dataSource`, 'repeated');
+  const items = walker.reader.items(source, { item, index });
   return (scope) => {
-    walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
-    return walker.reader.items(source, scope, { item, index });
+    path(scope);
+    return items(scope);
   };
 };
 
@@ -347,10 +362,12 @@ const walkConditional = <Scope>(one: WalkedComponent, field: string, walker: Wal
   if (path === undefined) return value;
   const inThen = walkComponents(children, `${field}.children`, walker);
   const inElse = walkComponents(elseChildren, `${field}.elseChildren`, walker);
+  const condition = walker.reader.paths([path], `${field}.props.condition`, 'compared');
+  const branches = walker.reader.branches(path, props);
   return (scope) => {
     value(scope);
-    walker.reader.path(path, `${field}.props.condition`, scope, 'compared');
-    const { then, otherwise } = walker.reader.branches(path, scope, props);
+    condition(scope);
+    const { then, otherwise } = branches(scope);
     if (then) inThen(scope);
     if (otherwise) inElse(scope);
   };
@@ -368,13 +385,9 @@ const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, walker
     ),
   ].flatMap(([value, at]) => {
     const path = pathOf(value, walker);
-    return path === undefined ? [] : [{ path, at: `${field}.props.${at}` }];
+    return path === undefined ? [] : [walker.reader.member(source, path, `${field}.props.${at}`)];
   });
-  return (scope) => {
-    texts(scope);
-    walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
-    for (const { path, at } of members) walker.reader.member(source, path, at, scope);
-  };
+  return inTurn([texts, walker.reader.paths([source], `${field}.props.dataSource`, 'repeated'), ...members]);
 };
 
 const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
@@ -388,22 +401,27 @@ const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, walker
     props['dataSource'] === undefined ? (scope: Scope): readonly Scope[] => [scope] : itemsOf(props, field, walker);
   const grouping = groupingOf(props, segmentsMax);
   const source = grouping === undefined ? undefined : pathOf(props['dataSource'], walker);
+  const grouped =
+    grouping === undefined || source === undefined
+      ? undefined
+      : { by: reader.member(source, grouping.by, `${field}.props.groupBy`), groups: reader.groups(source, grouping) };
   return (scope) => {
     texts(scope);
     const scopes = items(scope);
-    const shown = columns.filter(({ hidesBy }) => hidesBy === undefined || !reader.isHidden(hidesBy, scopes));
+    const shown = columns.filter(({ isHidden }) => isHidden === undefined || !isHidden(scopes));
     for (const { look } of shown) look(scope);
     for (const inside of scopes) for (const { cell } of shown) cell(inside);
-    if (grouping === undefined || source === undefined) return;
-    reader.member(source, grouping.by, `${field}.props.groupBy`, scope);
-    for (const inside of reader.groups(source, scope, grouping)) for (const { group } of shown) group(inside);
+    if (grouped === undefined) return;
+    grouped.by(scope);
+    for (const inside of grouped.groups(scope)) for (const { group } of shown) group(inside);
   };
 };
 
 const walkColumn = <Scope>(column: JsonObject, field: string, walker: Walker<Scope>) => {
   const { content, format, groupHeader, groupFooter, ...rest } = column;
   return {
-    hidesBy: column['hideWhenEmpty'] === true ? pathsInTexts(content, walker.segmentsMax) : undefined,
+    isHidden:
+      column['hideWhenEmpty'] === true ? walker.reader.isHidden(pathsInTexts(content, walker.segmentsMax)) : undefined,
     look: walker.texts(rest, field),
     cell: inTurn([walker.texts(content, `${field}.content`), walker.texts(format, `${field}.format`)]),
     group: inTurn([
@@ -446,20 +464,30 @@ type Sections = readonly Readonly<{ props?: JsonObject; components: readonly Wal
 const sectionsAt = (sections: Sections, field: string): WalkedTemplate['sections'] =>
   sections.map(({ props, components }, at) => ({ field: `${field}[${at}]`, props, components }));
 
+type WalkedEmail = Readonly<{ schema: Readonly<{ sections: Sections; props?: JsonObject }> }>;
+
 /** The parts of an email template. */
-export const partsOfEmail = ({
-  subject,
-  schema,
-}: Readonly<{ subject: string; schema: Readonly<{ sections: Sections; props?: JsonObject }> }>): WalkedTemplate => ({
+export const partsOfEmail = ({ subject, ...body }: WalkedEmail & Readonly<{ subject: string }>): WalkedTemplate => {
+  const { texts, ...parts } = partsOfBody(body);
+  return { ...parts, texts: [...partsOfSubject(subject).texts, ...texts] };
+};
+
+/** The parts of an email template without its subject, which a call may replace. */
+export const partsOfBody = ({ schema }: WalkedEmail): WalkedTemplate => ({
   output: 'email',
-  texts: [
-    ['subject', subject],
-    ['schema.props', schema.props],
-  ],
+  texts: [['schema.props', schema.props]],
   margins: [],
   codes: [],
   sections: sectionsAt(schema.sections, 'schema.sections'),
   links: linkRulesOf(schema.props),
+});
+
+export const partsOfSubject = (subject: string): WalkedTemplate => ({
+  output: 'email',
+  texts: [['subject', subject]],
+  margins: [],
+  codes: [],
+  sections: [],
 });
 
 type WalkedPage = Readonly<{ pageName: string; pageSettings?: Readonly<Record<string, unknown>>; sections: Sections }>;

@@ -63,7 +63,9 @@ export const constants: readonly Constant[] = [
   UNSUBSCRIBE_CONSTANT,
 ];
 
-export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
+const names: ReadonlySet<string> = new Set(constants);
+
+export const isConstant = (name: string): name is Constant => names.has(name);
 
 /** Default format of a constant: the date in full in the template's language. */
 export const constantFormat = (name: Constant): ValueFormat | undefined =>

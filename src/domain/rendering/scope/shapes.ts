@@ -35,8 +35,19 @@ export const isVariableType = (value: unknown): value is VariableType => variabl
 
 const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };
 
-/** In: a checked definition. Out: its tree, from `schema` and `itemType`, as deep as the definition goes. */
-export const shapeOf = (definition: VariableDefinition): Shape => ({
+const known = new WeakMap<VariableDefinition, Shape>();
+
+/**
+ * In: a checked definition, which does not change. Out: its tree, from `schema` and `itemType`, as deep as the
+ * definition goes, made once.
+ */
+export const shapeOf = (definition: VariableDefinition): Shape => {
+  const shape = known.get(definition) ?? treeOf(definition);
+  known.set(definition, shape);
+  return shape;
+};
+
+const treeOf = (definition: VariableDefinition): Shape => ({
   ...describe({ ...definition.schema, type: definition.type }, definition.itemType),
   required: definition.required === true,
   format: definition.format,
