@@ -8,7 +8,7 @@ import type { VariableDefinition } from '../scope/definitions.js';
 import { constants as constantNames } from '../scope/constants.js';
 import { isArray, shorten, variableField, writePath, writeSteps } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
-import { compileShapeCheck, compileVariableCheck } from '../fill/variables.js';
+import { compileShapeCheck, compileValueTest, compileVariableCheck } from '../fill/variables.js';
 import { spendOperations } from '../budget.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
 import { readMembers } from './member-reads.js';
@@ -280,12 +280,14 @@ type CalculationStep = (calculating: Calculating) => void;
 
 const variableStep = ({ definition, expression }: Calculated): CalculationStep => {
   const { name } = definition;
-  const check = compileVariableCheck([definition]);
+  const checked = compileResultCheck(name, shapeOf(definition), compileVariableCheck([definition]));
   return ({ all, shared }) => {
-    const value = named('', name, () => {
-      const result = expression.evaluate(all, shared);
-      return check(result === undefined ? {} : { [name]: result })[name];
-    });
+    let value: Json | undefined;
+    try {
+      value = checked(expression.evaluate(all, shared));
+    } catch (error) {
+      throw named('', name, error);
+    }
     if (value !== undefined) all[name] = value;
   };
 };
@@ -300,15 +302,17 @@ const memberStep = (
   expression: CompiledExpression,
 ): CalculationStep => {
   const name = steps.at(-1) ?? '';
-  const check = compileShapeCheck([{ name, shape }]);
+  const checked = compileResultCheck(name, shape, compileShapeCheck([{ name, shape }]));
   return ({ all, shared, copies }) => {
     const scope: Record<string, Json> = { ...all };
     const places: number[] = [];
-    const evaluate = (): Json | undefined =>
-      named(pathOf(variable, steps, places), name, () => {
-        const result = expression.evaluate(scope, shared);
-        return check(result === undefined ? {} : { [name]: result })[name];
-      });
+    const evaluate = (): Json | undefined => {
+      try {
+        return checked(expression.evaluate(scope, shared));
+      } catch (error) {
+        throw named(pathOf(variable, steps, places), name, error);
+      }
+    };
     const walk = (value: Json, depth: number): Json => {
       const step = steps[depth] ?? '';
       if (step === EACH) {
@@ -339,6 +343,16 @@ const memberStep = (
   };
 };
 
+/** The check of a result by itself. A result as declared, which nearly every one is, needs no object around it. */
+const compileResultCheck = (
+  name: string,
+  shape: Shape,
+  check: (values: JsonObject) => JsonObject,
+): ((result: Json | undefined) => Json | undefined) => {
+  const isAsDeclared = compileValueTest(shape);
+  return (result) => (isAsDeclared(result) ? result : check(result === undefined ? {} : { [name]: result })[name]);
+};
+
 /** The array or object itself where it is a copy already. */
 const copyOnce = <T extends readonly Json[] | JsonObject>(value: T, copies: Set<Json>): T => {
   if (copies.has(value)) return value;
@@ -359,22 +373,21 @@ const pathOf = (variable: string, steps: readonly string[], places: readonly num
   );
 };
 
-/** Errors name the variable, or the member and its owner, and say that it is the template that made the value. */
-const named = <T>(owner: string, name: string, calculate: () => T): T => {
+/**
+ * The fault of a calculation with the name of the variable, or of the member and its owner, which says that it is the
+ * template that made the value.
+ */
+const named = (owner: string, name: string, error: unknown): unknown => {
   const within = (path: string): string =>
     variableField(owner === '' ? path : owner + (path.startsWith('[') ? '' : '.') + path);
-  try {
-    return calculate();
-  } catch (error) {
-    if (error instanceof ExpressionError)
-      throw failed(within(writePath([name])), `cannot be calculated: its expression ${error.message}`, error);
-    if (!(error instanceof DomainError) || error.code === 'WORK_LIMIT_EXCEEDED') throw error;
-    const [first] = error.details.errors ?? [];
-    throw failed(
-      within(first === undefined ? writePath([name]) : first.field.replace(/^variables\.?/, '')),
-      `${first?.message ?? 'is not valid'}; the template calculates it`,
-    );
-  }
+  if (error instanceof ExpressionError)
+    return failed(within(writePath([name])), `cannot be calculated: its expression ${error.message}`, error);
+  if (!(error instanceof DomainError) || error.code === 'WORK_LIMIT_EXCEEDED') return error;
+  const [first] = error.details.errors ?? [];
+  return failed(
+    within(first === undefined ? writePath([name]) : first.field.replace(/^variables\.?/, '')),
+    `${first?.message ?? 'is not valid'}; the template calculates it`,
+  );
 };
 
 const failed = (field: string, message: string, cause?: ExpressionError): DomainError =>

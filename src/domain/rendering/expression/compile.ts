@@ -353,7 +353,7 @@ const arrayStep = (node: ArrayExpression, context: Context): Step => {
  * An object as it is made. A member is assigned, and `__proto__`, the one name whose assignment makes none, is barred.
  * `put` is not less than their number.
  */
-type Target = { readonly members: Record<string, Value>; put: number };
+type Target = { members: Record<string, Value>; put: number };
 
 type Put = (run: Run, target: Target) => void;
 
@@ -417,6 +417,11 @@ const putAll = (value: Value, target: Target, run: Run, at: number): void => {
   const names = memberNames(value);
   charge(run, names.length, at);
   checkSize(run, target, names.length, at);
+  if (target.put === 0 && !isList(value) && !Object.hasOwn(value, '__proto__')) {
+    target.members = { ...value };
+    target.put = names.length;
+    return;
+  }
   for (const name of names) set(target, name, isList(value) ? value[Number(name)] : value[name]);
 };
 

@@ -26,6 +26,12 @@ export const compileVariableCheck = (definitions: readonly VariableDefinition[])
     })),
   );
 
+/** In: what is known of a value. Out: whether it is of that kind; missing and null are not. */
+export const compileValueTest = (shape: Shape): ((value: Json | undefined) => boolean) => {
+  const test = testOf(shape);
+  return (value) => value !== undefined && value !== null && test(value);
+};
+
 type Checked = Readonly<{ name: string; shape: Shape; fallback?: Json | undefined }>;
 
 /**
