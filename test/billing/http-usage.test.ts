@@ -1,17 +1,18 @@
 /** Usage and credits over HTTP: what is answered of a metered team, ranges of days and months, and what is added. */
 import t, { type Test } from 'tap';
-import type { UsedOfDay } from '../../src/projections/query-types.js';
-import { buildServer } from '../../src/http/index.js';
-import { fakes } from '../http/fakes.js';
+import { causeOf } from '../../src/commands/core/caller.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
+import { caller } from '../support/command-world.js';
+import { bearer, openServer, TEAM } from '../http/server.js';
 
-const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
-
-/** `used`: by day; default: 3 emails and a document on the first day that is asked for. */
-const opened = async (t: Test, used?: readonly UsedOfDay[]) => {
-  const { deps, calls } = fakes();
-  const usedByDay: typeof deps.queries.usedByDay = async (...asked) => used ?? deps.queries.usedByDay(...asked);
-  const app = await buildServer({ ...deps, queries: { ...deps.queries, usedByDay } });
-  t.teardown(() => app.close());
+/** The founded team has sent three emails, and sends that many more on a plan. */
+const opened = async (t: Test, more = 0, emailsPerMonth = 50_000) => {
+  const { app, calls, world } = await openServer(t);
+  const { deps, commands } = world();
+  const plan = { billing: 'plan', plan: 'starter', emailsPerMonth } as const;
+  await changeBilling(deps, TEAM, plan, causeOf(deps, caller), async () => ({ emails: 3, attachments: 0 }));
+  for (let sent = 0; sent < more; sent += 1)
+    await commands.sendEmail(caller, { templateId: 'welcome', to: [{ email: 'jane@example.com' }], variables: {} });
   const get = async (url: string) => {
     const response = await app.inject({ method: 'GET', url, headers: bearer('unlimited') });
     return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
@@ -20,36 +21,33 @@ const opened = async (t: Test, used?: readonly UsedOfDay[]) => {
 };
 
 void t.test('the usage of the month is one record of all its figures, and the sum of its days', async (t) => {
-  const { get } = await opened(t, [
-    { day: '2030-01-01', emails: 50_000, documents: 0 },
-    { day: '2030-01-31', emails: 10, documents: 6 },
-  ]);
+  const { get } = await opened(t, 2, 4);
   const { status, body } = await get('/api/emails/usage/stats');
   t.equal(status, 200);
   t.strictSame(body, {
-    email: { used: 50_010, limit: 50_000, remaining: 0, percentUsed: 100 },
-    attachment: { used: 6, limit: null, remaining: null, percentUsed: 0 },
+    email: { used: 5, limit: 4, remaining: 0, percentUsed: 125 },
+    attachment: { used: 0, limit: null, remaining: null, percentUsed: 0 },
     billingPeriod: '2030-01-01',
     period: '2030-01',
-    emailsSent: 50_010,
-    creditsUsed: 50_016,
+    emailsSent: 5,
+    creditsUsed: 5,
     creditsRemaining: null,
-    quota: 50_000,
+    quota: 4,
     billing: 'plan',
     plan: 'starter',
-    overage: { emails: 10, costCents: 1 },
+    overage: { emails: 1, costCents: 1 },
     resetsAt: '2030-02-01T00:00:00.000Z',
   });
 });
 
 void t.test('usage by day has every day of the range, by month every month', async (t) => {
   const { get, calls } = await opened(t);
-  const days = await get('/api/emails/usage/days?startDate=2030-01-30&endDate=2030-02-01');
+  const days = await get('/api/emails/usage/days?startDate=2030-01-01&endDate=2030-01-03');
   t.strictSame(days.body, {
     data: [
-      { day: '2030-01-30', emails: 3, attachments: 1, credits: 4, percentUsed: 0 },
-      { day: '2030-01-31', emails: 0, attachments: 0, credits: 0, percentUsed: 0 },
-      { day: '2030-02-01', emails: 0, attachments: 0, credits: 0, percentUsed: 0 },
+      { day: '2030-01-01', emails: 3, attachments: 0, credits: 3, percentUsed: 0 },
+      { day: '2030-01-02', emails: 0, attachments: 0, credits: 0, percentUsed: 0 },
+      { day: '2030-01-03', emails: 0, attachments: 0, credits: 0, percentUsed: 0 },
     ],
     quota: 50_000,
   });
@@ -57,8 +55,8 @@ void t.test('usage by day has every day of the range, by month every month', asy
   t.strictSame(
     (months.body['data'] as { month: string; emails: number }[]).map(({ month, emails }) => [month, emails]),
     [
-      ['2029-12', 3],
-      ['2030-01', 0],
+      ['2029-12', 0],
+      ['2030-01', 3],
       ['2030-02', 0],
     ],
   );

@@ -28,7 +28,7 @@ const theNewest = async (): Promise<Founded> => {
 const { events, keyIds, files, tokens, ...named } = await theNewest();
 export const { KEY_ID, UNLIMITED_KEY_ID, BOUND_KEY_ID, OTHERS_KEY_ID } = named;
 export const { OWNER, USER, OTHERS_USER, OAUTH_GRANT, sessions } = named;
-export const { own, others, AUDIT_ENTRY, INVITATION_TOKEN, DELETED_TEAM } = named;
+export const { own, others, AUDIT_ENTRY, INVITATION_TOKEN, INVITATION_MESSAGE_ID, DELETED_TEAM } = named;
 
 /** Stores in memory with all of it. */
 export const copyOfFounded = async () => {

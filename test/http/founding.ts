@@ -99,7 +99,10 @@ const OWNER = personOf('role=owner').userId;
 const USER = personOf('role=viewer').userId;
 const OTHERS_USER = personOf('role=viewer@other').userId;
 
-const variables = [{ name: 'x', type: 'number' as const, defaultValue: 0.5 }];
+const variables = [
+  { name: 'x', type: 'number' as const, defaultValue: 0.5 },
+  { name: 'seats', type: 'number' as const },
+];
 const saying = schemaSaying('é');
 const template = { ...welcome, subject: 'Hi', variables, schema: saying };
 const paper = {
@@ -128,8 +131,7 @@ const makeThings = async (caller: typeof by) => {
   const madeTemplate = async (slug: string) => ({
     template: await commands.createTemplate(caller, { ...template, slug }),
     paper: await commands.createAttachmentTemplate(caller, { ...paper, slug }),
-    asset: (await commands.uploadAsset(caller, { filename: 'logo "Zoë".png', bytes: png }, nothingStored))
-      .id as AssetId,
+    asset: (await commands.uploadAsset(caller, { filename: 'logo Zoë.png', bytes: png }, nothingStored)).id as AssetId,
     webhook: (await commands.createWebhook(caller, hook, 0)).id as WebhookId,
     domain: (await commands.addDomain(caller, { domain: `${slug}.example.com` })).id as SenderDomainId,
   });
@@ -164,9 +166,11 @@ const ownerOf = (name: string, teamId: TeamId) => ({
   ...systemCaller(teamId, `user:${personOf(name).userId}`, 'founding'),
   user: { id: personOf(name).userId },
 });
+await commands.updateTeam(ownerOf('role=owner', TEAM), { company: { name: 'Ann & Söhne <AG>' } });
 const own = await makeThings(ownerOf('role=owner', TEAM));
 const others = await makeThings(ownerOf('role=owner@other', OTHER_TEAM));
-const INVITATION_TOKEN = (await world.mails()).findLast(({ page }) => page === 'invitation')?.token ?? '';
+const { token: INVITATION_TOKEN = '', messageId: INVITATION_MESSAGE_ID = '' } =
+  (await world.mails()).findLast(({ page }) => page === 'invitation') ?? {};
 
 /** The team of the owner that is deleted, and can be restored. */
 const DELETED_TEAM = assertDefined(parseTeamId(deps.ids.uuid()), 'team id');
@@ -214,5 +218,5 @@ export const founded = {
   tokens,
   ...{ KEY_ID, UNLIMITED_KEY_ID, BOUND_KEY_ID, OTHERS_KEY_ID, OWNER, USER, OTHERS_USER },
   sessions: new Map([...people].map(([name, { sessionId }]) => [name, sessionId])),
-  ...{ own, others, INVITATION_TOKEN, DELETED_TEAM, OAUTH_GRANT, AUDIT_ENTRY },
+  ...{ own, others, INVITATION_TOKEN, INVITATION_MESSAGE_ID, DELETED_TEAM, OAUTH_GRANT, AUDIT_ENTRY },
 };

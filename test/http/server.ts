@@ -89,6 +89,9 @@ export const memoryMailbox = (held: readonly MailboxMessage[] = [mailMessage]): 
   };
 };
 
+/** A send body that the template of the founded world takes. */
+export const sendBody = { templateId: 'welcome', to: [{ email: 'jane@example.com' }], variables: {} };
+
 /** A record of calls: name and arguments. */
 export type Call = readonly [string, ...unknown[]];
 

@@ -3,19 +3,21 @@ import t, { type Test } from 'tap';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { InjectOptions } from 'fastify';
+import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { App } from '../../src/http/server/context.js';
-import { buildServer } from '../../src/http/index.js';
+import { mailsIn } from '../support/account-world.js';
+import { PASSWORD } from '../support/people.js';
 import {
   bearer,
-  CONFIDENTIAL_MESSAGE_ID,
-  fakeMailbox,
-  fakes,
-  fakeServer,
+  INVITATION_MESSAGE_ID,
+  memoryMailbox,
+  openServer,
   MAILBOX_TOKEN,
   mailMessage,
   opened,
+  own,
   RAW,
-} from '../http/fakes.js';
+} from '../http/server.js';
 
 /** Asks as a browser that has opened the link. */
 const asking = (app: App) => async (request: string | InjectOptions) => {
@@ -35,8 +37,7 @@ const urls = [
 ];
 
 void t.test('as JSON and as files', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const ask = asking(app);
   t.same((await ask('/mailbox/messages?limit=1')).json(), {
     data: [
@@ -87,8 +88,7 @@ void t.test('as JSON and as files', async (t) => {
 });
 
 void t.test('the HTML of a mail is shown without scripts, with its inline images, dark or light', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const ask = asking(app);
   const light = await ask('/mailbox/messages/m1/html');
   const policy = String(light.headers['content-security-policy']);
@@ -103,8 +103,7 @@ void t.test('the HTML of a mail is shown without scripts, with its inline images
 });
 
 void t.test('the page brings all it needs, and its policy allows nothing else', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const ask = asking(app);
   for (const url of ['/mailbox', '/']) {
     const page = await ask(url);
@@ -126,8 +125,7 @@ void t.test('the page brings all it needs, and its policy allows nothing else', 
 });
 
 void t.test('the link sets a cookie that scripts and other sites do not have, and leaves the address', async (t) => {
-  const { app, logged } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
-  t.teardown(() => app.close());
+  const { app, logged } = await openServer(t, { mailbox: memoryMailbox(), settings: { trustProxy: true } });
   const open = (query: string, headers: Record<string, string> = {}) =>
     app.inject({ url: `/mailbox?${query}`, headers });
   const answer = await open(`token=${MAILBOX_TOKEN}`);
@@ -165,8 +163,7 @@ void t.test('the link sets a cookie that scripts and other sites do not have, an
 });
 
 void t.test('without the link or a key nothing of it is shown, wherever the request comes from', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox(), settings: { trustProxy: true } });
   for (const url of urls) {
     for (const cookie of [
       '',
@@ -184,7 +181,7 @@ void t.test('without the link or a key nothing of it is shown, wherever the requ
       { statusCode: 401, code: 'API_KEY_NOT_FOUND' },
       url,
     );
-    const powerless = await app.inject({ url, headers: bearer('powerless') });
+    const powerless = await app.inject({ url, headers: bearer('key=templates:read') });
     t.match(powerless.json(), { statusCode: 403, relatedInfo: { requiredPermission: 'emails:read' } }, url);
     t.equal((await app.inject({ url, headers: bearer('unlimited') })).statusCode, 200, `${url} with a key`);
     t.equal((await asking(app)(url)).statusCode, 200, `${url} with the cookie`);
@@ -195,7 +192,11 @@ void t.test('without the link or a key nothing of it is shown, wherever the requ
       `${url} from afar, through a proxy`,
     );
   }
-  const powerless = await app.inject({ method: 'DELETE', url: '/mailbox/messages', headers: bearer('powerless') });
+  const powerless = await app.inject({
+    method: 'DELETE',
+    url: '/mailbox/messages',
+    headers: bearer('key=templates:read'),
+  });
   t.match(powerless.json(), { statusCode: 403, relatedInfo: { requiredPermission: 'emails:delete' } });
 
   const person = await app.inject({ url: '/mailbox?token=old', headers: { accept: 'text/html,*/*;q=0.8' } });
@@ -212,10 +213,9 @@ void t.test('without the link or a key nothing of it is shown, wherever the requ
 void t.test('what lets somebody in is shown to whoever has the link, and to no key', async (t) => {
   const confidential = {
     ...mailMessage,
-    headers: [...mailMessage.headers, { name: 'Message-Id', value: CONFIDENTIAL_MESSAGE_ID }],
+    headers: [...mailMessage.headers, { name: 'Message-Id', value: INVITATION_MESSAGE_ID }],
   };
-  const { app } = await fakeServer({ mailbox: fakeMailbox([confidential]) });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox([confidential]) });
   const byKey = (url: string) => app.inject({ url, headers: bearer('unlimited') });
   t.match((await byKey('/mailbox/messages/m1')).json(), {
     id: 'm1',
@@ -233,8 +233,7 @@ void t.test('what lets somebody in is shown to whoever has the link, and to no k
 });
 
 void t.test('only the page itself, or no page, empties it', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const clear = (headers: Record<string, string>) =>
     asking(app)({ method: 'DELETE', url: '/mailbox/messages', headers: { host: 'localhost:3000', ...headers } });
   for (const headers of [
@@ -256,8 +255,7 @@ void t.test('only the page itself, or no page, empties it', async (t) => {
 });
 
 void t.test('without a mailbox there is none', async (t) => {
-  const { app } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app } = await openServer(t);
   t.match((await app.inject({ url: '/mailbox', headers: bearer('full') })).json(), {
     statusCode: 404,
     code: 'NOT_FOUND',
@@ -290,9 +288,21 @@ const prefixProxy = async (t: Test) => {
   return { publicUrl, missed, leadTo: (port: number) => void (target = port) };
 };
 
+/** One of each kind, as mails carry them. */
+const accountLinks = async (app: App, { eventLog }: Pick<CommandNeeds, 'eventLog'>) => {
+  const post = (path: string, payload: object, headers = {}) =>
+    app.inject({ method: 'POST', url: `/api/auth/${path}`, headers, payload });
+  const email = 'new@example.com';
+  await post('register', { email, password: PASSWORD, name: 'New' });
+  await post('password/forgot', { email: 'role.viewer@example.com' });
+  await post('email/change', { email: 'viewer@example.org', password: PASSWORD }, bearer('role=viewer'));
+  const links = (await mailsIn(eventLog)).filter(({ page }) => page !== '');
+  return [...new Map(links.map((link) => [link.page, link])).values()];
+};
+
 const AUTHORIZE = new URLSearchParams({
-  client_id: 'app',
-  redirect_uri: 'https://shop.example/back',
+  client_id: own.app,
+  redirect_uri: 'https://shop.example.com/callback',
   response_type: 'code',
   scope: 'emails:read',
   code_challenge: 'x'.repeat(43),
@@ -303,11 +313,8 @@ void t.test(
   'behind a path of a proxy every page, its files, links, forms and cookies are below that path',
   async (t) => {
     const { publicUrl, missed, leadTo } = await prefixProxy(t);
-    const made = fakes({ mailbox: fakeMailbox(), settings: { publicUrl } });
-    const openOAuthApp = async () =>
-      ({ id: 'app', name: 'Shop', redirectUris: ['https://shop.example/back'], scopes: ['emails:read'] }) as never;
-    const app = await buildServer({ ...made.deps, oauth: { ...made.deps.oauth, openOAuthApp } });
-    t.teardown(() => app.close());
+    const { app, world } = await openServer(t, { mailbox: memoryMailbox(), settings: { publicUrl } });
+    const links = await accountLinks(app, world().deps);
     await app.listen({ port: 0, host: '127.0.0.1' });
     leadTo((app.server.address() as AddressInfo).port);
     const link = await fetch(`${publicUrl}/mailbox?token=${MAILBOX_TOKEN}`, { redirect: 'manual' });
@@ -322,7 +329,7 @@ void t.test(
       '/account/apps',
       `/oauth/authorize?${AUTHORIZE}`,
     ].map((path) => [path]);
-    for (const name of ['verify', 'reset', 'address', 'invitation']) pages.push([`/account/${name}?token=x`]);
+    for (const { page, token } of links) pages.push([`/account/${page}?token=${token}`]);
     const form = new URLSearchParams(`${AUTHORIZE}&email=ada@example.com&password=x`);
     pages.push(['/oauth/authorize', { method: 'POST', body: form }], ['/account/apps', { method: 'POST', body: form }]);
     pages.push(

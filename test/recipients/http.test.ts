@@ -3,13 +3,28 @@ import { HtmlValidate } from 'html-validate';
 import t, { type Test } from 'tap';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { openReportQueue } from '../../src/http/recipients/feedback.js';
-import { bearer, EMAIL, fakeServer, type Call } from '../http/fakes.js';
+import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
+import { unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
+import { memoryKeys } from '../support/memory-ports.js';
+import { bearer, openServer, own, sendBody, TEAM, type Call } from '../http/server.js';
+
+/** All keys in memory make the same tokens. */
+const keys = memoryKeys();
+const tracking = openTrackingTokens(keys);
+const opened = { emailId: own.email, recipient: 0 };
+const PIXEL = tracking.sealOpen(opened);
+const LINK = tracking.sealClick({ ...opened, link: 2, url: 'https://shop.example/?a=1&b=2' });
+
+/** The path of the link by which the recipient of an email leaves a list. */
+const pathOf = (emailId = own.email): string =>
+  unsubscribeUrl({ keys }, '', { teamId: TEAM, emailId, recipient: 0, address: 'jane@example.com', list: 'news' });
+const LEAVE = pathOf();
+const LEAVE_TOKEN = LEAVE.slice('/u/'.length);
 
 // Pixels and links of mails: what their readers are answered, and what is noted of them.
 
 const served = async (t: Test) => {
-  const { app, calls } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app, calls } = await openServer(t);
   const noted = (): readonly Call[] => calls.filter(([name]) => name === 'noteSeen');
   const ask = (url: string, headers: Readonly<Record<string, string>> = {}, method: 'GET' | 'HEAD' = 'GET') =>
     app.inject({ method, url, headers: { 'user-agent': 'Mozilla/5.0 (X11)', ...headers }, remoteAddress: '192.0.2.7' });
@@ -18,7 +33,7 @@ const served = async (t: Test) => {
 
 void t.test('a link leads where its token says, and nowhere else', async (t) => {
   const { ask, noted } = await served(t);
-  const answer = await ask('/t/c/good-link');
+  const answer = await ask(`/t/c/${LINK}`);
   t.equal(answer.statusCode, 302);
   t.match(answer.headers, {
     location: 'https://shop.example/?a=1&b=2',
@@ -28,15 +43,15 @@ void t.test('a link leads where its token says, and nowhere else', async (t) => 
   });
   t.equal(answer.body, '');
   t.match(noted(), [
-    ['noteSeen', { emailId: EMAIL, recipient: 0, link: 2, userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' }],
+    ['noteSeen', { emailId: own.email, recipient: 0, link: 2, userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' }],
   ]);
   for (const query of ['?url=https://evil.example', '?to=//evil.example', '?redirect=https%3A%2F%2Fevil.example'])
-    t.not((await ask(`/t/c/good-link${query}`)).headers.location?.includes('evil'), true, query);
+    t.not((await ask(`/t/c/${LINK}${query}`)).headers.location?.includes('evil'), true, query);
 });
 
 void t.test('a token that is none gets a page that says so, in words and without a script', async (t) => {
   const { ask, noted } = await served(t);
-  for (const token of ['bad', 'good-linK', '%00', '..%2f..', 'https:%2f%2fevil.example', 'a'.repeat(3_000)]) {
+  for (const token of ['bad', `${LINK}A`, '%00', '..%2f..', 'https:%2f%2fevil.example', 'a'.repeat(3_000)]) {
     const answer = await ask(`/t/c/${token}`);
     t.equal(answer.statusCode, 404, token.slice(0, 30));
     t.match(answer.headers, {
@@ -53,7 +68,7 @@ void t.test('a token that is none gets a page that says so, in words and without
 
 void t.test('the picture is the same for whatever token', async (t) => {
   const { ask, noted } = await served(t);
-  const [good, bad] = [await ask('/t/o/good-pixel'), await ask('/t/o/bad')];
+  const [good, bad] = [await ask(`/t/o/${PIXEL}`), await ask('/t/o/bad')];
   t.same([good.statusCode, bad.statusCode], [200, 200]);
   t.ok(good.rawPayload.equals(bad.rawPayload));
   t.equal(good.rawPayload.toString('latin1', 0, 6), 'GIF89a');
@@ -67,7 +82,7 @@ void t.test('the picture is the same for whatever token', async (t) => {
 
 void t.test('what nobody has seen is not counted', async (t) => {
   const { ask, noted } = await served(t);
-  for (const url of ['/t/o/good-pixel', '/t/c/good-link']) {
+  for (const url of [`/t/o/${PIXEL}`, `/t/c/${LINK}`]) {
     const head = await ask(url, {}, 'HEAD');
     t.ok(head.statusCode === 200 || head.statusCode === 302);
     t.equal(head.body, '');
@@ -85,10 +100,10 @@ void t.test('what nobody has seen is not counted', async (t) => {
 void t.test('readers are answered however many come from one address; who tries tokens is not', async (t) => {
   const { ask } = await served(t);
   for (let count = 0; count < 2 * addressRateLimits.publicPerMinute; count += 1)
-    if ((await ask('/t/o/good-pixel')).statusCode !== 200) t.fail(`request ${count} is not answered`);
+    if ((await ask(`/t/o/${PIXEL}`)).statusCode !== 200) t.fail(`request ${count} is not answered`);
   for (let count = 0; count < addressRateLimits.failedPerMinute; count += 1) await ask('/t/c/bad');
   t.equal((await ask('/t/c/bad')).statusCode, 429);
-  t.equal((await ask('/t/c/good-link')).statusCode, 302, 'a good link leads on');
+  t.equal((await ask(`/t/c/${LINK}`)).statusCode, 302, 'a good link leads on');
 });
 
 void t.test('the setting of the team', async (t) => {
@@ -117,9 +132,8 @@ const FORM = 'application/x-www-form-urlencoded';
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
 
 const open = async (t: Test) => {
-  const server = await fakeServer();
-  t.teardown(() => server.app.close());
-  const post = (payload: string, type = FORM, token = 'a-token_1') =>
+  const server = await openServer(t);
+  const post = (payload: string, type = FORM, token = LEAVE_TOKEN) =>
     server.app.inject({ method: 'POST', url: `/u/${token}`, headers: { 'content-type': type }, payload });
   const commands = () => server.calls.map(([name]) => name);
   return { ...server, post, commands };
@@ -127,7 +141,7 @@ const open = async (t: Test) => {
 
 void t.test('GET shows a page with a button and changes nothing', async (t) => {
   const { app, commands } = await open(t);
-  const page = await app.inject({ url: '/u/a-token_1' });
+  const page = await app.inject({ url: LEAVE });
   t.equal(page.statusCode, 200);
   t.same(commands(), ['readSubscription']);
   t.equal(page.headers['content-type'], 'text/html; charset=utf-8');
@@ -144,7 +158,7 @@ void t.test('GET shows a page with a button and changes nothing', async (t) => {
   t.match(page.body, '<form method="post">');
   t.match(page.body, '<input type="hidden" name="List-Unsubscribe" value="One-Click">');
   t.match(page.body, 'Ann &amp; Söhne &lt;AG&gt;');
-  const head = await app.inject({ method: 'HEAD', url: '/u/a-token_1' });
+  const head = await app.inject({ method: 'HEAD', url: LEAVE });
   t.equal(head.statusCode, 200);
   t.same(new Set(commands()), new Set(['readSubscription']));
 });
@@ -155,7 +169,7 @@ void t.test('POST unsubscribes by the form of RFC 8058, of either type; the page
   t.equal(done.statusCode, 200);
   t.match(done.body, 'You are unsubscribed');
   t.match(done.body, 'Subscribe again');
-  t.same(calls.at(-1)?.slice(0, 2), ['unsubscribe', 'a-token_1']);
+  t.same(calls.at(-1)?.slice(0, 2), ['unsubscribe', LEAVE_TOKEN]);
   for (const name of ['set-cookie', 'location']) t.equal(done.headers[name], undefined, name);
   const multipart = [
     '--b',
@@ -177,7 +191,7 @@ void t.test(
   async (t) => {
     const { app, post, calls, commands } = await open(t);
     const part = '--b\nContent-Disposition: form-data; name="List-Unsubscribe"\n\nOne-Click\n--b--\n';
-    const url = '/u/a-token_1';
+    const url = LEAVE;
     const answers = [
       await post(`${ONE_CLICK}\r\n`),
       await post(`${ONE_CLICK}\n`),
@@ -193,7 +207,7 @@ void t.test(
       answers.map(() => 200),
     );
     t.same(new Set(commands()), new Set(['unsubscribe']));
-    t.same(new Set(calls.map(([, token]) => token)), new Set(['a-token_1']));
+    t.same(new Set(calls.map(([, token]) => token)), new Set([LEAVE_TOKEN]));
     t.equal(calls.length, answers.length);
     calls.length = 0;
     for (const method of ['GET', 'HEAD'] as const)
@@ -216,7 +230,7 @@ void t.test('a form that says something else changes nothing', async (t) => {
     t.equal((await post(payload, type)).statusCode, 400, payload);
   t.match((await post(`${ONE_CLICK}&${'x'.repeat(5_000)}`)).json(), { code: 'BODY_TOO_LARGE' });
   for (const method of ['PUT', 'DELETE', 'PATCH'] as const)
-    t.ok((await app.inject({ method, url: '/u/a-token_1' })).statusCode >= 400, method);
+    t.ok((await app.inject({ method, url: LEAVE })).statusCode >= 400, method);
   t.same(commands(), []);
 });
 
@@ -230,8 +244,13 @@ void t.test('a link that is not ours has one answer, whatever is done with it', 
 
 void t.test('a page speaks the language of the browser, else that of the mail, and its form keeps to it', async (t) => {
   const { app, post } = await open(t);
-  const shown = (token: string, accepted?: string) =>
-    app.inject({ url: `/u/${token}`, ...(accepted === undefined ? {} : { headers: { 'accept-language': accepted } }) });
+  const sent = await app.inject({
+    ...{ method: 'POST', url: '/api/emails/send', headers: bearer('unlimited') },
+    payload: { ...sendBody, locale: 'fr-CA' },
+  });
+  const FRENCH = pathOf(sent.json<{ id: typeof own.email }>().id);
+  const shown = (url: string, accepted?: string) =>
+    app.inject({ url, ...(accepted === undefined ? {} : { headers: { 'accept-language': accepted } }) });
   for (const [accepted, language, title] of [
     [undefined, 'en', 'Unsubscribe?'],
     ['de-AT,de;q=0.9,en;q=0.8', 'de', 'Abmelden?'],
@@ -241,20 +260,20 @@ void t.test('a page speaks the language of the browser, else that of the mail, a
     ['*', 'en', 'Unsubscribe?'],
     [';;q=x,-,de'.repeat(3_000), 'en', 'Unsubscribe?'],
   ] as const) {
-    const { body } = await shown('a-token_1', accepted);
+    const { body } = await shown(LEAVE, accepted);
     t.match(body, `<html lang="${language}">`, accepted?.slice(0, 40) ?? 'no header');
     t.match(body, `<h1>${title}</h1>`);
   }
-  t.match((await shown('french', undefined)).body, '<html lang="fr">', 'of the mail');
-  t.match((await shown('french', 'ja')).body, '<html lang="fr">', 'the browser speaks none of ours');
-  t.match((await shown('french', 'de')).body, '<html lang="de">', 'the browser goes before the mail');
+  t.match((await shown(FRENCH, undefined)).body, '<html lang="fr">', 'of the mail');
+  t.match((await shown(FRENCH, 'ja')).body, '<html lang="fr">', 'the browser speaks none of ours');
+  t.match((await shown(FRENCH, 'de')).body, '<html lang="de">', 'the browser goes before the mail');
   t.match(
-    (await shown('french', 'de')).body,
+    (await shown(FRENCH, 'de')).body,
     /E-Mails der Liste <strong>news<\/strong> von <strong>Ann &amp; Söhne &lt;AG&gt;<\/strong> mehr/,
   );
   t.match((await post(`language=pt&${ONE_CLICK}`)).body, 'A subscrição foi cancelada');
   t.match((await post(`language=xx&${ONE_CLICK}`)).body, 'You are unsubscribed');
-  t.match((await shown('bad', 'de')).body, 'Dieser Link ist nicht gültig');
+  t.match((await shown('/u/bad', 'de')).body, 'Dieser Link ist nicht gültig');
 });
 
 void t.test('each page is HTML as it should be', async (t) => {
@@ -264,7 +283,7 @@ void t.test('each page is HTML as it should be', async (t) => {
     rules: { 'doctype-style': ['error', { style: 'lowercase' }] },
   });
   const pages = [
-    await app.inject({ url: '/u/x' }),
+    await app.inject({ url: LEAVE }),
     await post(ONE_CLICK),
     await post('Subscribe=Again'),
     await post(''),

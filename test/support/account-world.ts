@@ -4,14 +4,14 @@ import { causeOf } from '../../src/commands/core/caller.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { INSTANCE_STREAM } from '../../src/domain/core/ids.js';
-import { startOf } from '../../src/event-log/event-log.js';
+import { startOf, type EventLog } from '../../src/event-log/event-log.js';
 import { quickPasswords } from './people.js';
 import { accountSamples } from './samples.js';
 import { caller, openWorld, OTHER_TEAM, type World } from './command-world.js';
 import { T0 } from './email-facts.js';
 
 /** `token`: what its link carries; empty where it has none. */
-export type SentMail = Readonly<{ to: string; subject: string; page: string; token: string }>;
+export type SentMail = Readonly<{ to: string; subject: string; page: string; token: string; messageId: string }>;
 
 export type AccountWorld = World &
   Readonly<{
@@ -20,6 +20,19 @@ export type AccountWorld = World &
     /** The token in the link of the newest mail to that page; empty if there is none. */
     tokenTo: (page: string) => Promise<string>;
   }>;
+
+/** The mails that carry a link to a page of accounts, or nothing. */
+export const mailsIn = async (eventLog: Pick<EventLog, 'readAll'>): Promise<readonly SentMail[]> => {
+  const found: SentMail[] = [];
+  for await (const { events } of eventLog.readAll(0, { kinds: ['email'] }))
+    for (const { event } of events) {
+      if (event.type !== 'EmailQueued' || event.sealed === undefined) continue;
+      const { variables, subject, recipients } = event.sealed;
+      const [, page = '', token = ''] = /\/account\/([a-z]+)\?token=(.*)$/.exec(String(variables['url'] ?? '')) ?? [];
+      found.push({ to: recipients[0]?.email ?? '', subject, page, token, messageId: event.data.messageId });
+    }
+  return found;
+};
 
 /** What the other languages of the templates cost is no matter of these tests. */
 const inEnglish = accountSamples.map(({ translations: _, ...sample }) => sample);
@@ -31,17 +44,7 @@ export const openAccountWorld = async (...given: Parameters<typeof openWorld>): 
   const initialised = { type: 'InstanceInitialised' as const, data: { at: T0, teamId: OTHER_TEAM } };
   await eventLog.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [initialised], causeOf(world.deps, caller));
   await makeAccountTemplates(world.deps, inEnglish);
-  const mails = async (): Promise<readonly SentMail[]> => {
-    const found: SentMail[] = [];
-    for await (const { events } of eventLog.readAll(0, { kinds: ['email'] }))
-      for (const { event } of events) {
-        if (event.type !== 'EmailQueued' || event.sealed === undefined) continue;
-        const { variables, subject, recipients } = event.sealed;
-        const [, page = '', token = ''] = /\/account\/([a-z]+)\?token=(.*)$/.exec(String(variables['url'] ?? '')) ?? [];
-        found.push({ to: recipients[0]?.email ?? '', subject, page, token });
-      }
-    return found;
-  };
+  const mails = () => mailsIn(eventLog);
   return {
     ...world,
     mails,

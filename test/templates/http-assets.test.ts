@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/wait.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { asset, ASSET, bearer, fakeMailbox, fakeServer, TEAM, type FakeOptions } from '../http/fakes.js';
+import { png } from '../support/pictures.js';
+import { bearer, memoryMailbox, openServer, own, TEAM, type ServerOptions } from '../http/server.js';
+
+const ASSET = own.asset;
 
 type Part = Readonly<{ name?: string; filename?: string; content: Buffer | string }>;
 
@@ -23,9 +26,8 @@ const form = (parts: readonly Part[], end = `--${BOUNDARY}--\r\n`): Buffer =>
 
 const formType = `multipart/form-data; boundary=${BOUNDARY}`;
 
-const open = async (t: Test, options: FakeOptions = {}) => {
-  const server = await fakeServer(options);
-  t.teardown(() => server.app.close());
+const open = async (t: Test, options: ServerOptions = {}) => {
+  const server = await openServer(t, options);
   const post = async (
     payload: Buffer | string,
     contentType = formType,
@@ -53,7 +55,7 @@ void t.test('uploads under way at once are bounded for a team and for all, befor
     let finish = (): void => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
     during.run = (name) => (name === 'uploadAsset' ? finished : undefined);
-    const upload = () => post(form([{ filename: 'a.png', content: 'x' }]));
+    const upload = () => post(form([{ filename: 'a.png', content: png }]));
     const underWay = [upload(), upload()];
     const uploading = () => calls.filter(([name]) => name === 'uploadAsset').length;
     await eventually('both are under way', () => uploading() === 2);
@@ -67,11 +69,14 @@ void t.test('uploads under way at once are bounded for a team and for all, befor
 
 void t.test('a file comes as a form or as base64, and the gallery is measured before', async (t) => {
   const { post, uploads, calls } = await open(t);
-  const bytes = Buffer.from([0, 13, 10, 45, 45, 255]);
-  t.match(await post(form([{ filename: 'Größe €.png', content: bytes }])), { status: 201, body: asset });
-  t.same(uploads().at(-1), [
+  const bytes = Buffer.concat([png, Buffer.from([0, 13, 10, 45, 45, 255])]);
+  t.match(await post(form([{ filename: 'Größe €.png', content: bytes }])), {
+    status: 201,
+    body: { filename: 'Größe €.png', contentType: 'image/png', sizeBytes: bytes.length, width: 7, height: 5 },
+  });
+  t.match(uploads().at(-1), [
     { filename: 'Größe €.png', bytes },
-    { count: 1, sizeBytes: 3 },
+    { count: 2, sizeBytes: 2 * png.length },
   ]);
   t.same(
     calls.map(([name]) => name),
@@ -86,10 +91,10 @@ void t.test('a file comes as a form or as base64, and the gallery is measured be
     status: 201,
   });
   t.same(uploads().at(-1)?.[0], { filename: 'a.png', bytes });
-  t.match(await post(form([{ filename: '../../etc/passwd', content: 'x' }])), { status: 201 });
+  t.match(await post(form([{ filename: '../../etc/passwd', content: png }])), { status: 201 });
   t.match(
     await post(form([{ filename: 'empty.txt', content: '' }])),
-    { status: 201 },
+    { status: 400, body: { code: 'VALIDATION_ERROR', message: /empty/ } },
     'whether an empty file is fine is decided by the command',
   );
   t.equal((uploads().at(-1)?.[0] as { bytes: Buffer }).bytes.length, 0);
@@ -139,7 +144,7 @@ void t.test('what is no such upload is refused, and nothing is called', async (t
     status: 400,
     body: { code: 'UNSUPPORTED_CONTENT_TYPE' },
   });
-  const bare = await app.inject({ method: 'POST', url: '/api/assets', headers: { authorization: 'Bearer unlimited' } });
+  const bare = await app.inject({ method: 'POST', url: '/api/assets', headers: bearer('unlimited') });
   t.match([bare.statusCode, bare.json()], [400, { code: 'VALIDATION_ERROR', message: /multipart/ }], 'no body at all');
   t.same(calls, []);
 });
@@ -147,7 +152,9 @@ void t.test('what is no such upload is refused, and nothing is called', async (t
 void t.test('a file may have the whole size allowed, and one byte more is refused while it streams', async (t) => {
   const { post, uploads } = await open(t);
   const max = defaultLimits.assetSizeBytesMax;
-  t.match(await post(form([{ filename: 'a', content: Buffer.alloc(max) }])), { status: 201 });
+  t.match(await post(form([{ filename: 'a', content: Buffer.concat([png, Buffer.alloc(max - png.length)]) }])), {
+    status: 201,
+  });
   t.equal((uploads().at(-1)?.[0] as { bytes: Buffer }).bytes.length, max);
   t.match(await post(form([{ filename: 'a', content: Buffer.alloc(max + 1) }])), {
     status: 400,
@@ -189,7 +196,7 @@ void t.test(
     const large = form([{ filename: 'a', content: Buffer.alloc(3_000_000) }]);
     for (const payload of [
       large,
-      form([{ filename: 'a', content: 'x' }]),
+      form([{ filename: 'a', content: png }]),
       form([{ name: 'b', filename: 'a', content: Buffer.alloc(2_000_000) }]),
     ]) {
       const asked = begin({ 'content-length': payload.length });
@@ -217,7 +224,7 @@ void t.test(
 );
 
 void t.test('no other endpoint takes a form', async (t) => {
-  const { app } = await open(t, { mailbox: fakeMailbox() });
+  const { app } = await open(t, { mailbox: memoryMailbox() });
   for (const url of ['/api/emails/send', '/api/templates', '/api/api-keys']) {
     const response = await app.inject({
       method: 'POST',
@@ -232,30 +239,29 @@ void t.test('no other endpoint takes a form', async (t) => {
 void t.test(
   'bytes are handed out so that they cannot act: a type of ours, no sniffing, no scripts, a name made safe',
   async (t) => {
-    const { app, deps } = await open(t);
+    const { app, deps, post } = await open(t);
     const get = (id: string) => app.inject({ url: `/api/assets/${id}/content`, headers: bearer('unlimited') });
     const picture = await get(ASSET);
     t.equal(picture.statusCode, 200);
-    t.same(picture.rawPayload, Buffer.from([0, 255, 1]));
+    t.same(picture.rawPayload, png);
     t.match(picture.headers, {
       'content-type': 'image/png',
       'x-content-type-options': 'nosniff',
       'content-security-policy':
         "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-      'content-disposition': `inline; filename*=UTF-8''logo%20%22Zo%C3%AB%22.png; filename="logo _Zoe_.png"`,
-      'content-length': '3',
+      'content-disposition': `inline; filename*=UTF-8''logo%20Zo%C3%AB.png; filename="logo Zoe.png"`,
+      'content-length': String(png.length),
     });
-    for (const contentType of ['image/svg+xml', 'application/pdf', 'text/plain', 'text/csv', 'application/zip']) {
-      const server = await fakeServer();
-      t.teardown(() => server.app.close());
-      Object.assign(server.deps.commands, {
-        assetContent: async () => ({ bytes: Buffer.from('<svg/>'), contentType, filename: 'x' }),
-      });
-      const { headers } = await server.app.inject({
-        url: `/api/assets/${ASSET}/content`,
-        headers: bearer('unlimited'),
-      });
-      t.match(headers, {
+    for (const [filename, contentType, content] of [
+      ['a.svg', 'image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'],
+      ['a.pdf', 'application/pdf', '%PDF-1.4\n%%EOF\n'],
+      ['a.txt', 'text/plain', 'text'],
+      ['a.csv', 'text/csv', 'a,b\n'],
+      ['a.zip', 'application/zip', Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)])],
+    ] as const) {
+      const { status, body } = await post(form([{ filename, content }]));
+      t.equal(status, 201, `${filename}: ${JSON.stringify(body)}`);
+      t.match((await get(String(body['id']))).headers, {
         'content-type': contentType,
         'content-disposition': /^attachment;/,
         'x-content-type-options': 'nosniff',
@@ -273,14 +279,16 @@ void t.test('records, lists, deletion', async (t) => {
     const response = await app.inject({ method, url, headers: bearer('unlimited') });
     return [response.statusCode, response.json()];
   };
-  t.same(await ask('GET', `/api/assets/${ASSET.toUpperCase()}`), [200, asset]);
-  t.same(await ask('DELETE', `/api/assets/${ASSET}`), [200, { id: ASSET, deleted: true }]);
+  const asset = { id: ASSET, filename: 'logo Zoë.png', contentType: 'image/png', sizeBytes: png.length, width: 7 };
+  t.match(await ask('GET', `/api/assets/${ASSET.toUpperCase()}`), [200, asset]);
   calls.length = 0;
-  t.match(await ask('GET', '/api/assets?page=2&limit=5&search=log'), [200, { data: [asset], meta: { total: 1 } }]);
+  t.match(await ask('GET', '/api/assets?page=1&limit=5&search=log'), [200, { data: [asset], meta: { total: 1 } }]);
   t.same(calls, [
     ['awaitOwnWrites', TEAM, 250],
-    ['listAssets', TEAM, { search: 'log' }, { page: 2, limit: 5 }],
+    ['listAssets', TEAM, { search: 'log' }, { page: 1, limit: 5 }],
   ]);
+  t.same(await ask('DELETE', `/api/assets/${ASSET}`), [200, { id: ASSET, deleted: true }]);
+  t.match(await ask('GET', '/api/assets'), [200, { data: [], meta: { total: 0 } }]);
   t.match(await ask('GET', '/api/assets?search=l'), [400, { code: 'VALIDATION_ERROR' }]);
   for (const method of ['GET', 'DELETE'] as const)
     t.match(await ask(method, '/api/assets/x'), [404, { code: 'ASSET_NOT_FOUND' }]);
