@@ -59,7 +59,11 @@ const run = async (name: Name, options: readonly string[]): Promise<Outcome> => 
 const options = process.argv.slice(2).filter((one) => one.startsWith('-'));
 const given = process.argv.slice(2).filter((one) => !one.startsWith('-'));
 const unknown = given.filter((name) => !isName(name));
-if (unknown.length > 0) {
+if (options.includes('--help')) {
+  console.log(
+    `${usage()}\nOptions of most: --pairs=N --emails=N --warm-up=N; fewer take less time and are less exact.`,
+  );
+} else if (unknown.length > 0) {
   console.error(`there is no benchmark ${unknown.join(', ')}\n\n${usage()}`);
   process.exitCode = 2;
 } else {
