@@ -2,12 +2,19 @@
 // The command line, from the compiled program. It stays readable for old versions of Node, so that they are told what to do.
 // V8 takes the size of its young generation only at the start of the process: left to V8 it grows to some 100 MB, for little less CPU.
 // The arenas of malloc are two for the same reason: one for each thread would keep some 10 MB that nobody uses.
-import { existsSync } from 'fs';
+import { existsSync, statSync } from 'fs';
 import module from 'module';
 import { fileURLToPath } from 'url';
 
 const NODE_MAJOR_MIN = 22;
-const main = new URL('../build/src/main.js', import.meta.url);
+
+const changedMs = (path) => {
+  const file = new URL(path, import.meta.url);
+  return existsSync(file) ? statSync(file).mtimeMs : 0;
+};
+// The program in few files, unless its modules were compiled after it. An image has no note of the compiler.
+const isBundled = changedMs('../build/src/bundle/main.js') > changedMs('../build/.tsbuildinfo');
+const main = new URL(isBundled ? '../build/src/bundle/main.js' : '../build/src/main.js', import.meta.url);
 
 // V8 keeps what it compiled beside the program, which saves a fifth of the CPU of a start. Where that folder cannot be
 // written, each start compiles again.

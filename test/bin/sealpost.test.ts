@@ -1,5 +1,7 @@
 /** The program's file: under a Node that is too old, and what the options of Node in its first line do. */
 import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { statusBytes } from '../../bench/support/processes.js';
@@ -56,4 +58,28 @@ await t.test('a service gives back what its start took', async (t) => {
   const pid = service.pid ?? -1;
   const givenBack = statusBytes(pid, 'VmHWM') - statusBytes(pid, 'VmRSS');
   t.ok(givenBack > 8_000_000, `${givenBack} bytes were given back`);
+});
+
+await t.test('the program runs in few files, unless its modules were compiled after them', (t) => {
+  const root = temporaryDirectory(t);
+  const [copy, modules, few, compiled] = [
+    'bin/sealpost.js',
+    'build/src/main.js',
+    'build/src/bundle/main.js',
+    'build/.tsbuildinfo',
+  ].map((path) => join(root, path)) as [string, string, string, string];
+  for (const file of [copy, few]) mkdirSync(dirname(file), { recursive: true });
+  cpSync(bin, copy);
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+  writeFileSync(modules, `process.stdout.write('modules')`);
+  const runs = (): string => spawnSync(process.execPath, [copy], { encoding: 'utf8' }).stdout;
+  t.equal(runs(), 'modules', 'nothing was bundled');
+  writeFileSync(few, `process.stdout.write('few files')`);
+  t.equal(runs(), 'few files', 'an image has no note of the compiler');
+  writeFileSync(compiled, '');
+  utimesSync(few, 2_000_000_000, 2_000_000_000);
+  t.equal(runs(), 'few files');
+  utimesSync(compiled, 2_000_000_001, 2_000_000_001);
+  t.equal(runs(), 'modules', 'compiled since');
+  t.end();
 });

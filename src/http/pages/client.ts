@@ -181,7 +181,7 @@ export const mailboxScript = String.raw`'use strict';
     $('message').hidden = blank || !state.message;
     $('none').hidden = blank || Boolean(state.message);
     $('main').dataset.view = blank ? 'blank' : state.message ? 'message' : 'list';
-    document.title = (blank ? '' : '(' + state.total + ') ') + 'Mailbox · sealpost';
+    document.title = (blank ? '' : '(' + state.total + ') ') + 'Mailbox \u00b7 sealpost';
   };
 
   const load = async () => {
@@ -254,7 +254,7 @@ export const mailboxScript = String.raw`'use strict';
       ...fact('To', message.to.map(person).join(', ')),
       ...fact('Cc', message.cc.map(person).join(', ')),
       ...fact('Bcc', blind.join(', ')),
-      ...fact('Received', new Date(message.receivedAt).toLocaleString() + ' · ' + size(message.sizeBytes)),
+      ...fact('Received', new Date(message.receivedAt).toLocaleString() + ' \u00b7 ' + size(message.sizeBytes)),
     );
     $('tab-attachments').textContent = 'Attachments' + (message.attachments.length ? ' (' + message.attachments.length + ')' : '');
     for (const tab of document.querySelectorAll('[role=tab]')) {
@@ -302,7 +302,7 @@ export const mailboxScript = String.raw`'use strict';
         const link = make('a', '', attachment.filename || 'attachment ' + (index + 1));
         link.href = url(message.id, '/attachments/' + index);
         link.download = attachment.filename;
-        item.append(link, make('span', 'muted', attachment.contentType + ' · ' + size(attachment.sizeBytes)));
+        item.append(link, make('span', 'muted', attachment.contentType + ' \u00b7 ' + size(attachment.sizeBytes)));
         list.append(item);
       });
       return [list];
