@@ -83,9 +83,12 @@ const erasedStaysMs = 3_000;
 /** Only the rebuild knows the file, and after a crash it is thrown away. */
 const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
 
-/** Makes the file of a new, empty live generation; there must be none of that name. */
+/**
+ * Makes the file of a new, empty live generation; there must be none of that name. The file is on the disk when it is
+ * complete: after a crash before that, the catalog does not name it and the next start deletes it.
+ */
 export const createGeneration = (file: string, specs: readonly CollectionSpec[]): void => {
-  const database = openDatabase({ file, ...liveSettings });
+  const database = openDatabase({ file, ...liveSettings, synchronous: 'off' });
   try {
     inTransaction(database, () => {
       createTables(database, specs);
@@ -94,6 +97,7 @@ export const createGeneration = (file: string, specs: readonly CollectionSpec[])
   } finally {
     database.close();
   }
+  for (const path of [file, dirname(file)]) sync(path);
 };
 
 /** `onFault` is called if the write-ahead log, which holds erased data, cannot be emptied. */

@@ -102,8 +102,8 @@ const openExisting = (options: DatabaseOptions): Database => {
   );
   try {
     if (options.pageSizeBytes !== undefined) database.pragma(`page_size = ${options.pageSizeBytes}`);
-    database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
     database.pragma(`synchronous = ${options.synchronous}`);
+    database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
     database.pragma(`secure_delete = ${options.secureDelete === true ? 'on' : 'off'}`);
     database.pragma(`cache_size = -${options.cacheSizeKiB ?? cacheSizeKiBDefault}`);
     // Sorting a whole table, as for a file with the journal in memory, takes too much memory. All other temporary data
