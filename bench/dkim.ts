@@ -5,14 +5,22 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { captureMail } from './support/captured-mail.js';
+import { captureFrom, captureMail } from './support/captured-mail.js';
 import { machineWithDisk } from './support/machine.js';
 import { numbersGiven } from './support/options.js';
 import { compareMeasures } from './support/pairs.js';
 import { pinToLoad } from './support/programs.js';
 import { figuresOf, report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
-import { EMAILS, runPool, runService, SMTP_CONNECTIONS, WARM_UP, type SigningKey } from './support/send-runs.js';
+import {
+  EMAILS,
+  runPool,
+  runService,
+  SMTP_CONNECTIONS,
+  startPool,
+  WARM_UP,
+  type SigningKey,
+} from './support/send-runs.js';
 import { CONNECTIONS } from './support/service.js';
 
 const TARGET = 2;
@@ -36,6 +44,16 @@ const result = await withDirectory(async (directory) => {
   if (!SIGNATURE.test(signed.toString('latin1'))) throw new Error('the mail of the service is not signed');
   const mail = join(directory, 'mail.eml');
   writeFileSync(mail, await withDirectory((own) => captureMail(own, smtp)));
+  const byPool = await captureFrom(async (port, taken) => {
+    const pool = await startPool(port, mail, key);
+    try {
+      pool.send('1');
+      await taken;
+    } finally {
+      pool.kill();
+    }
+  });
+  if (!SIGNATURE.test(byPool.toString('latin1'))) throw new Error('the mail of the pool is not signed');
   return compareMeasures({
     name: 'an email from the call to the relay, signed by RSA-2048',
     ours: () => withDirectory((own) => runService(own, counts, { env }).then(({ cpuUs }) => cpuUs)),

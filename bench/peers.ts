@@ -155,6 +155,7 @@ report({
       value: everysec.ratio.median,
       low: everysec.ratio.low,
       high: everysec.ratio.high,
+      counts: result.counts,
       unit: '',
     },
     { what: 'size of our mail', value: sizes.oursBytes, unit: 'bytes' },

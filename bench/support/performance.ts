@@ -87,7 +87,15 @@ const cpu = (published: Published): string =>
         r.low === undefined || r.high === undefined || r.low === r.high
           ? ''
           : ` (${r.low.toFixed(2)} to ${r.high.toFixed(2)})`;
-      return [[label, us(a.value), name, us(b.value), `${r.value.toFixed(2)}${band}`]];
+      return [
+        [
+          label,
+          us(a.value),
+          name,
+          us(b.value),
+          `${r.value.toFixed(2)}${band}${r.counts === false ? ', not decided' : ''}`,
+        ],
+      ];
     }),
   );
 
@@ -192,7 +200,9 @@ const machine = (published: Published): string => {
       rows.flatMap(([label = '', value]) => (value === undefined ? [] : [[label, value]])),
     ),
     ...(undecided
-      ? ['\nOther programs ran on this machine during some measurements. Those ratios vary by more than 7 %.']
+      ? [
+          '\nA ratio is not decided if other programs ran on the machine, so that equal programs differed by more than 7 %.',
+        ]
       : []),
   ].join('\n');
 };

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { orderRequest } from './orders.js';
 import { profileClockUs } from './profile.js';
-import { startProgram } from './programs.js';
+import { startProgram, type Program } from './programs.js';
 import { startService, type Service } from './service.js';
 import { startSink } from './sink.js';
 
@@ -70,16 +70,25 @@ export type SigningKey = Readonly<{ domain: string; selector: string; privateKey
 
 const poolProgram = fileURLToPath(new URL('../limits/end-to-end.js', import.meta.url));
 
-/** In: the file of a mail that is ready. Out: µs of CPU of each email of nodemailer's pool, signed where a key is given. */
-export const runPool = async (mail: string, { warmUp, emails }: Counts, key?: SigningKey): Promise<number> => {
-  const sink = await startSink();
+/**
+ * Starts nodemailer's pool. In: the port of the relay, the file of a mail that is ready, the key that signs it. Each line
+ * sent to the program says how many mails it sends.
+ */
+export const startPool = async (port: number, mail: string, key?: SigningKey): Promise<Program> => {
   const args = [
-    ...[poolProgram, sink.port, mail, SMTP_CONNECTIONS, MESSAGES_PER_CONNECTION].map(String),
+    ...[poolProgram, port, mail, SMTP_CONNECTIONS, MESSAGES_PER_CONNECTION].map(String),
     ...(key === undefined ? [] : [key.domain, key.selector, key.privateKeyFile]),
   ];
   const program = startProgram({ command: process.execPath, args, side: 'system' });
+  await program.saw(/ready/);
+  return program;
+};
+
+/** In: the file of a mail that is ready. Out: µs of CPU of each email of nodemailer's pool, signed where a key is given. */
+export const runPool = async (mail: string, { warmUp, emails }: Counts, key?: SigningKey): Promise<number> => {
+  const sink = await startSink();
+  const program = await startPool(sink.port, mail, key);
   try {
-    await program.saw(/ready/);
     const send = async (count: number, before: number): Promise<void> => {
       program.send(String(count));
       await sink.took(before + count);
