@@ -280,10 +280,12 @@ const wordWidths = (html: string, { wordChars, hasFooter }: NarrowTable): readon
       continue;
     }
     const open = at;
-    while (at < length && units[at] !== MORE) at += 1;
     const first = units[open + 1];
     const second = units[open + 2];
     const isCell = first === T && (second === D || second === H);
+    // The tag of a cell has a style, a long one: the engine finds its end faster than a loop does.
+    if (isCell) at = endOfTag(html, at);
+    else while (at < length && units[at] !== MORE) at += 1;
     if (isCell || first === I || first === W || (first === B && second === R) || (first === SLASH && second === T)) {
       if (word > widest) widest = word;
       word = 0;
@@ -303,6 +305,11 @@ const wordWidths = (html: string, { wordChars, hasFooter }: NarrowTable): readon
     }
   }
   return widths;
+};
+
+const endOfTag = (html: string, from: number): number => {
+  const end = html.indexOf('>', from);
+  return end < 0 ? html.length : end;
 };
 
 const REFERENCE_CHARS_MAX = 10;

@@ -261,12 +261,20 @@ export const cellLines = (cell: string): readonly string[] =>
         .filter((line) => line !== '')
     : [tidy(cell)];
 
-type LaidCell = Readonly<{ lines: readonly string[]; at: number; span: number; side: string }>;
+/** `columns`: how wide each of the lines is. */
+type LaidCell = Readonly<{
+  lines: readonly string[];
+  columns: readonly number[];
+  at: number;
+  span: number;
+  side: string;
+}>;
 
 const laid = (row: TextRow): readonly LaidCell[] => {
   let at = 0;
   return row.map(([text, span, side]) => {
-    const cell = { lines: cellLines(text), at, span, side };
+    const lines = cellLines(text);
+    const cell = { lines, columns: lines.map(columnsOf), at, span, side };
     at += span;
     return cell;
   });
@@ -316,10 +324,10 @@ const widthsOf = (rows: readonly (readonly LaidCell[])[], count: number): number
   const widths: number[] = new Array<number>(count).fill(0);
   const widen = (isSpan: boolean): void => {
     for (const row of rows)
-      for (const { lines, at, span } of row) {
+      for (const { columns, at, span } of row) {
         if (span > 1 !== isSpan) continue;
         let wide = 0;
-        for (const line of lines) wide = Math.max(wide, columnsOf(line));
+        for (const columnsOfLine of columns) wide = Math.max(wide, columnsOfLine);
         const short = wide - spread(widths, at, span);
         if (short <= 0) continue;
         const last = widths.findLastIndex((width, column) => width > 0 && column >= at && column < at + span);
@@ -395,11 +403,11 @@ const aligned = (row: readonly LaidCell[], widths: readonly number[], sides: rea
   for (let line = 0; line < height; line += 1) {
     let out = '';
     let isFirst = true;
-    for (const { lines, at, span, side } of row) {
-      const width = spread(widths, at, span);
+    for (const { lines, columns, at, span, side } of row) {
+      const width = span === 1 ? widths[at]! : spread(widths, at, span);
       if (width === 0) continue;
       const text = lines[line] ?? '';
-      const spare = Math.max(width - columnsOf(text), 0);
+      const spare = Math.max(width - (columns[line] ?? 0), 0);
       const place = side === '' ? (span > 1 ? 'l' : sides[at]) : side;
       const left = place === 'r' ? spare : place === 'c' ? spare >> 1 : 0;
       out += `${isFirst ? '' : '  '}${SPACES.slice(0, left)}${text}${SPACES.slice(0, spare - left)}`;
