@@ -21,6 +21,7 @@ import {
   isList,
   type Step,
 } from './values.js';
+import { collatorOf } from '../scope/formats.js';
 
 /** `at` is the place of the call in the source. The call itself is charged by the caller, the work by the method. */
 export type Method<Receiver> = (receiver: Receiver, args: readonly Value[], run: Run, at: number) => Value;
@@ -118,16 +119,6 @@ const normalize: TextMethod = (text, [wanted], run, at) => {
   if (!forms.includes(form))
     throw new ExpressionError('WRONG_ARGUMENT', `calls "normalize" with another form than ${forms.join(', ')}`, at);
   return over((whole) => whole.normalize(form))(text, [], run, at);
-};
-
-/** The collator that was last asked for: mails are rendered in bursts, and Intl is slow. */
-let last = { locale: 'en', isNumeric: false, collator: new Intl.Collator('en') };
-
-/** Orders as the language of the mail does, whatever language the machine runs in. */
-const collatorOf = (locale: string, isNumeric: boolean): Intl.Collator => {
-  if (last.locale !== locale || last.isNumeric !== isNumeric)
-    last = { locale, isNumeric, collator: new Intl.Collator(locale, isNumeric ? { numeric: true } : {}) };
-  return last.collator;
 };
 
 /**

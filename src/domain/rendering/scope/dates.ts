@@ -2,6 +2,7 @@
  * Dates of templates: read from ISO 8601 text, written by patterns, and moved to the clock of a time zone, the same on
  * every machine.
  */
+import { boundedCache } from '../../../shared/cache.js';
 
 export type Instant = Readonly<{
   epochMs: number;
@@ -109,12 +110,12 @@ const momentOf = (shownMs: number, clock: (epochMs: number) => number): number =
   return [before, after].find((moment) => moment !== undefined && clock(moment) === shownMs) ?? before ?? shownMs;
 };
 
-/** The clock of the time zone that was last asked for: mails are rendered in bursts, and Intl is slow. */
-let last = { timeZone: 'UTC', clock: (epochMs: number): number => epochMs };
-const sharedClock = (timeZone: string): ((epochMs: number) => number) => {
-  if (last.timeZone !== timeZone) last = { timeZone, clock: wallClockOf(timeZone) };
-  return last.clock;
-};
+const CLOCKS_MAX = 100;
+const clocks = boundedCache<string, (epochMs: number) => number>({ entriesMax: CLOCKS_MAX });
+
+/** Making a clock is slow, so that each is made once. */
+const sharedClock = (timeZone: string): ((epochMs: number) => number) =>
+  clocks.getOrMake(timeZone, () => wallClockOf(timeZone));
 
 const TOKEN = /'((?:[^']|'')*)'|(G+|y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 

@@ -37,6 +37,19 @@ export const formatterOf = (format: ValueFormat, language: Language): Formatter 
   return cache.getOrMake(key, () => makeFormatter(format, language));
 };
 
+const COLLATORS_MAX = 100;
+const collators = boundedCache<string, Intl.Collator>({ entriesMax: COLLATORS_MAX });
+
+/**
+ * Orders as a language does, whatever language the machine runs in. Making a collator costs as much as hundreds of
+ * comparisons, so that each is made once.
+ */
+export const collatorOf = (locale: string, isNumeric: boolean): Intl.Collator =>
+  collators.getOrMake(
+    isNumeric ? `${locale} numeric` : locale,
+    () => new Intl.Collator(locale, isNumeric ? { numeric: true } : {}),
+  );
+
 const makeFormatter = (format: ValueFormat, language: Language): Formatter => {
   const locale = format.locale ?? language.locale;
   const timeZone = format.timeZone ?? language.timeZone;

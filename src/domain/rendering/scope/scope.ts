@@ -7,7 +7,7 @@ import type { Direction } from '../direction.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { isConstant } from './constants.js';
-import type { Language } from './formats.js';
+import { collatorOf, type Language } from './formats.js';
 import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../budget.js';
 import { isArray, parsePath, readPath, readStep, writePath, type Path } from './path.js';
 import { decimal, toNumber } from './conditions.js';
@@ -230,7 +230,7 @@ export const groupItems = (items: readonly Json[], { by, order, sums }: Grouping
   }
   const groups = [...found.values()];
   if (order === 'name') {
-    const { compare } = new Intl.Collator(locale, { numeric: true });
+    const { compare } = collatorOf(locale, true);
     groups.sort((one, other) => blankLast(one.key, other.key) || compareKeys(one.key, other.key, compare));
   } else if (order !== 'given') {
     const ranks = new Map(order.map((key, at) => [String(key), at] as const));
