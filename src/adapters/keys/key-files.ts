@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { spawn } from 'node:child_process';
-import { createHmac, createSecretKey, hash as digest, type KeyObject, randomBytes } from 'node:crypto';
+import { hash as digest, randomBytes } from 'node:crypto';
 import { appendFile, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { dirname } from 'node:path';
@@ -110,20 +110,34 @@ const ANSWER_CHARS_MAX = 1_024;
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 const LINE_CHARS_MAX = 4_096;
 
-const hmac = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+const BLOCK_BYTES = 64;
+
+/**
+ * HMAC-SHA-256 (RFC 2104, section 2) with a key of 32 bytes, in hex. Each event has one, and two hashes at one go take
+ * half as long as `createHmac`.
+ */
+const hmacWith = (key: Buffer): ((text: string) => string) => {
+  const padded = Buffer.concat([key], BLOCK_BYTES);
+  const inner = padded.map((byte) => byte ^ 0x36);
+  const outer = Buffer.concat([padded.map((byte) => byte ^ 0x5c)], BLOCK_BYTES + KEY_BYTES);
+  return (text) => {
+    outer.write(digest('sha256', Buffer.concat([inner, Buffer.from(text)])), BLOCK_BYTES, 'hex');
+    return digest('sha256', outer);
+  };
+};
 
 /** In: 32 bytes. */
 const sealKeyOf = (bytes: Buffer): SealKey => {
-  const key = createSecretKey(bytes);
-  return { ...taggedBy(hmac(key, TAGS)), sign: (text) => hmac(key, text) };
+  const sign = hmacWith(bytes);
+  return { ...taggedBy(sign(TAGS)), sign };
 };
 
 /** `secret`: the answer of the key to `TAGS`. */
 const taggedBy = (secret: string): Pick<SealKey, 'id' | 'tag'> => {
-  const key = createSecretKey(Buffer.from(digest('sha256', secret), 'hex'));
+  const hmac = hmacWith(digest('sha256', secret, 'buffer'));
   return {
-    id: hmac(key, 'sealpost id of the key').slice(0, ID_CHARS),
-    tag: (hash) => hmac(key, hash).slice(0, TAG_CHARS),
+    id: hmac('sealpost id of the key').slice(0, ID_CHARS),
+    tag: (hash) => hmac(hash).slice(0, TAG_CHARS),
   };
 };
 

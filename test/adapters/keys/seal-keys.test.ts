@@ -1,4 +1,5 @@
 /** Seal keys of settings and of a program outside, and the file in which seals are kept. */
+import { createHash, createHmac } from 'node:crypto';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -28,6 +29,12 @@ void t.test(
       [keys[0]!.id, keys[0]!.tag('ab'), keys[0]!.sign('text')],
     );
     t.match(again!.tag('ab'), /^[0-9a-f]{32}$/);
+    const hmac = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+    const secret = hmac(Buffer.from(KEY, 'hex'), 'sealpost tags of events');
+    for (const text of ['', 'ab', 'ü', 'a'.repeat(64), 'a'.repeat(1_000)]) {
+      t.equal(again!.sign(text), hmac(Buffer.from(KEY, 'hex'), text));
+      t.equal(again!.tag(text), hmac(createHash('sha256').update(secret).digest(), text).slice(0, 32));
+    }
     t.notMatch(KEY, again!.id);
     await t.rejects(openSealKeys({ texts: ['short'], command: undefined }, { fingerprint })(), {
       message: /^SEALPOST_SEAL_KEY does not hold 32 bytes/,
