@@ -389,8 +389,7 @@ const withTimers = (rows: readonly DueRow[]) => {
     if (collection === 'emailBacklogs') return teams.map((id, at) => ({ id, seq: at, position: at, open: 1 }));
     if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true)
       return rows.slice(0, 1).map((row) => ({ ...row, id: row.key, position: row.seq }));
-    if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal')
-      return [];
+    if (collection !== 'emails' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
     const inTurns = sort?.field === 'senderDueAt';
     const team = where['team']?.eq;
     const upTo = where['dueAt']?.lte;

@@ -374,7 +374,7 @@ void t.test('what is simulated puts no address on the suppression list, and leav
   await world.settled();
   await until(async () => (await world.bus.depth('note-bounces')) === 0, 'nothing is left to be noted');
   for (const address of addresses) t.notOk(await isSuppressed(world, address), address);
-  t.same(await world.readModels.find('emailTimers', { where: { kind: { eq: 'bounced' } }, limit: 10 }), []);
+  t.same(await world.readModels.find('bouncedTimers', { where: {}, limit: 10 }), []);
   t.same(
     (await world.commands.getEmail(caller, id)).recipients.map(({ status }) => status),
     ['bounced', 'complained', 'bounced'],

@@ -9,7 +9,6 @@ import type { Document } from '../../src/domain/ports/read-models.js';
 import {
   EMAIL_BACKLOGS,
   EMAIL_COUNTS,
-  EMAIL_TIMERS,
   EMAILS,
   type EmailCountsDocument,
   type EmailDocument,
@@ -43,7 +42,6 @@ import {
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
 import type { BacklogDocument } from '../../src/projections/email/backlogs.js';
-import type { TimerDocument } from '../../src/domain/ports/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 
@@ -61,7 +59,6 @@ const documentsAfter = async (
 ): Promise<{
   email: EmailDocument | undefined;
   counts: EmailCountsDocument[];
-  timer: TimerDocument | undefined;
   head: number;
 }> => {
   const { append, recorded } = openLogOfTest();
@@ -74,24 +71,12 @@ const documentsAfter = async (
   return {
     email: found[EMAILS]![0] as EmailDocument | undefined,
     counts: found[EMAIL_COUNTS] as EmailCountsDocument[],
-    timer: found[EMAIL_TIMERS]![0] as TimerDocument | undefined,
     head: (await recorded()).at(-1)!.position,
   };
 };
 
 void t.test('an accepted email: every field of its document', async (t) => {
-  const { email, counts, timer, head } = await documentsAfter(t, queued);
-  t.strictSame(timer, {
-    id: EMAIL_ID,
-    seq: head,
-    position: head,
-    kind: 'deliver',
-    key: stream,
-    dueAt: T0,
-    priority: 'normal',
-    team: TEAM_ID,
-    senderDueAt: `test\n${T0}`,
-  });
+  const { email, counts, head } = await documentsAfter(t, queued);
   t.strictSame(email, {
     id: EMAIL_ID,
     seq: head,
@@ -99,7 +84,10 @@ void t.test('an accepted email: every field of its document', async (t) => {
     team: TEAM_ID,
     owner: TEAM_ID,
     sender: 'test',
-    stream,
+    kind: 'deliver',
+    key: stream,
+    dueAt: T0,
+    senderDueAt: `test\n${T0}`,
     status: 'queued',
     templateId: TEMPLATE_ID,
     templateName: 'Order confirmation',
@@ -203,8 +191,8 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
     ],
   ];
   for (const [events, status, phase, dueAt] of cases) {
-    const { email, counts, timer } = await documentsAfter(t, ...events);
-    t.same([timer?.kind, timer?.dueAt], [phase, dueAt]);
+    const { email, counts } = await documentsAfter(t, ...events);
+    t.same([email!.kind, email!.dueAt], [phase, dueAt]);
     t.equal(email!.status, status);
     t.same(
       counts.map(({ cells }) => cells),
@@ -227,16 +215,15 @@ void t.test(
       { type: 'EmailCancelled', data: { at: at(5) } },
       { type: 'EmailDeleted', data: { at: at(5) } },
     ];
-    const { email, counts, timer } = await documentsAfter(t, ...gone);
-    t.match(timer, { kind: 'archive', key: stream, team: TEAM_ID, dueAt: at(5) });
+    const { email, counts } = await documentsAfter(t, ...gone);
+    t.match(email, { kind: 'archive', key: stream, owner: TEAM_ID, dueAt: at(5) });
     t.same([email!.team, email!.owner, email!.subject, email!.text], [undefined, TEAM_ID, undefined, undefined]);
     t.same(
       counts.map(({ cells }) => cells),
       [{}],
     );
     const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
-    t.match(after.email, { gone: 1, team: undefined, templateName: '' });
-    t.equal(after.timer, undefined);
+    t.match(after.email, { gone: 1, team: undefined, templateName: '', kind: undefined, dueAt: undefined });
     const archived = await documentsAfter(
       t,
       queued,
@@ -265,16 +252,15 @@ void t.test(
     const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(6) } };
     const removed: EmailEvent = { type: 'EmailRemoved', data: { at: at(6 + ARCHIVE_MS / 1_000) } };
     const before = await documentsAfter(t, ...facts, archived);
-    t.match(before.timer, {
+    t.match(before.email, {
       kind: 'removal',
       key: stream,
       team: TEAM_ID,
       dueAt: at(6 + ARCHIVE_MS / 1_000),
       senderDueAt: undefined,
     });
-    const { email, timer, counts } = await documentsAfter(t, ...facts, archived, removed);
-    t.match(email, { gone: 1, team: undefined, templateName: '' });
-    t.equal(timer, undefined);
+    const { email, counts } = await documentsAfter(t, ...facts, archived, removed);
+    t.match(email, { gone: 1, team: undefined, templateName: '', kind: undefined, dueAt: undefined });
     t.same([counts[0]!.cells, counts[0]!.emails], [{}, before.counts[0]!.emails]);
     t.equal(counts[0]!.emails, 1);
   },

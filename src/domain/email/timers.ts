@@ -19,6 +19,8 @@ export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 /** A second timer of an email: addresses are to be put on the suppression list. */
 export const BOUNCED_TIMER = 'bounced';
+/** The collection of these timers; all others of an email are in its own document. */
+export const BOUNCED_TIMERS = 'bouncedTimers';
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 

@@ -100,6 +100,9 @@ const hasTurn = async (
   return !signal.aborted;
 };
 
+/** The collection in which the timers of a queue are. */
+export const timersIn = ({ kind, timer }: Pick<DueQueue, 'kind' | 'timer'>): string => timer.in ?? timersOf(kind);
+
 const find = async (
   { readModels }: ProcessorDeps,
   { kind, timer, priority }: DueQueue,
@@ -110,7 +113,7 @@ const find = async (
     priority: { eq: priority },
     ...query.where,
   };
-  return (await readModels.find(timersOf(kind), { ...query, where })) as readonly TimerDocument[];
+  return (await readModels.find(timersIn({ kind, timer }), { ...query, where })) as readonly TimerDocument[];
 };
 
 /** Out: the streams whose pointers the bus refused. */
@@ -120,7 +123,13 @@ const publish = async (
   timers: readonly TimerDocument[],
 ): Promise<ReadonlySet<string>> => {
   const pointers = timers.map((of) => {
-    const work = { stream: of.key, position: of.position, priority, team: of.team, source: timer.kind };
+    const work = {
+      stream: of.key,
+      position: of.position,
+      priority,
+      team: of.team ?? of.owner ?? '',
+      source: timer.kind,
+    };
     return pointerOf(of.senderDueAt === undefined ? work : { ...work, sender: senderOf(of) });
   });
   return new Set((await bus.publish(processor, pointers)).map(({ stream }) => stream));

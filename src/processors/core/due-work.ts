@@ -3,12 +3,10 @@
  * and priority by itself, in the order of their times. A timer is a hint from a read model that may lag; the work looks
  * at the stream and is safe to repeat.
  */
-import type { StreamKind } from '../../domain/events.js';
 import type { Condition } from '../../domain/ports/read-models.js';
-import { timersOf } from '../../domain/ports/timers.js';
 import { gathered } from '../../shared/concurrency.js';
 import type { ProcessorDeps, TimerUse, Gate, Processor } from './declaration.js';
-import { type DueQueue, type DueCursor, publishDue } from './due-pages.js';
+import { type DueQueue, type DueCursor, publishDue, timersIn } from './due-pages.js';
 import { isoTime } from '../../domain/core/time.js';
 import { DISPATCH_LEASE, underLease } from './lease.js';
 import type { UnpublishedWork } from './relay.js';
@@ -263,11 +261,11 @@ type DueProbe = Readonly<{
  * read, may have one.
  */
 const openDueProbe = ({ readModels }: Pick<ProcessorDeps, 'readModels'>): ((asked: DueProbe) => Promise<boolean>) => {
-  const ofKind = new Map<StreamKind, (asked: readonly DueProbe[]) => Promise<boolean>>();
-  const first = (kind: StreamKind) =>
+  const ofCollection = new Map<string, (asked: readonly DueProbe[]) => Promise<boolean>>();
+  const first = (collection: string) =>
     gathered(async (asked: ReadonlySet<DueProbe>) => {
       const anyOf = [...asked].map(conditionsOf);
-      const found = await readModels.find(timersOf(kind), {
+      const found = await readModels.find(collection, {
         where: {},
         anyOf,
         sort: { field: 'dueAt', direction: 'asc' },
@@ -276,9 +274,9 @@ const openDueProbe = ({ readModels }: Pick<ProcessorDeps, 'readModels'>): ((aske
       return found.length > 0;
     });
   return (asked) => {
-    const { kind } = asked.queue;
-    const ask = ofKind.get(kind) ?? first(kind);
-    ofKind.set(kind, ask);
+    const collection = timersIn(asked.queue);
+    const ask = ofCollection.get(collection) ?? first(collection);
+    ofCollection.set(collection, ask);
     return ask([asked]);
   };
 };

@@ -7,7 +7,7 @@ import { noteRefusal, suppressAddress } from '../../commands/recipients/suppress
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import { bouncesToNote, signOfRecipient } from '../../domain/email/feedback.js';
-import { BOUNCED_TIMER } from '../../domain/email/timers.js';
+import { BOUNCED_TIMER, BOUNCED_TIMERS } from '../../domain/email/timers.js';
 import { assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
 import type { Context, Outcome, Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
@@ -28,7 +28,7 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailBounceReported: () => 'low',
       EmailComplained: () => 'low',
     },
-    timers: [{ kind: BOUNCED_TIMER, read: 'due' }],
+    timers: [{ kind: BOUNCED_TIMER, in: BOUNCED_TIMERS, read: 'due' }],
     deadlineMs: 60_000,
     act: (context) => note(deps, context),
   });

@@ -31,7 +31,6 @@ import {
   EMAIL_COUNTS,
   type EmailDocument,
   cellOf,
-  EMAIL_TIMERS,
   EMAILS,
   stubOf,
   withSubject,
@@ -43,6 +42,7 @@ import {
 import {
   declareProjection,
   secondSeq,
+  timerIndexes,
   timersSpec,
   type Reference,
   type Handler,
@@ -64,13 +64,14 @@ import { backlogsSpec, changeBacklog, changeUnmade, type BacklogDocument, type W
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import {
   BOUNCED_TIMER,
+  BOUNCED_TIMERS,
   emailTimer,
   emailTimerKind,
   waitOf,
   type EmailTimerKind,
   type Periods,
 } from '../../domain/email/timers.js';
-import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
+import { senderDueAt } from '../../domain/ports/timers.js';
 
 /**
  * A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents
@@ -106,7 +107,7 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
     for (const step of backlogSteps(email, wait, waitOf(email.summary))) steps.push(step);
-    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, periods));
+    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) setTimer(email, periods);
     for (const step of bounceSteps(email, recorded)) steps.push(step);
     // Not listed, and nothing left to do: later events change nothing.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
@@ -149,7 +150,7 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
 const beginning =
   (periods: Periods): Handler<EmailAccepted> =>
   (recorded) => {
-    const email = accepted(recorded);
+    const email = accepted(recorded, periods);
     // The step of the bulk send comes first: the others take from it what it had counted for the email.
     const expected: Expected = { emails: 0, documents: 0, open: 0, wait: 'ready' };
     return [
@@ -158,12 +159,14 @@ const beginning =
       ...backlogSteps(email, undefined, waitOf(email.summary), expected),
       ...usageSteps(email, recorded, 1),
       ...countedSteps(email, recorded, ACCEPTED, expected),
-      timerStep(email, periods),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
   };
 
-const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
+const accepted = (
+  { event, stream, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>,
+  periods: Periods,
+): EmailDraft => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
   const envelope: EmailEnvelope | undefined = event.sealed;
   const summary = beginSummary(event);
@@ -174,7 +177,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     position,
     owner: teamId,
     sender: actor,
-    stream,
+    key: stream,
     status: summary.status,
     templateId,
     templateName,
@@ -185,6 +188,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
+  setTimer(email, periods);
   const { batch, calledAt, attachmentBytes, generated, confidential } = event.data;
   if (confidential === true) email.confidential = 1;
   if (calledAt !== undefined) email.calledAt = calledAt;
@@ -245,20 +249,19 @@ const countedSteps = (
   return summarySteps(counted, reached, expected === undefined ? {} : { times: () => 1 - expected.emails });
 };
 
-/** The timer follows from the email's state alone, so the former one is not read. */
-const timerStep = (email: EmailDraft, periods: Periods): Step => ({
-  collection: EMAIL_TIMERS,
-  id: email.id,
-  document: timerOf(email, periods),
-});
-
-const timerOf = (email: EmailDraft, periods: Periods): TimerDocument | undefined => {
-  const { id, seq, position, stream, priority, owner, summary, sender = '' } = email;
-  const timer = emailTimer(summary, periods);
-  if (timer === undefined) return undefined;
+/** Makes the document the timer that follows from the email's state. */
+const setTimer = (email: EmailDraft, periods: Periods): void => {
+  const timer = emailTimer(email.summary, periods);
+  delete email.senderDueAt;
+  if (timer === undefined) {
+    delete email.kind;
+    delete email.dueAt;
+    return;
+  }
   const { kind, dueAt } = timer;
-  const document = { id, seq, position, kind, key: stream, dueAt, priority, team: owner };
-  return waitsForTurn[kind] ? { ...document, senderDueAt: senderDueAt(sender, dueAt) } : document;
+  email.kind = kind;
+  email.dueAt = dueAt;
+  if (waitsForTurn[kind]) email.senderDueAt = senderDueAt(email.sender ?? '', dueAt);
 };
 
 /** The timers whose work takes turns by sender; the others need no sender. */
@@ -391,10 +394,10 @@ const besideEmail = (
  * destroyed.
  */
 const bounceSteps = (
-  { id, stream, owner: team, summary }: EmailDocument,
+  { id, key: stream, owner: team, summary }: EmailDocument,
   { event, position }: Recorded<EmailProgress>,
 ): readonly Step[] => {
-  const key = { collection: EMAIL_TIMERS, id: `${id}:bounced` };
+  const key = { collection: BOUNCED_TIMERS, id };
   const due = (dueAt: string): readonly Step[] => [
     {
       ...key,
@@ -428,7 +431,7 @@ export const emailsProjection = (periods: Periods): Projection =>
     name: 'emails',
     collections: [
       { name: EMAIL_COUNTS, version: 4, fields: ['team', 'day'], indexes: [['team', 'day']] },
-      timersSpec(EMAIL_TIMERS),
+      timersSpec(BOUNCED_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
       attachmentUsageSpec,
       ...summariesSpecs,
@@ -437,8 +440,21 @@ export const emailsProjection = (periods: Periods): Projection =>
       batchesSpec,
       {
         name: EMAILS,
-        version: 11,
-        fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
+        version: 12,
+        fields: [
+          'team',
+          'status',
+          'templateId',
+          'mixed',
+          'test',
+          'recipientStatuses',
+          'createdAt',
+          'kind',
+          'key',
+          'priority',
+          'dueAt',
+          'senderDueAt',
+        ],
         indexes: [
           ['team', 'createdAt'],
           ['team', 'status', 'createdAt'],
@@ -446,6 +462,7 @@ export const emailsProjection = (periods: Periods): Projection =>
           ['team', 'status', 'templateId', 'createdAt'],
           ['team', 'mixed', 'createdAt'],
           ['team', 'test', 'createdAt'],
+          ...timerIndexes,
         ],
         search: { field: 'text', within: 'team', terms: 'terms' },
         personal: ['subject', 'text'],

@@ -10,18 +10,20 @@ import type { TimerDocument } from '../../domain/ports/timers.js';
 import { splitStream } from '../../domain/core/ids.js';
 
 /**
- * A collection of timers, one document for each stream that waits for something. Any projection may keep one. Readers
- * fix kind and priority and continue by (`dueAt`, `seq`); when many are due they fix the team too and continue by
- * (`senderDueAt`, `seq`).
+ * Readers of timers fix kind and priority and continue by (`dueAt`, `seq`); when many are due they fix the team too and
+ * continue by (`senderDueAt`, `seq`).
  */
+export const timerIndexes: CollectionSpec['indexes'] = [
+  ['kind', 'priority', 'dueAt'],
+  ['kind', 'priority', 'team', 'senderDueAt'],
+];
+
+/** A collection of timers, one document for each stream that waits for something. Any projection may keep one. */
 export const timersSpec = (name: string): CollectionSpec => ({
   name,
   version: 4,
   fields: ['kind', 'key', 'priority', 'team', 'dueAt', 'senderDueAt'],
-  indexes: [
-    ['kind', 'priority', 'dueAt'],
-    ['kind', 'priority', 'team', 'senderDueAt'],
-  ],
+  indexes: timerIndexes,
 });
 
 /**

@@ -6,14 +6,7 @@ import type { Query, ReadModels } from '../../domain/ports/read-models.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { readCursor, writeCursor } from '../core/pages.js';
 
-export {
-  EMAIL_BACKLOGS,
-  EMAIL_COUNTS,
-  EMAIL_TIMERS,
-  EMAILS,
-  type EmailCountsDocument,
-  type EmailDocument,
-} from './read-models.js';
+export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type EmailDocument } from './read-models.js';
 
 export type EmailFilter = Readonly<{
   status?: EmailStatus;

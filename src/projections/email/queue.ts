@@ -4,10 +4,9 @@
  */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
-import { EMAIL_TIMERS } from './read-models.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { EMAIL_BACKLOGS } from './emails.js';
+import { EMAIL_BACKLOGS, EMAILS } from './read-models.js';
 import { type BacklogDocument, RATE_MINUTES, type BacklogCounts } from './backlogs.js';
 import { isoTime } from '../../domain/core/time.js';
 import { behindSender, senderIn, type TimerDocument } from '../../domain/ports/timers.js';
@@ -74,14 +73,14 @@ export const queueHealth = async (
   let deferred = 0;
   for (const priority of priorities) {
     const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
-    const [first] = await readModels.find(EMAIL_TIMERS, {
+    const [first] = await readModels.find(EMAILS, {
       where: where('deliver'),
       sort: { field: 'dueAt', direction: 'asc' },
       limit: 1,
     });
     if (first !== undefined) oldest.push((first as TimerDocument).dueAt);
     for (const kind of ['deferred', 'held'])
-      deferred += await readModels.count(EMAIL_TIMERS, { where: where(kind) }, Math.max(0, deferredMax - deferred));
+      deferred += await readModels.count(EMAILS, { where: where(kind) }, Math.max(0, deferredMax - deferred));
   }
   return { oldestDueAt: oldest.sort()[0], deferred };
 };
@@ -105,7 +104,7 @@ export const queueFigures = async (
       const sum = (field: 'ready' | 'deferred' | 'held'): number =>
         teams.reduce((total, { priorities: counts }) => total + counts[priority][field], 0);
       const where = { kind: { eq: 'deliver' }, priority: { eq: priority } };
-      const [first] = (await readModels.find(EMAIL_TIMERS, {
+      const [first] = (await readModels.find(EMAILS, {
         where,
         sort: { field: 'dueAt', direction: 'asc' },
         limit: 1,
@@ -213,7 +212,7 @@ const oldestOf = async (
   let oldest: string | undefined;
   let behind: string | undefined;
   for (let senders = 0; senders < SENDERS_MAX; senders += 1) {
-    const [first] = (await find(EMAIL_TIMERS, {
+    const [first] = (await find(EMAILS, {
       where: { ...where, ...(behind === undefined ? {} : { senderDueAt: { gte: behind } }) },
       sort: { field: 'senderDueAt', direction: 'asc' },
       limit: 1,

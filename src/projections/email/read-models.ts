@@ -17,18 +17,21 @@ import {
 } from '../../domain/email/status.js';
 import type { Query, Document } from '../../domain/ports/read-models.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
-import { backlogsOf, timersOf } from '../../domain/ports/timers.js';
+import { backlogsOf, type TimerDocument } from '../../domain/ports/timers.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
-export const EMAIL_TIMERS = timersOf('email');
 export const EMAIL_BACKLOGS = backlogsOf('email');
 
 /** The part of a recipient in the text: its lines, and the characters of the address in the first line. */
 type RecipientText = readonly [lines: number, addressChars: number];
 
-/** `team` is absent from a deleted email, so no list finds it. */
+/**
+ * `team` is absent from a deleted email, so no list finds it. It is a timer while work on it is due: `kind` and `dueAt`
+ * are absent otherwise.
+ */
 export type EmailDocument = Document &
+  Partial<Pick<TimerDocument, 'kind' | 'dueAt' | 'senderDueAt'>> &
   Readonly<{
     team?: string;
     owner: string;
@@ -36,7 +39,8 @@ export type EmailDocument = Document &
     gone?: 1;
     /** The actor who sent or retried it; absent once it does not wait for a turn any more. */
     sender?: string;
-    stream: string;
+    /** Its stream. */
+    key: string;
     status: EmailStatus;
     templateId: string;
     templateName: string;
@@ -167,13 +171,13 @@ const add = (cells: Record<string, number>, cell: string, by: number): void => {
 };
 
 /** The document of an email that is no longer shown: later events change nothing. */
-export const stubOf = ({ id, seq, position, owner, stream, summary }: EmailDocument): EmailDocument => ({
+export const stubOf = ({ id, seq, position, owner, key, summary }: EmailDocument): EmailDocument => ({
   id,
   seq,
   position,
   owner,
   gone: 1,
-  stream,
+  key,
   status: 'cancelled',
   templateId: '',
   templateName: '',
