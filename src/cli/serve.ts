@@ -55,7 +55,7 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
 };
 
 /**
- * Collects the garbage of the start and gives its pages back to the system: 24 of 182 MB, which V8 keeps otherwise.
+ * Collects the garbage of the start and gives its pages back to the system: some 20 MB, which V8 keeps otherwise.
  * It takes 0.1 s, so it runs before the first request. Node has the function where bin/sealpost.js started it.
  */
 const giveBackStartMemory = (): void => globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
