@@ -19,7 +19,7 @@ import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { goldenPermissions, nameOfRoute, type PermissionsLine } from '../support/golden-permissions.js';
 import { addMember, from as signInFrom, PASSWORD, signedIn } from '../support/people.js';
 import { png } from '../support/pictures.js';
-import { bodyOf, queryOf } from '../http/fakes.js';
+import { bodyOf, queryOf } from '../http/request-to.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { foundTeam } from '../../src/commands/teams/teams.js';
 

@@ -14,7 +14,8 @@ import { expectedRevisions } from '../../src/http/server/headers.js';
 import { parseJsonBody } from '../../src/http/server/json/body.js';
 import { omitNulls } from '../../src/http/server/json/omit-nulls.js';
 import { ajvOptions, ownFormats } from '../../src/http/server/validation.js';
-import { bearer, fakeServer, fakeMailbox, fakes } from './fakes.js';
+import { schemaSaying } from '../support/command-world.js';
+import { bearer, memoryMailbox, openServer, own } from './server.js';
 import { credentialFor, requestTo } from './request-to.js';
 
 // `null` in an optional field is the same as leaving the field out; anywhere else it is a value, or a fault.
@@ -69,8 +70,7 @@ void t.test('fields of nested things too, and no member of a free-form object', 
 });
 
 void t.test('a request with nulls is the request without them', async (t) => {
-  const { app, calls } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app, calls } = await openServer(t);
   const ask = async (method: 'POST' | 'PATCH', url: string, body: unknown) => {
     const { statusCode } = await app.inject({
       method,
@@ -78,7 +78,7 @@ void t.test('a request with nulls is the request without them', async (t) => {
       headers: { ...bearer('unlimited'), 'content-type': 'application/json', 'idempotency-key': 'k' },
       payload: JSON.stringify(body),
     });
-    return [statusCode, calls.at(-1)?.slice(2)];
+    return [statusCode, calls.at(-1)?.slice(2, 4)];
   };
   const plain = { templateId: 'welcome', to: [{ email: 'jane@example.com' }], variables: { a: null } };
   const nulls = {
@@ -150,8 +150,7 @@ void t.test('the header names revisions, compared strongly', async (t) => {
 void t.test(
   'answers with a template carry its tag, and changes are made for the revisions of the header',
   async (t) => {
-    const { app, calls } = await fakeServer();
-    t.teardown(() => app.close());
+    const { app, calls, renew } = await openServer(t);
     const ask = async (
       method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
       url: string,
@@ -170,34 +169,41 @@ void t.test(
       });
       return [response.statusCode, response.headers['etag']];
     };
-    const create = { name: 'n', subject: 's', schema: {} };
-    t.same(await ask('POST', '/api/templates', create), [201, '"7"']);
-    t.same(await ask('POST', '/api/templates/attachment', { name: 'n', schema: {} }), [201, '"7"']);
-    t.same(await ask('POST', '/api/templates/attachment/import', { name: 'n', schema: {} }), [201, '"7"']);
-    for (const [kind, name] of [
-      ['', 'Template'],
-      ['attachment/', 'AttachmentTemplate'],
+    const create = { name: 'n', subject: 's', schema: schemaSaying('n') };
+    const pages = [{ pageId: 'p', pageName: 'P', sections: create.schema.sections }];
+    const paper = { name: 'n', schema: { outputFormats: ['pdf'], pages } };
+    t.same(await ask('POST', '/api/templates', create), [201, '"1"']);
+    t.same(await ask('POST', '/api/templates/attachment', paper), [201, '"1"']);
+    t.same(await ask('POST', '/api/templates/attachment/import', { ...paper, name: 'o' }), [201, '"2"']);
+    for (const [kind, name, id] of [
+      ['', 'Template', own.template.id],
+      ['attachment/', 'AttachmentTemplate', own.paper.id],
     ] as const) {
       const path = `/api/templates/${kind}welcome`;
       const changes = [
-        ['PATCH', path, { name: 'n' }, `update${name}`, ['welcome', { name: 'n' }], '"7"'],
-        ['POST', `${path}/publish`, undefined, `publish${name}`, ['welcome'], '"7"'],
-        ['POST', `${path}/versions/3/restore`, undefined, `restore${name}Version`, ['welcome', '3'], '"7"'],
-        ['DELETE', path, undefined, `delete${name}`, ['welcome'], undefined],
+        ['PATCH', path, { name: 'm' }, `update${name}`, ['welcome', { name: 'm' }]],
+        ['POST', `${path}/publish`, undefined, `publish${name}`, ['welcome']],
+        ['POST', `${path}/versions/1/restore`, undefined, `restore${name}Version`, ['welcome', '1']],
+        ['DELETE', path, undefined, `delete${name}`, ['welcome']],
       ] as const;
-      t.same(await ask('GET', path), [200, '"7"']);
-      for (const [method, url, body, command, args, tag] of changes) {
-        t.same(await ask(method, url, body), [200, tag], `${method} ${url}`);
-        t.same([calls.at(-1)?.[0], calls.at(-1)?.slice(2)], [command, args]);
-        t.same(await ask(method, url, body, { 'if-match': '"7", W/"8"' }), [200, tag]);
-        t.same(calls.at(-1)?.slice(2), [...args, [7]]);
+      for (const [method, url, body, command, args] of changes) {
+        await renew();
+        const [status, tag] = await ask('GET', path);
+        t.equal(status, 200);
+        t.match(tag, /^"\d+"$/);
+        const revision = Number(String(tag).slice(1, -1));
+        t.same(await ask(method, url, body, { 'if-match': `"${revision + 5}"` }), [400, undefined], `${method} ${url}`);
+        t.same(calls.at(-1)?.slice(2), [...args, [revision + 5]]);
         const before = calls.length;
         t.same(await ask(method, url, body, { 'if-match': '7' }), [400, undefined]);
         t.equal(calls.length, before);
+        const changed = await ask(method, url, body, { 'if-match': `${String(tag)}, W/"8"` });
+        t.match(changed, [200, method === 'DELETE' ? undefined : /^"\d+"$/], `${method} ${url}`);
+        t.same([calls.at(-1)?.[0], calls.at(-1)?.slice(2)], [command, [...args, [revision]]]);
       }
-      t.same(await ask('GET', `${path}/versions/3`), [200, undefined]);
-      t.same(await ask('POST', `${path}/restore`), [200, '"7"'], 'its body may be absent');
-      t.same(calls.at(-1)?.slice(2), ['welcome', {}]);
+      t.match(await ask('POST', `/api/templates/${kind}${id}/restore`), [200, /^"\d+"$/], 'its body may be absent');
+      t.same(calls.at(-1)?.slice(2), [id, {}]);
+      t.same(await ask('GET', `${path}/versions/1`), [200, undefined]);
       t.same(await ask('POST', `${path}/restore`, { slug: 'x', a: 1 }), [400, undefined]);
     }
   },
@@ -406,7 +412,7 @@ const allAway = <Part extends object>(part: Part, kept: readonly string[] = []):
 void t.test(
   'a key that cannot be looked up is answered 503, however often, and works from the same address afterwards',
   async (t) => {
-    const { deps } = fakes();
+    const { deps } = await openServer(t);
     let fault: Error | undefined = new StoreAway('the log does not answer');
     const authenticate: HttpDeps['commands']['authenticate'] = async (...given) => {
       if (fault !== undefined) throw fault;
@@ -436,8 +442,8 @@ void t.test(
 );
 
 void t.test('every endpoint: 503 with Retry-After, or an answer that needs no store', async (t) => {
-  const mailbox = fakeMailbox();
-  const { deps } = fakes({ mailbox: allAway(mailbox) });
+  const mailbox = memoryMailbox();
+  const { deps } = await openServer(t, { mailbox: allAway(mailbox) });
   const app = await buildServer({
     ...deps,
     commands: allAway(deps.commands, ['authenticate']),
@@ -463,8 +469,7 @@ void t.test('every endpoint: 503 with Retry-After, or an answer that needs no st
 });
 
 void t.test('the API description has 503 at every operation', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const object = (value: Json | undefined): JsonObject => (value !== undefined && isJsonObject(value) ? value : {});
   const document = openApiDocument(app);
   const shared = object(object(object(document['components'])['responses'])['ServiceUnavailable']);

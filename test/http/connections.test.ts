@@ -5,24 +5,16 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { resolve as resolvePath } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import t, { type Test } from 'tap';
-import type { Authenticated } from '../../src/commands/core/caller.js';
-import { permissions, peoplePermissions } from '../../src/domain/access/permissions.js';
-import {
-  assertDefined,
-  parseApiKeyId,
-  parseOAuthClientId,
-  parseOAuthGrantId,
-  parseSessionId,
-  parseUserId,
-} from '../../src/domain/core/ids.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import { assertDefined } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
-import { buildServer, routesOf } from '../../src/http/index.js';
+import { routesOf } from '../../src/http/index.js';
 import { openUnsentAnswers } from '../../src/http/server/connections.js';
 import type { App } from '../../src/http/server/context.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { eventually } from '../support/wait.js';
-import { fakes, type FakeOptions, OTHER_TEAM, TEAM } from './fakes.js';
+import { bearer, openServer, OTHER_TEAM, TEAM, type ServerOptions } from './server.js';
 import { requestTo } from './request-to.js';
 
 // Limits of clients: connections of one network, requests that wait on one connection, answers that nobody reads.
@@ -31,11 +23,10 @@ import { requestTo } from './request-to.js';
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 0x61);
 
 /** `begun` and `finish` count and end requests of /slow. */
-const listening = async (t: Test, options: FakeOptions = {}) => {
-  const made = fakes(options);
+const listening = async (t: Test, options: ServerOptions = {}) => {
   const finish: (() => void)[] = [];
   const state = { begun: 0 };
-  const app = await buildServer(made.deps, (routes: App) => {
+  const made = await openServer(t, options, (routes: App) => {
     routes.get('/large', { config: { access: 'public' } }, (_request, reply) => reply.send(LARGE));
     routes.get('/slow', { config: { access: 'public' } }, async () => {
       state.begun += 1;
@@ -43,8 +34,8 @@ const listening = async (t: Test, options: FakeOptions = {}) => {
       return `slow ${state.begun}`;
     });
   });
+  const { app } = made;
   await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => app.close());
   const { port } = app.server.address() as AddressInfo;
   const open = (localAddress = '127.0.0.1'): Socket => {
     const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -52,7 +43,7 @@ const listening = async (t: Test, options: FakeOptions = {}) => {
     t.teardown(() => socket.destroy());
     return socket;
   };
-  return { ...made, app, port, state, finish, open };
+  return { ...made, port, state, finish, open };
 };
 
 const ask = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -314,56 +305,38 @@ const table: Readonly<Record<string, number>> = {
   'POST /api/v1/webhook-subscriptions/:id/test': 10,
 };
 
-const may = { teamId: TEAM, permissions: [...permissions, ...peoplePermissions], rateLimit: null };
-const user = (id: number, session: string) => ({
-  ...may,
-  kind: 'user' as const,
-  userId: assertDefined(parseUserId(`0b9c2f5e-6d1a-4c0e-9f3b-00000000000${id}`), 'user id'),
-  sessionId: assertDefined(parseSessionId(`ses_${session.repeat(22)}`), 'session id'),
-});
-const app = (client: string, grant: string) => ({
-  ...may,
-  kind: 'app' as const,
-  clientId: assertDefined(parseOAuthClientId(`app_${client.repeat(22)}`), 'app id'),
-  grantId: assertDefined(parseOAuthGrantId(`grant_${grant.repeat(22)}`), 'grant id'),
-  userId: undefined,
-});
-const key = (id: string) => ({
-  ...may,
-  kind: 'apiKey' as const,
-  keyId: assertDefined(parseApiKeyId(`key_${id.repeat(22)}`), 'key id'),
-  expiresAt: null,
-  madeBy: [],
-  networks: null,
-  test: false,
-});
-const ada = user(1, 'A');
-const granted = { ...app('A', 'A'), userId: ada.userId };
-
 /** Callers whose requests are counted together: each line is one counter. */
-const callers: Readonly<Record<string, Readonly<Record<string, Authenticated>>>> = {
-  user: { ada, adaByAnotherSession: user(1, 'B') },
-  userInAnotherTeam: { adaElsewhere: { ...ada, teamId: OTHER_TEAM } },
-  anotherUser: { bob: user(2, 'C') },
-  grant: { granted },
-  anotherGrant: { grantedByBob: { ...granted, grantId: app('A', 'B').grantId, userId: user(2, 'C').userId } },
-  app: { own: app('A', 'A'), ownByAnotherToken: app('A', 'C') },
-  anotherApp: { ownOfAnother: { ...app('B', 'D'), teamId: OTHER_TEAM } },
-  key: { key: key('A') },
-  anotherKey: { keyOfAnotherTeam: { ...key('B'), teamId: OTHER_TEAM } },
-  keyWithItsOwnLimit: { limitedKey: { ...key('C'), rateLimit: 3 } },
+const callers: Readonly<Record<string, readonly Caller[]>> = {
+  user: ['ada', 'ada again'],
+  userInAnotherTeam: [['ada', OTHER_TEAM]],
+  anotherUser: ['role=admin'],
+  grant: ['granted'],
+  anotherGrant: ['granted by admin'],
+  app: ['own', 'own again'],
+  anotherApp: ['own@other'],
+  key: ['full'],
+  anotherKey: ['full@other'],
+  keyWithItsOwnLimit: ['three'],
 };
-const credentials = Object.assign({}, ...Object.values(callers)) as Readonly<Record<string, Authenticated>>;
 
-const openForRates = async () => {
-  const made = fakes();
-  const authenticate = async (token: string) => assertDefined(credentials[token], token);
-  const server = await buildServer({ ...made.deps, commands: { ...made.deps.commands, authenticate } });
+/** The name of a credential, and the team where it is another than the first. */
+type Caller = string | readonly [string, string];
+
+const openForRates = async (t: Test) => {
+  const { app: server, ...made } = await openServer(t);
+  // A call is counted before its command is reached, and no command need do its work here.
+  made.during.run = () => {
+    throw new DomainError('CONFLICT', 'it reached the command');
+  };
   const routes = new Map(routesOf(server).map((route) => [`${route.method} ${route.path}`, route]));
-  const ask = async (endpoint: string, token: string) => {
-    const { statusCode, headers, body } = await server.inject(
-      requestTo(assertDefined(routes.get(endpoint), endpoint), token),
-    );
+  const ask = async (endpoint: string, caller: Caller) => {
+    const [token, team] = typeof caller === 'string' ? [caller, undefined] : caller;
+    const request = requestTo(assertDefined(routes.get(endpoint), endpoint), token);
+    const isInTwo = token.startsWith('ada');
+    const { statusCode, headers, body } = await server.inject({
+      ...request,
+      headers: { ...request.headers, ...(isInTwo ? { 'x-team-id': team ?? TEAM } : {}) },
+    });
     return {
       status: statusCode,
       left: Number(headers['x-ratelimit-remaining']),
@@ -372,28 +345,28 @@ const openForRates = async () => {
     };
   };
   /** Out: how many calls were let in before the first that was not, and what that one was told. */
-  const exhaust = async (endpoint: string, token: string, atMost: number) => {
+  const exhaust = async (endpoint: string, token: Caller, atMost: number) => {
     for (let letIn = 0; letIn < atMost; letIn += 1) {
       const { status, body } = await ask(endpoint, token);
       if (status === 429) return { letIn, message: (JSON.parse(body) as { message: string }).message };
     }
     return { letIn: atMost, message: '' };
   };
-  return { ...made, server, ask, exhaust };
+  return { ...made, ask, exhaust };
 };
 
-const KINDS = { ada: 'A user', granted: 'An app', own: 'An app', key: 'An API key' } as const;
+const KINDS = { ada: 'A user', granted: 'An app', own: 'An app', full: 'An API key' } as const;
 
 void t.test(
   'the table holds for a person in a team, for what is granted to an app, for an app, and for a key',
   async (t) => {
-    const { server, clock, ask, exhaust } = await openForRates();
+    const { clock, ask, exhaust } = await openForRates(t);
     for (const [token, subject] of Object.entries(KINDS))
       for (const [endpoint, limit] of Object.entries(table)) {
         const name = `${token}: ${endpoint}`;
         const first = await ask(endpoint, token);
         t.match(first, { limit, left: limit - 1 }, name);
-        t.ok(first.status < 300, `${name}: ${first.status}`);
+        t.ok([200, 400].includes(first.status), `${name}: ${first.status}`);
         if (limit > 30 && name !== 'ada: GET /api/emails/:id') continue;
         const refused = await exhaust(endpoint, token, limit + 1);
         t.equal(refused.letIn, limit - 1, name);
@@ -407,20 +380,19 @@ void t.test(
     await clock.advance(60_000);
     for (const token of Object.keys(KINDS))
       t.match(await ask('POST /api/emails/send', token), { left: 29 }, `${token}: a minute later`);
-    await server.close();
   },
 );
 
 void t.test('what one uses up is taken from nobody else, of another team least of all', async (t) => {
-  const { server, clock, ask, exhaust } = await openForRates();
+  const { clock, ask, exhaust } = await openForRates(t);
   for (const [who, own] of Object.entries(callers)) {
-    const [first = '', ...same] = Object.keys(own);
+    const [first = '', ...same] = own;
     await exhaust('POST /api/emails/:id/retry', first, 11);
     for (const token of [first, ...same])
       t.equal((await ask('POST /api/emails/:id/retry', token)).status, 429, `${who}: ${token} is counted with it`);
     for (const [other, theirs] of Object.entries(callers)) {
       if (other === who) continue;
-      const [token = ''] = Object.keys(theirs);
+      const [token = ''] = theirs;
       const limit = other === 'keyWithItsOwnLimit' ? 3 : 10;
       t.match(
         await ask('POST /api/emails/:id/retry', token),
@@ -430,30 +402,28 @@ void t.test('what one uses up is taken from nobody else, of another team least o
     }
     await clock.advance(60_000);
   }
-  await server.close();
 });
 
 void t.test('the same of the other endpoints: 100 a minute each, 200 in 10 seconds together', async (t) => {
-  const { server, clock, ask, exhaust } = await openForRates();
-  const general = ['GET /api/api-keys', 'GET /api/templates/:id', 'GET /api/suppressions'] as const;
+  const { clock, ask, exhaust } = await openForRates(t);
+  const general = ['GET /api/assets', 'GET /api/templates/:id', 'GET /api/templates/:id/versions'] as const;
   for (const [token, same] of [
-    ['ada', 'adaByAnotherSession'],
-    ['own', 'ownByAnotherToken'],
+    ['ada', 'ada again'],
+    ['own', 'own again'],
   ] as const) {
     t.equal((await exhaust(general[0], token, 101)).letIn, 100, token);
     t.equal((await exhaust(general[1], same, 100)).letIn, 100, token);
     const refused = await exhaust(general[2], token, 1);
     t.match(refused.message, /200 such calls in 10 seconds\. Try again in 10 seconds/, token);
   }
-  for (const token of ['adaElsewhere', 'bob', 'granted', 'grantedByBob', 'ownOfAnother', 'key', 'keyOfAnotherTeam'])
-    t.match(await ask(general[2], token), { status: 200, left: 99 }, token);
+  const others = [['ada', OTHER_TEAM], 'role=admin', 'granted', 'granted by admin', 'own@other', 'full', 'full@other'];
+  for (const token of others as readonly Caller[]) t.match(await ask(general[0], token), { left: 99 }, String(token));
   await clock.advance(10_000);
-  t.equal((await ask(general[2], 'ada')).status, 200, 'ten seconds later');
-  await server.close();
+  t.not((await ask(general[2], 'ada')).status, 429, 'ten seconds later');
 });
 
 void t.test('ten requests under way of one leave ten to another', async (t) => {
-  const { server, during, ask } = await openForRates();
+  const { during, ask } = await openForRates(t);
   let waiting = 0;
   let go: () => void = () => {};
   const gate = new Promise<void>((resolve) => (go = resolve));
@@ -462,25 +432,21 @@ void t.test('ten requests under way of one leave ten to another', async (t) => {
     await gate;
   };
   const whenWaiting = (count: number) => eventually(`${count} wait`, () => waiting >= count, 20_000);
-  const slow = 'POST /api/api-keys';
-  const begun = Array.from({ length: 10 }, (_, index) => ask(slow, index % 2 === 0 ? 'own' : 'ownByAnotherToken'));
+  const slow = 'GET /api/templates/:id';
+  const begun = Array.from({ length: 10 }, (_, index) => ask(slow, index % 2 === 0 ? 'own' : 'own again'));
   await whenWaiting(10);
   t.match((await ask(slow, 'own')).body, /10 requests under way at once/);
-  const others = ['ownOfAnother', 'ada', 'adaElsewhere', 'granted', 'key'];
+  const others: readonly Caller[] = ['own@other', 'ada', ['ada', OTHER_TEAM], 'granted', 'full'];
   begun.push(...others.map((token) => ask(slow, token)));
   await whenWaiting(10 + others.length);
   go();
-  for (const { status } of await Promise.all(begun)) t.equal(status, 201);
-  await server.close();
+  for (const { status } of await Promise.all(begun)) t.ok([200, 404].includes(status), `${status}`);
 });
 
 void t.test('a key from a network that it may not come from spends nothing of what it has', async (t) => {
-  const { server, deps } = await openForRates();
-  const bound = { ...key('D'), networks: ['192.0.2.0/24'] };
-  const closed = await buildServer({ ...deps, commands: { ...deps.commands, authenticate: async () => bound } });
-  const from = (remoteAddress: string) =>
-    closed.inject({ url: '/api/emails', remoteAddress, headers: { authorization: 'Bearer bound' } });
+  const { app } = await openServer(t);
+  const from = (remoteAddress: string) => app.inject({ url: '/api/emails', remoteAddress, headers: bearer('bound') });
   for (let n = 0; n < 20; n += 1) t.equal((await from('203.0.113.5')).statusCode, 403);
-  t.equal((await from('192.0.2.5')).headers['x-ratelimit-remaining'], '299');
-  await Promise.all([server.close(), closed.close()]);
+  const { headers } = await from('192.0.2.5');
+  t.equal(headers['x-ratelimit-remaining'], `${Number(headers['x-ratelimit-limit']) - 1}`);
 });

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { makeCommands, openOAuth } from '../../src/commands/index.js';
 import { systemCaller } from '../../src/commands/core/caller.js';
 import { foundTeam } from '../../src/commands/teams/teams.js';
-import { permissions, roles, scopes, type Role } from '../../src/domain/access/permissions.js';
+import { permissions, roles, scopes, type Role, type Scope } from '../../src/domain/access/permissions.js';
 import { handle } from '../../src/commands/core/handle.js';
 import {
   assertDefined,
@@ -28,7 +28,8 @@ import { openAccountWorld } from '../support/account-world.js';
 import { OTHER_TEAM, schemaSaying, TEAM, welcome } from '../support/command-world.js';
 import { inLeaps } from '../support/fake-clock.js';
 import { at, attempted, failed, T0 } from '../support/email-facts.js';
-import { quickPasswords, signedIn, type Person } from '../support/people.js';
+import { login } from '../../src/commands/people/sessions.js';
+import { addMember, from, PASSWORD, quickPasswords, signedIn, type Person } from '../support/people.js';
 import { countingIds } from '../support/memory-ports.js';
 import { png } from '../support/pictures.js';
 
@@ -48,21 +49,21 @@ const byOthers = systemCaller(OTHER_TEAM, 'cli', 'founding');
 /** The credential behind each name. */
 const tokens = new Map<string, string>([['misshapen', 'sealpost']]);
 
-type KeyRequest = Partial<Parameters<typeof commands.createApiKey>[1]>;
-const makeKey = async (name: string, more: KeyRequest = {}, caller = by) => {
+/** `isCounted`: it has the rate limits of the contract. */
+type KeyRequest = Partial<Parameters<typeof commands.createApiKey>[1]> & Readonly<{ isCounted?: true }>;
+const makeKey = async (name: string, { isCounted, ...more }: KeyRequest = {}, caller = by) => {
   const { key, id } = await commands.createApiKey(caller, {
     name,
     permissions: [...permissions],
-    rateLimit: 10_000_000,
+    ...(isCounted ? {} : { rateLimit: 10_000_000 }),
     ...more,
   });
   tokens.set(name, key);
   return id;
 };
 
-/** It has the rate limits of the contract. */
-const { key: full, id: fullId } = await commands.createApiKey(by, { name: 'full', permissions: [...permissions] });
-tokens.set('full', full);
+const fullId = await makeKey('full', { isCounted: true });
+await makeKey('full@other', { isCounted: true }, byOthers);
 const KEY_ID = fullId;
 const UNLIMITED_KEY_ID = await makeKey('unlimited');
 await makeKey('three', { rateLimit: 3 });
@@ -92,6 +93,10 @@ for (const role of roles) {
   await enter(`role=${role}@other`, role, OTHER_TEAM);
 }
 await enter('nobody');
+/** In both teams, with two sessions. */
+const ada = await enter('ada', 'admin', TEAM);
+await addMember(deps, OTHER_TEAM, ada, 'admin');
+tokens.set('ada again', (await login(deps, { email: 'ada@example.com', password: PASSWORD }, from)).accessToken);
 clock.shift(-3_600_000);
 
 const personOf = (name: string): Person => assertDefined(people.get(name), name);
@@ -116,11 +121,19 @@ const paper = {
   publish: true,
 };
 
-const appendTo = (stream: StreamName, events: readonly DomainEvent[]) =>
-  handle(deps.eventLog, stream, { decide: () => events, evolve: () => undefined, initialState: undefined }, null, {
-    ...{ teamId: TEAM, actor: 'system', correlationId: 'founding', causationId: 'founding' },
-    at: at(-3_600),
-  });
+const appendTo = async (stream: StreamName, events: readonly (DomainEvent & Readonly<{ data: { at: string } }>)[]) => {
+  for (const event of events)
+    await handle(
+      deps.eventLog,
+      stream,
+      { decide: () => [event], evolve: () => undefined, initialState: undefined },
+      null,
+      {
+        ...{ teamId: TEAM, actor: 'system', correlationId: 'founding', causationId: 'founding' },
+        at: event.data.at,
+      },
+    );
+};
 
 /** One of each of a team; `gone` are deleted. */
 const makeThings = async (caller: typeof by) => {
@@ -142,7 +155,7 @@ const makeThings = async (caller: typeof by) => {
   await commands.deleteAsset(caller, gone.asset);
   await commands.deleteWebhook(caller, gone.webhook);
   await commands.deleteDomain(caller, gone.domain);
-  const email = await send();
+  const email = await send({ subject: 'Zoë’s "order" </script>', variables: { nested: [1, { deep: null }] } });
   await appendTo(emailStream(email), [attempted(1, at(-3_590)), failed('refused', 1, at(-3_580), [0, 'refused'])]);
   const recipients = [{ email: 'jane@example.com', variables: {} }];
   return {
@@ -192,14 +205,26 @@ const verifier = 'v'.repeat(43);
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 const { id: publicApp } = await commands.createOAuthApp(by, { ...appRequest, kind: 'public' });
 const known = assertDefined(await oauth.openOAuthApp(publicApp), 'app');
-for (const scope of scopes) {
-  const consent = { app: known, scopes: [scope], redirectUri: REDIRECT, challenge };
-  const code = await oauth.giveConsent(ownerOf('role=owner', TEAM), consent);
+const grant = async (name: string, person: string, granted: readonly Scope[]): Promise<void> => {
+  const consent = { app: known, scopes: granted, redirectUri: REDIRECT, challenge };
+  const code = await oauth.giveConsent(ownerOf(person, TEAM), consent);
   const form = { grant_type: 'authorization_code', redirect_uri: REDIRECT, code_verifier: verifier };
-  tokens.set(`scope=${scope}`, await tokenOfApp({ ...form, client_id: publicApp, code }));
-}
+  tokens.set(name, await tokenOfApp({ ...form, client_id: publicApp, code }));
+};
+for (const scope of scopes) await grant(`scope=${scope}`, 'role=owner', [scope]);
 const OAUTH_GRANT =
   store.events.findLast(({ type }) => type.startsWith('OAuthGrantGiven'))?.stream.replace(/^[^-]*-/, '') ?? '';
+await grant('granted', 'ada', scopes);
+await grant('granted by admin', 'role=admin', scopes);
+for (const [name, caller] of [
+  ['own', by],
+  ['own@other', byOthers],
+] as const) {
+  const { id, clientSecret } = await commands.createOAuthApp(caller, appRequest);
+  const form = { grant_type: 'client_credentials', scope: scopes.join(' '), client_id: id };
+  for (const which of [name, `${name} again`])
+    tokens.set(which, await tokenOfApp({ ...form, client_secret: String(clientSecret) }));
+}
 
 /** The audit log tells of it. */
 const AUDIT_ENTRY = store.events.find(({ stream }) => stream === `apiKey-${fullId}`)?.eventId ?? '';

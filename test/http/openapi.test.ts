@@ -5,32 +5,14 @@ import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
 import { statusOf } from '../../src/http/server/errors.js';
-import { openApiDocument, routesOf } from '../../src/http/index.js';
+import { buildServer, openApiDocument, routesOf } from '../../src/http/index.js';
 import { sampleTemplates } from '../support/samples.js';
 import { templateDefinitions, templateJsonSchema } from '../../src/api/templates/json-schema.js';
 import { sendExamples } from '../../src/api/examples.js';
-import {
-  ASSET,
-  BATCH,
-  EMAIL,
-  KEY_ID,
-  SENDER_DOMAIN,
-  SESSION,
-  ERASURE,
-  USER,
-  SUPPRESSION,
-  WEBHOOK,
-  WEBHOOK_DELIVERY,
-  asSent,
-  bearer,
-  bodyOf,
-  fakeMailbox,
-  fakeServer,
-  queryOf,
-  INVITATION,
-  TEAM,
-} from './fakes.js';
-import { OAUTH_APP, OAUTH_GRANT } from './oauth-fakes.js';
+import { asSent, credentialFor, requestTo } from './request-to.js';
+import { mailsIn } from '../support/account-world.js';
+import { PASSWORD } from '../support/people.js';
+import { bearer, memoryMailbox, openServer } from './server.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -52,8 +34,7 @@ const resolve = (document: JsonObject, reference: string): Json | undefined =>
 void t.test(
   'the document is written once, whoever asks how often, and a network gets it a few times a minute',
   async (t) => {
-    const { app } = await fakeServer();
-    t.teardown(() => app.close());
+    const { app } = await openServer(t);
     const { stringify } = JSON;
     t.teardown(() => (JSON.stringify = stringify));
     let written = 0;
@@ -74,8 +55,7 @@ void t.test(
 );
 
 void t.test('the reader brings colours with contrast, and names for what Swagger UI leaves without one', async (t) => {
-  const { app } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app } = await openServer(t);
   const page = await app.inject('/docs/');
   t.match(page.headers['content-security-policy'], /script-src 'self'/);
   for (const [tag, path, text] of [
@@ -92,8 +72,7 @@ void t.test('the reader brings colours with contrast, and names for what Swagger
 });
 
 void t.test('the document', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const document = openApiDocument(app);
   t.match(document, {
     openapi: '3.1.0',
@@ -262,49 +241,23 @@ const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<st
     }),
   );
 
-/** The path of a route with ids that the fakes know. */
-const urlOf = (path: string): string =>
-  path
-    .replace(':version', '1')
-    .replace(':teamId', TEAM)
-    .replace(':userId', USER)
-    .replace(':batchId', BATCH)
-    .replace(
-      ':id',
-      path.startsWith('/api/emails')
-        ? EMAIL
-        : path.startsWith('/api/api-keys')
-          ? KEY_ID
-          : path.startsWith('/api/assets')
-            ? ASSET
-            : path.startsWith('/api/domains')
-              ? SENDER_DOMAIN
-              : path.startsWith('/api/suppressions')
-                ? SUPPRESSION
-                : path.startsWith('/api/v1/webhook-subscriptions')
-                  ? WEBHOOK
-                  : path.startsWith('/api/privacy')
-                    ? ERASURE
-                    : path.includes('/invitations')
-                      ? INVITATION
-                      : path.includes('/sessions')
-                        ? SESSION
-                        : path.includes('/grants')
-                          ? OAUTH_GRANT
-                          : path.startsWith('/api/users')
-                            ? USER
-                            : path.startsWith('/api/oauth-apps')
-                              ? OAUTH_APP
-                              : 'welcome',
-    )
-    .replace(':deliveryId', WEBHOOK_DELIVERY);
-
 void t.test('every operation names its codes, each with its status, and every code belongs to one', async (t) => {
-  const { app, calls, during } = await fakeServer({ mailbox: fakeMailbox() });
+  const { deps, calls, during, forgetCalls, world } = await openServer(t, { mailbox: memoryMailbox() });
+  // This export is recorded before its first line, so that a refusal is an answer.
+  const exportAudit: typeof deps.exportAudit = async (_team, _period, done) => {
+    await done({ entries: 0, upTo: 0, root: '' });
+    throw new Error('it is refused before');
+  };
+  const app = await buildServer({ ...deps, exportAudit });
   t.teardown(() => app.close());
   const document = openApiDocument(app);
   const seen = new Set<string>();
-  for (const [index, route] of routesOf(app).entries()) {
+  // A link of another address is looked up before its command.
+  const change = { email: 'ada@example.org', password: PASSWORD };
+  const headers = bearer('role=viewer');
+  await app.inject({ method: 'POST', url: '/api/auth/email/change', headers, payload: change });
+  const { token } = (await mailsIn(world().deps.eventLog)).find(({ page }) => page === 'address') ?? {};
+  for (const route of routesOf(app)) {
     const operation = object(
       object(object(document['paths'])[route.path.replace(/:([a-zA-Z]+)/g, '{$1}')])[route.method.toLowerCase()],
     );
@@ -319,19 +272,14 @@ void t.test('every operation names its codes, each with its status, and every co
     if (!route.path.startsWith('/api/')) continue;
     t.ok(route.command !== undefined || route.codes.length > 0, `${name} says which command it calls`);
     if (route.command === undefined) continue;
-    // Each endpoint from an address of its own: attempts to show who one is are counted by it.
-    const remoteAddress = `192.0.2.${index}`;
-    const ask = () =>
-      app.inject({
-        remoteAddress,
-        method: route.method as 'POST',
-        url: urlOf(route.path) + queryOf(route.path),
-        ...bodyOf(route, Object.values(route.examples ?? {})[0]?.value, bearer('unlimited')),
-      });
+    const request = requestTo(route, credentialFor(route));
+    if (route.path === '/api/auth/email/confirm') request.payload = { token, password: PASSWORD };
+    const ask = () => app.inject(request);
     for (const code of commandCodes[route.command]) {
-      during.run = () => {
-        throw new DomainError(code, 'refused');
+      during.run = (called) => {
+        if (called === route.command) throw new DomainError(code, 'refused');
       };
+      forgetCalls();
       const response = await ask();
       t.equal(calls.at(-1)?.[0], route.command, `${name} calls ${route.command}`);
       const answered = response.json<{ code: string }>().code;
@@ -346,8 +294,7 @@ void t.test('every operation names its codes, each with its status, and every co
 });
 
 void t.test('every component is described', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
   const document = openApiDocument(app);
   for (const [kind, all] of Object.entries(object(document['components'])))
     for (const [name, component] of Object.entries(object(all)))
@@ -359,20 +306,20 @@ void t.test('every component is described', async (t) => {
 });
 
 void t.test('every example is taken by the endpoint it belongs to', async (t) => {
-  const { app } = await fakeServer();
-  t.teardown(() => app.close());
+  const { app, during, forgetCalls } = await openServer(t);
   let count = 0;
   for (const route of routesOf(app)) {
+    during.run = (called) => {
+      if (called === route.command) throw new DomainError('CONFLICT', 'it reached the command');
+    };
     if (route.takesBody) t.ok(route.examples, `${route.method} ${route.path} has examples`);
     for (const [name, { value }] of Object.entries(route.examples ?? {})) {
-      const url = urlOf(route.path);
-      const response = await app.inject({
-        method: route.method as 'POST',
-        url,
-        headers: { ...bearer('unlimited'), 'content-type': route.reads ?? 'application/json' },
-        payload: asSent(value),
-      });
-      t.ok(response.statusCode < 300, `${route.path} ${name}: ${response.body}`);
+      forgetCalls();
+      const response = await app.inject({ ...requestTo(route, credentialFor(route)), payload: asSent(value) });
+      const { code } = response.json<{ code: string }>();
+      // A link is looked up before its command; whether an address is known is told to nobody.
+      const isTaken = code === 'CONFLICT' || code === 'LINK_INVALID' || response.statusCode === 200;
+      t.ok(isTaken, `${route.path} ${name}: ${response.body}`);
       count += 1;
     }
   }

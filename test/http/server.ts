@@ -109,6 +109,8 @@ export type Served = Readonly<{
   world: () => World;
   /** Puts the founded world in the place of this one, at NOW, and forgets how often anybody called. */
   renew: () => Promise<void>;
+  /** Counts the calls of everybody from none on. */
+  forgetCalls: () => void;
   /** Calls of commands and queries, without those that only look up who calls. */
   calls: Call[];
   logged: LogLine[];
@@ -309,6 +311,9 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
       await now.close();
       clock.shift(Date.parse(NOW) - clock.now());
       now = await open();
+    },
+    forgetCalls: () => {
+      now = { ...now, limiter: openMemoryLimiter({ clock }) };
     },
     close: () => now.close(),
   };

@@ -10,14 +10,15 @@ import { generalRateLimit } from '../../src/domain/access/rate-limits.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { App } from '../../src/http/server/context.js';
 import { canonicalJson } from '../../src/shared/text.js';
+import { inLeaps } from '../support/fake-clock.js';
 import { eventually } from '../support/wait.js';
-import { bearer, fakeServer, KEY_ID, NOW, sendBody, type FakeOptions } from './fakes.js';
+import { bearer, openServer, KEY_ID, NOW, sendBody, type ServerOptions } from './server.js';
 
 // Behaviour that shows only on a real connection: bytes that are no HTTP, large uploads, callers that go away, TLS, the
 // stop.
 
-const listening = async (options: FakeOptions = {}) => {
-  const made = await fakeServer(options);
+const listening = async (t: Test, options: ServerOptions = {}) => {
+  const made = await openServer(t, options);
   await made.app.listen({ host: '127.0.0.1', port: 0 });
   return { ...made, port: (made.app.server.address() as AddressInfo).port };
 };
@@ -59,8 +60,7 @@ const limited = (t: Pick<Test, 'match'>, headers: Record<string, string>, name: 
   );
 
 void t.test('what Node cannot read is answered 400 in the usual form', async (t) => {
-  const { port, app } = await listening();
-  t.teardown(() => app.close());
+  const { port } = await listening(t);
   const long = (length: number): string => 'x'.repeat(length);
   const cases: readonly (readonly [string, string, string, string])[] = [
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'MALFORMED_REQUEST', ''],
@@ -116,19 +116,21 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
 });
 
 void t.test('a header that says who calls, or which call this is, is there once', async (t) => {
-  const { port, app, calls } = await listening();
-  t.teardown(() => app.close());
+  const { port, calls } = await listening(t);
   const body = JSON.stringify(sendBody);
   const ask = (more: string) =>
     speak(
       port,
-      `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\n${more}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('unlimited').authorization}\r\n${more}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-  t.match(await ask('authorization: Bearer stranger'), {
+  t.match(await ask(`authorization: ${bearer('stranger').authorization}`), {
     status: 400,
     body: { code: 'MALFORMED_REQUEST', message: /one Authorization header/ },
   });
-  t.match(await ask('Authorization: Bearer unlimited'), { status: 400, body: { code: 'MALFORMED_REQUEST' } });
+  t.match(await ask(`Authorization: ${bearer('unlimited').authorization}`), {
+    status: 400,
+    body: { code: 'MALFORMED_REQUEST' },
+  });
   t.match(await ask('Idempotency-Key: a\r\nidempotency-key: b'), {
     status: 400,
     body: { code: 'VALIDATION_ERROR', errors: [{ field: 'Idempotency-Key', message: 'must be sent once' }] },
@@ -138,17 +140,15 @@ void t.test('a header that says who calls, or which call this is, is there once'
 });
 
 void t.test('a body whose chunks are broken reaches no command', async (t) => {
-  const { port, app, calls } = await listening();
-  t.teardown(() => app.close());
-  const head = `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const { port, calls } = await listening(t);
+  const head = `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('unlimited').authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const { status, body } = await speak(port, `${head}5\r\n{"a":\r\nZZ\r\n`);
   t.match({ status, body }, { status: 400, body: { code: 'MALFORMED_REQUEST' } });
   t.same(calls, []);
 });
 
 void t.test('a body that is too large is answered, not reset, and the connection lives on', async (t) => {
-  const { port, app } = await listening();
-  t.teardown(() => app.close());
+  const { port } = await listening(t);
   const url = `http://127.0.0.1:${port}/api/emails/send`;
   const agent = new Agent({ connections: 1 });
   t.teardown(() => agent.close());
@@ -174,8 +174,7 @@ void t.test('a body that is too large is answered, not reset, and the connection
 });
 
 void t.test('a caller that goes away gives its place back', async (t) => {
-  const { port, app, deps, during } = await listening();
-  t.teardown(() => app.close());
+  const { port, app, deps, during } = await listening(t);
   let waiting = 0;
   let release = (): void => undefined;
   const gate = new Promise<void>((done) => (release = done));
@@ -183,7 +182,7 @@ void t.test('a caller that goes away gives its place back', async (t) => {
     waiting += 1;
     return gate;
   };
-  const request = 'GET /api/templates/welcome HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n\r\n';
+  const request = `GET /api/templates/welcome HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('full').authorization}\r\n\r\n`;
   const sockets = Array.from({ length: generalRateLimit.concurrentRequests }, () =>
     connect({ port, host: '127.0.0.1' }),
   );
@@ -206,7 +205,7 @@ void t.test('a caller that goes away gives its place back', async (t) => {
 });
 
 void t.test('while stopping, a request on an open connection is still answered', async (t) => {
-  const { port, app, during } = await listening();
+  const { port, app, clock, during } = await listening(t);
   let release = (): void => undefined;
   let started = false;
   during.run = () => {
@@ -217,21 +216,20 @@ void t.test('while stopping, a request on an open connection is still answered',
   const answer = allOf(socket);
   const body = JSON.stringify(sendBody);
   socket.write(
-    `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('unlimited').authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   while (!started) await new Promise(setImmediate);
   const closed = app.close();
   release();
+  await inLeaps(clock, closed);
   t.match(await answer, /^HTTP\/1\.1 201 /);
-  await closed;
 });
 
 void t.test('TLS', async (t) => {
   const pem = (name: string): string => readFileSync(resolve('test/support/tls', name), 'utf8');
-  const { port, app } = await listening({
+  const { port } = await listening(t, {
     settings: { requireHttps: true, tls: { cert: pem('valid.pem'), key: pem('key.pem') } },
   });
-  t.teardown(() => app.close());
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   t.teardown(() => agent.close());
   const response = await undiciFetch(`https://127.0.0.1:${port}/api/emails`, {
@@ -254,15 +252,13 @@ const sendHalf = async (app: App, port: number, bytes: string): Promise<Socket> 
 };
 
 void t.test('headers that do not come whole in time are answered 400, looked at every second', async (t) => {
-  const { app, port } = await listening({ limits: { headersArrivalMs: 50 } });
-  t.teardown(() => app.close());
+  const { app, port } = await listening(t, { limits: { headersArrivalMs: 50 } });
   const answer = await allOf(await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'));
   t.match(answer, /^HTTP\/1.1 400 .*did not arrive whole in time/s);
 });
 
 void t.test('connections are bounded; one more is refused, and the log says it once', async (t) => {
-  const { app, port, logged } = await listening({ limits: { connectionsMax: 2 } });
-  t.teardown(() => app.close());
+  const { app, port, logged } = await listening(t, { limits: { connectionsMax: 2 } });
   const held = [await sendHalf(app, port, 'GET'), await sendHalf(app, port, 'GET')];
   for (const attempt of [1, 2]) {
     const refused = connect({ port, host: '127.0.0.1' });
@@ -281,7 +277,7 @@ void t.test('connections are bounded; one more is refused, and the log says it o
 void t.test(
   'the stop waits a second for what is half sent, and as long as it takes for what is being answered',
   async (t) => {
-    const { app, port, during, clock } = await listening();
+    const { app, port, during, clock } = await listening(t);
     const halves = [
       await sendHalf(app, port, ''),
       await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'),
@@ -328,11 +324,10 @@ void t.test(
 
 // Large bodies are checked in another process and come out as small ones do.
 
-const keyed = { authorization: 'Bearer unlimited', 'content-type': 'application/json', 'idempotency-key': 'one' };
+const keyed = { ...bearer('unlimited'), 'content-type': 'application/json', 'idempotency-key': 'one' };
 
 const openLarge = async (t: Test, limits: Partial<Limits> = {}) => {
-  const server = await fakeServer({ limits });
-  t.teardown(() => server.app.close());
+  const server = await openServer(t, { limits });
   const post = async (payload: string | Buffer) =>
     server.app.inject({ method: 'POST', url: '/api/emails/send', headers: keyed, payload });
   return { ...server, post };

@@ -34,7 +34,7 @@ export const mailsIn = async (eventLog: Pick<EventLog, 'readAll'>): Promise<read
   return found;
 };
 
-/** What the other languages of the templates cost is no matter of these tests. */
+/** The other languages of the templates would cost time, and nobody reads them here. */
 const inEnglish = accountSamples.map(({ translations: _, ...sample }) => sample);
 
 /** The first team is none of those that tests work in. */
