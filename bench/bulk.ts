@@ -20,7 +20,7 @@ import { startSink, type Sink } from './support/sink.js';
 const RECIPIENTS = 1_000;
 const POST_P95_MS = 60;
 const LAST_MAIL_MS = 1_500;
-const CPU_RATIO = 1.1;
+const CPU_RATIO = 0.7;
 const DOCUMENTS_RATIO = 0.8;
 const ALONE = 12;
 const QUEUED_BATCHES = 100;

@@ -30,8 +30,8 @@ import { figuresOf, report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
 import { freePort, openServers, type Servers } from './support/servers.js';
 
-const LIMIT_RATIO_MAX = 1.3;
-const GROWTH_MAX = 1.2;
+const LIMIT_RATIO_MAX = 1.2;
+const GROWTH_MAX = 1.15;
 const LAG_MAX_S = 1;
 const REVOKED_MAX_MS = 1_000;
 const workerCounts = [1, 2, 4] as const;

@@ -16,7 +16,7 @@ import { withDirectory } from './support/scratch.js';
 import { EMAILS, runPool, runService, SMTP_CONNECTIONS, WARM_UP } from './support/send-runs.js';
 import { CONNECTIONS } from './support/service.js';
 
-const TARGET = 2.5;
+const TARGET = 2.0;
 const { pairs, emails, 'warm-up': warmUp } = numbersGiven({ pairs: 8, emails: EMAILS, 'warm-up': WARM_UP });
 const counts = { emails, warmUp };
 

@@ -8,8 +8,8 @@ import { withDirectory } from './support/scratch.js';
 import { startService, type Service } from './support/service.js';
 import { startMuteRelay } from './support/sink.js';
 
-const IDLE_TARGET_MB = 150;
-const QUEUED_TARGET_MB = 256;
+const IDLE_TARGET_MB = 110;
+const QUEUED_TARGET_MB = 180;
 const QUEUED = 100_000;
 const REST_MS = 5_000;
 const DEADLINE_MS = 300_000;

@@ -13,8 +13,8 @@ import { cpuMsOf, statusBytes } from './support/processes.js';
 import { report } from './support/results.js';
 import { projectRoot, withDirectory } from './support/scratch.js';
 
-const FIRST_MS = 1_500;
-const HELP_MS = 300;
+const FIRST_MS = 1_000;
+const HELP_MS = 150;
 /** Below this ratio of CPU time to wall time the processor was with others, and the wall time says little. */
 const CPU_SHARE_MIN = 0.6;
 const LISTENS = /sealpost is running on/;
