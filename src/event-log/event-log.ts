@@ -337,6 +337,8 @@ const openDecodedCache = (): DecodedCache => {
     },
     drop,
     find: ({ stream, revision, position, hash }) => {
+      // A rebuild asks for each event of the log.
+      if (waiting.isEmpty() && recent.entries() === 0) return undefined;
       const begun = waiting.get(stream);
       const known = begun?.hash === hash ? begun : recent.get(stream)?.find((one) => one.hash === hash);
       return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
@@ -357,6 +359,7 @@ const openDecodedCache = (): DecodedCache => {
 };
 
 type Waiting = Readonly<{
+  isEmpty: () => boolean;
   get: (stream: string) => Decoded | undefined;
   /** Out: false if there is no room. */
   add: (stream: string, decoded: Decoded) => boolean;
@@ -382,6 +385,7 @@ const openWaiting = (): Waiting => {
   };
 
   return {
+    isEmpty: () => begun.size === 0,
     get: (stream) => begun.get(stream)?.decoded,
     take,
     add: (stream, decoded) => {

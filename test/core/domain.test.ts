@@ -25,7 +25,7 @@ import {
   type PartsHealth,
 } from '../../src/domain/core/readiness.js';
 import { foldForSearch, ideographsIn, isIdeographic, isSearchable } from '../../src/domain/core/search-text.js';
-import { isoTime, parseMoment, parseTime, requireTime } from '../../src/domain/core/time.js';
+import { isoTime, parseMoment, parseTime, requireTime, timeMs } from '../../src/domain/core/time.js';
 
 // Base64 has one form for each sequence of bytes; every other text is refused.
 
@@ -353,5 +353,21 @@ void t.test('any text gives a time in the one form, or none', (t) => {
     }),
     { numRuns: 2_000 },
   );
+  t.end();
+});
+
+void t.test('the time of an event is as Date.parse reads it, whatever the text is', (t) => {
+  const near = fc
+    .date({ min: new Date('1960-01-01T00:00:00Z'), max: new Date('2200-01-01T00:00:00Z'), noInvalidDate: true })
+    .map((date) => date.toISOString());
+  const changed = fc
+    .tuple(near, fc.nat(23), fc.constantFrom(...'0123456789-:.TZ+ x'))
+    .map(([text, place, one]) => text.slice(0, place) + one + text.slice(place + 1));
+  fc.assert(
+    fc.property(fc.oneof(near, changed, fc.string()), (text) => Object.is(timeMs(text), Date.parse(text))),
+    { numRuns: 2_000 },
+  );
+  for (const text of ['2024-02-29T12:00:00.000Z', '2023-02-31T00:00:00.000Z', '2030-12-28T23:59:59.999Z', ''])
+    t.ok(Object.is(timeMs(text), Date.parse(text)), text);
   t.end();
 });

@@ -1,4 +1,5 @@
 /** The daily summaries: each email counts once for what it reaches, on the day on which it does, and for ever. */
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
@@ -225,6 +226,40 @@ void t.test('a thousand emails of one day are three documents of a write', async
   await work.fold(events);
   await work.write(await store.checkpoint(), events.at(-1)!.position);
   t.equal(puts, 3);
+});
+
+void t.test('a rebuild reads documents of its new collections once it keeps not all in memory', async (t) => {
+  const { append, recorded } = openLogOfTest();
+  const TEAMS = 2_100;
+  const teamOf = (index: number): string => `018f0000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+  await Promise.all(
+    Array.from({ length: TEAMS }, (_, index) => append(streamOf(index), [queuedWith(['order'])], teamOf(index))),
+  );
+  for (let index = 0; index < 10; index += 1)
+    await append(streamOf(index), [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], teamOf(index));
+  const events = await recorded();
+  const live = openDocuments(t);
+  await projectIn(live, projection, events, { sizes: [TEAMS, 1], forgetful: true });
+  const rebuilt = openDocuments(t);
+  const store = await rebuilt.projection(projection.name, projection.collections);
+  const asked: number[] = [];
+  const counting: ProjectionStore = {
+    ...store,
+    getMany: (collection, ids) => {
+      asked.push(ids.length);
+      return store.getMany(collection, ids);
+    },
+  };
+  const work = openUnitOfWork(projection, counting, { isEmpty: true });
+  let checkpoint = await store.checkpoint();
+  for (let from = 0; from < events.length; from += 700) {
+    const some = events.slice(from, from + 700);
+    if (from >= TEAMS) t.same(asked, [], 'nothing is read while all is in memory');
+    await work.fold(some);
+    checkpoint = await work.write(checkpoint, some.at(-1)!.position);
+  }
+  t.not(asked.length, 0);
+  t.ok(isDeepStrictEqual(await documentsOf(rebuilt, projection), await documentsOf(live, projection)));
 });
 
 void t.test('a write that was torn anywhere and is made again gives the same', async (t) => {

@@ -193,7 +193,7 @@ const prepareSchema = (database: Database): void => {
 };
 
 /** The id at the beginning of the metadata. The column is empty for an event whose metadata has it. */
-const idIn = (metadata: string): string | undefined =>
+export const idIn = (metadata: string): string | undefined =>
   metadata.startsWith(ID_AT) ? metadata.slice(ID_AT.length, metadata.indexOf('"', ID_AT.length)) : undefined;
 
 const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash, eventId]: Row): StoredEvent => ({

@@ -1,7 +1,7 @@
 /** Reads a long stretch of the log in a thread of its own, a few pages ahead of the reader. */
 import { Worker } from 'node:worker_threads';
 import type { EventBatch, StoredEvent } from '../../domain/ports/event-store.js';
-import type { Filter } from './log-table.js';
+import { idIn, type Filter } from './log-table.js';
 
 export type Stretch = Readonly<{
   file: string;
@@ -12,21 +12,24 @@ export type Stretch = Readonly<{
   Filter;
 
 /**
- * Pages pass between threads as one flat list and one block of bytes, which is far cheaper than an object for each
- * event. `sizes`: the size of the sealed part of each event, -1 if it has none.
+ * Pages pass between threads as flat lists and one block of bytes, which is far cheaper than an object for each event.
+ * `types`: the stored types of the page, which events name by their place. `sizes`: the size of the sealed part of each
+ * event, -1 if it has none. `ids`: the event ids that the metadata does not begin with, by the place of the event.
  */
 type PackedPage = Readonly<{
+  types: readonly string[];
   texts: readonly string[];
   places: readonly number[];
   sizes: readonly number[];
+  ids: ReadonlyMap<number, string>;
   sealed: Uint8Array;
   position: number;
 }>;
 
 /** Pages that are read before they are asked for. */
 export const pagesAheadMax = 3;
-const textsPerEvent = 6;
-const placesPerEvent = 2;
+const textsPerEvent = 4;
+const placesPerEvent = 3;
 
 /**
  * A thread costs 40 MB while it runs. A shorter stretch, such as the appends of a minute of the highest load, is read
@@ -39,35 +42,42 @@ export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }
   upTo - Math.max(after, 0) > fromEvents;
 
 export const pack = ({ events, position: lookedAt }: EventBatch): PackedPage => {
+  const types = new Map<string, number>();
   const texts: string[] = [];
   const places: number[] = [];
   const sizes: number[] = [];
+  const ids = new Map<number, string>();
   const blocks: Uint8Array[] = [];
-  for (const { eventId, stream, revision, position, type, data, metadata, sealed, hash } of events) {
-    texts.push(stream, type, data, metadata, hash, eventId);
-    places.push(revision, position);
+  for (const [at, { eventId, stream, revision, position, type, data, metadata, sealed, hash }] of events.entries()) {
+    let typeAt = types.get(type);
+    if (typeAt === undefined) types.set(type, (typeAt = types.size));
+    texts.push(stream, data, metadata, hash);
+    places.push(typeAt, revision, position);
     sizes.push(sealed?.byteLength ?? -1);
+    if (eventId !== idIn(metadata)) ids.set(at, eventId);
     if (sealed !== undefined) blocks.push(sealed);
   }
-  return { texts, places, sizes, sealed: new Uint8Array(Buffer.concat(blocks)), position: lookedAt };
+  const bytes = new Uint8Array(Buffer.concat(blocks));
+  return { types: [...types.keys()], texts, places, sizes, ids, sealed: bytes, position: lookedAt };
 };
 
-export const unpack = ({ texts, places, sizes, sealed, position }: PackedPage): EventBatch => {
+export const unpack = ({ types, texts, places, sizes, ids, sealed, position }: PackedPage): EventBatch => {
   const events: StoredEvent[] = [];
   let from = 0;
   sizes.forEach((size, index) => {
     const [text, place] = [index * textsPerEvent, index * placesPerEvent];
     const to = from + Math.max(0, size);
+    const metadata = texts[text + 2]!;
     events.push({
+      eventId: ids.get(index) ?? idIn(metadata)!,
       stream: texts[text]!,
-      type: texts[text + 1]!,
-      data: texts[text + 2]!,
-      metadata: texts[text + 3]!,
-      hash: texts[text + 4]!,
-      eventId: texts[text + 5]!,
-      revision: places[place]!,
-      position: places[place + 1]!,
+      revision: places[place + 1]!,
+      position: places[place + 2]!,
+      type: types[places[place]!]!,
+      data: texts[text + 1]!,
+      metadata,
       sealed: size < 0 ? undefined : sealed.subarray(from, to),
+      hash: texts[text + 3]!,
     });
     from = to;
   });

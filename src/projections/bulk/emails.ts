@@ -50,7 +50,7 @@ import {
   type Step,
   type Handlers,
 } from '../core/projection.js';
-import { summariesSpecs, summaryReferences, summarySteps } from '../email/summaries.js';
+import { SUMMARIES, SUMMARIES_OF_ROWS, summariesSpecs, summaryReferences, summarySteps } from '../email/summaries.js';
 import {
   type Draft,
   type EmailProgress,
@@ -84,7 +84,7 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
   const progress: Handler<EmailProgress> = (recorded, document) => {
     const { event } = recorded;
     if (document === undefined) return [];
-    const email = document as EmailDraft;
+    let email = document as EmailDraft;
     if (email.gone === 1) return [{ collection: EMAILS, id: email.id, next: () => email }];
     const [cell, timer, dueAt, status] = [
       cellOf(email),
@@ -105,9 +105,9 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
       for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
     // The time of archiving changes only if the email is deleted; every other timer is set at each event.
     const now = emailTimerKind(email.summary);
-    setSender(email, now, recorded);
+    email = withSender(email, now, recorded);
     for (const step of backlogSteps(email, wait, waitOf(email.summary))) steps.push(step);
-    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) setTimer(email, periods);
+    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) email = withTimer(email, periods);
     for (const step of bounceSteps(email, recorded)) steps.push(step);
     // Not listed, and nothing left to do: later events change nothing.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
@@ -171,24 +171,26 @@ const accepted = (
   const envelope: EmailEnvelope | undefined = event.sealed;
   const summary = beginSummary(event);
   const { id } = splitStream(stream);
-  const email: EmailDraft = {
-    id,
-    seq: position,
-    position,
-    owner: teamId,
-    sender: actor,
-    key: stream,
-    status: summary.status,
-    templateId,
-    templateName,
-    priority,
-    createdAt,
-    test: event.data.test === true ? 1 : 0,
-    ...recipientStatusesOf(summary.status, summary.recipientStatuses),
-    summary: summary as Draft<EmailSummary>,
-    team: teamId,
-  };
-  setTimer(email, periods);
+  const email = withTimer(
+    {
+      id,
+      seq: position,
+      position,
+      owner: teamId,
+      sender: actor,
+      key: stream,
+      status: summary.status,
+      templateId,
+      templateName,
+      priority,
+      createdAt,
+      test: event.data.test === true ? 1 : 0,
+      ...recipientStatusesOf(summary.status, summary.recipientStatuses),
+      summary: summary as Draft<EmailSummary>,
+      team: teamId,
+    },
+    periods,
+  );
   const { batch, calledAt, attachmentBytes, generated, confidential } = event.data;
   if (confidential === true) email.confidential = 1;
   if (calledAt !== undefined) email.calledAt = calledAt;
@@ -249,20 +251,22 @@ const countedSteps = (
   return summarySteps(counted, reached, expected === undefined ? {} : { times: () => 1 - expected.emails });
 };
 
-/** Makes the document the timer that follows from the email's state. */
-const setTimer = (email: EmailDraft, periods: Periods): void => {
+/** The document as the timer that follows from the email's state; the email may be changed in place. */
+const withTimer = (email: EmailDraft, periods: Periods): EmailDraft => {
   const timer = emailTimer(email.summary, periods);
-  delete email.senderDueAt;
   if (timer === undefined) {
-    delete email.kind;
-    delete email.dueAt;
-    return;
+    const { kind: _kind, dueAt: _dueAt, senderDueAt: _senderDueAt, ...others } = email;
+    return others;
   }
   const { kind, dueAt } = timer;
-  email.kind = kind;
-  email.dueAt = dueAt;
-  if (waitsForTurn[kind]) email.senderDueAt = senderDueAt(email.sender ?? '', dueAt);
+  const draft = waitsForTurn[kind] || email.senderDueAt === undefined ? email : withoutSenderDueAt(email);
+  draft.kind = kind;
+  draft.dueAt = dueAt;
+  if (waitsForTurn[kind]) draft.senderDueAt = senderDueAt(draft.sender ?? '', dueAt);
+  return draft;
 };
+
+const withoutSenderDueAt = ({ senderDueAt: _, ...others }: EmailDraft): EmailDraft => others;
 
 /** The timers whose work takes turns by sender; the others need no sender. */
 const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
@@ -276,10 +280,19 @@ const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
 };
 
 /** Keeps the sender as long as a timer needs it. An ended email that goes on takes the actor of that event. */
-const setSender = (email: EmailDraft, timer: EmailTimerKind | undefined, recorded: Recorded<EmailProgress>): void => {
-  if (timer === 'archive' || timer === 'removal' || timer === undefined) delete email.sender;
-  else email.sender ??= recorded.metadata.actor;
+const withSender = (
+  email: EmailDraft,
+  timer: EmailTimerKind | undefined,
+  recorded: Recorded<EmailProgress>,
+): EmailDraft => {
+  if (timer === 'archive' || timer === 'removal' || timer === undefined)
+    return email.sender === undefined ? email : withoutSender(email);
+  email.sender ??= recorded.metadata.actor;
+  return email;
 };
+
+/** A copy: an object of which a field was deleted is slow wherever it is used. */
+const withoutSender = ({ sender: _, ...others }: EmailDraft): EmailDraft => others;
 
 const usageSteps = (
   { owner: team, attachmentBytes: bytes }: EmailDraft,
@@ -338,8 +351,8 @@ const backlogSteps = (
 const setRecipientStatuses = (email: EmailDraft): void => {
   const { mixed, recipientStatuses } = recipientStatusesOf(email.status, email.summary.recipientStatuses);
   email.mixed = mixed;
-  if (recipientStatuses === undefined) delete email.recipientStatuses;
-  else email.recipientStatuses = recipientStatuses;
+  if (recipientStatuses !== undefined) email.recipientStatuses = recipientStatuses;
+  else if (email.recipientStatuses !== undefined) delete email.recipientStatuses;
 };
 
 /**
@@ -473,5 +486,13 @@ export const emailsProjection = (periods: Periods): Projection =>
     kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,
+    relatedCollections: [
+      EMAIL_COUNTS,
+      EMAIL_BACKLOGS,
+      ATTACHMENT_USAGE,
+      SUMMARIES,
+      ...SUMMARIES_OF_ROWS,
+      batchesSpec.name,
+    ],
     on: { ...emailHandlers(periods), ...batchHandlers(periods.retentionMs + periods.archiveMs) },
   });

@@ -8,6 +8,7 @@ import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '
 import { CLOCKS_APART_MS, isoTime } from '../../domain/core/time.js';
 import type { TimerDocument } from '../../domain/ports/timers.js';
 import { splitStream } from '../../domain/core/ids.js';
+import { boundedCache } from '../../shared/cache.js';
 
 /**
  * Readers of timers fix kind and priority and continue by (`dueAt`, `seq`); when many are due they fix the team too and
@@ -75,6 +76,11 @@ type Declared = Readonly<{
    * first event of the stream if it is in this batch. Documents that are not named here count as absent.
    */
   related?: (recorded: Recorded, document: Document | undefined, first: Recorded | undefined) => readonly Reference[];
+  /**
+   * The collections of which `related` names documents. A rebuild that has all of their documents in memory does not
+   * ask. Default: it always asks.
+   */
+  relatedCollections?: readonly string[];
 }>;
 
 export type Projection = Declared &
@@ -93,6 +99,20 @@ type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): 
 export const declareProjection = <Kind extends StreamKind>(
   declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
 ): Projection => declared as Projection;
+
+/**
+ * The id of the document of a team's day. Many events follow each other on one day: the text of the day before is used
+ * again, because a text that is made anew is hashed anew wherever it is looked up.
+ */
+export const dayOfTeamId = (team: string, day: string): string => {
+  const known = lastDays.get(team);
+  if (known?.day === day) return known.id;
+  const id = `${team}:${day}`;
+  lastDays.set(team, { day, id });
+  return id;
+};
+
+const lastDays = boundedCache<string, Readonly<{ day: string; id: string }>>({ entriesMax: 256 });
 
 /** Beyond every position. */
 const SECOND = 2 ** 52;

@@ -52,8 +52,8 @@ export const projectInto = async (
     isEnough,
   } = options;
   const { kinds, decrypts: decrypt } = projection;
-  const work = openUnitOfWork(projection, store);
   let checkpoint = await store.checkpoint();
+  const work = openUnitOfWork(projection, store, { isEmpty: checkpoint.position === 0 });
   let seen = checkpoint.position;
   let count = 0;
   for await (const { events, unreadable, position } of eventLog.readAll(seen, {

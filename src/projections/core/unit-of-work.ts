@@ -26,8 +26,16 @@ type Known = {
   isReadAgain: boolean;
   isChanged: boolean;
 };
-/** One collection in memory. `changed`: what is not written yet, in the order of the first changes. */
-type CollectionState = Readonly<{ name: string; known: Map<string, Known>; changed: Known[] }>;
+/**
+ * One collection in memory. `changed`: what is not written yet, in the order of the first changes. `isWhole`: all
+ * documents of the collection are in memory, so none need be read.
+ */
+type CollectionState = {
+  readonly name: string;
+  readonly known: Map<string, Known>;
+  readonly changed: Known[];
+  isWhole: boolean;
+};
 
 /**
  * The first events after the opening may already be folded by a write that was cut off. This many are checked: more
@@ -41,10 +49,20 @@ const FOLDED_BEFORE_MAX = 1_000;
  */
 const CACHED_DOCUMENTS_MAX = 2_048;
 
-export const openUnitOfWork = (projection: Projection, store: ProjectionStore): UnitOfWork => {
+/** `isEmpty`: the collections are empty, and nobody else writes. */
+type UnitOfWorkOptions = Readonly<{ isEmpty?: boolean }>;
+
+export const openUnitOfWork = (
+  projection: Projection,
+  store: ProjectionStore,
+  { isEmpty = false }: UnitOfWorkOptions = {},
+): UnitOfWork => {
   const { collections, on } = projection;
   const all = new Map(
-    collections.map(({ name }): [string, CollectionState] => [name, { name, known: new Map(), changed: [] }]),
+    collections.map(({ name }): [string, CollectionState] => [
+      name,
+      { name, known: new Map(), changed: [], isWhole: isEmpty },
+    ]),
   );
   const main = all.get(projection.main)!;
   const mains = new Map(Object.entries(projection.mainOf ?? {}).map(([kind, name]) => [kind, all.get(name)!]));
@@ -56,7 +74,7 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
   return {
     fold: async (events) => {
       const places = events.map(placeOf);
-      const isFresh = folded >= FOLDED_BEFORE_MAX;
+      const isFresh = isEmpty || folded >= FOLDED_BEFORE_MAX;
       folded += events.length;
       await readMissing(projection, { store, all, isFresh }, events, places);
       for (const [at, recorded] of events.entries()) {
@@ -110,31 +128,44 @@ type Place = Readonly<{ main: CollectionState; id: string }>;
  * again, main documents first, because they are written last.
  */
 const readMissing = async (
-  { related }: Projection,
+  { related, relatedCollections }: Projection,
   stock: Stock,
   events: readonly Recorded[],
   places: readonly Place[],
 ): Promise<void> => {
   const { all, store, isFresh } = stock;
+  const isRelatedWhole = related === undefined || relatedCollections?.every((name) => all.get(name)!.isWhole) === true;
+  if (isRelatedWhole && places.every(({ main }) => main.isWhole)) return;
   const begun = new Map<string, Recorded>();
   for (const recorded of events) if (recorded.revision === 0) begun.set(recorded.stream, recorded);
-  const beginning = new Set(places.filter((_, at) => begun.has(events[at]!.stream)));
-  const going = isFresh ? places.filter((place) => !beginning.has(place)) : places;
-  const read = await readMains(store, going);
-  if (related === undefined) return;
+  const isBeginning = (at: number): boolean => begun.has(events[at]!.stream);
+  const missing = places.flatMap((place, at) => (isMissing(place) && !(isFresh && isBeginning(at)) ? [at] : []));
+  await readMains(store, places, missing);
+  // If all related documents are in memory, no other process has written.
+  if (related === undefined || isRelatedWhole) return;
   const from = events[0]?.position ?? 0;
-  if (
-    read.some((place) => (place.main.known.get(place.id)?.position ?? (beginning.has(place) ? 0 : Infinity)) >= from)
-  ) {
-    for (const { known } of all.values())
-      for (const { id, isChanged } of known.values()) if (!isChanged) known.delete(id);
-    await readMains(store, going);
+  const isAhead = (at: number): boolean => {
+    const { main, id } = places[at]!;
+    return (main.known.get(id)?.position ?? (isBeginning(at) ? 0 : Infinity)) >= from;
+  };
+  if (missing.some(isAhead)) {
+    for (const state of all.values()) {
+      state.isWhole = false;
+      for (const { id, isChanged } of state.known.values()) if (!isChanged) state.known.delete(id);
+    }
+    await readMains(
+      store,
+      places,
+      places.flatMap((place, at) => (isMissing(place) && !(isFresh && isBeginning(at)) ? [at] : [])),
+    );
   }
   const others = new Map<string, Set<string>>();
   for (const [at, recorded] of events.entries()) {
     const { main, id: own } = places[at]!;
     for (const { collection, id } of related(recorded, main.known.get(own)?.document, begun.get(recorded.stream))) {
       if (all.get(collection)!.known.has(id)) continue;
+      if (relatedCollections?.includes(collection) === false)
+        throw new Error(`${collection} is not among the related collections of its projection`);
       const wanted = others.get(collection);
       if (wanted === undefined) others.set(collection, new Set([id]));
       else wanted.add(id);
@@ -143,12 +174,22 @@ const readMissing = async (
   for (const [collection, wanted] of others) await readInto(store, all.get(collection)!, wanted);
 };
 
-/** In: the main documents of streams that may have one. Out: those that were not in memory. */
-const readMains = async (store: ProjectionStore, places: readonly Place[]): Promise<readonly Place[]> => {
-  const missing = places.filter(({ main, id }) => !main.known.has(id));
-  for (const main of new Set(missing.map((place) => place.main)))
-    await readInto(store, main, new Set(missing.filter((place) => place.main === main).map(({ id }) => id)));
-  return missing;
+const isMissing = ({ main, id }: Place): boolean => !main.isWhole && !main.known.has(id);
+
+/** Reads the main documents at those indexes of `places`. */
+const readMains = async (
+  store: ProjectionStore,
+  places: readonly Place[],
+  missing: readonly number[],
+): Promise<void> => {
+  const wanted = new Map<CollectionState, Set<string>>();
+  for (const at of missing) {
+    const { main, id } = places[at]!;
+    const ids = wanted.get(main);
+    if (ids === undefined) wanted.set(main, new Set([id]));
+    else ids.add(id);
+  }
+  for (const [main, ids] of wanted) await readInto(store, main, ids);
 };
 
 const readInto = async (
@@ -171,15 +212,19 @@ const writesOf = ({ name: collection, changed }: CollectionState): readonly Coll
   return [{ collection, put, remove }];
 };
 
-const keepWritten = ({ known, changed }: CollectionState): void => {
+const keepWritten = (state: CollectionState): void => {
+  const { known, changed } = state;
   for (const one of changed.splice(0)) {
     one.isChanged = false;
     // The newest stand last.
     known.delete(one.id);
-    if (one.document !== undefined && one.isReadAgain) known.set(one.id, one);
+    if (one.document === undefined) continue;
+    if (one.isReadAgain) known.set(one.id, one);
+    else state.isWhole = false;
   }
   for (const id of known.keys()) {
     if (known.size <= CACHED_DOCUMENTS_MAX) break;
     known.delete(id);
+    state.isWhole = false;
   }
 };

@@ -18,6 +18,8 @@ import {
 import type { Query, Document } from '../../domain/ports/read-models.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
 import { backlogsOf, type TimerDocument } from '../../domain/ports/timers.js';
+import { boundedCache } from '../../shared/cache.js';
+import { dayOfTeamId } from '../core/projection.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
@@ -116,11 +118,19 @@ export type EmailListing = {
   test: boolean;
 };
 
-export const countsId = (team: string, day: string): string => `${team}:${day}`;
+export const countsId = dayOfTeamId;
 
 /** The cell in which an email counts while lists show it. */
-export const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
-  team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
+export const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined => {
+  if (team === undefined) return undefined;
+  const cells = cellsOf.getOrMake(templateId, () => ({}));
+  return test === 1
+    ? (cells[`${status}|test`] ??= `${status}|${templateId}|test`)
+    : (cells[status] ??= `${status}|${templateId}`);
+};
+
+/** The cells of a template by status. A text that is made anew is hashed anew when it becomes the key of a count. */
+const cellsOf = boundedCache<string, Partial<Record<EmailStatus | `${EmailStatus}|test`, string>>>({ entriesMax: 256 });
 
 type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
 

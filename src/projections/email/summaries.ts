@@ -9,7 +9,7 @@ import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
 import { tagTerm } from './read-models.js';
-import type { Reference, Step } from '../core/projection.js';
+import { dayOfTeamId, type Reference, type Step } from '../core/projection.js';
 
 export const SUMMARIES = 'emailSummaries';
 export const TEMPLATE_SUMMARIES = 'emailTemplateSummaries';
@@ -80,7 +80,7 @@ export type Counted = Readonly<{
 type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
 type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
 
-export const summaryId = (team: string, day: string): string => `${team}:${day}`;
+export const summaryId = dayOfTeamId;
 
 /** `times`: how often the milestones are reached, known when the step is applied; default: once. */
 type SummaryOptions = Readonly<{ times?: () => number }>;
