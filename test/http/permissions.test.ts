@@ -49,7 +49,7 @@ const expectationsOf = (route: RegisteredRoute, line: PermissionsLine): readonly
 };
 
 void t.test('each endpoint lets in whom the table names, and nobody else', async (t) => {
-  const { app, calls, clock, during, renew } = await openServer(t);
+  const { app, calls, clock, during, forgetCalls, renew } = await openServer(t);
   const routes = routesOf(app).filter(({ access }) => access !== 'public');
   t.strictSame(
     routes.map(nameOfRoute).sort(),
@@ -72,7 +72,7 @@ void t.test('each endpoint lets in whom the table names, and nobody else', async
     during.run = (called) => {
       if (isDone && called === route.command) throw new DomainError('CONFLICT', 'reached');
     };
-    await renew();
+    forgetCalls();
     for (const [token, ...ends] of expectationsOf(route, line)) {
       calls.length = 0;
       const got = await ask({ ...requestTo(route, token), remoteAddress });
