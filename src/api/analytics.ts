@@ -4,7 +4,7 @@ import { emailMilestones, type EmailMilestone } from '../domain/email/milestones
 import { emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
-import { closed, enumOf, PageMetaSchema, Time } from './core/common.js';
+import { closed, enumOf, PageMetaSchema, Time, templateFilter, templateIdField } from './core/common.js';
 import { pageNumbers } from './core/queries.js';
 
 const bound = (description: string) =>
@@ -23,9 +23,7 @@ const range = {
 };
 
 const filters = {
-  templateId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Emails of this template; not together with `tag`' }),
-  ),
+  templateId: Type.Optional(templateFilter),
   tag: Type.Optional(
     Type.String({
       minLength: 1,
@@ -185,7 +183,7 @@ const rows = <Row extends TProperties>(row: Row) =>
   );
 
 export const TemplateAnalyticsSchema = rows({
-  templateId: Type.String(),
+  templateId: templateIdField,
   emailTemplateName: nullable(Type.String({ description: 'As it is called now' })),
 });
 export const TagAnalyticsSchema = rows({ tag: Type.String() });
@@ -209,7 +207,7 @@ export const DashboardSummarySchema = Type.Object(
         {
           id: Type.String(),
           status: enumOf(emailStatuses),
-          templateId: Type.String(),
+          templateId: templateIdField,
           emailTemplateName: Type.String(),
           recipientCount: Type.Integer(),
           failedRecipients: Type.Integer(),

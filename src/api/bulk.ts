@@ -7,6 +7,7 @@ import {
   Time,
   languageFields,
   recipientLanguageFields,
+  templateIdField,
   valuesSchema,
 } from './core/common.js';
 import { emailStatuses } from '../domain/email/status.js';
@@ -85,12 +86,13 @@ const BulkAttachmentSchema = Type.Object(
 );
 export type BulkAttachment = Static<typeof BulkAttachmentSchema>;
 
-const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt, tracking } =
+const { templateId, content, version, from, replyTo, headers, tags, metadata, scheduledAt, tracking } =
   SendEmailRequestSchema.properties;
 
 export const SendBulkRequestSchema = Type.Object(
   {
     templateId,
+    content,
     version,
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
@@ -181,7 +183,7 @@ export const BatchStatusSchema = Type.Object(
     batchId: Type.String({ format: 'uuid' }),
     batchName: nullable(Type.String()),
     status: enumOf(batchStatuses),
-    templateId: Type.String({ format: 'uuid' }),
+    templateId: templateIdField,
     emailTemplateName: Type.String(),
     priority: enumOf(priorities),
     totalEmails: Type.Integer({ description: '`queued`, `processing`, `sent`, `failed` and `cancelled` add up to it' }),

@@ -4,7 +4,17 @@
  */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
-import { closed, enumOf, Time, RecipientSchema, languageFields, valuesSchema } from './core/common.js';
+import {
+  closed,
+  enumOf,
+  Time,
+  RecipientSchema,
+  languageFields,
+  SlugShape,
+  templateFilter,
+  templateIdField,
+  valuesSchema,
+} from './core/common.js';
 import { bounceTypes, recipientRoles, recipientStatuses, emailStatuses } from '../domain/email/status.js';
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './recipients.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
@@ -94,13 +104,39 @@ const replyTo = Type.Union(
   },
 );
 
+export const ContentSchema = Type.Object(
+  {
+    subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
+    html: Type.String({
+      minLength: 1,
+      description: 'Leaves as it is given, but for tracked links and the pixel where tracking is on; at most 1 MB',
+    }),
+    text: Type.Optional(Type.String({ minLength: 1, description: 'Default: made from the HTML' })),
+    unsubscribeList: Type.Optional(
+      Type.String({
+        ...SlugShape,
+        description:
+          'The list that recipients can unsubscribe from; `{{__UNSUBSCRIBE_URL__}}` is the address of their page',
+      }),
+    ),
+  },
+  {
+    ...closed,
+    description:
+      'Content in place of a template. `{{path}}` is a placeholder where the call gives variables, and text like any other where it gives none',
+  },
+);
+
 export const SendEmailRequestSchema = Type.Object(
   {
-    templateId: Type.String({
-      minLength: 1,
-      maxLength: limits.templateSlugCharsMax,
-      description: 'UUID or slug of the email template',
-    }),
+    templateId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.templateSlugCharsMax,
+        description: 'UUID or slug of the email template; exactly one of `templateId` and `content` is given',
+      }),
+    ),
+    content: Type.Optional(ContentSchema),
     version: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })], {
         description: '`published` (default), `draft`, or a version number',
@@ -114,7 +150,9 @@ export const SendEmailRequestSchema = Type.Object(
     subject: Type.Optional(
       Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' }),
     ),
-    variables: valuesSchema('Values for the template'),
+    variables: Type.Optional(
+      valuesSchema('Values for the template, which needs them; for `content` they may be absent'),
+    ),
     ...languageFields,
     attachments: Type.Optional(
       Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' }),
@@ -392,7 +430,7 @@ export const RetryEmailsRequestSchema = Type.Object(
         '`queued` (default): what waits for its next attempt or for the relay is tried now; `failed`: what has failed is tried anew',
       ),
     ),
-    templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Sent from this template' })),
+    templateId: Type.Optional(templateFilter),
     domain: Type.Optional(
       Type.String({
         minLength: 1,
@@ -432,7 +470,7 @@ export const BulkDeleteRequestSchema = Type.Object(
     ids: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: limits.bulkDeleteIdsMax })),
     status: Type.Optional(enumOf(emailStatuses)),
     before: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this moment' })),
-    templateId: Type.Optional(Type.String({ format: 'uuid' })),
+    templateId: Type.Optional(templateFilter),
   },
   { ...closed, description: 'Either `ids`, or at least one of `status`, `before` and `templateId`' },
 );
@@ -476,8 +514,8 @@ export const EmailRecordSchema = Type.Object(
     status: enumOf(emailStatuses),
     archived: Type.Boolean(),
     emailTemplateName: Type.String(),
-    templateId: Type.String({ format: 'uuid' }),
-    templateVersion: nullable(Type.Integer({ description: 'null where the draft was sent' })),
+    templateId: templateIdField,
+    templateVersion: nullable(Type.Integer({ description: 'null where the draft was sent, or there is no template' })),
     subject: nullable(Type.String()),
     from: nullable(RecipientSchema),
     replyTo: nullable(
@@ -549,7 +587,7 @@ export const EmailListItemSchema = Type.Object(
     status: enumOf(emailStatuses),
     archived: Type.Boolean(),
     emailTemplateName: Type.String(),
-    templateId: Type.String({ format: 'uuid' }),
+    templateId: templateIdField,
     subject: nullable(Type.String()),
     recipientCount: Type.Integer(),
     failedRecipients,

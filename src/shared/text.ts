@@ -114,3 +114,9 @@ export const inPlainAscii = (text: string): string =>
     .replace(/[^\x20-\x7e]|["\\]/gu, '_');
 
 export const holdsControls = (text: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(text);
+
+const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;
+
+/** A header is one line: breaks and other controls become blanks. */
+export const headerLine = (subject: string): string =>
+  (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();

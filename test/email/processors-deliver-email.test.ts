@@ -134,7 +134,7 @@ void t.test(
       'VALIDATION_ERROR',
     );
     t.same(refused.details.errors, [
-      { field: 'attachments', message: 'hold no file with the contentId "logo", which the template shows as cid:logo' },
+      { field: 'attachments', message: 'hold no file with the contentId "logo", which the mail shows as cid:logo' },
     ]);
     const id = await world.send({ templateId: template.id, attachments: [logo, terms] });
     world.run(deliverEmailWorker(world.processing));

@@ -216,7 +216,7 @@ void t.test('every fault of a body is named with its path and what would be righ
     return Object.fromEntries((response.json<ErrorBody>().errors ?? []).map(({ field, message }) => [field, message]));
   };
   t.match(await faults({ versoin: 1 }), { versoin: /did you mean `version`/ });
-  t.match(await faults({ whatever: 1 }), { whatever: /known are templateId, version/ });
+  t.match(await faults({ whatever: 1 }), { whatever: /known are templateId, content/ });
   t.match(await faults({ ['x'.repeat(5_000)]: 1 }), { [`${'x'.repeat(64)}…`]: /not a known field/ });
   t.same(Object.keys(await faults({ 'a"b\n': 1 })), ['["a\\"b\\n"]']);
   t.same(await faults({ to: [{ email: 'a@example.com' }, { name: 5 }, { email: 'c@example.com', nmae: 'C' }] }), {

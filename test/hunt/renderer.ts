@@ -29,6 +29,7 @@ export const plainRenderer = (): Renderer => {
       known.set(cacheKey, made);
       return made;
     },
+    inline: () => compiled('inline'),
     compileEmail: () => compiled('unsaved'),
     compileEmailInTurns: async () => compiled('unsaved'),
     dropped: () => [],

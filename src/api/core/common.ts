@@ -2,6 +2,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { nullable } from '../../domain/core/schema.js';
+import { INLINE } from '../../domain/core/stored-schemas.js';
 import { NAME } from '../../shared/text.js';
 import { healthCodes, type HealthCode } from '../../domain/core/readiness.js';
 
@@ -27,6 +28,19 @@ export const recipientLanguageFields = {
 /** The values that a call gives to a template. */
 export const valuesSchema = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { maxProperties: defaultLimits.variableNamesMax, description });
+
+/** A name for addresses: of a template, or of a list of recipients. */
+export const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: defaultLimits.templateSlugCharsMax };
+
+/** The template of an email or a bulk send. */
+export const templateIdField = Type.String({
+  description: 'Id of the email template (UUID); `inline` where the content came with the call',
+});
+
+/** A filter by template, as the records show it. */
+export const templateFilter = Type.Union([Type.String({ format: 'uuid' }), Type.Literal(INLINE)], {
+  description: 'Sent from this template (UUID); `inline`: with content that came with the call',
+});
 
 /** The body of every error answer. */
 export const ErrorBodySchema = Type.Object(

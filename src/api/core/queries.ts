@@ -2,7 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { emailStatuses, recipientStatuses } from '../../domain/email/status.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
-import { closed, enumOf } from './common.js';
+import { closed, enumOf, templateFilter } from './common.js';
 
 export const paging = {
   page: Type.Optional(
@@ -54,7 +54,7 @@ export const EmailListQuerySchema = Type.Object(
   {
     ...paging,
     status: Type.Optional(enumOf(emailStatuses)),
-    templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Sent from this template' })),
+    templateId: Type.Optional(templateFilter),
     startDate: moment('Created at or after'),
     endDate: moment('Created at or before'),
     search: search('Part of a recipient’s address or name, or of the subject'),

@@ -1,6 +1,15 @@
 /** Requests and answers of email templates, attachment templates and the gallery's assets. */
 import { Type, type Static, type TProperties, type TSchema } from '@sinclair/typebox';
-import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields, valuesSchema } from '../core/common.js';
+import {
+  closed,
+  DeletedAt,
+  enumOf,
+  RecipientSchema,
+  Time,
+  languageFields,
+  valuesSchema,
+  SlugShape,
+} from '../core/common.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
 import { nullable, oneOf } from '../../domain/core/schema.js';
 import { NAME, TEXT } from '../../shared/text.js';
@@ -8,8 +17,6 @@ import { TrackingSchema } from '../recipients.js';
 import { outputFormats } from '../../domain/rendering/content.js';
 import { assetTypes } from '../../domain/templates/asset.js';
 import type { TemplateKind } from '../../domain/templates/events.js';
-
-const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
 const Slug = Type.String({
   ...SlugShape,

@@ -3,11 +3,12 @@ import { attachmentContentAt } from '../templates/attachment-templates.js';
 import { isRecipientFault, orderOf, suppressedBelow, type OpenBatch } from './emails.js';
 import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from './request.js';
 import { type Caller, isTest } from '../core/caller.js';
-import { compiledTemplate, contentOf, draftAt } from '../templates/email-templates.js';
+import { compiledSource, type MailSource } from '../email/source.js';
+import { contentOf, draftAt } from '../templates/email-templates.js';
 import { measuringBudget, sizeWarnings } from '../templates/warnings.js';
 import type { EmailNeeds } from '../email/needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
-import type { CheckedDocuments } from '../email/acceptance.js';
+import type { CheckedDocuments, EmailOrder } from '../email/acceptance.js';
 import { lossesIn, type LossesIn } from '../templates/preview.js';
 import type { QuotaStatus } from '../billing/credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send.js';
@@ -205,13 +206,13 @@ const replacedIn = (given: number, { name, characters }: NonNullable<CheckedDocu
 };
 
 /** The required variables of the template and of each document template. */
-const requiredVariables = async (deps: EmailNeeds, { templateId, accepted }: PreparedBulk): Promise<string[]> => {
+const requiredVariables = async (deps: EmailNeeds, { source, accepted }: PreparedBulk): Promise<string[]> => {
   const names = new Set<string>();
   const note = (variables: readonly unknown[]): void => {
     for (const variable of variables as readonly Readonly<{ name: string; required?: boolean }>[])
       if (variable.required === true) names.add(variable.name);
   };
-  note((await draftAt(deps, templateId, accepted.templateRevision)).variables);
+  if (source.kind === 'template') note((await draftAt(deps, source.id, source.revision)).variables);
   for (const { templateId: id, templateRevision } of accepted.documents)
     note(
       (
@@ -230,23 +231,21 @@ type Lost = Readonly<{ emptyPaths: string[]; warnings: readonly string[] }>;
 /** Losses of the mails and documents of the recipients; a warning counts the emails with that loss. */
 const lostOf = async (
   deps: EmailNeeds,
-  { templateId, accepted }: PreparedBulk,
+  { source }: PreparedBulk,
   open: OpenBatch,
   suppressed: ReadonlySet<number>,
 ): Promise<Lost> => {
   const paths = new Set<string>();
   const counted = new Map<string, { loss: Loss; emails: number }>();
-  const mail = contentOf(await draftAt(deps, templateId, accepted.templateRevision));
-  const mails = new Map<string, LossesIn>();
+  const inMails = await lossesOfMails(deps, source);
   const documents = new Map<string, LossesIn>();
   for (const index of open.content.recipients.keys()) {
     if (suppressed.has(index)) continue;
-    const { variables, language, company, at, given } = orderOf(open, index);
+    const order = orderOf(open, index);
+    const { variables, language, company, at, given } = order;
     const key = languageKey(language);
-    const inMail = mails.get(key) ?? lossesIn(emailInLanguage(mail, language), deps.limits);
-    mails.set(key, inMail);
     const environment = { at, company };
-    const losses = [...inMail(variables, environment)];
+    const losses = [...inMails(order)];
     for (const attachment of given) {
       if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
       const { id, revision } = attachment.pinned;
@@ -262,6 +261,29 @@ const lostOf = async (
   }
   const all = open.content.recipients.length - suppressed.size;
   return { emptyPaths: [...paths], warnings: [...counted.values()].map((one) => countedWarning(one, all)) };
+};
+
+/** Out: a function that finds what the mail of an order loses. */
+const lossesOfMails = async (deps: EmailNeeds, source: MailSource): Promise<(order: EmailOrder) => readonly Loss[]> => {
+  if (source.kind === 'inline')
+    return ({ variables, language, company, at, subject = '' }) => {
+      try {
+        const input = { variables, subject, environment: { at, company } };
+        return deps.renderer.inline(source.content, language).check(input).losses;
+      } catch (fault) {
+        // The mail cannot be made, which another warning says.
+        if (fault instanceof DomainError) return [];
+        throw fault;
+      }
+    };
+  const mail = contentOf(await draftAt(deps, source.id, source.revision));
+  const mails = new Map<string, LossesIn>();
+  return ({ variables, language, company, at }) => {
+    const key = languageKey(language);
+    const inMail = mails.get(key) ?? lossesIn(emailInLanguage(mail, language), deps.limits);
+    mails.set(key, inMail);
+    return inMail(variables, { at, company });
+  };
 };
 
 /** The items of a list count together, and an email once. */
@@ -283,21 +305,20 @@ const countedWarning = ({ loss, emails }: Readonly<{ loss: Loss; emails: number 
   `${emails} of ${all} ${all === 1 ? 'email' : 'emails'}: {{${loss.path}}} ${lossMessage(loss)}`;
 
 /** Measures the first mail in each language: the others are about as long. All languages share one budget. */
-const tooLong = async (
-  deps: EmailNeeds,
-  { templateId, accepted }: PreparedBulk,
-  open: OpenBatch,
-): Promise<string[]> => {
+const tooLong = async (deps: EmailNeeds, { source }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
   const budget = measuringBudget(deps);
   const warnings: string[] = [];
   const seen = new Set<string>();
   for (const [index, { locale = open.content.locale }] of open.content.recipients.entries()) {
     if (seen.has(locale ?? '')) continue;
     seen.add(locale ?? '');
-    const { variables, language, company, at } = orderOf(open, index);
-    const compiled = await compiledTemplate(deps, templateId, accepted.templateRevision, language);
-    for (const { message } of sizeWarnings(compiled, { variables, environment: { at, company } }, budget))
-      warnings.push(`the template${language?.locale === undefined ? '' : `, in ${language.locale},`} ${message}`);
+    const { variables, language, company, at, subject } = orderOf(open, index);
+    const compiled = await compiledSource(deps, source, language);
+    const input = { variables, environment: { at, company }, ...(subject !== undefined && { subject }) };
+    for (const { message } of sizeWarnings(compiled, input, budget))
+      warnings.push(
+        `the ${source.kind === 'inline' ? 'mail' : 'template'}${language?.locale === undefined ? '' : `, in ${language.locale},`} ${message}`,
+      );
     await nextTurn();
   }
   return warnings;

@@ -14,6 +14,7 @@ import {
   type MadeEmail,
   type StoredBytes,
 } from '../email/acceptance.js';
+import { sourceOf } from '../email/source.js';
 import type { RequestedAttachment } from '../documents/request.js';
 import type { BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { releaseAtOf, type Batch } from '../../domain/bulk/decider.js';
@@ -26,7 +27,6 @@ import {
   emailIdInBatch,
   emailStream,
   parseAttachmentTemplateId,
-  parseTemplateId,
   type BatchId,
   type TeamId,
 } from '../../domain/core/ids.js';
@@ -62,13 +62,8 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     at: releaseAtOf(batch),
     scheduledAt: undefined,
     calledAt: batch.scheduledAt === null ? undefined : accepted.at,
-    template: {
-      id: assertDefined(parseTemplateId(accepted.templateId), 'template id'),
-      name: accepted.templateName,
-      revision: accepted.templateRevision,
-      version: accepted.templateVersion,
-      unsubscribeList: accepted.unsubscribeList,
-    },
+    source: sourceOf(accepted, content),
+    unsubscribeList: accepted.unsubscribeList,
     company: accepted.company as Company,
     from: content.from,
     roles: ['to'],
@@ -77,7 +72,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     ],
     replyTo: content.replyTo,
     headers: content.headers,
-    subject: undefined,
+    subject: content.inline?.subject,
     variables: { ...content.baseVariables, ...recipient.variables } as JsonObject,
     language: languageOf(content, recipient),
     metadata: content.metadata as JsonObject,
@@ -266,8 +261,10 @@ const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => 
 };
 
 /** The place of the recipient, if the address is on the suppression list. */
-const suppressedOf = (deps: EmailNeeds, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> =>
-  suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
+const suppressedOf = (
+  deps: EmailNeeds,
+  { teamId, recipients, unsubscribeList }: EmailOrder,
+): Promise<readonly number[]> => suppressedPlaces(deps, teamId, recipients, unsubscribeList);
 
 const ASKED_AT_ONCE = 50;
 

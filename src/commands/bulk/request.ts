@@ -5,7 +5,7 @@ import { isoTime, latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
 import type { EmailNeeds } from '../email/needs.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
-import { templateOf } from '../email/send.js';
+import { settleSource, sourceFaults, storedSource, type MailSource } from '../email/source.js';
 import { draftAt } from '../templates/email-templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { SendBulkRequest, BulkAttachment, BulkRecipient } from '../../api/bulk.js';
@@ -30,7 +30,7 @@ import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
 import { companyShown, settleSender } from '../email/sender.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
-import { teamStream, type TemplateId } from '../../domain/core/ids.js';
+import { teamStream } from '../../domain/core/ids.js';
 import { isJsonObject, type Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { languageKey } from '../../domain/rendering/languages.js';
@@ -43,7 +43,7 @@ import { nameFault, trimmed } from '../../shared/text.js';
 type LeftOut = Readonly<{ given: number; reason: string }>;
 
 export type PreparedBulk = Readonly<{
-  templateId: TemplateId;
+  source: MailSource;
   accepted: BatchAccepted['data'];
   content: BatchContent;
   scheduledAt: string | undefined;
@@ -81,19 +81,16 @@ export const prepareBulk = async (
   const read = await readRecipients(request, limits);
   assertSendable(read);
   assertLanguages(deps, read.recipients);
-  const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
+  const settled = await settleSource(deps, { teamId }, request, hasVariables(request));
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
-  const from = await settleSender(deps, teamId, common.from ?? templateFrom, team.settings);
+  const from = await settleSender(deps, teamId, common.from ?? settled.from, team.settings);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
   const accepted: BatchAccepted['data'] = {
     at: isoTime(nowMs),
     ...(request.batchName === undefined ? {} : { name: request.batchName }),
-    templateId: template.id,
-    templateName: template.name,
-    templateRevision: template.revision,
-    templateVersion: template.version,
-    ...(template.unsubscribeList === undefined ? {} : { unsubscribeList: template.unsubscribeList }),
+    ...storedSource(settled.source),
+    ...(settled.unsubscribeList === undefined ? {} : { unsubscribeList: settled.unsubscribeList }),
     priority: request.priority ?? 'low',
     tags: request.tags ?? [],
     company: companyShown(deps, team.settings, from),
@@ -109,25 +106,41 @@ export const prepareBulk = async (
       required,
     })),
     documentCount: attachments,
-    ...pinnedPart(pinnedTracking(deps, request.tracking, templateTracking, team.tracking)),
+    ...pinnedPart(pinnedTracking(deps, request.tracking, settled.tracking, team.tracking)),
     ...testPart(caller),
   };
-  const content = contentOf(request, { ...common, from, documents, recipients: read.recipients });
+  const content = contentOf(request, {
+    ...common,
+    from,
+    documents,
+    source: settled.source,
+    recipients: read.recipients,
+  });
   const { invalid, duplicates } = read;
   const cost = { emails: read.recipients.length, attachments };
-  return { templateId: template.id, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
+  return { source: settled.source, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
 };
 
 type Checked = Common &
-  Readonly<{ from: Recipient; documents: readonly Document[]; recipients: readonly BatchRecipient[] }>;
+  Readonly<{
+    from: Recipient;
+    documents: readonly Document[];
+    source: MailSource;
+    recipients: readonly BatchRecipient[];
+  }>;
+
+/** True where `{{…}}` in the content of the call are placeholders, for every recipient. */
+const hasVariables = ({ baseVariables, recipients }: SendBulkRequest): boolean =>
+  baseVariables !== undefined || recipients.some(({ variables }) => variables !== undefined);
 
 /** The sealed part of the event. */
 const contentOf = (
   request: SendBulkRequest,
-  { from, replyTo, language, documents, recipients }: Checked,
+  { from, replyTo, language, documents, source, recipients }: Checked,
 ): BatchContent => ({
   from,
   ...(replyTo === undefined ? {} : { replyTo }),
+  ...(source.kind === 'inline' && { inline: { subject: request.content?.subject ?? '', ...source.content } }),
   headers: request.headers ?? {},
   metadata: request.metadata ?? {},
   baseVariables: request.baseVariables ?? {},
@@ -179,6 +192,7 @@ const checkCommon = ({ limits, allowsHeader }: EmailNeeds, request: SendBulkRequ
   const { from, replyTo, headers = {}, metadata, scheduledAt, batchName } = request;
   const language = readLanguage(request);
   const faults: FieldError[] = [
+    ...sourceFaults(request),
     ...headerFaults(headers, limits, allowsHeader),
     ...scheduleFaults(scheduledAt, nowMs, limits),
     ...metadataFaults(metadata, limits),
@@ -349,7 +363,7 @@ const documentCount = (
 };
 
 type RecipientFile = Pick<FileOptions, 'columns' | 'parseLine'> &
-  Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;
+  Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version' | 'content'> }>;
 
 /**
  * Rejects with VALIDATION_ERROR. If the template is not found, columns have no types: the call itself is refused later.
@@ -367,8 +381,9 @@ const typesOf = async (
   request: RecipientFile['request'],
 ): Promise<ReadonlyMap<string, string>> => {
   try {
-    const { id, revision } = await templateOf(deps, caller, request);
-    const { variables } = await draftAt(deps, id, revision);
+    const { source } = await settleSource(deps, caller, request, true);
+    if (source.kind === 'inline') return new Map();
+    const { variables } = await draftAt(deps, source.id, source.revision);
     return new Map(
       (variables as readonly VariableDefinition[]).flatMap(({ name, type, isCalculated, schema }) =>
         isCalculated === true ? [] : [[writePath([name]), type] as const, ...memberTypes(writePath([name]), schema)],

@@ -13,7 +13,7 @@ import type { EmailNeeds } from './needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
 import { invalidAttachments, type RequestedAttachment } from '../documents/request.js';
-import { compiledTemplate } from '../templates/email-templates.js';
+import { compiledSource, storedSource, type PinnedSource } from './source.js';
 import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
 import type { Charged } from '../../domain/billing/decider.js';
@@ -23,7 +23,7 @@ import type { AddressedRecipient, EmailAccepted, EmailContent, EmailEvent } from
 import type { RecipientRole } from '../../domain/email/status.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { ReplyTo } from '../../domain/core/stored-schemas.js';
-import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
+import type { EmailId, TeamId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
 import type { Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
@@ -36,53 +36,44 @@ import type { Recipient } from '../../domain/mime/address.js';
 /** Bytes of attachments that the team stores. Read only for emails with attachments. */
 export type StoredBytes = () => Promise<Stored>;
 
-/** The revision of the email template that is sent. `version`: null for a draft. */
-export type PinnedTemplate = Readonly<{
-  id: TemplateId;
-  name: string;
-  revision: number;
-  version: number | null;
-  unsubscribeList: string | undefined;
-}>;
-
 /** An email whose request is checked, but which is not rendered yet. Times are ISO 8601. */
-export type EmailOrder = Readonly<{
-  id: EmailId;
-  teamId: TeamId;
-  at: string;
-  scheduledAt: string | undefined;
-  template: PinnedTemplate;
-  company: Company;
-  from: Recipient;
-  roles: readonly RecipientRole[];
-  recipients: readonly AddressedRecipient[];
-  replyTo: ReplyTo | undefined;
-  headers: Readonly<Record<string, string>>;
-  /** Replaces the subject of the template. */
-  subject: string | undefined;
-  variables: JsonObject;
-  /** Replaces the template's language, in the mail and in its documents. */
-  language: CallLanguage | undefined;
-  metadata: JsonObject;
-  priority: Priority;
-  tags: readonly string[];
-  given: readonly RequestedAttachment[];
-  /** undefined: nothing is recorded of readers. */
-  tracking?: PinnedTracking | undefined;
-  fingerprint?: string | undefined;
-  /** The bulk send, and the place of the email in it. */
-  batch?: NonNullable<EmailAccepted['data']['batch']>;
-  /** When its bulk send was called, if that was before `at`. */
-  calledAt?: string | undefined;
-  /** The credits that its bulk send reserved; for an email sent by itself they are reserved after it is made. */
-  charged?: Charged | undefined;
-  /** Sent with a test key. */
-  test?: true | undefined;
-  /** Its content is shown to nobody but its recipients. */
-  confidential?: true | undefined;
-  /** The expected wait for its turn. */
-  waitMs: number;
-}>;
+export type EmailOrder = PinnedSource &
+  Readonly<{
+    id: EmailId;
+    teamId: TeamId;
+    at: string;
+    scheduledAt: string | undefined;
+    company: Company;
+    from: Recipient;
+    roles: readonly RecipientRole[];
+    recipients: readonly AddressedRecipient[];
+    replyTo: ReplyTo | undefined;
+    headers: Readonly<Record<string, string>>;
+    /** Replaces the subject of the template; the subject of content that came with the call. */
+    subject: string | undefined;
+    variables: JsonObject;
+    /** Replaces the template's language, in the mail and in its documents. */
+    language: CallLanguage | undefined;
+    metadata: JsonObject;
+    priority: Priority;
+    tags: readonly string[];
+    given: readonly RequestedAttachment[];
+    /** undefined: nothing is recorded of readers. */
+    tracking?: PinnedTracking | undefined;
+    fingerprint?: string | undefined;
+    /** The bulk send, and the place of the email in it. */
+    batch?: NonNullable<EmailAccepted['data']['batch']>;
+    /** When its bulk send was called, if that was before `at`. */
+    calledAt?: string | undefined;
+    /** The credits that its bulk send reserved; for an email sent by itself they are reserved after it is made. */
+    charged?: Charged | undefined;
+    /** Sent with a test key. */
+    test?: true | undefined;
+    /** Its content is shown to nobody but its recipients. */
+    confidential?: true | undefined;
+    /** The expected wait for its turn. */
+    waitMs: number;
+  }>;
 
 /**
  * `keyId`: the key that encrypted its attachments; the event must use it too. `claim`: the storage that the attachments
@@ -96,7 +87,7 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
   const environment = { at: scheduledAt ?? at, company };
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
-  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
+  const compiled = await compiledSource(deps, order.source, order.language);
   const { subject, assetIds, losses } = renderOnce(compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
@@ -145,7 +136,7 @@ export const checkEmail = async (
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
-  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
+  const compiled = await compiledSource(deps, order.source, order.language);
   const { assetIds } = renderOnce(compiled, order, budget);
   if (given.length + assetIds.length === 0) return noAttachments;
   const environment = { at: scheduledAt ?? at, company };
@@ -156,24 +147,20 @@ export const checkEmail = async (
  * Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each
  * copy.
  */
-const assertLinksPossible = (deps: EmailNeeds, { template: { unsubscribeList }, headers }: EmailOrder): void => {
+const assertLinksPossible = (deps: EmailNeeds, { unsubscribeList, headers }: EmailOrder): void => {
   if (unsubscribeList === undefined) return;
   linkBaseOf(deps);
   const own = Object.keys(headers).find((name) => /^list-unsubscribe(?:-post)?$/i.test(name));
   if (own !== undefined)
-    throw invalid(
-      'request body',
-      `headers.${own}`,
-      'is set by the service, for the template names an `unsubscribeList`',
-    );
+    throw invalid('request body', `headers.${own}`, 'is set by the service, for the mail has an `unsubscribeList`');
 };
 
 /** Throws the codes of rendering, SUBJECT_EMPTY and BODY_EMPTY. */
 const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType<typeof openBudget>): CheckedEmail => {
-  const { variables, at, scheduledAt, company, subject, given, template } = order;
+  const { variables, at, scheduledAt, company, subject, given } = order;
   const override = subject === undefined ? {} : { subject };
   const environment: RenderEnvironment = { at: scheduledAt ?? at, company };
-  const rendered = render.check({ variables, environment: withLinks(environment, template), budget, ...override });
+  const rendered = render.check({ variables, environment: withLinks(environment, order), budget, ...override });
   refuseEmpty(rendered, given.length);
   refuseMissingPictures(rendered, given);
   return rendered;
@@ -186,13 +173,13 @@ const refuseMissingPictures = ({ contentIds }: CheckedEmail, given: EmailOrder['
   throw invalidAttachments(
     missing.map((id) => ({
       field: 'attachments',
-      message: `hold no file with the contentId "${id}", which the template shows as cid:${id}`,
+      message: `hold no file with the contentId "${id}", which the mail shows as cid:${id}`,
     })),
   );
 };
 
 /** Checks with an example link, because every copy has an unsubscribe link. */
-const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedTemplate): RenderEnvironment =>
+const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedSource): RenderEnvironment =>
   unsubscribeList === undefined ? environment : { ...environment, unsubscribeUrl: exampleUnsubscribeUrl(undefined) };
 
 /** The event of an email that is accepted although it cannot be rendered: it has no attachments, and fails at once. */
@@ -214,13 +201,23 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated, losses }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, calledAt, charged, tracking, test, confidential, waitMs } = order;
+  const {
+    id,
+    from,
+    source,
+    unsubscribeList,
+    fingerprint,
+    batch,
+    calledAt,
+    charged,
+    tracking,
+    test,
+    confidential,
+    waitMs,
+  } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
-    templateId: template.id,
-    templateName: template.name,
-    templateRevision: template.revision,
-    templateVersion: template.version,
+    ...storedSource(source),
     priority: order.priority,
     tags: [...order.tags],
     roles: [...order.roles],
@@ -230,7 +227,7 @@ const acceptedOf = (
   };
   if (attachmentBytes !== undefined) accepted.attachmentBytes = attachmentBytes;
   if (generated !== undefined) accepted.generated = generated;
-  if (template.unsubscribeList !== undefined) accepted.unsubscribeList = template.unsubscribeList;
+  if (unsubscribeList !== undefined) accepted.unsubscribeList = unsubscribeList;
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
   if (calledAt !== undefined) accepted.calledAt = calledAt;
@@ -316,6 +313,7 @@ const contentOf = (
   if (ready.replaced !== undefined) content.replaced = ready.replaced;
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;
+  if (order.source.kind === 'inline') content.inline = order.source.content;
   return content;
 };
 

@@ -27,7 +27,6 @@ import {
 import {
   assertDefined,
   emailStream,
-  parseTemplateId,
   type EmailId,
   type StreamName,
   batchStream,
@@ -46,7 +45,7 @@ import type { EmailNeeds } from './needs.js';
 import { cancelResponse, rescheduleResponse, emailRecord, retryResponse } from './answers.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
 import { refuseEmpty } from './acceptance.js';
-import { compiledTemplate } from '../templates/email-templates.js';
+import { compiledSource, sourceOf } from './source.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { suppressionIdOf } from '../recipients/suppression-check.js';
 import { withoutErased, eventsAsOf } from '../../event-log/as-of.js';
@@ -182,8 +181,7 @@ const renderedAt = async (
   scheduledAt: string,
 ): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
   if (content === undefined) throw new KeyMissing(stream);
-  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
-  const render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
+  const render = await compiledSource(deps, sourceOf(accepted, content), content);
   const rendered = render.check({
     variables: content.variables as JsonObject,
     environment: { at: scheduledAt, company: accepted.company as Company },

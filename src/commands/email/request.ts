@@ -2,6 +2,7 @@
  * The checks of a send request that a schema cannot express: addresses, header fields, times, sizes. One error names
  * every fault.
  */
+import { sourceFaults } from './source.js';
 import { readLanguage } from '../templates/language.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -64,6 +65,9 @@ export const checkRequest = (
   if (request.subject !== undefined && holdsControls(request.subject)) {
     shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
   }
+  shape.push(...sourceFaults(request));
+  if (request.templateId !== undefined && request.variables === undefined)
+    shape.push({ field: 'variables', message: 'is required' });
   shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
   shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
   shape.push(...metadataFaults(request.metadata, limits));

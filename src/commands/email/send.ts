@@ -1,16 +1,16 @@
 /** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
 import { isoTime, latestNow } from '../../domain/core/time.js';
 import type { EmailNeeds } from './needs.js';
-import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { type Caller, isTest, testPart, causeOf } from '../core/caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { checkRequest } from './request.js';
 import { readAttachments } from '../documents/request.js';
-import { emailTemplates } from '../templates/email-templates.js';
 import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { companyShown, settleSender } from './sender.js';
+import { settleSource } from './source.js';
 import {
   acceptedEvents,
   costOf,
@@ -18,7 +18,6 @@ import {
   withCharged,
   type EmailOrder,
   type MadeEmail,
-  type PinnedTemplate,
   type StoredBytes,
 } from './acceptance.js';
 import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
@@ -35,8 +34,6 @@ import {
 import type { Recipient } from '../../domain/mime/address.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
-import { findVersion, type ShownOf } from '../../domain/templates/decider.js';
-import { templateRules } from '../../domain/templates/email-template.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
@@ -170,25 +167,27 @@ const prepare = async (
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, latestNow(deps.clock), deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
-  const template = await templateOf(deps, caller, request);
+  const { variables, content } = request;
+  const settled = await settleSource(deps, caller, request, variables !== undefined);
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
-  const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? template.from, team.settings));
+  const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? settled.from, team.settings));
   const order: EmailOrder = {
     ...checked,
     id,
     teamId: caller.teamId,
     at: isoTime(nowMs),
-    template,
+    source: settled.source,
+    unsubscribeList: settled.unsubscribeList,
     company: companyShown(deps, team.settings, from),
     from,
-    subject: request.subject,
-    variables: request.variables as JsonObject,
+    subject: content === undefined ? request.subject : content.subject,
+    variables: (variables ?? {}) as JsonObject,
     metadata: (request.metadata ?? {}) as JsonObject,
     priority: request.priority ?? 'normal',
     tags: request.tags ?? [],
     given,
-    tracking: pinnedTracking(deps, request.tracking, template.tracking, team.tracking),
+    tracking: pinnedTracking(deps, request.tracking, settled.tracking, team.tracking),
     fingerprint,
     ...testPart(caller),
     confidential: sender && true,
@@ -196,7 +195,7 @@ const prepare = async (
   };
   const suppressed =
     team.hasSuppressions === true
-      ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList)
+      ? await suppressedPlaces(deps, caller.teamId, checked.recipients, settled.unsubscribeList)
       : [];
   // An email whose recipients are all suppressed costs nothing.
   const isFree = isTest(caller) || sender !== undefined;
@@ -208,26 +207,3 @@ const prepare = async (
 /** The least number of documents that the attachments make: without `outputFormats` it is one. */
 const documentsOf = (given: EmailOrder['given']): number =>
   given.reduce((sum, one) => (one.kind === 'generated' ? sum + (one.outputFormats?.length ?? 1) : sum), 0);
-
-/** The template revision that a request names, with its sender. Rejects with ERR_TMPL_002 and the codes of versions. */
-export const templateOf = async (
-  deps: EmailNeeds,
-  { teamId }: Pick<Caller, 'teamId'>,
-  { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
-): Promise<
-  PinnedTemplate & Readonly<{ from: ShownOf<'email'>['from']; tracking: ShownOf<'email'>['tracking'] | undefined }>
-> => {
-  const known = await emailTemplates.find(deps, teamId, templateId);
-  if (known === undefined) {
-    throw new DomainError(
-      'ERR_TMPL_002',
-      `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`,
-      {
-        relatedInfo: { templateId },
-      },
-    );
-  }
-  const { revision, version, shown } = findVersion(templateRules, known.template, wanted);
-  const { name, from, unsubscribeList, tracking } = shown;
-  return { id: known.id, name, revision, version, from, unsubscribeList, tracking };
-};

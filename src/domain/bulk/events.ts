@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
+import { StoredInline, StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -18,10 +18,11 @@ const values = Type.Record(text, Type.Unknown());
 const accepted = {
   at: text,
   name: optional(text),
+  /** `inline` where the content came with the call. */
   templateId: text,
   templateName: text,
   templateRevision: count,
-  /** null: a draft is sent. */
+  /** null: a draft is sent, or there is no template. */
   templateVersion: nullable(count),
   /** The list that its recipients can unsubscribe from. */
   unsubscribeList: optional(text),
@@ -72,6 +73,8 @@ const Override = Type.Object({
 const BatchContent = Type.Object({
   from: StoredRecipient,
   replyTo: optional(StoredReplyTo),
+  /** The content that came with the call, for all recipients. */
+  inline: optional(Type.Object({ subject: text, ...StoredInline.properties })),
   headers: Type.Record(text, text),
   metadata: values,
   baseVariables: values,

@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
+import { StoredInline, StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf, type Notice, type WebhookKind } from '../core/event.js';
 
 /** Frozen: values that stored events may have. */
@@ -21,11 +21,12 @@ const Fingerprint = Type.String();
 /** All that the rendered mail depends on, together with the sealed part: one event always gives the same bytes. */
 const accepted = {
   messageId: text,
+  /** `inline` where the content came with the call. */
   templateId: text,
   templateName: text,
-  /** The template's draft revision, which never changes its content. */
+  /** The template's draft revision, which never changes its content; 0 where there is none. */
   templateRevision: Type.Integer(),
-  /** The published number of that revision; null: a draft was sent. */
+  /** The published number of that revision; null: a draft was sent, or there is no template. */
   templateVersion: nullable(Type.Integer()),
   priority: storedPriority,
   tags: Type.Array(text),
@@ -108,6 +109,8 @@ const Content = Type.Object({
   ...envelope,
   /** The subject of the call, with its `{{…}}`; absent: the template's own is rendered. */
   subjectOverride: optional(text),
+  /** The content that came with the call; its subject is `subjectOverride`. Absent: a template is rendered. */
+  inline: optional(StoredInline),
   variables: Type.Record(text, Type.Unknown()),
   headers: Type.Record(text, text),
   metadata: Type.Record(text, Type.Unknown()),

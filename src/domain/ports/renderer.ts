@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/json.js';
 import type { AttachmentTemplateContent, EmailTemplateContent } from '../rendering/content.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
 import type { Loss } from '../rendering/paths/losses.js';
+import type { CallLanguage } from '../rendering/translations.js';
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */
 export type InlineImage = Readonly<{ contentId: string }> &
@@ -69,12 +70,20 @@ export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
     check: (input: EmailInput) => CheckedEmail;
   }>;
 
+/**
+ * Content that came with a call in place of a template. `text`: absent: it is made from the HTML. `isFilled`: `{{…}}`
+ * are placeholders of variables; absent: they are text as any other.
+ */
+export type InlineContent = Readonly<{ html: string; text?: string; isFilled?: true }>;
+
 export type Renderer = Readonly<{
   /**
    * The compiled revision named by `cacheKey`; what a revision holds never changes, so `load` (which answers a checked
    * template) is called only where it is not in the cache.
    */
   email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => Promise<CompiledEmail>;
+  /** The mails of such content; their subject comes with each input. The language is the one that constants are written in. */
+  inline: (content: InlineContent, language: CallLanguage | undefined) => CompiledEmail;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   /** Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. */

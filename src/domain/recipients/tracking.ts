@@ -243,9 +243,9 @@ export const GMAIL_CLIPS_AT_BYTES = 102_000;
 /** A longer address is left as it is: browsers and proxies cut what is longer than 2,000 characters. */
 const URL_CHARS_MAX = 1_400;
 
-/** An opening tag as the renderer writes it: attributes in double quotes, with `<` and `>` escaped. */
-const ANCHOR = /<a(?=\s)[^>]*>/g;
-const HREF = / href="(https?:\/\/[^"]*)"/i;
+/** An opening tag, as the renderer or the author of a mail without template wrote it; a value in quotes may hold `>`. */
+const ANCHOR = /<a(?=\s)(?:[^<>"']|"[^"]*"|'[^']*')*>/gi;
+const HREF = /\shref\s*=\s*(?:"\s*(https?:\/\/[^"]*)"|'\s*(https?:\/\/[^']*)'|(https?:\/\/[^\s"'>]+))/i;
 
 /** Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part stays as it is. */
 export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, sizeBytesMax }: Tracked): string => {
@@ -260,7 +260,7 @@ export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, 
   const rewritten = html.replace(ANCHOR, (tag) => {
     if (tag.includes(UNTRACKED_ATTRIBUTE)) return tag.replaceAll(UNTRACKED_ATTRIBUTE, '');
     const found = tracking.clicks ? HREF.exec(tag) : null;
-    const url = found === null ? undefined : locationOf(unescaped(found[1]!));
+    const url = found === null ? undefined : locationOf(unescaped((found[1] ?? found[2] ?? found[3]!).trimEnd()));
     if (
       found === null ||
       url === undefined ||
@@ -287,7 +287,7 @@ const pixelOf = (src: string): string =>
 
 /** Inserts the pixel at the end of the body. */
 const withPixel = (html: string, pixel: string): string => {
-  const end = html.lastIndexOf('</body>');
+  const end = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? -1;
   return end < 0 ? html + pixel : html.slice(0, end) + pixel + html.slice(end);
 };
 

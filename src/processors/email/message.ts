@@ -11,7 +11,6 @@ import {
   type EmailId,
   type StreamName,
   type TeamId,
-  parseTemplateId,
 } from '../../domain/core/ids.js';
 import {
   type EmailInput,
@@ -25,7 +24,7 @@ import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
 import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
 import { domainOfAddress } from '../../commands/domains/sender-domains.js';
 import { assertOwnSender } from '../../commands/email/sender.js';
-import { compiledTemplate } from '../../commands/templates/email-templates.js';
+import { compiledSource, sourceOf } from '../../commands/email/source.js';
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing, wholeText } from '../../domain/core/errors.js';
 import type { JsonObject } from '../../domain/core/json.js';
@@ -93,10 +92,9 @@ export const prepareMessage = async (
     attachments = loaded;
   }
   const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
-  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
   let render: CompiledEmail;
   try {
-    render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
+    render = await compiledSource(deps, sourceOf(accepted, content), content);
   } catch (fault) {
     return impossible(fault);
   }

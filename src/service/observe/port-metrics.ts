@@ -116,6 +116,7 @@ export const measuredRenderer = (deps: MeasuringDeps): ((renderer: Renderer) => 
   return (renderer) => ({
     ...renderer,
     email: async (cacheKey, load) => timed(await renderer.email(cacheKey, load)),
+    inline: (content, language) => timed(renderer.inline(content, language)),
   });
 };
 

@@ -261,6 +261,7 @@ const tracedRenderer = ({ scopes, nowMs }: TracingDeps): ((renderer: Renderer) =
   return (renderer) => ({
     ...renderer,
     email: async (cacheKey, load) => traced(await renderer.email(cacheKey, load)),
+    inline: (content, language) => traced(renderer.inline(content, language)),
   });
 };
 

@@ -3,13 +3,15 @@
  * compiled revisions while they are in use.
  */
 import { Eta } from 'eta/core';
-import type {
-  Component,
-  EmailTemplateContent,
-  AttachmentTemplateContent,
-  DocumentComponent,
+import {
+  DEFAULT_LOCALE,
+  DEFAULT_TIME_ZONE,
+  type Component,
+  type EmailTemplateContent,
+  type AttachmentTemplateContent,
+  type DocumentComponent,
 } from '../../../domain/rendering/content.js';
-import { charsOf, isLonger } from '../../../shared/text.js';
+import { charsOf, headerLine, isLonger } from '../../../shared/text.js';
 import type { PictureSize } from '../../../domain/rendering/pictures.js';
 import { openBudget, openUnlimitedBudget, bodyTooLarge, subjectTooLong } from '../../../domain/rendering/budget.js';
 import { type JsonObject, isJsonObject, type Json } from '../../../domain/core/json.js';
@@ -51,6 +53,9 @@ import type { Context } from './values.js';
 import { directionOf, writeDocument, type Source } from './document.js';
 import { BREAKS_CHARS_MAX } from './escape.js';
 import { finish } from './text-layout.js';
+import { languageKey } from '../../../domain/rendering/languages.js';
+import { constantsOf } from '../../../domain/rendering/scope/constants.js';
+import { compileInline, showsAnything } from './inline.js';
 import { boundedCache } from '../../../shared/cache.js';
 import { parseDocument } from 'htmlparser2';
 import type { FieldError } from '../../../domain/core/errors.js';
@@ -77,6 +82,7 @@ type Compiled = Readonly<{
 }>;
 
 const REVISIONS_MAX = 1_000;
+const LANGUAGES_MAX = 100;
 const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
 
 /** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
@@ -86,6 +92,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
     size: { max: SOURCE_CHARS_MAX, of: ({ sizeChars }) => Math.max(sizeChars, 1) },
   });
   const loading = new Map<string, Promise<CompiledEmail>>();
+  const constantsIn = boundedCache<string, ReturnType<typeof constantsOf>>({ entriesMax: LANGUAGES_MAX });
 
   const loadOnce = async (cacheKey: string, load: () => Promise<EmailTemplateContent>): Promise<CompiledEmail> => {
     const made = await compileInTurns(await load(), limits);
@@ -103,6 +110,11 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
       return started;
     },
     compileEmail: (content) => compile(content, limits).render,
+    inline: (content, { locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = {}) => {
+      const language = { locale, timeZone };
+      const constantsAt = constantsIn.getOrMake(languageKey(language), () => constantsOf(language));
+      return compileInline(content, { language, constantsAt, limits });
+    },
     compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
     dropped: droppedIn,
     close: async () => compiled.clear(),
@@ -161,7 +173,7 @@ const functionOf = (
     const { values, constants } = prepared(variables, environment, budget, true);
     startMeter(meter, limits, budget);
     meter.lost = subject !== undefined && hasPlaceholder(subject);
-    const title = oneLine(
+    const title = headerLine(
       subject === undefined
         ? exact.subject(values, constants)
         : fillText(subject, 'subject', { ...filling, budget }, { values, constants }),
@@ -263,12 +275,6 @@ const make = ({ constants, body, subject }: Source): Compiled => {
   return { of, sizeChars: source.length };
 };
 
-const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;
-
-/** A header is one line: breaks and other controls become blanks. */
-const oneLine = (subject: string): string =>
-  (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
-
 /**
  * UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. The markup around long words
  * does not count: a mail that was accepted without it is not refused for it.
@@ -277,49 +283,6 @@ const checkSize = (html: string, { breaksLeft }: Meter, { htmlSizeBytesMax }: Li
   if (html.length * 3 <= htmlSizeBytesMax) return;
   const bytes = Buffer.byteLength(html) - (BREAKS_CHARS_MAX - breaksLeft);
   if (bytes > htmlSizeBytesMax) throw bodyTooLarge(bytes, htmlSizeBytesMax, true);
-};
-
-/** Head and preheader of the document end here. */
-const BODY_BEGINS = '<div role="article"';
-
-/** Elements that show something without any text in them. */
-const SHOWN = /^<(?:img|svg|video|audio|canvas|object|input)\b/i;
-
-/** References to blanks and to characters that take no room. */
-const BLANK_REFERENCE =
-  /^&(?:nbsp|ensp|emsp|thinsp|shy|zwj|zwnj|lrm|rlm|#(?:32|160|173|847|8199|820[3-7]|8232|8288|65279));/i;
-const BLANK = /\u034f|[\s\u00ad\u200b-\u200f\u2060\ufeff]/;
-const REFERENCE_CHARS_MAX = 12;
-
-/**
- * True where the HTML of a mail shows a letter or a picture. The search ends at the first, which most mails have right
- * behind the head.
- */
-export const showsAnything = (html: string): boolean => {
-  let at = Math.max(html.indexOf(BODY_BEGINS), 0);
-  while (at < html.length) {
-    const char = html[at]!;
-    if (char === '<') {
-      if (SHOWN.test(html.slice(at, at + REFERENCE_CHARS_MAX))) return true;
-      at = endOfMarkup(html, at);
-    } else if (BLANK.test(char)) {
-      at += 1;
-    } else {
-      const reference = char === '&' ? BLANK_REFERENCE.exec(html.slice(at, at + REFERENCE_CHARS_MAX)) : null;
-      if (reference === null) return true;
-      at += reference[0].length;
-    }
-  }
-  return false;
-};
-
-/**
- * The place behind a tag or a comment; a comment for one mail program shows nothing that the others are not shown as
- * well.
- */
-const endOfMarkup = (html: string, at: number): number => {
-  const [end, length] = html.startsWith('<!--', at) ? [html.indexOf('-->', at + 4), 3] : [html.indexOf('>', at + 1), 1];
-  return end < 0 ? html.length : end + length;
 };
 
 /** Tags whose text is shown as it stands; of others some are taken out with what is in them. */

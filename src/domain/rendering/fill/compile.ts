@@ -22,7 +22,7 @@ import {
   type Direction,
   type TextAround,
 } from '../direction.js';
-import { type Budget, documentTooLong, spendChars } from '../budget.js';
+import { type Budget, documentTooLong, spendChars, spendElements } from '../budget.js';
 import type { JsonObject, Json } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { type RenderEnvironment, constantsOf, type Constant } from '../scope/constants.js';
@@ -434,9 +434,7 @@ export const fillText = (
 ): string => {
   if (!hasPlaceholder(text)) return text;
   const { parts, faults } = parseTemplatedText(text, limits.pathSegmentsMax);
-  const errors = faults.map((message) => ({ field, message }));
-  if (errors[0] !== undefined)
-    throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
+  refuseFaults(field, faults);
   const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
   const all: JsonObject = { ...values, ...constants };
   const written = (path: Path): string => {
@@ -459,6 +457,36 @@ export const fillText = (
   )
     .map((part) => (typeof part === 'string' ? part : 'values' in part ? isolatedValues(part, direction) : part.text))
     .join('');
+};
+
+/**
+ * Fills HTML that is used once and leaves as it is but for its placeholders, also those in comments, which some mail
+ * programs show. Each value is escaped for the place where it stands. In and out as for `fillText`.
+ */
+export const fillHtml: typeof fillText = (html, field, { limits, budget }, { values, constants }) => {
+  if (!hasPlaceholder(html)) return html;
+  const { parts, faults } = parseTemplatedText(html, limits.pathSegmentsMax, true);
+  refuseFaults(field, faults);
+  spendElements(budget, parts.length);
+  const places = placesOf(parts);
+  const all: JsonObject = { ...values, ...constants };
+  let next = 0;
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const place = places[next++] ?? { kind: 'loose' };
+      const written = writeValue(readPath(all, part.path));
+      const escaped = place.kind === 'text' ? escapeHtml(written) : escapeAt(place)(written);
+      spendChars(budget, escaped.length);
+      return escaped;
+    })
+    .join('');
+};
+
+const refuseFaults = (field: string, faults: readonly string[]): void => {
+  const errors = faults.map((message) => ({ field, message }));
+  if (errors[0] !== undefined)
+    throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
 };
 
 /** The currency of a format may come from a variable. */

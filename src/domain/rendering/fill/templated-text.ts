@@ -21,12 +21,12 @@ const FAULTS_MAX = 10;
 
 /**
  * In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong.
- * Comments of HTML are literals.
+ * Comments of HTML are literals, unless `fillsComments`.
  */
-export const parseTemplatedText = (text: string, segmentsMax: number): ParsedText => {
+export const parseTemplatedText = (text: string, segmentsMax: number, fillsComments = false): ParsedText => {
   const parts: TextPart[] = [];
   const faults: string[] = [];
-  const comments = commentsIn(text);
+  const comments = fillsComments ? [] : commentsIn(text);
   let passed = 0;
   let at = 0;
   let from = 0;

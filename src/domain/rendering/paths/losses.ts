@@ -343,6 +343,28 @@ const lossKindOf = (role: Role): LossKind => {
   return role === 'link' || role === 'color' || role === 'currency' ? role : 'setting';
 };
 
+/**
+ * In: a text or HTML that came with a call, the path of its field, the values that fill it. Out: the placeholders that
+ * have no value, each path once.
+ */
+export const missingIn = (
+  text: string,
+  field: string,
+  { values, constants }: PreparedValues,
+  { pathSegmentsMax }: Limits,
+): readonly Loss[] => {
+  const missing = new Map<string, Loss>();
+  for (const part of parseTemplatedText(text, pathSegmentsMax, true).parts) {
+    if (typeof part === 'string' || missing.size >= KEPT_LOSSES_MAX) continue;
+    const [root] = part.path;
+    if (isConstant(String(root)) && String(root) in constants) continue;
+    const value = readPath(values, part.path);
+    const path = writePath(part.path);
+    if (isBlank(value)) missing.set(path, { kind: 'missing', path, field, shape: formOf(value) });
+  }
+  return [...missing.values()];
+};
+
 /** The type of a value and its rough form, and nothing of the value itself. */
 const formOf = (value: Json | undefined, kind: LossKind = 'missing'): string => {
   if (value === undefined) return 'nothing';
