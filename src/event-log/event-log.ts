@@ -134,7 +134,7 @@ type Ports = EventLogPorts & Readonly<{ codec: Codec }>;
 export const openEventLog = (given: EventLogPorts): EventLog => {
   const ports: Ports = { ...given, codec: given.codec ?? newestCodec };
   const { store, keys } = ports;
-  const cache = openDecodedCache();
+  const cache = openDecodedCache(ports.limits.hotBytesMax);
   const note = unreadableNotes(ports.onUnreadable);
   const decode = decoderOf(ports, cache);
   const readers = batchReaders(decode, ports.codec, note);
@@ -289,18 +289,16 @@ type DecodedCache = Readonly<{
   forgotten: () => number;
 }>;
 
+/** Streams that wait take three quarters of the memory at most, those that were continued or read last one quarter. */
+const WAITING_SHARE = 3 / 4;
 /** A larger event is not cached. */
-const EVENT_SIZE_BYTES_MAX = 16 * 1024;
+const EVENT_SHARE = 1 / 64;
 /** Memory of a cached event beside its parts. */
 const OVERHEAD_BYTES = 512;
 
-/** Limits for the streams that were continued or read last. */
-const RECENT_SIZE_BYTES_MAX = 1024 * 1024;
 const RECENT_STREAMS_MAX = 4_096;
 const EVENTS_PER_STREAM_MAX = 8;
 
-/** Limits for streams that have begun and wait for the next step. */
-const WAITING_SIZE_BYTES_MAX = 3 * 1024 * 1024;
 /**
  * A stream that still waits after this many newer ones is dropped: it is scheduled, or another process continues it.
  */
@@ -308,12 +306,13 @@ const WAITING_AGE_MAX = 16_384;
 
 const sizeOf = ({ sizeBytes }: Decoded): number => sizeBytes + OVERHEAD_BYTES;
 
-const openDecodedCache = (): DecodedCache => {
+const openDecodedCache = (sizeBytesMax: number): DecodedCache => {
+  const waitingBytesMax = Math.floor(sizeBytesMax * WAITING_SHARE);
   const recent = boundedCache<string, readonly Decoded[]>({
     entriesMax: RECENT_STREAMS_MAX,
-    size: { max: RECENT_SIZE_BYTES_MAX, of: (events) => events.reduce((sum, one) => sum + sizeOf(one), 0) },
+    size: { max: sizeBytesMax - waitingBytesMax, of: (events) => events.reduce((sum, one) => sum + sizeOf(one), 0) },
   });
-  const waiting = openWaiting();
+  const waiting = openWaiting(waitingBytesMax);
   let forgotten = 0;
   const drop = (stream: string): void => {
     waiting.take(stream);
@@ -344,7 +343,7 @@ const openDecodedCache = (): DecodedCache => {
       return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
     },
     keep: (stream, decoded) => {
-      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return drop(stream);
+      if (decoded.sizeBytes > sizeBytesMax * EVENT_SHARE) return drop(stream);
       const begun = waiting.take(stream);
       const known = begun === undefined ? recent.get(stream) : [begun];
       if (known === undefined && waiting.add(stream, decoded)) return;
@@ -371,7 +370,7 @@ type Waiting = Readonly<{
  * Keeps the streams that wait longest, because they are continued next; in a backlog the newest would displace just
  * these.
  */
-const openWaiting = (): Waiting => {
+const openWaiting = (sizeBytesMax: number): Waiting => {
   const begun = new Map<string, Readonly<{ decoded: Decoded; number: number }>>();
   let sizeBytes = 0;
   let count = 0;
@@ -392,7 +391,7 @@ const openWaiting = (): Waiting => {
       count += 1;
       const [oldest] = begun;
       if (oldest !== undefined && count - oldest[1].number > WAITING_AGE_MAX) take(oldest[0]);
-      if (sizeBytes + sizeOf(decoded) > WAITING_SIZE_BYTES_MAX) return false;
+      if (sizeBytes + sizeOf(decoded) > sizeBytesMax) return false;
       begun.set(stream, { decoded, number: count });
       sizeBytes += sizeOf(decoded);
       return true;

@@ -33,17 +33,22 @@ const cause: Cause = {
 };
 const history: readonly EmailEvent[] = [queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])];
 
-const world = (inlineBytesMax = 1_000) => {
+const world = (inlineBytesMax = 1_000, hotBytesMax = defaultLimits.hotBytesMax) => {
   const ports = {
     store: memoryEventStore(),
     keys: memoryKeys(),
     files: memoryFiles(),
     ids: countingIds(),
     clock: fakeClock(),
-    limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax },
+    limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax, hotBytesMax },
   };
   const appended: unknown[] = [];
-  const open = (): EventLog => openEventLog({ ...ports, onAppended: (...what) => void appended.push(what) });
+  const open = (bytesMax = hotBytesMax): EventLog =>
+    openEventLog({
+      ...ports,
+      limits: { ...ports.limits, hotBytesMax: bytesMax },
+      onAppended: (...what) => void appended.push(what),
+    });
   return { ...ports, appended, eventLog: followed(open()), open };
 };
 
@@ -206,6 +211,22 @@ void t.test(
     t.equal(eventLog.written(stream, last.position), undefined);
   },
 );
+
+void t.test('what has no room in the memory of waiting streams is read again', async (t) => {
+  const { eventLog, open } = world(100_000, 64 * 1024);
+  const wide = await eventLog.append(stream, startOf(stream), [large(2_000)], cause);
+  t.equal(eventLog.written(stream, wide.position), undefined, 'an event takes a 64th of it at most');
+  t.strictSame(eventsOf(await eventLog.load(stream)), [large(2_000)]);
+  const roomy = followed(open(1024 * 1024));
+  const streams = Array.from({ length: 200 }, (_, n) =>
+    emailStream(assertDefined(parseEmailId(EMAIL_ID.slice(0, -3) + String(100 + n)), 'email id')),
+  );
+  const placed = [];
+  for (const one of streams) placed.push(await roomy.append(one, startOf(one), [large(8_000)], cause));
+  const known = placed.filter(({ position }, n) => roomy.written(streams[n]!, position) !== undefined).length;
+  t.ok(known > 50 && known < 128, `${known} of 200 have room`);
+  t.ok(roomy.written(streams[0]!, placed[0]!.position), 'the one that waits longest is kept');
+});
 
 void t.test('a sealed part belongs to its event: moved to another it is not opened', async (t) => {
   const { store, eventLog, open } = world();

@@ -322,6 +322,8 @@ export const defaultLimits = {
   hostAwayHoursMax: 72,
   /** Emails of one team that are queued or in delivery. */
   queueWaitingMax: 200_000,
+  /** Events of streams that wait for their next step or had one just now, decrypted and kept in memory. */
+  hotBytesMax: 4 * 1024 * 1024,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
   /**

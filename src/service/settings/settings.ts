@@ -386,6 +386,11 @@ const limits = [
   ),
   limit('deliveryDeadlineMs', 'Milliseconds for one delivery attempt. An attempt that takes longer is cut off.'),
   limit('hostAwayHoursMax', 'Hours for which a host may refuse sessions. Then mails to it fail.'),
+  limit(
+    'hotBytesMax',
+    'Bytes of memory for what was accepted and waits for its delivery. What has no room is read from the log again.',
+    { min: 64 * 1024 },
+  ),
   limit('queueWaitingMax', 'Emails of one team that are queued or in delivery. A send beyond that is refused.'),
   limit(
     'webhooksMax',
