@@ -5,7 +5,6 @@
 import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
 import { eventDefinitions, type DomainEvent, type EventType, erasingEvents, type Recorded } from '../domain/events.js';
 import type { EventMetadata } from '../domain/core/event.js';
-import { timeMs } from '../domain/core/time.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
 import { openApart, openSealed } from './encode.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
@@ -286,7 +285,7 @@ const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
 const assertTimes = ({ type, data }: DomainEvent): void => {
   for (const name of timesOf.get(type) ?? []) {
     const time = (data as Readonly<Record<string, unknown>>)[name];
-    if (typeof time === 'string' && Number.isNaN(timeMs(time)))
+    if (typeof time === 'string' && Number.isNaN(Date.parse(time)))
       throw new UnreadableEvent(`${type}/${name}: is no time`);
   }
 };

@@ -170,8 +170,8 @@ const withZeros = (keys: Buffer, indexes: readonly number[]): Buffer => {
 };
 
 /**
- * Nonces from the system's generator, drawn in batches: one draw costs as much as a sealing. A nonce is to be used before
- * the next one is asked for. Nobody needs to keep it secret.
+ * Nonces from the system's generator, drawn in batches: one draw costs as much as a sealing. A nonce must be used before the
+ * next one is drawn. Nonces are public.
  */
 const noncePool = (): (() => Buffer) => {
   const pool = Buffer.alloc(poolSizeBytes);

@@ -31,8 +31,8 @@ type SearchIndex = Readonly<{
 /** A search looks through so many texts in about a millisecond. */
 const waitingMax = 1_000;
 /**
- * In bulk nobody searches, and the texts wait in memory: FTS5 takes row ids in their order, so flushes are large, yet
- * the last one must not take long when all else is done;
+ * A rebuild keeps texts in memory until there are this many, because FTS5 is quick with many rows in their order and no
+ * search waits for them. More would make the last flush long.
  */
 const waitingMaxInBulk = 16_000;
 const waitingCharsMaxInBulk = 8 * 1024 * 1024;

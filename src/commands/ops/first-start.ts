@@ -71,7 +71,7 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
     );
   }
   const caller = systemCaller(teamId, 'system', 'first-start');
-  // Nobody looks at a preview of these yet, so no document process is made ready.
+  // The samples get no document process made ready: a first start shows no preview.
   const quiet = { ...deps, generator: { ...deps.generator, prepare: () => {} } };
   for (const sample of samples.emails) {
     const known = await emailTemplates.find(deps, teamId, sample.slug ?? '');

@@ -5,74 +5,8 @@ import { invalid } from './errors.js';
 /** How far the clocks of two processes may differ. Removal waits this much longer than restoring is allowed. */
 export const CLOCKS_APART_MS = 60_000;
 
-const MINUTE_MS = 60_000;
-/** The last minute that was written, as most times are of the same one. */
-let minute = Number.NaN;
-let minuteText = '';
-
 /** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
-export const isoTime = (ms: number): string => {
-  const whole = Math.trunc(ms);
-  const at = Math.floor(whole / MINUTE_MS);
-  if (at !== minute) {
-    minuteText = new Date(at * MINUTE_MS).toISOString().slice(0, -'ss.sssZ'.length);
-    minute = at;
-  }
-  // The first digit keeps the zeros of the others.
-  const rest = String(100_000 + whole - at * MINUTE_MS);
-  return `${minuteText}${rest.slice(1, 3)}.${rest.slice(3)}Z`;
-};
-
-const isoLength = 'YYYY-MM-DDThh:mm:ss.sssZ'.length;
-/** Days from 1 March of the year 0 to 1 January 1970. */
-const DAYS_BEFORE_1970 = 719_468;
-
-/**
- * The milliseconds of a time as events have it: as `Date.parse`, which takes eight times as long. NaN if the text is no
- * time.
- */
-export const timeMs = (time: string): number => {
-  const [year, month, day] = [digits(time, 0, 4), digits(time, 5, 2), digits(time, 8, 2)];
-  const [hour, minute, second] = [digits(time, 11, 2), digits(time, 14, 2), digits(time, 17, 2)];
-  const isUsual =
-    time.length === isoLength &&
-    time.charCodeAt(4) === 45 &&
-    time.charCodeAt(7) === 45 &&
-    time.charCodeAt(10) === 84 &&
-    time.charCodeAt(13) === 58 &&
-    time.charCodeAt(16) === 58 &&
-    time.charCodeAt(19) === 46 &&
-    time.charCodeAt(23) === 90 &&
-    year >= 1970 &&
-    month >= 1 &&
-    month <= 12 &&
-    day >= 1 &&
-    day <= 28 &&
-    hour >= 0 &&
-    hour <= 23 &&
-    minute >= 0 &&
-    minute <= 59 &&
-    second >= 0 &&
-    second <= 59;
-  const fraction = digits(time, 20, 3);
-  if (!isUsual || fraction < 0) return Date.parse(time);
-  // Years begin in March, so that a leap day is the last day of a year.
-  const [years, months] = month > 2 ? [year, month - 3] : [year - 1, month + 9];
-  const leapDays = Math.trunc(years / 4) - Math.trunc(years / 100) + Math.trunc(years / 400);
-  const days = 365 * years + leapDays + Math.trunc((153 * months + 2) / 5) + day - 1 - DAYS_BEFORE_1970;
-  return days * DAY_MS + hour * HOUR_MS + minute * 60_000 + second * 1_000 + fraction;
-};
-
-/** The number of so many digits; negative if one is no digit. */
-const digits = (text: string, at: number, count: number): number => {
-  let value = 0;
-  for (let index = at; index < at + count; index += 1) {
-    const digit = text.charCodeAt(index) - 48;
-    if (!(digit >= 0 && digit <= 9)) return -1;
-    value = 10 * value + digit;
-  }
-  return value;
-};
+export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** The day, the hour and minute, the second, its fraction, the hours of the zone and its minutes. */
@@ -106,7 +40,7 @@ export const parseTime = (text: string): string | undefined => {
   if (Number.isNaN(ms)) return undefined;
   const time = isoTime(ms);
   // Years outside of 0000 to 9999 are written longer, and do not compare as text.
-  return time.length === isoLength ? time : undefined;
+  return time.length === 'YYYY-MM-DDThh:mm:ss.sssZ'.length ? time : undefined;
 };
 
 /** In: the time of a field of a body, as for `parseTime`. Throws VALIDATION_ERROR naming the field. */

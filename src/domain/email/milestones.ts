@@ -1,7 +1,6 @@
 /**
  * Milestones of an email, which statistics count: each at most once, on the day on which the email first reaches it.
  */
-import { timeMs } from '../core/time.js';
 import type { EmailAccepted } from './events.js';
 import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
@@ -82,7 +81,7 @@ const SUPPRESSED: Reached = { milestones: ['suppressed'], durations: {} };
 
 /** 0 if the clock was set back in between. */
 const passedSince = (from: string | null, to: string): number =>
-  from === null ? 0 : Math.max(0, timeMs(to) - timeMs(from));
+  from === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from));
 
 /**
  * In: an event, and the summary before and after it. Out: the milestones that it reaches; durations count from when the

@@ -1,5 +1,5 @@
 /** The timer of an email: what is to be done next, and when. */
-import { isoTime, timeMs } from '../core/time.js';
+import { isoTime } from '../core/time.js';
 import type { EmailSummary } from './status.js';
 
 /**
@@ -28,10 +28,11 @@ export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
  * Retention counts from acceptance, the scheduled time or the cancellation: a schedule weeks ahead does not shorten it.
  */
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
-  isoTime(timeMs(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
+  isoTime(Date.parse(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
 
 /** The record of an archived email is kept for `archiveMs`. */
-export const removalDueAt = (archivedAt: string, archiveMs: number): string => isoTime(timeMs(archivedAt) + archiveMs);
+export const removalDueAt = (archivedAt: string, archiveMs: number): string =>
+  isoTime(Date.parse(archivedAt) + archiveMs);
 
 /** How long an email is kept, and its record after it is archived. */
 export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;

@@ -40,7 +40,10 @@ type LoopNames = Readonly<{ item: string; index: string | undefined }>;
 /** Goes over one part of a template, in the scope where it stands. */
 export type Visit<Scope> = (scope: Scope) => void;
 
-/** But for `step` each is asked once for a place of the template, and answers what is done on each walk over it. */
+/**
+ * Each function except `step` is called once for a place of the template. It returns the function that every walk over
+ * that place calls.
+ */
 export type PathReader<Scope> = Readonly<{
   /** Called with the number of texts and components that are looked at next: the walk ends where it throws. */
   step?: (count: number) => void;

@@ -190,7 +190,7 @@ const isGroup = ({ type }: Intl.NumberFormatPart): boolean => type === 'group';
 
 const SAMPLES = [0, 1, 9.5, 12, 999, 1000, 1234, 9999.25, 12345, 123456.75, 999999, 1234567, 98765432, 999999999];
 
-/** What Intl writes before the first digit of a number and behind the last. */
+/** Out: the text that Intl writes before the first digit of a number, and behind the last. */
 const affixesOf = (pieces: readonly Intl.NumberFormatPart[]): Readonly<{ prefix: string; suffix: string }> => {
   const isDigits = ({ type }: Intl.NumberFormatPart): boolean => type === 'integer' || type === 'fraction';
   const text = (some: readonly Intl.NumberFormatPart[]): string => some.map(({ value }) => value).join('');
