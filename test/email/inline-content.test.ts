@@ -3,6 +3,9 @@ import PostalMime from 'postal-mime';
 import t, { type Test } from 'tap';
 import type { EmailRecord } from '../../src/api/email.js';
 import type { DryRunResponse } from '../../src/api/bulk.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { openBudget } from '../../src/domain/rendering/budget.js';
+import { fillHtml } from '../../src/domain/rendering/fill/compile.js';
 import { startTestApp, type Answer, type TestApp } from '../support/app.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -239,4 +242,65 @@ void t.test('once it is deleted nothing of the content is left', async (t) => {
   await app.whenStatus(body.id, 'sent');
   t.equal((await app.call('DELETE', `/api/emails/${body.id}`)).status, 200);
   t.equal((await app.call('GET', `/api/emails/${body.id}`)).status, 404);
+});
+
+void t.test('a value gives no address a scheme that runs code', async (t) => {
+  const app = await open(t);
+  const html = `<a href="{{u}}">1</a><a href='{{a}}{{b}}'>2</a><a href="{{a}}:{{b}}">3</a><a href={{u}}>4</a>
+<img src="{{u}}"><form action="{{u}}">5</form><a href="{{ok}}">6</a><img src="{{cid}}">`;
+  const variables = {
+    u: 'java\tscript:x()',
+    a: 'javascript',
+    b: ':x()',
+    ok: 'https://a.example/?b=1',
+    cid: 'CID:logo',
+  };
+  await app.call('POST', '/api/emails/send', {
+    content: { subject: 'S', html },
+    to: to('a@x.example'),
+    variables,
+    attachments: [{ filename: 'l.png', contentId: 'logo', contentType: 'image/png', content: PNG }],
+  });
+  const mail = await app.leaves('a@x.example');
+  t.match(mail.html, '<a href="">1</a><a href=\'javascript\'>2</a><a href="javascript:">3</a><a href=>4</a>');
+  t.match(mail.html, '<form action="">5</form><a href="https://a.example/?b&#61;1">6</a>');
+});
+
+void t.test('a megabyte with thousands of values in one address needs little memory', (t) => {
+  const html = `<a href="https://a.example/${'{{a}}'.padEnd(400, 'x').repeat(2_400)}">1</a>`;
+  const before = process.memoryUsage.rss();
+  const filled = fillHtml(
+    html,
+    'content.html',
+    { definitions: [], language: { locale: 'en' } as never, limits: defaultLimits, budget: openBudget(defaultLimits) },
+    { values: { a: 'x' }, constants: {} as never },
+  );
+  t.equal(filled.length, html.length - 2_400 * 4);
+  t.ok(process.memoryUsage.rss() - before < 300_000_000);
+  t.end();
+});
+
+void t.test('links are tracked as browsers read them, and other attributes stay', async (t) => {
+  const app = await open(t);
+  const html = `<a href="https://a.example/?a=1&b=2">1</a><a title=' href="https://b.example/"' href="https://a.example/3">2</a>`;
+  await app.call('POST', '/api/emails/send', {
+    content: { subject: 'S', html },
+    to: to('a@x.example'),
+    tracking: { opens: false, clicks: true },
+  });
+  const mail = await app.leaves('a@x.example');
+  t.match(
+    mail.html,
+    /^<a href="https:\/\/mail\.example\.com\/t\/c\/[^"]*">1<\/a><a title=' href="https:\/\/b\.example\/"' href="https:\/\/mail\.[^"]*">2/,
+  );
+});
+
+void t.test('a subject of blanks alone is empty', async (t) => {
+  const app = await open(t);
+  const { status, body } = await app.call('POST', '/api/emails/send', {
+    content: { subject: '  ', html: '<p>x</p>' },
+    to: to('a@x.example'),
+  });
+  t.equal(status, 400);
+  t.equal(body['code'], 'SUBJECT_EMPTY');
 });

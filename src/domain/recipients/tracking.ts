@@ -245,7 +245,17 @@ const URL_CHARS_MAX = 1_400;
 
 /** An opening tag, as the renderer or the author of a mail without template wrote it; a value in quotes may hold `>`. */
 const ANCHOR = /<a(?=\s)(?:[^<>"']|"[^"]*"|'[^']*')*>/gi;
-const HREF = /\shref\s*=\s*(?:"\s*(https?:\/\/[^"]*)"|'\s*(https?:\/\/[^']*)'|(https?:\/\/[^\s"'>]+))/i;
+const ATTRIBUTE = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g;
+
+/** The first `href` of an opening tag that leads to the web, as it is written, and its place in the tag. */
+const webHrefOf = (tag: string): Readonly<{ written: string; index: number; address: string }> | undefined => {
+  for (const { 0: written, 1: name = '', 2: double, 3: single, 4: bare, index } of tag.matchAll(ATTRIBUTE)) {
+    if (index < 2 || name.toLowerCase() !== 'href') continue;
+    const address = (double ?? single ?? bare ?? '').trim();
+    return /^https?:\/\//i.test(address) ? { written, index, address } : undefined;
+  }
+  return undefined;
+};
 
 /** Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part stays as it is. */
 export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, sizeBytesMax }: Tracked): string => {
@@ -259,22 +269,22 @@ export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, 
   let link = 0;
   const rewritten = html.replace(ANCHOR, (tag) => {
     if (tag.includes(UNTRACKED_ATTRIBUTE)) return tag.replaceAll(UNTRACKED_ATTRIBUTE, '');
-    const found = tracking.clicks ? HREF.exec(tag) : null;
-    const url = found === null ? undefined : locationOf(unescaped((found[1] ?? found[2] ?? found[3]!).trimEnd()));
+    const found = tracking.clicks ? webHrefOf(tag) : undefined;
+    const url = found && locationOf(unescaped(found.address));
     if (
-      found === null ||
+      found === undefined ||
       url === undefined ||
       url.length > URL_CHARS_MAX ||
       isOurs(url, tracking.url) ||
       link > LINKS_MAX
     )
       return tag;
-    const href = ` href="${tracking.url}/t/c/${tokens.sealClick({ emailId, recipient, link, url })}"`;
-    const grownBytes = href.length - Buffer.byteLength(found[0]);
+    const href = `href="${tracking.url}/t/c/${tokens.sealClick({ emailId, recipient, link, url })}"`;
+    const grownBytes = href.length - Buffer.byteLength(found.written);
     if (grownBytes > leftBytes) return tag;
     leftBytes -= grownBytes;
     link += 1;
-    return tag.slice(0, found.index) + href + tag.slice(found.index + found[0].length);
+    return tag.slice(0, found.index) + href + tag.slice(found.index + found.written.length);
   });
   return hasPixel ? withPixel(rewritten, pixel) : rewritten;
 };
@@ -301,13 +311,17 @@ const locationOf = (url: string | undefined): string | undefined => {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Resolves the character references that the renderer writes; undefined if there is any other. */
+/**
+ * Resolves the character references that the renderer writes, and keeps an ampersand that begins none, as authors write
+ * it between the parts of a query; undefined if there is any other reference.
+ */
 const unescaped = (text: string): string | undefined => {
   if (!text.includes('&')) return text;
   let isKnown = true;
   const plain = text.replace(
-    /&(?:#(\d{1,7})|([a-z]+));|&/gi,
-    (_, code: string | undefined, name: string | undefined) => {
+    /&(?:#(\d{1,7})|([a-z]+));|(&)(?=[a-z0-9_-]*=|[^a-z0-9#]|$)|&/gi,
+    (_, code: string | undefined, name: string | undefined, plain: string | undefined) => {
+      if (plain !== undefined) return plain;
       const character = code === undefined ? (name === undefined ? undefined : NAMED[name]) : characterOf(Number(code));
       isKnown &&= character !== undefined;
       return character ?? '';

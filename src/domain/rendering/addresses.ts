@@ -113,6 +113,19 @@ const joinedTo = (base: string, address: string): string => {
   return origin + pathname.slice(0, pathname.lastIndexOf('/') + 1) + address.replace(/^(?:\.\/)+/, '');
 };
 
+/**
+ * True for an address, or the beginning of one, with a scheme that may run code or read files; a picture in the mail
+ * (`cid:`) or in the address itself does neither.
+ */
+export const mayRunCode = (text: string): boolean => {
+  const address = withoutInvisible(text);
+  const scheme = SCHEME.exec(address)?.[1]?.toLowerCase();
+  return (
+    scheme !== undefined &&
+    !OWN_SCHEME.test(scheme) &&
+    !/^(?:cid:|data:image\/(?:png|jpe?g|gif|webp)[;,])/i.test(address)
+  );
+};
 /** Text that makes an address relative, whatever follows it. */
 const RELATIVE_START = /^(?:\/|[^\s:/?#]*[/?#])/;
 
@@ -160,7 +173,7 @@ export const safeDocumentImage = (text: string): string | undefined => {
 };
 
 /** Spaces inside become %20, as browsers do; spaces around and everything invisible are removed. */
-const withoutInvisible = (text: string): string => {
+export const withoutInvisible = (text: string): string => {
   const trimmed = text.trim();
   return CLEAN.test(trimmed) ? trimmed : trimmed.replaceAll(' ', '%20').replace(INVISIBLE, '');
 };

@@ -39,7 +39,7 @@ export const compileInline = (
       const own = (part: string, url: string | undefined): string =>
         url === undefined ? part : part.replace(UNSUBSCRIBE_PLACEHOLDER, () => url);
       return {
-        subject,
+        subject: headerLine(subject),
         html: own(html, unsubscribeUrl && escapeHtml(unsubscribeUrl)),
         text: text && own(text, unsubscribeUrl),
         losses: NO_LOSSES,

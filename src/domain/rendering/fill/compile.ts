@@ -2,7 +2,15 @@
  * Fills templated texts: prepares the values of a call, and compiles texts, addresses and props to functions that write
  * them, each value escaped for the place where it stands.
  */
-import { type Place, encodeFor, isSettled, partAt, type AddressKind } from '../addresses.js';
+import {
+  type Place,
+  encodeFor,
+  isSettled,
+  mayRunCode,
+  partAt,
+  withoutInvisible,
+  type AddressKind,
+} from '../addresses.js';
 import {
   type TemplatedText,
   hasPlaceholder,
@@ -42,8 +50,9 @@ export type Fill = (state: State) => string;
 type HtmlPlace =
   | Readonly<{ kind: 'text' }>
   /** A name, or a value without quotes. */
-  | Readonly<{ kind: 'loose' }>
-  | Readonly<{ kind: 'attribute'; name: string; place: Place }>;
+  | Readonly<{ kind: 'loose'; name?: string }>
+  /** `isFirst`: no other value stands before it in the attribute. */
+  | Readonly<{ kind: 'attribute'; name: string; place: Place & Readonly<{ isFirst: boolean }> }>;
 
 const SPECIAL = /[&<>"']/;
 const entities: Readonly<Record<string, string>> = {
@@ -471,17 +480,37 @@ export const fillHtml: typeof fillText = (html, field, { limits, budget }, { val
   const places = placesOf(parts);
   const all: JsonObject = { ...values, ...constants };
   let next = 0;
+  let address = '';
+  let seen = 0;
+  let isJudged = false;
+  /** Leaves out a value that gives an address a scheme which may run code. */
+  const harmless = (value: string, place: HtmlPlace): string => {
+    if (place.kind === 'text' || !ADDRESS_NAMES.test(place.name ?? '')) return value;
+    const { before = '', isFirst = true } = place.kind === 'attribute' ? place.place : {};
+    if (isFirst) isJudged = false;
+    if (isJudged) return value;
+    address = isFirst ? before : address + before.slice(seen);
+    seen = before.length;
+    const kept = mayRunCode(address + value) ? '' : value;
+    address = withoutInvisible(address + kept);
+    // No scheme reaches beyond these signs, or is so long.
+    isJudged = (/[/?#]/.test(address) || address.length > ADDRESS_CHARS) && !mayRunCode(address);
+    return kept;
+  };
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
       const place = places[next++] ?? { kind: 'loose' };
-      const written = writeValue(readPath(all, part.path));
+      const written = harmless(writeValue(readPath(all, part.path)), place);
       const escaped = place.kind === 'text' ? escapeHtml(written) : escapeAt(place)(written);
       spendChars(budget, escaped.length);
       return escaped;
     })
     .join('');
 };
+
+/** Attributes that hold an address. */
+const ADDRESS_NAMES = /^(?:href|src|action|formaction|background|poster|xlink:href)$/;
 
 const refuseFaults = (field: string, faults: readonly string[]): void => {
   const errors = faults.map((message) => ({ field, message }));
@@ -532,9 +561,10 @@ const placesOf = (parts: TemplatedText): readonly HtmlPlace[] => {
 const placeIn = (reader: Reader, next: string): HtmlPlace => {
   const { at, name, before } = reader;
   if (at === 'text' || at === 'comment') return { kind: 'text' };
-  if (at === 'tag' || at === 'loose') return { kind: 'loose' };
+  if (at === 'tag' || at === 'loose') return { kind: 'loose', name };
+  const isFirst = reader.start === undefined;
   reader.start ??= before;
-  return { kind: 'attribute', name, place: { start: reader.start, before, isLast: next.startsWith(at) } };
+  return { kind: 'attribute', name, place: { start: reader.start, before, isLast: next.startsWith(at), isFirst } };
 };
 
 /** Moves over literal HTML; one pass, each step at least one character forward. */
@@ -558,12 +588,26 @@ const read = (html: string, reader: Reader): void => {
       case '"':
       case "'": {
         const end = html.indexOf(reader.at, from);
-        reader.before += html.slice(from, end < 0 ? html.length : end);
+        reader.before = shortened(reader.before + html.slice(from, end < 0 ? html.length : end));
         if (end >= 0) Object.assign(reader, { at: 'tag', name: '' });
         from = end < 0 ? html.length : end + 1;
       }
     }
   }
+};
+
+const ADDRESS_CHARS = 1_000;
+
+/**
+ * In: the text of an attribute before a value. Out: a text that `partAt` judges in the same way: of what stands between
+ * the beginning and the last two characters it keeps the first sign that ends a host or a path. A text may be as long
+ * as a mail, and each of its values keeps its own.
+ */
+const shortened = (before: string): string => {
+  if (before.length <= 2 * ADDRESS_CHARS) return before;
+  const middle = before.slice(ADDRESS_CHARS, -2);
+  const sign = /[?#]/.exec(middle)?.[0] ?? (middle.includes('/') ? '/' : '');
+  return before.slice(0, ADDRESS_CHARS) + sign + before.slice(-2);
 };
 
 const readText = (html: string, from: number, reader: Reader): number => {
