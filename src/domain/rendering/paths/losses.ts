@@ -408,9 +408,9 @@ export const lossMessage = ({ kind, field, shape }: Loss): string => `${faultOf(
 const faultOf = (kind: LossKind, shape: string): string => {
   switch (kind) {
     case 'missing':
-      return 'is shown by the template and has no value';
+      return 'is shown and has no value';
     case 'calculated':
-      return 'is shown by the template and has no value, for it is worked out from something that has none';
+      return 'is shown and has no value, for it is worked out from something that has none';
     case 'link':
       return `is the address of a link and none that can be used, ${shape}: an address begins with https://, http://, mailto:, tel: or sms:, or is one that linkBase or linkSchemes of the template allow`;
     case 'picture':
