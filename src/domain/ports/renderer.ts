@@ -72,7 +72,7 @@ export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
 
 /**
  * Content that came with a call in place of a template. `text`: absent: it is made from the HTML. `isFilled`: `{{…}}`
- * are placeholders of variables; absent: they are text as any other.
+ * are placeholders of variables; absent: they are plain text.
  */
 export type InlineContent = Readonly<{ html: string; text?: string; isFilled?: true }>;
 
@@ -82,7 +82,7 @@ export type Renderer = Readonly<{
    * template) is called only where it is not in the cache.
    */
   email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => Promise<CompiledEmail>;
-  /** The mails of such content; their subject comes with each input. The language is the one that constants are written in. */
+  /** The mails of such content; each input brings the subject. The language is that of the constants. */
   inline: (content: InlineContent, language: CallLanguage | undefined) => CompiledEmail;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;

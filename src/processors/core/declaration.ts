@@ -55,7 +55,8 @@ export type StartedBy<Kind extends StreamKind> = {
  *
  * `inTurns`: teams take turns, and so do the senders of a team; the kind of stream keeps a backlog for each team, and
  * its timers have `senderDueAt`. `destroys`: the work destroys what is old, so it waits while the clock cannot be
- * trusted. `in`: the collection of a second timer of the stream. `seldom`: nobody waits for the work, so due timers are looked for less often.
+ * trusted. `in`: the collection of a second timer of the stream. `seldom`: nobody waits for the work, so due timers are
+ * looked for less often.
  */
 export type TimerUse = Readonly<{
   kind: string;
