@@ -1,49 +1,68 @@
-/** Named schemas of the API description. A schema that equals one of them is written as a reference to it. */
+/**
+ * Named schemas of the API description. Each exported constant `XSchema` of this folder is the component `X`, or has
+ * the name that the table below gives it. A schema that equals a component is written as a reference to it, wherever it
+ * stands.
+ */
 import type { TSchema } from '@sinclair/typebox';
+import * as analytics from './analytics.js';
+import * as apps from './apps.js';
+import * as audit from './audit.js';
+import * as billing from './billing.js';
+import * as bulk from './bulk.js';
+import * as common from './core/common.js';
+import { pageOf } from './core/common.js';
+import * as domains from './domains.js';
+import * as email from './email.js';
+import * as keys from './keys.js';
+import * as mailbox from './mailbox.js';
+import * as people from './people.js';
+import * as privacy from './privacy.js';
+import * as recipients from './recipients.js';
+import * as teams from './teams.js';
 import type { TemplateKind } from './templates/json-schema.js';
-import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';
-import {
-  AssetRecordSchema,
-  CreateAssetRequestSchema,
-  AttachmentTemplateListItemSchema,
-  AttachmentTemplateRecordSchema,
-  SavedAttachmentTemplateSchema,
-  AttachmentTemplateVersionSchema,
-  CreateAttachmentTemplateRequestSchema,
-  ImportAttachmentTemplateRequestSchema,
-  AttachmentTemplateVersionRecordSchema,
-  UpdateAttachmentTemplateRequestSchema,
-  CreateTemplateRequestSchema,
-  ImportTemplateRequestSchema,
-  PreviewRequestSchema,
-  PreviewLinkSchema,
-  PreviewResponseSchema,
-  RestoreTemplateRequestSchema,
-  TemplateVersionRecordSchema,
-  TemplateListItemSchema,
-  TemplateRecordSchema,
-  SavedTemplateSchema,
-  TemplateVersionSchema,
-  UpdateTemplateRequestSchema,
-} from './templates/templates.js';
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './keys.js';
-import { DeletedSchema, PageMetaSchema, RecipientSchema, ErrorBodySchema } from './core/common.js';
-import {
-  AttachmentSchema,
-  BulkDeleteRequestSchema,
-  BulkDeleteResponseSchema,
-  EmailListItemSchema,
-  EmailRecordSchema,
-  RetryEmailResponseSchema,
-  SendEmailRequestSchema,
-  SendEmailResponseSchema,
-} from './email.js';
-import { MailboxMessageSchema } from './mailbox.js';
+import * as templates from './templates/templates.js';
+import * as webhooks from './webhooks.js';
 
-/** `description` says what the component is; what its schema says itself comes behind it. */
-export type Component = Readonly<{
-  schema: TSchema;
-  description: string;
+/** The files whose exported schemas are components. */
+export const schemaFiles = [
+  analytics,
+  apps,
+  audit,
+  billing,
+  bulk,
+  common,
+  domains,
+  email,
+  keys,
+  mailbox,
+  people,
+  privacy,
+  recipients,
+  teams,
+  templates,
+  webhooks,
+] as const;
+
+type Files = typeof schemaFiles;
+
+/** The names of the constants of one file, without `Schema`. Schemas of queries and paths become parameters. */
+type SchemasOf<File> = {
+  [Constant in keyof File]: Constant extends `${string}${'Query' | 'Params'}Schema`
+    ? never
+    : Constant extends `${infer Name}Schema`
+      ? File[Constant] extends TSchema
+        ? Name
+        : never
+      : never;
+}[keyof File];
+
+type SchemaName = { [Index in keyof Files]: SchemasOf<Files[Index]> }[number];
+
+/** `text` says what the component is; what its schema says itself comes behind it. */
+type Named = Readonly<{
+  text: string;
+  /** Default: the name of the constant, without `Schema`. */
+  name?: string;
   /**
    * The body of a template: its variables and its content are checked part by part, and described by definitions of
    * their own.
@@ -51,136 +70,225 @@ export type Component = Readonly<{
   template?: TemplateKind;
 }>;
 
-/** Inner ones first, so that the outer ones refer to them. */
-export const components: Readonly<Record<string, Component>> = {
-  Recipient: { schema: RecipientSchema, description: 'A mailbox: an address, and the name that clients show for it.' },
-  Attachment: {
-    schema: AttachmentSchema,
-    description:
-      'A file of an email, of one of four kinds: generated from an attachment template, given in base64, fetched from an address, or taken from the gallery.',
-  },
-  PageMeta: { schema: PageMetaSchema, description: 'Place of a page in its list, and the cursor of the next page.' },
-  Error: {
-    schema: ErrorBodySchema,
-    description: 'Every error answer: what was wrong, where, and what would be right.',
-  },
-  Deleted: { schema: DeletedSchema, description: 'The answer of a DELETE.' },
-  SendEmailRequest: {
-    schema: SendEmailRequestSchema,
-    description: 'One email: a template, its variables, and who gets it.',
-  },
-  SendEmailResponse: {
-    schema: SendEmailResponseSchema,
-    description: 'The email as it was accepted: it is durable, and will be sent.',
-  },
-  RetryEmailResponse: { schema: RetryEmailResponseSchema, description: 'The email as it is queued again.' },
-  EmailRecord: {
-    schema: EmailRecordSchema,
-    description: 'The whole log record of one email, with each recipient and each attempt.',
-  },
-  EmailListItem: { schema: EmailListItemSchema, description: 'One email in a list.' },
-  EmailTotals: {
-    schema: EmailTotalsSchema,
-    description: 'How many emails came to each point of their way for the first time.',
-  },
-  EmailRates: { schema: EmailRatesSchema, description: 'Parts of these totals, in percent.' },
-  EmailTimes: { schema: EmailTimesSchema, description: 'How long emails took, on average.' },
-  AnalyticsPeriod: {
-    schema: AnalyticsPeriodSchema,
-    description: 'Numbers of emails by result in a range of days (UTC).',
-  },
-  BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Ids of the emails to delete.' },
-  BulkDeleteResponse: {
-    schema: BulkDeleteResponseSchema,
-    description: 'How many emails were deleted, and how many not.',
-  },
+/** A line for each exported schema: the compiler lists those that have none. */
+const named: Readonly<Record<SchemaName, string | Named>> = {
+  Recipient: 'A mailbox: an address, and the name that clients show for it.',
+  Attachment:
+    'A file of an email, of one of four kinds: generated from an attachment template, given in base64, fetched from an address, or taken from the gallery.',
+  PageMeta: 'Place of a page in its list, and the cursor of the next page.',
+  ErrorBody: { name: 'ApiError', text: 'Every error answer: what was wrong, where, and what would be right.' },
+  Deleted: 'The answer of a DELETE.',
+  SendEmailRequest: 'One email: a template, its variables, and who gets it.',
+  SendEmailResponse: 'The email as it was accepted: it is durable, and will be sent.',
+  RetryEmailResponse: 'The email as it is queued again.',
+  EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
+  EmailListItem: 'One email in a list.',
+  EmailTotals: 'How many emails came to each point of their way for the first time.',
+  EmailRates: 'Parts of these totals, in percent.',
+  EmailTimes: 'How long emails took, on average.',
+  AnalyticsPeriod: 'Numbers of emails by result in a range of days (UTC).',
+  BulkDeleteRequest: 'Ids of the emails to delete.',
+  BulkDeleteResponse: 'How many emails were deleted, and how many not.',
   CreateTemplateRequest: {
-    schema: CreateTemplateRequestSchema,
     template: 'email',
-    description: 'A new template of an email; what GET answered of another is taken as it is.',
+    text: 'A new template of an email; what GET answered of another is taken as it is.',
   },
-  ImportTemplateRequest: {
-    schema: ImportTemplateRequestSchema,
-    template: 'email',
-    description: 'A template of an email as GET answered it, here or elsewhere.',
-  },
-  UpdateTemplateRequest: {
-    schema: UpdateTemplateRequestSchema,
-    template: 'email',
-    description: 'Changes to the draft of an email template.',
-  },
-  Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
-  SavedTemplate: {
-    schema: SavedTemplateSchema,
-    description: 'A template of an email as it was saved, with what its author should know.',
-  },
-  TemplateListItem: {
-    schema: TemplateListItemSchema,
-    description: 'A template of an email in a list, without its content.',
-  },
-  TemplateVersion: {
-    schema: TemplateVersionSchema,
-    description: 'A published version of a template of an email, without its content.',
-  },
-  TemplateVersionRecord: {
-    schema: TemplateVersionRecordSchema,
-    description: 'A published version of a template of an email, with its content.',
-  },
-  RestoreTemplateRequest: {
-    schema: RestoreTemplateRequestSchema,
-    description: 'How a deleted template is taken back.',
-  },
-  PreviewRequest: {
-    schema: PreviewRequestSchema,
-    description: 'Variables and language for the preview of an email template.',
-  },
-  PreviewLink: { schema: PreviewLinkSchema, description: 'A link that shows a preview in a browser for a while.' },
-  PreviewResponse: { schema: PreviewResponseSchema, description: 'The mail as it would be sent.' },
-  CreateAssetRequest: { schema: CreateAssetRequestSchema, description: 'A file for the gallery, in base64.' },
-  Asset: { schema: AssetRecordSchema, description: 'A file of the gallery.' },
+  ImportTemplateRequest: { template: 'email', text: 'A template of an email as GET answered it, here or elsewhere.' },
+  UpdateTemplateRequest: { template: 'email', text: 'Changes to the draft of an email template.' },
+  TemplateRecord: { name: 'Template', text: 'A template of an email, with its draft.' },
+  SavedTemplate: 'A template of an email as it was saved, with what its author should know.',
+  TemplateListItem: 'A template of an email in a list, without its content.',
+  TemplateVersion: 'A published version of a template of an email, without its content.',
+  TemplateVersionRecord: 'A published version of a template of an email, with its content.',
+  RestoreTemplateRequest: 'How a deleted template is taken back.',
+  PreviewRequest: 'Variables and language for the preview of an email template.',
+  PreviewLink: 'A link that shows a preview in a browser for a while.',
+  PreviewResponse: 'The mail as it would be sent.',
+  CreateAssetRequest: 'A file for the gallery, in base64.',
+  AssetRecord: { name: 'Asset', text: 'A file of the gallery.' },
   CreateAttachmentTemplateRequest: {
-    schema: CreateAttachmentTemplateRequestSchema,
     template: 'attachment',
-    description: 'A new attachment template; what GET answered of another is taken as it is.',
+    text: 'A new attachment template; what GET answered of another is taken as it is.',
   },
   ImportAttachmentTemplateRequest: {
-    schema: ImportAttachmentTemplateRequestSchema,
     template: 'attachment',
-    description: 'An attachment template as GET answered it, here or elsewhere.',
+    text: 'An attachment template as GET answered it, here or elsewhere.',
   },
-  UpdateAttachmentTemplateRequest: {
-    schema: UpdateAttachmentTemplateRequestSchema,
-    template: 'attachment',
-    description: 'Changes to the draft of an attachment template.',
+  UpdateAttachmentTemplateRequest: { template: 'attachment', text: 'Changes to the draft of an attachment template.' },
+  AttachmentTemplateRecord: { name: 'AttachmentTemplate', text: 'An attachment template, with its draft.' },
+  SavedAttachmentTemplate: 'An attachment template as it was saved, with what its author should know.',
+  AttachmentTemplateListItem: 'An attachment template in a list, without its content.',
+  AttachmentTemplateVersion: 'A published version of an attachment template, without its content.',
+  AttachmentTemplateVersionRecord: 'A published version of an attachment template, with its content.',
+  CreateApiKeyRequest: 'A new API key, with at most what the calling key has.',
+  ApiKeyRecord: { name: 'ApiKey', text: 'An API key, without its secret.' },
+  CreatedApiKey: 'A new API key with its secret, which is shown this once.',
+  MailboxMessage: 'A mail that the built-in mailbox received.',
+  Live: { name: 'Liveness', text: 'The process is alive.' },
+  Ready: {
+    name: 'Readiness',
+    text: 'Whether the service should be given requests, with its workers and the state of its log.',
   },
-  AttachmentTemplate: {
-    schema: AttachmentTemplateRecordSchema,
-    description: 'An attachment template, with its draft.',
+  TimeSeries: {
+    name: 'AnalyticsTimeSeries',
+    text: 'Numbers of emails by result, for each day, week or month of a range.',
   },
-  SavedAttachmentTemplate: {
-    schema: SavedAttachmentTemplateSchema,
-    description: 'An attachment template as it was saved, with what its author should know.',
+  Overview: {
+    name: 'AnalyticsOverview',
+    text: 'Numbers of emails by result in a range of days, and their change since the range before.',
   },
-  AttachmentTemplateListItem: {
-    schema: AttachmentTemplateListItemSchema,
-    description: 'An attachment template in a list, without its content.',
+  TemplateAnalytics: 'Numbers of emails by result for each template, in pages.',
+  TagAnalytics: 'Numbers of emails by result for each tag, in pages.',
+  DashboardSummary: 'Numbers of emails of today, of 7 and of 30 days, the queue, and the newest failures.',
+  CreateOAuthAppRequest: 'A new app that acts for people or teams by OAuth 2.',
+  UpdateOAuthAppRequest: 'Changes to an OAuth app; fields that are left out keep their value.',
+  OAuthAppRecord: { name: 'OAuthApp', text: 'An app that acts for people or teams by OAuth 2, without its secret.' },
+  CreatedOAuthApp: 'A new OAuth app with its secret, which is shown this once.',
+  RotateAppSecretRequest: {
+    name: 'RotateOAuthAppSecretRequest',
+    text: 'How long the old secret of an OAuth app stays good.',
   },
-  AttachmentTemplateVersion: {
-    schema: AttachmentTemplateVersionSchema,
-    description: 'A published version of an attachment template, without its content.',
+  RotatedAppSecret: {
+    name: 'RotatedOAuthAppSecret',
+    text: 'An OAuth app with its new secret, which is shown this once.',
   },
-  AttachmentTemplateVersionRecord: {
-    schema: AttachmentTemplateVersionRecordSchema,
-    description: 'A published version of an attachment template, with its content.',
+  OAuthGrantRecord: { name: 'OAuthGrant', text: 'What a person granted an app in a team.' },
+  AuditEntry: 'An entry of the audit log: who did what, from where and with which result.',
+  UsageStats: 'What a team has sent in the month, and what it may still send.',
+  UsageByDay: 'Emails and credits of each day.',
+  UsageByMonth: 'Emails and credits of each month.',
+  AddCreditsRequest: 'Credits for a team, as a number or as paid blocks.',
+  AddedCredits: 'The credits that were added, and the balance.',
+  SendBulkRequest: 'One template, or one content, for many recipients, each with variables of their own.',
+  SendBulkResponse: 'The bulk send as it was accepted: it is durable, and will be sent.',
+  DryRunResponse: { name: 'BulkDryRun', text: 'What a bulk send would do and cost, and its faults by recipient.' },
+  BatchStatus: { name: 'Batch', text: 'A bulk send with its counts and its progress.' },
+  CancelBatchResponse: 'How far a bulk send had come when it was cancelled.',
+  AddDomainRequest: { name: 'AddSenderDomainRequest', text: 'A domain to send from.' },
+  DomainRecord: {
+    name: 'SenderDomain',
+    text: 'A sender domain with its DNS records, and what the last look-up found.',
   },
-  CreateApiKeyRequest: {
-    schema: CreateApiKeyRequestSchema,
-    description: 'A new API key, with at most what the calling key has.',
+  DomainList: { name: 'SenderDomainList', text: 'All sender domains of a team.' },
+  RescheduleEmailRequest: 'The new time of a scheduled email.',
+  RescheduleEmailResponse: 'The email with its new time.',
+  CancelEmailResponse: 'The email as it was cancelled.',
+  Timeline: {
+    name: 'EmailTimeline',
+    text: 'One page of everything that was recorded of an email, in the order of the log.',
   },
-  ApiKey: { schema: ApiKeyRecordSchema, description: 'An API key, without its secret.' },
-  CreatedApiKey: {
-    schema: CreatedApiKeySchema,
-    description: 'A new API key with its secret, which is shown this once.',
+  QueueStats: 'What waits to be sent, since when, and how fast it leaves.',
+  RetryEmailsRequest: 'Which waiting or failed emails are tried again.',
+  RetryEmailsResponse: 'How many emails are tried again, and the cursor of the rest.',
+  Content: { name: 'InlineContent', text: 'The content of an email that has no template.' },
+  ChangeApiKeyRequest: 'Changes to an API key; fields that are left out keep their value.',
+  MailboxPage: { name: 'MailboxMessageList', text: 'One page of the mails that the built-in mailbox received.' },
+  MailboxCleared: 'How many mails were deleted from the built-in mailbox.',
+  RegisterRequest: 'A new user.',
+  Registered: {
+    name: 'RegisteredUser',
+    text: 'The user as registered, and whether a mail went out to confirm the address.',
   },
-  MailboxMessage: { schema: MailboxMessageSchema, description: 'A mail that the built-in mailbox received.' },
+  LoginRequest: 'Address and password, and the code of a second factor where one is set.',
+  RefreshRequest: 'The refresh token; without one, that of the cookie.',
+  UserRecord: { name: 'User', text: 'A user, as they see themselves.' },
+  GivenTokens: {
+    name: 'RefreshedTokens',
+    text: 'The next tokens of a session; with cookies, the token against forged calls.',
+  },
+  GivenSession: { name: 'SignedIn', text: 'The session that a sign-in began, and its tokens.' },
+  PrepareSecondFactorRequest: 'The password, which a new second factor needs.',
+  PreparedSecondFactor: 'The secret of a new second factor, to be confirmed by a code.',
+  ConfirmSecondFactorRequest: 'A code that shows that the app has the secret.',
+  RecoveryCodes: 'Codes that replace the second factor, once each.',
+  WithCodeRequest: { name: 'PasswordAndCodeRequest', text: 'The password, and a code of the second factor.' },
+  ChangePasswordRequest: 'The password as it is, and the new one.',
+  SessionRecord: { name: 'Session', text: 'A session of a user: where and when it began, and when it ends.' },
+  EraseOwnUserRequest: 'The password, and a code where a second factor is set: the user is erased for good.',
+  UpdateUserRequest: 'Changes to the own user.',
+  Colleague: 'A user, as members of the same team see them.',
+  JsonWebKeys: 'The public keys that verify access tokens (RFC 7517).',
+  ChangeAddressRequest: 'Another address of the own user, with the password.',
+  ConfirmRequest: { name: 'ConfirmAddressRequest', text: 'The token of the link in the mail, with the password.' },
+  AddressRequest: { name: 'AskForLinkRequest', text: 'The address of a user, to which a mail with a link goes.' },
+  ResetRequest: { name: 'ResetPasswordRequest', text: 'The token of the link in the mail, and the new password.' },
+  Done: 'It is done; a message for people.',
+  DataSubjectRequest: 'The address whose data is erased or exported.',
+  ErasureReceipt: 'How far the erasure of an address has come, and the events that prove it.',
+  Tracking: { name: 'TrackingSettings', text: 'Whether opens and clicks are recorded.' },
+  TrackingRecord: { name: 'EmailTracking', text: 'The recorded opens and clicks of an email.' },
+  FeedbackResponse: 'What a report about an email said, and what came of it.',
+  SuppressionRecord: { name: 'Suppression', text: 'An address that is not written to, and why.' },
+  AddSuppressionRequest: 'An address that is not to be written to.',
+  SuppressionCheck: 'Whether an address is suppressed.',
+  SuppressionsImported: {
+    name: 'ImportedSuppressions',
+    text: 'How many addresses of a file were added, known or invalid.',
+  },
+  CreateTeamRequest: 'A new team.',
+  UpdateTeamRequest: 'Changes to a team; fields that are left out keep their value.',
+  TeamRecord: { name: 'Team', text: 'A team with its settings, and the role of the caller in it.' },
+  TeamListItem: 'One team in a list.',
+  MemberRecord: { name: 'Member', text: 'A person in a team, with their role.' },
+  MemberList: 'All members of a team.',
+  RemovedMember: 'The person who is out of the team, and the API keys that they made.',
+  ChangeMemberRequest: 'Another role of a member.',
+  TransferOwnershipRequest: 'The member who becomes the owner.',
+  InviteRequest: { name: 'InviteMemberRequest', text: 'The address that is invited, and the role in the team.' },
+  InvitationRecord: { name: 'Invitation', text: 'An invitation that is open.' },
+  InvitationList: 'All open invitations of a team.',
+  AcceptInvitationRequest: 'The token of the link in the mail.',
+  AcceptedInvitation: 'The team that the person is in.',
+  TeamActivity: 'One change in a team: who changed what, and when.',
+  TemplateVersions: { name: 'TemplateVersionList', text: 'The published versions of a template of an email.' },
+  AttachmentTemplateVersions: {
+    name: 'AttachmentTemplateVersionList',
+    text: 'The published versions of an attachment template.',
+  },
+  DocumentPreviewRequest: 'Variables, language and format for the preview of an attachment template.',
+  CreateWebhookRequest: 'A new webhook subscription: where events are posted, and which.',
+  UpdateWebhookRequest: 'Changes to a webhook subscription; fields that are left out keep their value.',
+  WebhookRecord: { name: 'Webhook', text: 'A webhook subscription, without its secret.' },
+  CreatedWebhook: 'A new webhook subscription with its secret, which is shown this once.',
+  RotateSecretRequest: {
+    name: 'RotateWebhookSecretRequest',
+    text: 'How long the old secret of a webhook signs as well.',
+  },
+  RotatedSecret: {
+    name: 'RotatedWebhookSecret',
+    text: 'A webhook subscription with its new secret, which is shown this once.',
+  },
+  WebhookDelivery: 'The newest attempt to post an event.',
+  WebhookDeliveries: { name: 'WebhookDeliveryList', text: 'One page of the deliveries of a webhook subscription.' },
+  WebhookEvents: { name: 'WebhookEventList', text: 'Events of a webhook subscription, in the order of its chain.' },
+  ReplayWebhookRequest: 'The time whose events are sent again.',
+  ReplayedWebhook: { name: 'WebhookReplay', text: 'A replay that was begun.' },
+  WebhookRetried: { name: 'WebhookRetry', text: 'A delivery that is tried again.' },
 };
+
+export type Component = Readonly<{ schema: TSchema; description: string; template?: TemplateKind }>;
+
+const schemas: Readonly<Record<string, unknown>> = Object.assign({}, ...schemaFiles);
+
+const listed: readonly (readonly [string, Component])[] = Object.entries<string | Named>(named).map(
+  ([constant, given]) => {
+    const { name = constant, text, template } = typeof given === 'string' ? { text: given } : given;
+    return [
+      name,
+      {
+        schema: schemas[`${constant}Schema`] as TSchema,
+        description: text,
+        ...(template === undefined ? {} : { template }),
+      },
+    ];
+  },
+);
+
+/** The page of a list has the name of its items: `EmailList` has items of `EmailListItem`. */
+const pages: readonly (readonly [string, Component])[] = listed.map(([name, { schema }]) => [
+  `${name.replace(/ListItem$/, '')}List`,
+  { schema: pageOf(schema), description: `One page of a list; each item is of the kind \`${name}\`.` },
+]);
+
+/** By name. Names of pages that no endpoint answers are among them. */
+export const components: Readonly<Record<string, Component>> = Object.fromEntries([...pages, ...listed]);

@@ -5,13 +5,13 @@ import { closed, enumOf, Time } from './core/common.js';
 import type { EmailRecord } from './email.js';
 import type { WebhookDelivery } from './webhooks.js';
 
-export const AddressRequestSchema = Type.Object(
+export const DataSubjectRequestSchema = Type.Object(
   {
     email: Type.String({ minLength: 3, maxLength: 512, description: 'The address, whole; letter case does not count' }),
   },
   closed,
 );
-export type AddressRequest = Static<typeof AddressRequestSchema>;
+export type DataSubjectRequest = Static<typeof DataSubjectRequestSchema>;
 
 const ids = (description: string) => Type.Array(Type.String(), { description });
 

@@ -1,4 +1,5 @@
 /** The API description: complete, free of loose ends, and true. */
+import { KindGuard } from '@sinclair/typebox';
 import t from 'tap';
 import { commandCodes } from '../../src/commands/index.js';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
@@ -8,6 +9,7 @@ import { statusOf } from '../../src/http/server/errors.js';
 import { buildServer, openApiDocument, routesOf } from '../../src/http/index.js';
 import { sampleTemplates } from '../support/samples.js';
 import { templateDefinitions, templateJsonSchema } from '../../src/api/templates/json-schema.js';
+import { components, schemaFiles } from '../../src/api/components.js';
 import { sendExamples } from '../../src/api/examples.js';
 import { asSent, credentialFor, requestTo } from './request-to.js';
 import { mailsIn } from '../support/account-world.js';
@@ -161,6 +163,48 @@ void t.test('the document', async (t) => {
     }
   });
 
+  void t.test('every body and every answer refers to a named schema, or has no members', (t) => {
+    const contents = [
+      ...Object.values(object(document['paths'])),
+      ...Object.values(object(document['webhooks'])),
+      { shared: { responses: object(document['components'])['responses'] ?? {} } },
+    ].flatMap((item) =>
+      Object.values(object(item)).flatMap((operation) => {
+        const { requestBody, responses, operationId } = object(operation);
+        return [requestBody, ...Object.values(object(responses))].flatMap((one) =>
+          Object.entries(object(object(one)['content'])).map(
+            ([type, content]) => [`${String(operationId)}: ${type}`, object(object(content)['schema'])] as const,
+          ),
+        );
+      }),
+    );
+    t.ok(contents.length > 200);
+    for (const [name, schema] of contents) {
+      if (schema['format'] === 'binary') continue;
+      t.match(
+        schema['$ref'],
+        /^#\/components\/schemas\/[A-Z]\w+$/,
+        `${name}: its schema is a constant \`…Schema\` of src/api, with a line in src/api/components.ts`,
+      );
+    }
+    t.end();
+  });
+
+  void t.test('no two exported schemas have one name, nor a component the name of a part of a template', async (t) => {
+    const constants = Object.values(schemaFiles).flatMap((file) =>
+      Object.entries(file).flatMap(([name, value]) =>
+        /[a-z]Schema$/.test(name) && KindGuard.IsSchema(value) ? [name] : [],
+      ),
+    );
+    t.same(
+      constants.filter((name, place) => constants.indexOf(name) !== place),
+      [],
+    );
+    t.ok(constants.length > 100);
+    const parts = Object.keys(templateDefinitions((name) => ({ $ref: name })));
+    for (const name of parts) t.notOk(name in components, name);
+  });
+
   void t.test('bodies of templates refer to what a template consists of, as the files for editors have it', (t) => {
     const schemas = object(object(document['components'])['schemas']);
     const bodies: readonly (readonly ['email' | 'attachment', string])[] = [
@@ -233,10 +277,8 @@ const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<st
     Object.entries(object(operation['responses'])).flatMap(([status, response]) => {
       const reference = object(response)['$ref'];
       const whole = object(typeof reference === 'string' ? resolve(document, reference) : response);
-      const schema = object(object(object(whole['content'])['application/json'])['schema'])['allOf'];
-      const codes = Array.isArray(schema)
-        ? object(object(object(schema[1] as Json)['properties'])['code'])['enum']
-        : undefined;
+      const schema = object(object(object(whole['content'])['application/json'])['schema']);
+      const codes = object(object(schema['properties'])['code'])['enum'];
       return Array.isArray(codes) ? [[status, codes as readonly string[]] as const] : [];
     }),
   );

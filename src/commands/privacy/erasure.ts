@@ -8,7 +8,7 @@ import { emptyLoaded, foldOnto, handle, handleFrom, loadState } from '../core/ha
 import type { Loaded } from '../core/ports.js';
 import type { EmailNeeds } from '../email/needs.js';
 import { suppressionIdOf } from '../recipients/suppression-check.js';
-import type { AddressRequest, ErasureReceipt } from '../../api/privacy.js';
+import type { DataSubjectRequest, ErasureReceipt } from '../../api/privacy.js';
 import {
   erasureDecider,
   erasureNotFound,
@@ -61,7 +61,7 @@ const LOOK_EVERY_MS = 50;
 export const eraseAddress = async (
   deps: EmailNeeds,
   caller: Caller,
-  { email }: AddressRequest,
+  { email }: DataSubjectRequest,
 ): Promise<ErasureReceipt> => {
   assertNoTestKey(caller, 'erases nothing, for what is erased is real');
   const address = requireAddress(email, 'email');

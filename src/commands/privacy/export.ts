@@ -7,7 +7,7 @@ import { emailRecord } from '../email/answers.js';
 import { deliveriesAbout, type Places } from '../webhooks/records.js';
 import { readSuppressions, suppressionIdsOf } from '../recipients/suppressions.js';
 import type { EmailRecord } from '../../api/email.js';
-import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
+import type { DataSubjectRequest, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
 import { batchDecider } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { AddressIndex } from '../../domain/privacy/decider.js';
@@ -28,7 +28,7 @@ type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
 export const exportAddress = async (
   deps: EmailNeeds,
   caller: Caller,
-  { email }: AddressRequest,
+  { email }: DataSubjectRequest,
   index: AddressIndex,
 ): Promise<AsyncIterable<string>> => lines(deps, { caller, address: requireAddress(email, 'email'), index });
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { idParams } from '../../api/core/common.js';
 import { addressExamples } from '../../api/examples.js';
-import { AddressRequestSchema, ErasureReceiptSchema } from '../../api/privacy.js';
+import { DataSubjectRequestSchema, ErasureReceiptSchema } from '../../api/privacy.js';
 import { erasureNotFound } from '../../domain/privacy/decider.js';
 import { parseErasureId, type ErasureId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
@@ -32,7 +32,7 @@ const erasureRoutes = (app: App, { commands }: Deps): void => {
           'Destroys what is personal of every email with that recipient, and cancels those that have not left; those with several recipients go on for the others. An address that is suppressed stays suppressed, by its HMAC alone. Where something has to wait the answer is `pending` and says for what; it is done as soon as it can be. An unknown address is answered the same, with nothing in it.',
         operationId: 'eraseAddress',
         tags,
-        body: AddressRequestSchema,
+        body: DataSubjectRequestSchema,
         response: { 200: ErasureReceiptSchema },
       },
     },
@@ -74,7 +74,7 @@ export const privacyRoutes = (app: App, deps: Deps): void => {
           'A line of JSON for each thing, named by its `type`: the `address` itself, its `suppression`, each `bulkSend` whose emails are not all made, each `email`, the newest first, and each `webhookDelivery` of these emails. Of an email with several recipients what may belong to the others is left out. Written as it is read.',
         operationId: 'exportAddress',
         tags,
-        body: AddressRequestSchema,
+        body: DataSubjectRequestSchema,
       },
     },
     async (request, reply) => {

@@ -111,17 +111,35 @@ export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]
   const byOperation = new Map(
     routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]),
   );
+  const forms: Record<string, Json> = {};
   const paths = mapObject(object(document['paths']), (item, path) =>
     mapObject(object(item), (entry, method) => {
       const route = byOperation.get(`${method.toUpperCase()} ${path}`);
-      return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
+      if (route === undefined) return entry;
+      const raw = object(withReferences(tidy(entry)));
+      if (route.uploads !== false) forms[formName(raw)] = formOf(route.uploads, raw);
+      return operation(raw, route);
     }),
   );
-  return {
-    ...document,
-    paths,
-    components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined),
+  const shared = sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined);
+  return { ...document, paths, components: { ...shared, schemas: { ...usedSchemas([paths, shared]), ...forms } } };
+};
+
+/** The schemas that these parts of the document refer to, and those that they refer to in turn, by name. */
+const usedSchemas = (parts: readonly Json[]): JsonObject => {
+  const used = new Set<string>();
+  const visit = (value: Json): void => {
+    if (Array.isArray(value)) return (value as readonly Json[]).forEach(visit);
+    if (!isJsonObject(value)) return;
+    const name = typeof value['$ref'] === 'string' ? componentOf(value['$ref']) : undefined;
+    if (name !== undefined && !used.has(name)) {
+      used.add(name);
+      visit(schemas[name] ?? null);
+    }
+    Object.values(value).forEach(visit);
   };
+  parts.forEach(visit);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
 };
 
 const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
@@ -135,7 +153,7 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
     ...raw,
     description: description(raw, route),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...withExamples(raw['requestBody'], route),
+    ...requestBody(raw, route),
     // A route that describes its own 503 (health) keeps it.
     responses: { ...errorResponses(route), ...successResponses(object(raw['responses']), route) },
     security:
@@ -172,38 +190,42 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
     },
   }));
 
-const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
+const requestBody = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
   if (route.reads !== undefined)
     return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
-  if (!isJsonObject(body))
-    return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
+  const form = route.uploads === false ? {} : { 'multipart/form-data': { schema: toComponent(formName(raw)) } };
+  const body = raw['requestBody'];
+  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: form } };
   const content = object(object(body['content'])['application/json']);
   return {
     requestBody: {
       required: !route.bodyMayBeAbsent,
-      content: { 'application/json': { ...content, ...shown }, ...formOf(route.uploads) },
+      content: { 'application/json': { ...content, ...shown }, ...form },
     },
   };
 };
 
-const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
-  if (uploads === false) return {};
+/** The name of the component that describes the form of an operation: `importSuppressions` takes `ImportSuppressionsForm`. */
+const formName = ({ operationId }: JsonObject): string => {
+  const id = String(operationId);
+  return `${id.charAt(0).toUpperCase()}${id.slice(1)}Form`;
+};
+
+/** A file and further fields, as multipart/form-data. */
+const formOf = (uploads: Exclude<DescribedRoute['uploads'], false>, { summary }: JsonObject): JsonObject => {
   const fields = Object.entries(uploads === true ? {} : uploads);
   return {
-    'multipart/form-data': {
-      schema: {
-        type: 'object',
-        properties: {
-          ...Object.fromEntries(
-            fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }]),
-          ),
-          file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
-        },
-        required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
-        additionalProperties: false,
-      },
+    type: 'object',
+    description: `${String(summary)}: the form with the file.`,
+    properties: {
+      ...Object.fromEntries(
+        fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }]),
+      ),
+      file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
     },
+    required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
+    additionalProperties: false,
   };
 };
 
@@ -271,10 +293,6 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     },
   },
   responses: sharedResponses(),
-  schemas: {
-    ...mapObject(definitions, (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
-    ...templateDefinitions(toComponent),
-  },
 });
 
 const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
@@ -319,14 +337,12 @@ const sharedResponses = (): JsonObject =>
     }),
   );
 
-/** The form that every error has, with the codes that `code` may be. */
+/**
+ * The form that every error has, with the codes that `code` may be. The codes stand beside the reference (JSON Schema
+ * 2020-12, section 8.2.3.1): a check goes by both, and a generated client has one type for all errors.
+ */
 const errorResponse = (status: ErrorStatus, codes: readonly ErrorCode[]): JsonObject => {
-  const schema: Json = {
-    allOf: [
-      { $ref: '#/components/schemas/Error' },
-      { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } },
-    ],
-  };
+  const schema: Json = { ...toComponent('ApiError'), properties: { code: { enum: [...codes] } } };
   return {
     description: `${sentences[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
     headers: {
@@ -395,7 +411,13 @@ const described = (schema: Json, name: string): JsonObject => {
 /** The names of the components by the text of their schemas, to recognise them as subtrees. */
 const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
 
-const toComponent = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+const SCHEMAS = '#/components/schemas/';
+
+const toComponent = (name: string): JsonObject => ({ $ref: `${SCHEMAS}${name}` });
+
+/** The name of the component that a reference leads to; undefined where it is no schema. */
+const componentOf = (reference: string): string | undefined =>
+  reference.startsWith(SCHEMAS) ? reference.slice(SCHEMAS.length) : undefined;
 
 /** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
 const withReferences = (value: Json, isDefinition = false): Json => {
@@ -404,4 +426,9 @@ const withReferences = (value: Json, isDefinition = false): Json => {
   const name = isDefinition ? undefined : named.get(textOf(value));
   if (name !== undefined) return toComponent(name);
   return mapObject(value, (member) => withReferences(member));
+};
+
+const schemas: JsonObject = {
+  ...mapObject(definitions, (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
+  ...templateDefinitions(toComponent),
 };
