@@ -226,6 +226,9 @@ const AttemptRecordSchema = Type.Object(
     startedAt: Time,
     endedAt: nullable(Time),
     host: Type.String(),
+    relay: Type.Optional(
+      Type.String({ description: 'name of the relay in SEALPOST_RELAYS; absent without that setting' }),
+    ),
     durationMs: nullable(Type.Number()),
     outcome: nullable(enumOf(['sent', 'deferred', 'bounced', 'failed', 'interrupted'] as const)),
     replyCode: nullable(Type.Integer()),

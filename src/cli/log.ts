@@ -35,6 +35,7 @@ const TIMELINE_TITLES = ['TIME', 'SINCE', 'KIND', 'TOOK', 'TO', 'WHAT', 'BY', 'C
 /** The details that a line of the timeline shows. */
 const SHOWN = [
   'attempt',
+  'relay',
   'host',
   'event',
   'status',

@@ -167,11 +167,12 @@ const complaintOf = ({ complainedAt, feedbackType }: Email): Pick<EmailRecord, '
 });
 
 const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
-  attempts.map(({ attempt, startedAt, host, ended }) => ({
+  attempts.map(({ attempt, startedAt, host, relay, ended }) => ({
     attempt,
     startedAt,
     endedAt: ended?.at ?? null,
     host,
+    ...(relay === undefined ? {} : { relay }),
     durationMs: ended?.durationMs ?? null,
     outcome: ended?.outcome ?? null,
     replyCode: ended?.replyCode ?? null,

@@ -9,6 +9,7 @@ import { attachmentTemplateDecider } from '../../domain/templates/attachment-tem
 import { evolveBatch } from '../../domain/bulk/decider.js';
 import { advanceCredits, balanceOf, noCredits } from '../../domain/billing/credits.js';
 import { evolveEmail } from '../../domain/email/state.js';
+import { relayDaysDecider } from '../../domain/email/relays.js';
 import { erasureDecider } from '../../domain/privacy/decider.js';
 import type { EventOfKind, Recorded, StreamKind } from '../../domain/events.js';
 import { splitStream, type EmailId, type StreamName } from '../../domain/core/ids.js';
@@ -104,6 +105,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   auditOrigins: lastFact,
   auditRetention: lastFact,
   instance: foldedBy(evolveInstance, undefined),
+  relay: foldedBy(relayDaysDecider.evolve, relayDaysDecider.initialState),
   ledger: lastFact,
 };
 

@@ -103,6 +103,7 @@ type Unclosed =
   | 'audit'
   | 'auditRetention'
   | 'instance'
+  | 'relay'
   | 'ledger';
 
 /** Sorts after every time. */

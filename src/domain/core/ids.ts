@@ -223,6 +223,9 @@ export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Facts of the instance itself: that the first start was done, and which team it made. */
 export const INSTANCE_STREAM = 'instance' as StreamName;
 
+/** The stream of the days of a relay's ramp-up; the name of the relay has lower case letters, digits and hyphens. */
+export const relayStream = (name: string): StreamName => `relay-${name}` as StreamName;
+
 /** In: a stream name. Out: its kind (`email`, `template`, …) and the id after the first hyphen. */
 export const splitStream = (stream: string): { kind: string; id: string } => {
   const at = stream.indexOf('-');

@@ -53,12 +53,16 @@ export type EmailCommand =
       deadlineAt: string;
       /** The worker of the attempt under way has ended without an outcome. */
       workerGone: boolean;
+      /** Present if relays have names. */
+      relay?: string;
+      passedRelays?: readonly PassedRelay[];
     }>
   | Readonly<{
       type: 'RecordOutcome';
       attempt: number;
       at: string;
       host: string;
+      relay?: string;
       durationMs: number;
       /** The attempted recipients, by their place in the email, with their results. */
       outcomes: readonly PlacedOutcome[];
@@ -69,6 +73,12 @@ export type EmailCommand =
       waitForHostMs?: number;
       /** For how long, since the mail waits for the host, nobody tried: that time does not count. */
       unwatchedMs?: number;
+      /** The relay failed before it got any content: the next relay is tried at once. */
+      failedOver?: true;
+      /** The relay got content and answered nothing for it. */
+      mayHaveIt?: true;
+      /** If the mail waits for its relays: when it is tried at the earliest. */
+      waitsUntil?: string;
     }>
   /** Some copies of an attempt have their answer, and others are still to be sent. */
   | Readonly<{
@@ -76,17 +86,20 @@ export type EmailCommand =
       attempt: number;
       at: string;
       host: string;
+      relay?: string;
       durationMs: number;
       outcomes: readonly PlacedOutcome[];
     }>
   /**
    * Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out.
-   * `unwatchedMs`: as in `RecordOutcome`.
+   * `unwatchedMs`: as in `RecordOutcome`. `waitsUntil`: no relay of the mail takes more before that moment.
    */
   | Readonly<{
       type: 'HoldEmail';
       at: string;
       host: string;
+      relay?: string;
+      waitsUntil?: string;
       waitForHostMs: number;
       unwatchedMs?: number;
       fault?: RecipientOutcome;
@@ -123,6 +136,9 @@ export type EmailCommand =
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>
   /** The rest of an archived email is no longer kept. */
   | Readonly<{ type: 'RemoveEmail'; at: string; archiveMs: number }>;
+
+/** A relay that got no attempt, and the rule why. */
+export type PassedRelay = Readonly<{ relay: string; rule: string; replyCode?: number | null }>;
 
 /** An attempt during which the program died is repeated this often; then the mail itself is taken for the cause. */
 const INTERRUPTIONS_MAX = 10;
@@ -224,8 +240,11 @@ const attempt = (command: CommandOf<'AttemptDelivery'>, email: Email): readonly 
       email,
     );
   }
-  const { at, host, worker, deadlineAt } = command;
-  return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
+  const { at, host, worker, deadlineAt, relay, passedRelays } = command;
+  const data = { attempt: email.attempts.length + 1, at, host, worker, deadlineAt };
+  if (relay === undefined) return [{ type: 'DeliveryAttempted', data }];
+  const passed = passedRelays === undefined ? {} : { passedRelays: [...passedRelays] };
+  return [{ type: 'DeliveryAttempted', data: { ...data, relay, ...passed } }];
 };
 
 /** An email that was retried by hand after `cancelledAt` goes on. */
@@ -277,13 +296,14 @@ const someGotThrough = (email: Email): boolean => email.recipientStatuses.some(h
 
 /** Records the first hold and, when the wait is over, the failure; the holds in between are not recorded. */
 const hold = (
-  { at, host, waitForHostMs, unwatchedMs = 0, fault = hostAway }: CommandOf<'HoldEmail'>,
+  { at, host, relay, waitsUntil, waitForHostMs, unwatchedMs = 0, fault = hostAway }: CommandOf<'HoldEmail'>,
   email: Email,
 ): readonly EmailEvent[] => {
   const isOver = email.heldUntil !== undefined && email.heldUntil <= at;
   const open = email.status === 'processing' ? openAttempt(email) : undefined;
   if (email.status !== 'queued' && open === undefined) return none;
-  if (open === undefined && email.heldUntil !== undefined && !isOver) return none;
+  const isNews = waitsUntil !== undefined && waitsUntil !== email.nextAttemptAt;
+  if (open === undefined && email.heldUntil !== undefined && !isOver && !isNews) return none;
   const outcomes = pendingRecipients(email).map((recipient) => ({ ...fault, result: 'deferred' as const, recipient }));
   const schedule = { delaysMs: [] };
   return record(
@@ -292,6 +312,8 @@ const hold = (
       attempt: open?.attempt ?? 0,
       at,
       host,
+      ...(relay === undefined ? {} : { relay }),
+      ...(waitsUntil === undefined ? {} : { waitsUntil }),
       durationMs: 0,
       outcomes,
       final: false,
@@ -316,9 +338,19 @@ const suppress = (command: CommandOf<'SuppressRecipients'>, email: Email): reado
   const suppressed = suppressRecipients(command, email);
   const after = suppressed.reduce<EmailState>(evolveEmail, email);
   if (after === undefined || after.copies === undefined || pendingRecipients(after).length > 0) return suppressed;
-  const { attempt: number, host } = after.attempts.at(-1)!;
+  const { attempt: number, host, relay } = after.attempts.at(-1)!;
   const { at, final = false } = command;
-  const ending = { attempt: number, at, host, durationMs: 0, outcomes: [], final, schedule: { delaysMs: [] } };
+  const named = relay === undefined ? {} : { relay };
+  const ending = {
+    attempt: number,
+    at,
+    host,
+    ...named,
+    durationMs: 0,
+    outcomes: [],
+    final,
+    schedule: { delaysMs: [] },
+  };
   return [...suppressed, ...record({ type: 'RecordOutcome', ...ending }, after)];
 };
 
@@ -342,12 +374,19 @@ const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly Ema
     ...simulatedReports(email, outcomes, at),
   ];
 
+  const { failedOver, waitsUntil = at } = command;
+  const isDeferred = outcomes.some(({ result }) => result === 'deferred');
+  if (failedOver === true && isDeferred)
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, failedOver }, sealed }, ...arrived];
   const heldUntil = heldUntilOf(command, email);
-  if (heldUntil !== undefined && at < heldUntil)
-    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, heldUntil }, sealed }, ...arrived];
+  if (heldUntil !== undefined && at < heldUntil) {
+    const nextAttemptAt = waitsUntil < heldUntil ? waitsUntil : heldUntil;
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt, heldUntil }, sealed }, ...arrived];
+  }
   const nextAttemptAt = heldUntil === undefined ? nextAttemptAfter(email, at, schedule) : undefined;
-  if (nextAttemptAt !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
-    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
+  if (nextAttemptAt !== undefined && isDeferred) {
+    const mayHaveIt = command.mayHaveIt === undefined ? {} : { mayHaveIt: command.mayHaveIt };
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt, ...mayHaveIt }, sealed }, ...arrived];
   }
   if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email))
     return [{ type: 'EmailSent', data, sealed }, ...arrived];
@@ -388,10 +427,9 @@ const giveUp = (
     email,
     pendingRecipients(email).map((recipient) => ({ ...refused, recipient })),
   );
-  const { data, sealed } = toldOutcomes(
-    { attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes },
-    email,
-  );
+  const { host = '', relay } = openAttempt(email) ?? {};
+  const named = relay === undefined ? {} : { relay };
+  const { data, sealed } = toldOutcomes({ attempt: number, at, host, ...named, durationMs: 0, outcomes }, email);
   // An email has failed only if no recipient got it.
   return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
     ? [{ type: 'EmailSent', data, sealed }, ...simulatedReports(email, outcomes, at)]

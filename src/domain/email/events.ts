@@ -139,10 +139,14 @@ export type EmailContent = Static<typeof Content>;
 export type AddressedRecipient = Static<typeof Addressed>;
 export type AttachmentBytes = NonNullable<Static<typeof accepted.attachmentBytes>>;
 
+/** The name of the relay of an attempt; absent: the one relay that is set by its URL alone, or none. */
+const relay = optional(text);
+
 const outcome = {
   attempt: Type.Integer(),
   at: text,
   host: text,
+  relay,
   durationMs: Type.Number(),
   /** For each attempted recipient its place in `roles` and the result. */
   outcomes: Type.Array(
@@ -252,6 +256,11 @@ export const emailEvents = {
       worker: text,
       /** After this moment the dialogue has certainly ended. */
       deadlineAt: text,
+      relay,
+      /** The relays before it in the order of this mail, each with the rule by which it got no attempt; absent: none. */
+      passedRelays: optional(
+        Type.Array(Type.Object({ relay: text, rule: text, replyCode: optional(nullable(Type.Integer())) })),
+      ),
     }),
   },
   /**
@@ -262,13 +271,26 @@ export const emailEvents = {
   EmailSent: { data: Type.Object(outcome), sealed: Replies, perRecipient: replies, webhooks: noticesOf },
   /**
    * `heldUntil`: the host took no session, so the mail waits without using an attempt, and fails at that moment.
-   * `attempt` is then the one that found the host unavailable, or 0 if none was begun.
+   * `attempt` is then the one that found the host unavailable, or 0 if none was begun. `failedOver`: the relay failed
+   * before it got any of the content, so another relay is tried at once, and the schedule of attempts is not used.
+   * `mayHaveIt`: the relay got some of the content and answered nothing for it, so later attempts stay with that relay.
    */
   EmailDeferred: event({
-    data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }),
+    data: Type.Object({
+      ...outcome,
+      nextAttemptAt: text,
+      heldUntil: optional(text),
+      failedOver: optional(Type.Literal(true)),
+      mayHaveIt: optional(Type.Literal(true)),
+    }),
     sealed: Replies,
     perRecipient: replies,
-    webhooks: ({ outcomes }) => noticesOf({ outcomes }, 'email.deferred'),
+    // After a failover the next attempt follows at once, so only final answers are told.
+    webhooks: ({ outcomes, failedOver }) =>
+      noticesOf(
+        { outcomes: failedOver === true ? outcomes.filter(({ result }) => result !== 'deferred') : outcomes },
+        'email.deferred',
+      ),
   }),
   EmailBounced: {
     data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }),
@@ -370,7 +392,16 @@ export const emailEvents = {
   EmailRemoved: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;
 
+export const relayEvents = {
+  /**
+   * A process took `count` of the mails that the relay may get on that day (UTC) of its ramp-up; what the process does
+   * not use lapses with the day.
+   */
+  RelayDayTaken: { data: Type.Object({ at: text, day: text, count: Type.Integer() }) },
+} as const satisfies EventDefinitions;
+
 export type EmailEvent = EventsOf<typeof emailEvents>;
+export type RelayEvent = EventsOf<typeof relayEvents>;
 export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
 export type EmailEngaged = Extract<EmailEvent, { type: 'EmailOpened' | 'EmailClicked' }>;
 export type DeliveryOutcomeEvent = Extract<
@@ -379,4 +410,4 @@ export type DeliveryOutcomeEvent = Extract<
 >;
 
 /** The events of each kind of stream. */
-export const emailStreams = { email: emailEvents } as const;
+export const emailStreams = { email: emailEvents, relay: relayEvents } as const;

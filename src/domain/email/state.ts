@@ -55,6 +55,8 @@ type AttemptState = Readonly<{
   host: string;
   worker: string;
   deadlineAt: string;
+  /** Absent: the one relay that is set by its URL alone, or none. */
+  relay?: string;
   /** null while the dialogue may be under way. */
   ended: Readonly<{
     at: string;
@@ -66,6 +68,10 @@ type AttemptState = Readonly<{
     /** The recipient of that reply; absent: there is none. */
     replyOf?: number;
     nextAttemptAt: string | null;
+    /** The relay failed before it got any content, so another was tried at once. */
+    failedOver?: true;
+    /** The relay got content and answered nothing for it. */
+    mayHaveIt?: true;
   }> | null;
 }>;
 
@@ -158,7 +164,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailSent':
       return endAttempt(email, event, 'sent');
     case 'EmailDeferred':
-      if (event.data.heldUntil === undefined && event.data.nextAttemptAt !== email.pushedFrom) email.deferrals += 1;
+      if (usesAttempt(event.data, email)) email.deferrals += 1;
       return endAttempt(email, event, 'deferred');
     case 'EmailBounced':
       email.failureReason = 'bounced';
@@ -268,8 +274,9 @@ const attempted = (
   email: Email,
   data: Extract<EmailEvent, { type: 'DeliveryAttempted' }>['data'],
 ): readonly AttemptState[] => {
-  const { attempt, at, host, worker, deadlineAt } = data;
-  return [...cutOff(email, at), { attempt, startedAt: at, host, worker, deadlineAt, ended: null }];
+  const { attempt, at, host, worker, deadlineAt, relay } = data;
+  const begun = { attempt, startedAt: at, host, worker, deadlineAt, ended: null };
+  return [...cutOff(email, at), relay === undefined ? begun : { ...begun, relay }];
 };
 
 const cutOff = ({ attempts }: Email, at: string): readonly AttemptState[] => {
@@ -283,6 +290,12 @@ const cutOff = ({ attempts }: Email, at: string): readonly AttemptState[] => {
   };
   return attempts.map((earlier) => (earlier.ended === null ? { ...earlier, ended } : earlier));
 };
+
+/** Whether a deferral counts as one of the attempts of the schedule. */
+const usesAttempt = (
+  { heldUntil, failedOver, nextAttemptAt }: Extract<EmailEvent, { type: 'EmailDeferred' }>['data'],
+  { pushedFrom }: Pick<Email, 'pushedFrom'>,
+): boolean => heldUntil === undefined && failedOver === undefined && nextAttemptAt !== pushedFrom;
 
 const endAttempt = (
   email: Draft<Email>,
@@ -309,8 +322,10 @@ const endAttempt = (
     reply: event.sealed?.replies[shown] ?? null,
     ...(outcomes[shown] === undefined ? {} : { replyOf: outcomes[shown].recipient }),
     nextAttemptAt: event.type === 'EmailDeferred' ? event.data.nextAttemptAt : null,
+    ...(event.type === 'EmailDeferred' && event.data.failedOver === true ? { failedOver: true as const } : {}),
+    ...(event.type === 'EmailDeferred' && event.data.mayHaveIt === true ? { mayHaveIt: true as const } : {}),
   };
-  delete email.pushedFrom;
+  if (!('failedOver' in ended)) delete email.pushedFrom;
   delete email.copies;
   email.replies = replies;
   email.attempts = email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended } : attempt));
@@ -460,19 +475,21 @@ type Answer = Readonly<{
   attempt: number;
   at: string;
   host: string;
+  relay?: string;
   durationMs: number;
   outcomes: readonly PlacedOutcome[];
 }>;
 
 /** The data and the sealed part of an event with outcomes. */
 export const toldOutcomes = (
-  { attempt, at, host, durationMs, outcomes }: Answer,
+  { attempt, at, host, relay, durationMs, outcomes }: Answer,
   email: Pick<Email, 'accepted' | 'content'>,
 ) => ({
   data: {
     attempt,
     at,
     host,
+    ...(relay === undefined ? {} : { relay }),
     durationMs,
     outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule, simulated }) => {
       const outcome = { recipient, result, replyCode, enhancedCode, rule };

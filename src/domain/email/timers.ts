@@ -45,7 +45,7 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined 
     case 'scheduled':
       return 'scheduled';
     case 'queued':
-      if (email.heldUntil !== undefined) return 'held';
+      if (email.heldUntil !== undefined && !waitsForMoment(email)) return 'held';
       return email.nextAttemptAt === null ? 'deliver' : 'deferred';
     case 'processing':
       return 'processing';
@@ -58,6 +58,10 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined 
       return 'archive';
   }
 };
+
+/** Whether a mail that waits for its relays waits for a moment, because none of them takes more before. */
+const waitsForMoment = ({ nextAttemptAt, updatedAt }: EmailSummary): boolean =>
+  nextAttemptAt !== null && nextAttemptAt > updatedAt;
 
 /** A deleted email is archived at once. */
 export const mayBeArchived = (email: EmailSummary, at: string, retentionMs: number): boolean =>
