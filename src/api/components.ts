@@ -290,5 +290,11 @@ const pages: readonly (readonly [string, Component])[] = listed.map(([name, { sc
   { schema: pageOf(schema), description: `One page of a list; each item is of the kind \`${name}\`.` },
 ]);
 
+/** The bodies of webhook events. */
+const bodies: readonly (readonly [string, Component])[] = webhooks.webhookBodies.map(({ name, when, schema }) => [
+  name,
+  { schema, description: `${when}.` },
+]);
+
 /** By name. Names of pages that no endpoint answers are among them. */
-export const components: Readonly<Record<string, Component>> = Object.fromEntries([...pages, ...listed]);
+export const components: Readonly<Record<string, Component>> = Object.fromEntries([...pages, ...listed, ...bodies]);

@@ -1,4 +1,5 @@
 /** The API description: complete, free of loose ends, and true. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { KindGuard } from '@sinclair/typebox';
 import t from 'tap';
 import { commandCodes } from '../../src/commands/index.js';
@@ -13,6 +14,7 @@ import { components, schemaFiles } from '../../src/api/components.js';
 import { sendExamples } from '../../src/api/examples.js';
 import { asSent, credentialFor, requestTo } from './request-to.js';
 import { mailsIn } from '../support/account-world.js';
+import { formats } from '../support/described-answers.js';
 import { PASSWORD } from '../support/people.js';
 import { bearer, memoryMailbox, openServer } from './server.js';
 
@@ -366,6 +368,30 @@ void t.test('every example is taken by the endpoint it belongs to', async (t) =>
     }
   }
   t.ok(count >= 8);
+});
+
+void t.test('every example of a body is as its schema has it', async (t) => {
+  const { app } = await openServer(t, { mailbox: memoryMailbox() });
+  const document = openApiDocument(app);
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, formats: { ...formats } });
+  ajv.addSchema({ ...document, $id: 'description' });
+  let count = 0;
+  for (const section of ['paths', 'webhooks'])
+    for (const [path, item] of Object.entries(object(document[section])))
+      for (const operation of Object.values(object(item))) {
+        const { schema, examples } = object(
+          object(object(object(operation)['requestBody'])['content'])['application/json'],
+        );
+        if (schema === undefined) continue;
+        const check = ajv.compile({ $ref: `description${String(object(schema)['$ref'])}` });
+        const all = Object.entries(object(examples));
+        t.ok(all.length > 0, `${path} has an example`);
+        for (const [name, example] of all) {
+          t.ok(check(object(example)['value']), `${path} ${name}: ${ajv.errorsText(check.errors)}`);
+          count += 1;
+        }
+      }
+  t.ok(count > 80, String(count));
 });
 
 void t.test('the examples of a send call fit the sample templates', async (t) => {

@@ -12,7 +12,7 @@ type Server = App['server'];
 const ID = 'description';
 
 /** As RFC 3339, RFC 9562 and the like have them: what readers of the description check. */
-const formats: Readonly<Record<string, RegExp | true>> = {
+export const formats: Readonly<Record<string, RegExp | true>> = {
   'date-time':
     /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/,
   date: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/,

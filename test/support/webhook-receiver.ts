@@ -1,6 +1,7 @@
 /** An endpoint on loopback that keeps what it is sent, and answers as the test says. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { bodyDifference } from './described-webhooks.js';
 
 export type Received = Readonly<{ path: string; headers: IncomingHttpHeaders; body: string }>;
 
@@ -9,17 +10,22 @@ export type Receiver = Readonly<{
   received: () => readonly Received[];
   /** How the next ones are answered: a status, or what writes the answer itself. */
   answer: (how: number | ((request: IncomingMessage, response: ServerResponse) => void)) => void;
+  /** Rejects if a body was not as the API description has it. */
   close: () => Promise<void>;
 }>;
 
 export const openReceiver = async (): Promise<Receiver> => {
   const received: Received[] = [];
+  const differences: string[] = [];
   let how: Parameters<Receiver['answer']>[0] = 200;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
+      const body = Buffer.concat(chunks).toString();
+      received.push({ path: request.url ?? '', headers: request.headers, body });
+      const difference = bodyDifference(body);
+      if (difference !== undefined) differences.push(difference);
       if (typeof how === 'number') response.writeHead(how).end(`status ${how}`);
       else how(request, response);
     });
@@ -30,8 +36,8 @@ export const openReceiver = async (): Promise<Receiver> => {
     received: () => received,
     answer: (next) => void (how = next),
     close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
+      new Promise((resolve, reject) => {
+        server.close(() => (differences.length === 0 ? resolve() : reject(new Error(differences.join('\n')))));
         server.closeAllConnections();
       }),
   };

@@ -2,9 +2,11 @@
 import t from 'tap';
 import { assertDefined, parseWebhookId } from '../../src/domain/core/ids.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import { noticesOf } from '../../src/domain/events.js';
+import { webhookBodies } from '../../src/api/webhooks.js';
+import { type AnyEvent, webhookKinds } from '../../src/domain/core/event.js';
+import { kindsWith, noticesOf } from '../../src/domain/events.js';
 import type { SuppressionEvent } from '../../src/domain/recipients/events.js';
-import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
+import { bodyOf, testBody, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
 import { mayHaveMissed, missedBy, type SettingsFact } from '../../src/domain/webhooks/decider.js';
 import {
   keptAnswer,
@@ -16,7 +18,8 @@ import {
   retryAfterMs,
 } from '../../src/domain/webhooks/delivery.js';
 import type { WebhookEvent } from '../../src/domain/webhooks/events.js';
-import { goldenEvent } from '../support/golden-events.js';
+import { bodyDifference } from '../support/described-webhooks.js';
+import { goldenEvent, goldenNames } from '../support/golden-events.js';
 
 // Kinds, ids, bodies and retries of webhooks: pure, and the same each time.
 
@@ -208,6 +211,38 @@ void t.test('a body has 256 KB at most, and says what was left out', async (t) =
   const body = bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [large])!;
   t.ok(Buffer.byteLength(body) <= WEBHOOK_BODY_BYTES_MAX);
   t.same((JSON.parse(body) as { data: { truncated: unknown } }).data.truncated, ['metadata']);
+});
+
+void t.test('every kind has bodies as the API description has them, made of stored events', async (t) => {
+  const firsts: Readonly<Record<string, AnyEvent>> = {
+    email: queued,
+    batch: goldenEvent('BatchQueued.v1'),
+  };
+  const seen = new Set<string>();
+  const left: SuppressionEvent = {
+    type: 'AddressSuppressed',
+    data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length) },
+    sealed: { address: 'ann@example.org' },
+  };
+  for (const [name, event] of [
+    ...goldenNames().map((name) => [name, goldenEvent(name)] as const),
+    ['unsubscribed', left] as const,
+  ]) {
+    const stream = `${kindsWith([event.type])[0]!}-018c0000-0000-7000-8000-000000000001`;
+    for (const { kind, recipient } of noticesOf(event)) {
+      const first = firsts[kindsWith([event.type])[0]!];
+      const history = first === undefined || first.type === event.type ? [event] : [first, event];
+      const isFirst = event.type === 'EmailScheduled';
+      const entry = { stream, at: AT, kind, ...(recipient === undefined ? {} : { recipient }) };
+      const body = bodyOf(entry, isFirst ? [event] : history);
+      t.equal(body === undefined ? 'no body' : bodyDifference(body), undefined, `${name} as ${kind}`);
+      seen.add(kind);
+    }
+  }
+  t.same([...seen].sort(), [...webhookKinds].sort());
+  t.equal(bodyDifference(testBody(AT)), undefined, 'a test');
+  for (const { example, kind } of webhookBodies) t.equal(bodyDifference(JSON.stringify(example)), undefined, kind);
+  t.match(bodyDifference(JSON.stringify({ event: 'email.sent', timestamp: AT, data: {} })), /sentAt/);
 });
 
 void t.test('of an answer no address is kept, however it is written', async (t) => {

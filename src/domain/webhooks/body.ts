@@ -235,6 +235,7 @@ export const testBody = (at: string): string =>
       subject: 'Test of a webhook subscription',
       status: 'delivered',
       templateId: '00000000-0000-0000-0000-000000000000',
+      messageId: '<00000000-0000-0000-0000-000000000000@example.com>',
       metadata: { test: true },
       deliveredAt: at,
     },

@@ -7,6 +7,7 @@ import type { Access } from '../context.js';
 import { ACCESS_COOKIE } from '../cookies.js';
 import { permissionOfKey } from '../../../domain/access/permissions.js';
 import { components } from '../../../api/components.js';
+import { webhookBodies } from '../../../api/webhooks.js';
 import { bodyMembers, templateDefinitions } from '../../../api/templates/json-schema.js';
 import type { Commands } from '../../../commands/index.js';
 
@@ -121,8 +122,10 @@ export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]
       return operation(raw, route);
     }),
   );
+  const webhooks = webhookOperations();
   const shared = sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined);
-  return { ...document, paths, components: { ...shared, schemas: { ...usedSchemas([paths, shared]), ...forms } } };
+  const schemas = { ...usedSchemas([paths, webhooks, shared]), ...forms };
+  return { ...document, paths, webhooks, components: { ...shared, schemas } };
 };
 
 /** The schemas that these parts of the document refer to, and those that they refer to in turn, by name. */
@@ -189,6 +192,49 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
       ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
     },
   }));
+
+/** The posts to endpoints of webhook subscriptions: one operation for each kind of event (OpenAPI 3.1, `webhooks`). */
+const webhookOperations = (): JsonObject =>
+  Object.fromEntries(
+    webhookBodies.map(({ kind, name, when, example }): [string, Json] => [
+      kind,
+      {
+        post: {
+          operationId: `receive${name}`,
+          summary: when,
+          description: `Posted to the endpoints of webhook subscriptions for \`${kind}\`. The same event may be posted several times, with the same id.`,
+          tags: ['Webhooks'],
+          parameters: webhookHeaders.map((header) => ({ $ref: `#/components/parameters/${header}` })),
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: toComponent(name),
+                examples: { event: { summary: when, value: asJson(example) } },
+              },
+            },
+          },
+          responses: {
+            '2XX': { description: 'Received: any status from 200 to 299.' },
+            '410': { description: 'The endpoint is gone: the subscription is disabled.' },
+            default: { description: 'Not received: posted again after each pause of `SEALPOST_WEBHOOK_RETRY_DELAYS`.' },
+          },
+          security: [],
+        },
+      },
+    ]),
+  );
+
+const webhookHeaders = [
+  'WebhookEventId',
+  'WebhookEventType',
+  'WebhookPreviousEventId',
+  'WebhookTimestamp',
+  'WebhookSignature',
+  'StandardWebhookId',
+  'StandardWebhookTimestamp',
+  'StandardWebhookSignature',
+];
 
 const requestBody = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
@@ -283,6 +329,24 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
         'Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.',
       schema: { type: 'string', pattern: '^[0-9]{1,16}$' },
     },
+    WebhookEventId: webhookHeader(
+      'X-Service-Event-Id',
+      'Id of the event (`evt_…`): equal for every attempt and replay',
+    ),
+    WebhookEventType: webhookHeader('X-Service-Event-Type', 'The kind of event'),
+    WebhookPreviousEventId: webhookHeader(
+      'X-Service-Previous-Event-Id',
+      'Id of the event before in the same subscription; absent on the first',
+      false,
+    ),
+    WebhookTimestamp: webhookHeader('X-Service-Timestamp', 'Time of this attempt, in seconds since 1970'),
+    WebhookSignature: webhookHeader(
+      'X-Service-Signature',
+      '`v1=` and the hexadecimal HMAC-SHA256 of `<timestamp>.<body>`, with the secret as the key; during a rotation with the old one',
+    ),
+    StandardWebhookId: webhookHeader('webhook-id', 'As Standard Webhooks has it'),
+    StandardWebhookTimestamp: webhookHeader('webhook-timestamp', 'As Standard Webhooks has it'),
+    StandardWebhookSignature: webhookHeader('webhook-signature', 'As Standard Webhooks has it'),
     IfMatch: {
       name: 'If-Match',
       in: 'header',
@@ -293,6 +357,14 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     },
   },
   responses: sharedResponses(),
+});
+
+const webhookHeader = (name: string, text: string, required = true): JsonObject => ({
+  name,
+  in: 'header',
+  required,
+  description: text,
+  schema: { type: 'string' },
 });
 
 const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
