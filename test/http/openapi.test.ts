@@ -207,6 +207,21 @@ void t.test('the document', async (t) => {
     for (const name of parts) t.notOk(name in components, name);
   });
 
+  void t.test('no schema has a name that generated clients give to what an operation takes and answers', (t) => {
+    const schemas = Object.keys(object(object(document['components'])['schemas']));
+    const operations = Object.values(object(document['paths'])).flatMap((item) =>
+      Object.values(object(item)).map((operation) => String(object(operation)['operationId']).toLowerCase()),
+    );
+    const taken = new Set(
+      operations.flatMap((name) => ['data', 'response', 'responses', 'error', 'errors'].map((end) => `${name}${end}`)),
+    );
+    t.same(
+      schemas.filter((name) => taken.has(name.toLowerCase())),
+      [],
+    );
+    t.end();
+  });
+
   void t.test('bodies of templates refer to what a template consists of, as the files for editors have it', (t) => {
     const schemas = object(object(document['components'])['schemas']);
     const bodies: readonly (readonly ['email' | 'attachment', string])[] = [
@@ -222,8 +237,8 @@ void t.test('the document', async (t) => {
         JSON.stringify(templateJsonSchema(kind)).replaceAll('#/definitions/', '#/components/schemas/'),
       ) as JsonObject;
       const [shown, expected] = [object(object(schemas[name])['properties']), object(file['properties'])];
-      for (const member of ['variables', 'schema', '$schema'])
-        t.same(shown[member], expected[member], `${name}.${member}`);
+      for (const member of ['variables', 'schema']) t.same(shown[member], expected[member], `${name}.${member}`);
+      t.same(object(schemas[name])['patternProperties'], { '^\\$schema$': expected['$schema'] }, name);
       for (const [definition, schema] of Object.entries(object(file['definitions'])))
         t.same(schemas[definition], schema, definition);
     }

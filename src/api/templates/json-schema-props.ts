@@ -158,7 +158,7 @@ const format: Readonly<Record<keyof ValueFormat, JsonObject>> = {
   timeZone: described(text(LANGUAGE_CHARS_MAX), 'The IANA name of a time zone instead of the template’s'),
 };
 
-const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[number], JsonObject | true>> => ({
+const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[number], JsonObject>> => ({
   name: described(
     key,
     'The name by which paths begin; one that is not of letters, digits, "_" and "-" stands in brackets: {{["1st item"]}}',
@@ -166,7 +166,7 @@ const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[num
   type: words(variableTypes),
   required: described(flag, 'A call without it is refused'),
   description: { type: 'string', maxLength: DESCRIPTION_CHARS_MAX },
-  defaultValue: true,
+  defaultValue: {},
   isCalculated: described(flag, 'Its value is that of expression'),
   expression: described(
     { type: 'string', pattern: VISIBLE },
@@ -254,14 +254,21 @@ const calculated: JsonObject = given(
 /** A language tag as `Intl` writes it. */
 const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
 
-const translations: JsonObject = {
-  type: ['object', 'null'],
-  propertyNames: { type: 'string', pattern: LANGUAGE_TAG, maxLength: LANGUAGE_CHARS_MAX },
-  additionalProperties: described(
-    { type: 'object', additionalProperties: { type: 'string' } },
-    'By each text of the template the text of this language; what is left out stays as it is. A text of the template is named as it is written there, with \' for each ", / for each backslash and a blank for each line break and tab',
-  ),
-};
+const translations = (refer: Refer): JsonObject => ({
+  anyOf: [
+    {
+      type: 'object',
+      propertyNames: { type: 'string', pattern: LANGUAGE_TAG, maxLength: LANGUAGE_CHARS_MAX },
+      additionalProperties: refer('TranslatedTexts'),
+    },
+    { type: 'null' },
+  ],
+});
+
+const translatedTexts: JsonObject = described(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  'By each text of the template the text of this language; what is left out stays as it is. A text of the template is named as it is written there, with \' for each ", / for each backslash and a blank for each line break and tab',
+);
 
 /** The definitions that speak of values, the same for mails and documents. */
 export const valueDefinitions = (refer: Refer): JsonObject => ({
@@ -290,9 +297,10 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
     'How a value is written, as in ECMA-402',
   ),
   Translations: described(
-    translations,
+    translations(refer),
     'The texts of the template in other languages, by language tag such as de or de-AT; null or {} for none',
   ),
+  TranslatedTexts: translatedTexts,
   ColumnRule: described(columnRule(refer), 'How the cells of a column of a workbook look by what they hold'),
 });
 
@@ -395,7 +403,7 @@ export const sharedKinds = (
   direction: literal(words(directions), 'How texts run and where lines begin'),
   textDirection: literal(words(textDirections), 'How the text runs; auto: as its first letter'),
   hidesLines: literal(
-    words([true, false, 'lines']),
+    { anyOf: [{ type: 'boolean' }, words(['lines'])] },
     'Whether the component is left out where all that it shows is empty; "lines": line by line',
   ),
   boolean: literal({ type: 'boolean' }, 'true or false'),

@@ -462,13 +462,19 @@ const definitions: JsonObject = mapObject(
 
 /**
  * Adds the schemas of the parts of a template to the description. Requests are not validated by them: the domain checks
- * templates and names faults better.
+ * templates and names faults better. `$schema`, which editors write, is described as a pattern: in some languages a
+ * generated client would have one name for it and for `schema`.
  */
 const withTemplateParts = (schema: Json, name: string): JsonObject => {
   const kind = components[name]?.template;
   const body = object(schema);
   if (kind === undefined) return body;
-  return { ...body, properties: { ...object(body['properties']), ...bodyMembers(kind, toComponent) } };
+  const { $schema: ofEditor, ...properties } = object(body['properties']);
+  return {
+    ...body,
+    properties: { ...properties, ...bodyMembers(kind, toComponent) },
+    ...(ofEditor === undefined ? {} : { patternProperties: { '^\\$schema$': ofEditor } }),
+  };
 };
 
 /** Puts the description of the component before that of its schema. */
