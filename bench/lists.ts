@@ -169,6 +169,12 @@ const searches: readonly Readonly<{ what: string; rows: boolean; filter: Filter 
     rows: false,
     filter: () => ({ search: 'roastery', templateId }),
   },
+  {
+    what: 'one API key, in two of its states',
+    rows: true,
+    filter: () => ({ createdBy: 'bench', status: ['bounced', 'failed'] }),
+  },
+  { what: 'one sender domain', rows: true, filter: () => ({ senderDomain: 'northwind.example' }) },
   ...filters.map(({ what, filter }) => ({
     what: `a surname, ${what}`,
     rows: true,

@@ -83,6 +83,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   RetryEmailResponse: { name: 'RetriedEmail', text: 'The email as it is queued again.' },
   EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
   EmailListItem: 'One email in a list.',
+  EmailCounts: 'Emails by state.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',
   EmailRates: 'Parts of these totals, in percent.',
   EmailTimes: 'How long emails took, on average.',

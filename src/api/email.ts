@@ -2,7 +2,7 @@
  * Requests and answers about emails: send, retry, reschedule, cancel, delete; the record, the list, the timeline, the
  * queue.
  */
-import { Type, type Static } from '@sinclair/typebox';
+import { Type, type Static, type TInteger, type TOptional } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import {
   closed,
@@ -15,7 +15,13 @@ import {
   templateIdField,
   valuesSchema,
 } from './core/common.js';
-import { bounceTypes, recipientRoles, recipientStatuses, emailStatuses } from '../domain/email/status.js';
+import {
+  bounceTypes,
+  recipientRoles,
+  recipientStatuses,
+  emailStatuses,
+  type EmailStatus,
+} from '../domain/email/status.js';
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './recipients.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { outputFormats } from '../domain/rendering/content.js';
@@ -592,8 +598,18 @@ export const EmailListItemSchema = Type.Object(
     emailTemplateName: Type.String(),
     templateId: templateIdField,
     subject: nullable(Type.String()),
+    to: nullable(
+      Type.Object(
+        { email: Type.String(), name: nullable(Type.String()) },
+        { ...closed, description: 'The first recipient; null once erased, or once the email is archived' },
+      ),
+    ),
     recipientCount: Type.Integer(),
     failedRecipients,
+    attachmentCount: Type.Integer(),
+    tags: Type.Array(Type.String(), { description: 'Each once; empty once archived' }),
+    batchId: nullable(Type.String({ description: 'Id of its bulk send' })),
+    failureReason: nullable(Type.String({ description: 'Why it failed or bounced, as in the record' })),
     createdAt: Time,
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),
@@ -602,3 +618,22 @@ export const EmailListItemSchema = Type.Object(
   closed,
 );
 export type EmailListItem = Static<typeof EmailListItemSchema>;
+
+export const EmailCountsSchema = Type.Object(
+  {
+    counts: Type.Object(
+      Object.fromEntries(emailStatuses.map((status) => [status, Type.Optional(Type.Integer())])) as Record<
+        EmailStatus,
+        TOptional<TInteger>
+      >,
+      { ...closed, description: 'Emails by status: the statuses of the filter, or all' },
+    ),
+    total: Type.Integer({ description: 'Their sum' }),
+    totalIsLowerBound: Type.Boolean({ description: 'True if `lowerBounds` names a status' }),
+    lowerBounds: Type.Array(enumOf(emailStatuses), {
+      description: 'The statuses of which there may be more than counted',
+    }),
+  },
+  closed,
+);
+export type EmailCounts = Static<typeof EmailCountsSchema>;

@@ -8,6 +8,7 @@ import {
   OAUTH_GRANTS,
   type OAuthGrantDocument,
 } from './apps/apps.js';
+import { type EmailStatus, emailStatuses } from '../domain/email/status.js';
 import { dayOf, isoTime, DAY_MS } from '../domain/core/time.js';
 import type { AssetUsage } from '../domain/templates/asset.js';
 import type { TemplateListing } from '../domain/templates/decider.js';
@@ -15,7 +16,7 @@ import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain
 import type { Limits } from '../domain/core/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Keys } from '../domain/ports/keys.js';
-import type { Query, ReadModels } from '../domain/ports/read-models.js';
+import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/core/search-text.js';
 import type { Queries, SearchFilter, DeletableFilter } from './query-types.js';
 import {
@@ -44,13 +45,22 @@ import {
   TEMPLATES,
   type TemplateDocument,
 } from './templates/templates.js';
-import { metadataTerm, recipientTerm, tagTerm, withRecipientStatus } from './email/read-models.js';
+import {
+  actorTerm,
+  batchTerm,
+  metadataTerm,
+  recipientTerm,
+  senderDomainTerm,
+  tagTerm,
+  withRecipientStatus,
+} from './email/read-models.js';
 import { queueStats } from './email/queue.js';
 import { makeWebhookQueries } from './webhooks/reads.js';
 import { listSessions, sessionsOfUser } from './people/sessions.js';
 import { listSuppressions, SUPPRESSIONS, suppressionPages } from './recipients/suppressions.js';
 import { listTeamActivity } from './teams/activity.js';
 import { makeTeamQueries } from './teams/teams.js';
+import { nextTurn } from '../shared/concurrency.js';
 
 /** The most sessions of a person that one call ends; the others end when they are used, or expire. */
 const SESSIONS_AT_ONCE = 500;
@@ -67,8 +77,10 @@ export type QueryDeps = Readonly<{
 
 export const makeQueries = (deps: QueryDeps): Queries => ({
   listEmails: (teamId, filter, paging) => listEmails(deps, teamId, filter, paging),
+  countEmails: (teamId, filter) => countEmails(deps, teamId, filter),
   emailIds: (teamId, given, limit) => emailIds(deps, teamId, asStored(given), limit),
-  emailsToRetry: (teamId, given, cursor) => emailsToRetry(deps.readModels, whereOf(teamId, inUtc(given)), cursor),
+  emailsToRetry: (teamId, given, cursor) =>
+    emailsToRetry(deps.readModels, filtersOf(teamId, inUtc(given)).where, cursor),
   listBatches: (teamId, paging) => {
     const list = { ...allOf(deps, BATCHES, teamId), sortField: 'createdAt' };
     return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => listed(deps, batch));
@@ -153,6 +165,41 @@ const listEmails = async (
   );
 };
 
+/**
+ * Emails by status. Without a search or terms the daily counts are summed, and cut days are counted by index; otherwise
+ * the emails of each status are counted as a list counts its total, up to its bound.
+ */
+const countEmails = async (deps: QueryDeps, teamId: TeamId, given: EmailFilter): ReturnType<Queries['countEmails']> => {
+  const filter = asStored(given);
+  const search = searchIn(filter);
+  const inOrder = search === undefined ? undefined : await filtersInOrder(deps, teamId, filter);
+  const counts: Partial<Record<EmailStatus, number>> = {};
+  const lowerBounds: EmailStatus[] = [];
+  for (const status of statusesOf(filter) ?? emailStatuses) {
+    const { total, isLowerBound } = await countOfStatus(deps, teamId, { ...filter, status }, inOrder?.where['seq']);
+    counts[status] = total;
+    if (isLowerBound) lowerBounds.push(status);
+    await nextTurn();
+  }
+  return { counts, lowerBounds };
+};
+
+/** `seq`: the emails between which a search looks. */
+const countOfStatus = async (
+  deps: QueryDeps,
+  teamId: TeamId,
+  filter: EmailFilter,
+  seq: Condition | undefined,
+): Promise<Total> => {
+  const search = searchIn(filter);
+  if (search === undefined)
+    return (filter.recipientStatus === undefined ? totalEmails : totalOfRecipients)(deps, teamId, filter);
+  const { where, ...others } = filtersOf(teamId, filter);
+  const query = { where: { ...where, ...(seq && { seq }) }, ...others, ...search, limit: 0 };
+  const { count, isLowerBound } = await deps.readModels.findCounted(EMAILS, query, deps.limits.searchTotalMax);
+  return { total: count, isLowerBound };
+};
+
 const emailIds = async (
   deps: QueryDeps,
   teamId: TeamId,
@@ -210,9 +257,20 @@ const inUtc = <Filter extends Pick<EmailFilter, 'startDate' | 'endDate'>>(filter
 const asStored = (filter: EmailFilter): EmailFilter => ({ ...inUtc(filter), ...folded(filter) });
 
 /** The search terms of a filter. */
-const termsOf = ({ recipient, tag, metadataKey, metadata = {} }: EmailFilter): readonly string[] => [
+const termsOf = ({
+  recipient,
+  tag,
+  batchId,
+  createdBy,
+  senderDomain,
+  metadataKey,
+  metadata = {},
+}: EmailFilter): readonly string[] => [
   ...(recipient === undefined ? [] : [recipientTerm(recipient)]),
   ...(tag === undefined ? [] : [tagTerm(tag)]),
+  ...(batchId === undefined ? [] : [batchTerm(batchId)]),
+  ...(createdBy === undefined ? [] : [actorTerm(createdBy)]),
+  ...(senderDomain === undefined ? [] : [senderDomainTerm(senderDomain)]),
   ...(metadataKey === undefined ? [] : [metadataTerm(metadataKey)]),
   ...Object.entries(metadata).map(([key, value]) => metadataTerm(key, value)),
 ];
@@ -225,9 +283,13 @@ const folded = ({ search }: SearchFilter): SearchFilter =>
 
 type Filters = Pick<Query, 'where'> & Partial<Pick<ListQuery, 'anyOf'>>;
 
-const whereOf = (teamId: TeamId, { status, templateId, test, startDate, endDate }: EmailFilter): Query['where'] => ({
+/** The statuses of which an email has one; undefined: any. */
+const statusesOf = ({ status }: EmailFilter): readonly EmailStatus[] | undefined =>
+  typeof status === 'string' ? [status] : status;
+
+/** Conditions of a filter but its statuses. */
+const whereOf = (teamId: TeamId, { templateId, test, startDate, endDate }: EmailFilter): Query['where'] => ({
   team: { eq: teamId },
-  ...(status === undefined ? {} : { status: { eq: status } }),
   ...(templateId === undefined ? {} : { templateId: { eq: templateId } }),
   ...(test === undefined ? {} : { test: { eq: test ? 1 : 0 } }),
   ...(startDate === undefined && endDate === undefined
@@ -241,10 +303,17 @@ const whereOf = (teamId: TeamId, { status, templateId, test, startDate, endDate 
 });
 
 const filtersOf = (teamId: TeamId, filter: EmailFilter): Filters => {
-  const { recipientStatus, status: _status, templateId: _templateId, ...others } = filter;
-  return recipientStatus === undefined
-    ? { where: whereOf(teamId, filter) }
-    : { where: whereOf(teamId, others), anyOf: withRecipientStatus(recipientStatus, filter) };
+  const { recipientStatus, templateId, ...others } = filter;
+  const statuses = statusesOf(filter);
+  if (recipientStatus !== undefined)
+    return {
+      where: whereOf(teamId, others),
+      anyOf: withRecipientStatus(recipientStatus, { statuses, templateId }),
+    };
+  const where = whereOf(teamId, filter);
+  if (statuses === undefined) return { where };
+  const each = statuses.map((status) => ({ status: { eq: status } }));
+  return each.length === 1 ? { where: { ...where, ...each[0] } } : { where, anyOf: each };
 };
 
 /**
@@ -349,7 +418,7 @@ const countBetween = (
   startDate: string,
   endDate: string,
 ): Promise<number> =>
-  deps.readModels.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
+  deps.readModels.count(EMAILS, filtersOf(teamId, { ...filter, startDate, endDate }), Number.MAX_SAFE_INTEGER);
 
 /** One document a day: a hundred years of days are still few. */
 const DAYS_MAX = 40_000;
@@ -366,12 +435,13 @@ const daysBetween = async (deps: QueryDeps, teamId: TeamId, first: string | unde
     limit: DAYS_MAX,
   })) as readonly EmailCountsDocument[];
 
-const matching = ({ cells }: EmailCountsDocument, { status, templateId, test }: EmailFilter): number => {
+const matching = ({ cells }: EmailCountsDocument, filter: EmailFilter): number => {
+  const { templateId, test } = filter;
+  const statuses: readonly string[] | undefined = statusesOf(filter);
   let sum = 0;
   for (const [cell, count] of Object.entries(cells)) {
     const [cellStatus, cellTemplate, cellTest] = cell.split('|');
-    const isOf =
-      (status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId);
+    const isOf = statuses?.includes(cellStatus!) !== false && (templateId === undefined || cellTemplate === templateId);
     if (isOf && (test === undefined || test === (cellTest !== undefined))) sum += count;
   }
   return sum;

@@ -2,6 +2,7 @@
  * Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here.
  */
 import type { AddressIndex } from '../domain/privacy/decider.js';
+import type { EmailStatus } from '../domain/email/status.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
 import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId } from '../domain/core/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
@@ -30,11 +31,21 @@ export type DeletableFilter = Readonly<{ search?: string; deleted?: true }>;
 /** Emails accepted on a day and not cancelled, and documents that were made for them. */
 export type UsedOfDay = Readonly<{ day: string; emails: number; documents: number }>;
 
+export type EmailsByStatus = Readonly<{
+  counts: Readonly<Partial<Record<EmailStatus, number>>>;
+  lowerBounds: readonly EmailStatus[];
+}>;
+
 export type Queries = Readonly<{
   /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
   listTeamActivity: (teamId: TeamId, paging: Paging) => Promise<Page<ActivityListing>>;
   /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
+  /**
+   * How many emails match, by each status that the filter names, or by all; `lowerBounds`: the statuses of which there
+   * may be more.
+   */
+  countEmails: (teamId: TeamId, filter: EmailFilter) => Promise<EmailsByStatus>;
   /** The newest emails created before `before` that match, at most `limit`. */
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
   /**

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { EmailStatus } from '../../src/domain/email/status.js';
+import { emailStatuses, type EmailStatus } from '../../src/domain/email/status.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
@@ -117,8 +117,13 @@ void t.test('a row of the list has every field', async (t) => {
       emailTemplateName: 'Order confirmation',
       templateId: WELCOME,
       subject: 'Hello',
+      to: { email: 'ann@example.org', name: 'Zoë Ångström' },
       recipientCount: 1,
       failedRecipients: 0,
+      attachmentCount: 0,
+      tags: ['order'],
+      batchId: null,
+      failureReason: null,
       createdAt: T0,
       sentAt: T0,
       deliveredAt: null,
@@ -160,7 +165,7 @@ void t.test(
     const { queries } = await listed(t, rows);
     const matches = (one: Row, { status, templateId, startDate, endDate, search }: EmailFilter, of: string): boolean =>
       one.team === of &&
-      (status === undefined || one.status === status) &&
+      (status === undefined || [status].flat().includes(one.status)) &&
       (templateId === undefined || one.templateId === templateId) &&
       (startDate === undefined || Date.parse(one.at) >= Date.parse(startDate)) &&
       (endDate === undefined || Date.parse(one.at) <= Date.parse(endDate)) &&
@@ -174,7 +179,7 @@ void t.test(
       '2035-01-01T00:00:00.000Z',
     );
     const parts = {
-      status: fc.constantFrom(...statuses),
+      status: fc.oneof(fc.constantFrom(...statuses), fc.subarray([...statuses], { minLength: 2 })),
       templateId: fc.constantFrom(WELCOME, ORDER),
       startDate: when,
       endDate: when,
@@ -206,6 +211,14 @@ void t.test(
         const { data, meta } = await queries.listEmails(theirs ? other : team, wanted, first);
         t.same(data.map(({ id }) => id).sort(), expected, JSON.stringify(wanted));
         t.equal(meta.total, expected.length, JSON.stringify(wanted));
+        const { counts, lowerBounds } = await queries.countEmails(theirs ? other : team, wanted);
+        const named = wanted.status === undefined ? emailStatuses : [wanted.status].flat();
+        const byStatus = named.map((status) => [
+          status,
+          rows.filter((one) => one.status === status && matches(one, wanted, theirs ? OTHER : TEAM_ID)).length,
+        ]);
+        t.strictSame({ ...counts }, Object.fromEntries(byStatus), JSON.stringify(wanted));
+        t.same(lowerBounds, []);
         t.same([...(await queries.emailIds(theirs ? other : team, wanted, 1_000))].sort(), expected);
       }),
       { numRuns: 300 },
@@ -613,4 +626,9 @@ void t.test('what a search finds is counted up to a bound, and says so', async (
     totalIsLowerBound: true,
   });
   t.match((await queries.listEmails(team, {}, { page: 1, limit: 5 })).meta, { total: 12, totalIsLowerBound: false });
+  t.match(await queries.countEmails(team, { search: 'hello' }), {
+    counts: { queued: 10, sent: 0 },
+    lowerBounds: ['queued'],
+  });
+  t.match(await queries.countEmails(team, {}), { counts: { queued: 12 }, lowerBounds: [] });
 });

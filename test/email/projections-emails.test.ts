@@ -94,6 +94,8 @@ void t.test('an accepted email: every field of its document', async (t) => {
     priority: 'normal',
     createdAt: T0,
     subject: 'Order 17',
+    to: 'ann@example.org',
+    toName: 'Ann',
     tags: ['order'],
     mixed: 0,
     test: 0,
@@ -103,6 +105,8 @@ void t.test('an accepted email: every field of its document', async (t) => {
       'recipient:bob@example.org',
       'recipient:cyd@example.org',
       'tag:order',
+      'from:example.com',
+      'by:test',
       'key:"customer"',
       'value:["customer","4"]',
     ],
@@ -241,7 +245,7 @@ void t.test(
       text: undefined,
       templateName: 'Order confirmation',
     });
-    t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
+    t.notOk(/ann|Order 17|example\.org/i.test(JSON.stringify(archived.email)));
   },
 );
 
@@ -747,5 +751,44 @@ void t.test('a key of a recipient that is lost leaves the rest of the document',
   const readModels = openDocuments(t);
   await projectIn(readModels, projection, await recorded());
   const { [EMAILS]: found } = await documentsOf(readModels, projection);
-  t.match(found, [{ text: 'order 17', terms: ['tag:order', 'key:"customer"', 'value:["customer","4"]'] }]);
+  t.match(found, [
+    {
+      text: 'order 17',
+      terms: ['tag:order', 'from:example.com', 'by:test', 'key:"customer"', 'value:["customer","4"]'],
+    },
+  ]);
+  t.notOk('to' in found![0]!);
 });
+
+void t.test(
+  'the list names the first recipient until it is erased, and why an email failed until it is retried',
+  async (t) => {
+    const { append, recorded, eventLog } = openLogOfTest();
+    const readModels = openDocuments(t);
+    const shown = async () => {
+      await projectIn(readModels, projection, await recorded());
+      const {
+        to = null,
+        toName = null,
+        reason = null,
+        attachments = 0,
+      } = (await documentsOf(readModels, projection))[EMAILS]![0] as EmailDocument;
+      return { to, toName, reason, attachments };
+    };
+    const data = { ...accepted, attachmentCount: 2 };
+    await append(stream, [{ type: 'EmailQueued', data, sealed: content }, attempted(1, at(1))]);
+    t.same(await shown(), { to: 'ann@example.org', toName: 'Ann', reason: null, attachments: 2 });
+    await append(stream, [failed('refused', 1, at(2), [0, 'refused'], [1, 'refused'], [2, 'refused'])]);
+    t.match(await shown(), { reason: 'refused' });
+    await append(stream, [retried(at(3), 1)]);
+    t.match(await shown(), { to: 'ann@example.org', reason: null });
+    await append(stream, [{ type: 'RecipientsErased', data: { at: at(4), recipients: [0], priority: 'normal' } }]);
+    const erased = await shown();
+    t.same(erased, { to: null, toName: null, reason: null, attachments: 2 });
+    await eventLog.destroyRecipientKeys(stream as Parameters<typeof eventLog.destroyKey>[0], [0]);
+    t.equal((await compareWithRebuild(projection, { eventLog, readModels })).difference, undefined);
+    await append(stream, [attempted(2, at(5)), bounced(2, at(6), [1, 'bounced'], [2, 'bounced'])]);
+    await append(stream, [{ type: 'EmailArchived', data: { at: at(7) } }]);
+    t.same(await shown(), { to: null, toName: null, reason: 'bounced', attachments: 2 });
+  },
+);

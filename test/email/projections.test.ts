@@ -45,6 +45,9 @@ type Mail = Readonly<{
   metadata?: Readonly<Record<string, unknown>>;
   results?: readonly Result[];
   team?: string;
+  from?: string;
+  batch?: string | undefined;
+  actor?: string;
 }>;
 
 const given = {
@@ -54,16 +57,25 @@ const given = {
   metadata: {} as Readonly<Record<string, unknown>>,
   results: [] as readonly Result[],
   team: TEAM_ID,
+  from: 'shop@example.com',
+  batch: undefined as string | undefined,
+  actor: 'test',
 };
 const whole = (mail: Mail): typeof given => ({ ...given, ...mail });
 
 const eventsOf = (mail: Mail, when: string): EmailEvent[] => {
-  const { subject, recipients, tags, metadata, results } = whole(mail);
-  const data = { ...accepted, at: when, tags: [...tags], roles: recipients.map(() => 'to' as const) };
+  const { subject, recipients, tags, metadata, results, from, batch } = whole(mail);
+  const data = {
+    ...accepted,
+    at: when,
+    tags: [...tags],
+    roles: recipients.map(() => 'to' as const),
+    ...(batch === undefined ? {} : { batch: { id: batch, index: 0 } }),
+  };
   const queued: EmailEvent = {
     type: 'EmailQueued',
     data,
-    sealed: { ...content, subject, recipients, metadata: { ...metadata } },
+    sealed: { ...content, from: { email: from }, subject, recipients, metadata: { ...metadata } },
   };
   if (results.length === 0) return [queued];
   const outcomes = results.map((result, recipient) => [recipient, result] as const);
@@ -77,7 +89,7 @@ const eventsOf = (mail: Mail, when: string): EmailEvent[] => {
 const listed = async (t: Test, mails: readonly Mail[]): Promise<Queries> => {
   const world = openLogOfTest();
   for (const [index, mail] of mails.entries())
-    await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team);
+    await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team, whole(mail).actor);
   const readModels = openDocuments(t);
   await projectIn(readModels, emailsProjection(PERIODS), await world.recorded());
   return makeQueries({
@@ -182,6 +194,54 @@ void t.test('a recipient, a tag and metadata are found whole', async (t) => {
   }
 });
 
+void t.test(
+  'a bulk send, who sent it and the domain of the sender are found whole, among several statuses',
+  async (t) => {
+    const [ONE, TWO] = [idOf(901), idOf(902)];
+    const queries = await listed(t, [
+      { batch: ONE, actor: 'apiKey:key_A', from: 'shop@shop.example' },
+      { batch: ONE, actor: 'apiKey:key_A', from: 'shop@mail.shop.example', results: ['accepted'] },
+      { batch: TWO, actor: 'user:1', from: 'shop@shop.example', results: ['bounced'] },
+      { actor: 'apiKey:key_A', tags: [ONE, 'from:shop.example'], metadata: { batch: ONE } },
+      { team: OTHER, batch: ONE, actor: 'apiKey:key_A', from: 'shop@shop.example' },
+    ]);
+    const cases: readonly (readonly [EmailFilter, readonly number[]])[] = [
+      [{ batchId: ONE }, [2, 1]],
+      [{ batchId: TWO }, [3]],
+      [{ batchId: idOf(903) }, []],
+      [{ createdBy: 'apiKey:key_A' }, [4, 2, 1]],
+      [{ createdBy: 'apiKey:key_a' }, []],
+      [{ createdBy: 'user:1' }, [3]],
+      [{ senderDomain: 'shop.example' }, [3, 1]],
+      [{ senderDomain: 'mail.shop.example' }, [2]],
+      [{ senderDomain: 'example' }, []],
+      [{ batchId: ONE, senderDomain: 'shop.example' }, [1]],
+      [{ status: ['sent', 'bounced'] }, [3, 2]],
+      [{ status: ['sent', 'bounced'], createdBy: 'apiKey:key_A' }, [2]],
+      [{ status: ['queued', 'sent'], batchId: ONE, search: 'ann@' }, [2, 1]],
+      [{ status: ['queued', 'sent'], recipientStatus: 'sent' }, [2]],
+      [{ status: ['queued', 'sent'], recipientStatus: 'bounced' }, []],
+      [{ status: [] }, []],
+    ];
+    for (const [filter, expected] of cases) {
+      const what = JSON.stringify(filter);
+      t.same(await found(queries, filter), expected, what);
+      t.equal((await queries.listEmails(team, filter, { page: 1, limit: 1 })).meta.total, expected.length, what);
+      const { counts, lowerBounds } = await queries.countEmails(team, filter);
+      t.equal(
+        Object.values(counts).reduce((sum, count) => sum + count, 0),
+        expected.length,
+        what,
+      );
+      t.same(lowerBounds, []);
+    }
+    const [last, , sentOne] = (await queries.listEmails(team, {}, all)).data;
+    t.match(last, { batchId: null, tags: [ONE, 'from:shop.example'], failureReason: null });
+    t.match(sentOne, { batchId: ONE, to: { email: 'ann@example.org', name: null } });
+    t.match((await queries.listEmails(team, { status: 'bounced' }, all)).data, [{ failureReason: 'bounced' }]);
+  },
+);
+
 void t.test('who did not get it is found, whatever became of the email', async (t) => {
   const two = [{ email: 'ann@example.org' }, { email: 'bob@example.org' }];
   const queries = await listed(t, [
@@ -277,6 +337,9 @@ const mails = fc.record({
   }),
   results: fc.constantFrom<readonly Result[]>([], ['accepted'], ['bounced'], ['refused', 'accepted']),
   team: fc.constantFrom(TEAM_ID, TEAM_ID, OTHER),
+  from: fc.constantFrom('a@x.example', 'a@b.x.example'),
+  batch: fc.constantFrom(undefined, idOf(901), idOf(902)),
+  actor: fc.constantFrom('apiKey:a', 'apiKey:b'),
 });
 
 /** The domain in the form that it has not. */
@@ -295,7 +358,18 @@ const statusesOf = ({ recipients, results }: typeof given): readonly RecipientSt
 
 const matches = (
   mail: Mail,
-  { search, recipient, tag, metadataKey, metadata = {}, recipientStatus, status }: EmailFilter,
+  {
+    search,
+    recipient,
+    tag,
+    batchId,
+    createdBy,
+    senderDomain,
+    metadataKey,
+    metadata = {},
+    recipientStatus,
+    status,
+  }: EmailFilter,
 ): boolean => {
   const one = whole(mail);
   const recipients = one.recipients.flatMap((recipient) => recipient ?? []);
@@ -311,6 +385,9 @@ const matches = (
     (wanted === undefined || (isSearchable(wanted) && lines.some((line) => line.includes(wanted)))) &&
     (recipient === undefined || recipients.some(({ email }) => email.toLowerCase() === recipient.toLowerCase())) &&
     (tag === undefined || one.tags.includes(tag)) &&
+    (batchId === undefined || one.batch === batchId) &&
+    (createdBy === undefined || one.actor === createdBy) &&
+    (senderDomain === undefined || one.from.endsWith(`@${senderDomain}`)) &&
     (metadataKey === undefined || has(metadataKey)) &&
     Object.entries(metadata).every(
       ([key, value]) => has(key) && one.metadata[key] !== null && String(one.metadata[key]) === value,
@@ -339,6 +416,9 @@ void t.test('random mails, random filters: what is found is what a look at each 
       }),
       recipientStatus: fc.constantFrom(...recipientStatuses),
       status: fc.constantFrom('queued' as const),
+      batchId: fc.constantFrom(idOf(901), idOf(902), idOf(903)),
+      createdBy: fc.constantFrom('apiKey:a', 'apiKey:b'),
+      senderDomain: fc.constantFrom('x.example', 'b.x.example'),
     },
     { requiredKeys: [] },
   );

@@ -337,6 +337,23 @@ void t.test('queries', async (t) => {
     metadataKey: 'shop',
     metadata: { 'order id': '47[11]', ['__proto__']: '1' },
   });
+  const sentBy = 'createdBy=key_15bfDCnPGSQBXbacFwWY6Q&senderDomain=B%C3%BCcher.example';
+  for (const statuses of ['status=sent,failed,sent', 'status=sent&status=failed']) {
+    t.equal((await get(`/api/emails?${statuses}&${sentBy}&batchId=${TEMPLATE_ID.toUpperCase()}`)).statusCode, 200);
+    t.same(calls.at(-1)?.[2], {
+      status: ['sent', 'failed'],
+      batchId: TEMPLATE_ID,
+      createdBy: 'apiKey:key_15bfDCnPGSQBXbacFwWY6Q',
+      senderDomain: 'xn--bcher-kva.example',
+    });
+  }
+  t.same((await get('/api/emails/counts?status=sent,failed&tag=vip')).json(), {
+    counts: { sent: 0, failed: 0 },
+    total: 0,
+    totalIsLowerBound: false,
+    lowerBounds: [],
+  });
+  t.same(calls.at(-1), ['countEmails', TEAM, { status: ['sent', 'failed'], tag: 'vip' }]);
   await get('/api/templates?search=wel');
   t.same(calls.at(-1), ['listTemplates', TEAM, { search: 'wel' }, { page: 1, limit: 20 }]);
   await get('/api/api-keys');
@@ -352,6 +369,13 @@ void t.test('queries', async (t) => {
     ['page=1&page=2', 'page'],
     ['limit=101', 'limit'],
     ['status=gone', 'status'],
+    ['status=sent,', 'status'],
+    ['status=sent&status=gone', 'status'],
+    [Array.from({ length: 21 }, () => 'status=sent').join('&'), 'status'],
+    ['batchId=1', 'batchId'],
+    ['createdBy=', 'createdBy'],
+    ['senderDomain=a%20b', 'senderDomain'],
+    ['senderDomain=shop.example&senderDomain=other.example', 'senderDomain'],
     ['templateId=1', 'templateId'],
     ['startDate=2030-02-31', 'startDate'],
     ['startDate=2030-02-31T00:00:00Z', 'startDate'],
@@ -381,7 +405,7 @@ void t.test('queries', async (t) => {
   }
   t.equal((await get('/api/emails?search=100%25')).statusCode, 200);
   for (const [query, field] of [
-    ['status=sent&status=failed', 'status'],
+    ['tag=a&tag=b', 'tag'],
     ['limit=1&limit=2', 'limit'],
     ['metadata[a]=1&metadata[a]=2', 'metadata.a'],
   ] as const)

@@ -19,7 +19,7 @@ export { openReadModelsOfTest as openDocuments } from './ports-of-tests.js';
 export type LogOfTest = Readonly<{
   eventLog: EventLog;
   /** Appends to the end of a stream, on behalf of a team (default: the first). */
-  append: (stream: string, events: readonly DomainEvent[], teamId?: string) => Promise<void>;
+  append: (stream: string, events: readonly DomainEvent[], teamId?: string, actor?: string) => Promise<void>;
   recorded: () => Promise<readonly Recorded[]>;
 }>;
 
@@ -33,9 +33,9 @@ export const openLogOfTest = (): LogOfTest => {
   const tails = new Map<string, StreamVersion>();
   return {
     eventLog,
-    append: async (name, events, teamId = TEAM_ID) => {
+    append: async (name, events, teamId = TEAM_ID, actor = 'test') => {
       const stream = name as StreamName;
-      const cause = { teamId, actor: 'test', correlationId: 'c', causationId: 'c', at: T0 };
+      const cause = { teamId, actor, correlationId: 'c', causationId: 'c', at: T0 };
       tails.set(name, await eventLog.append(stream, tails.get(name) ?? startOf(stream), events, cause));
     },
     recorded: async () => {

@@ -50,53 +50,76 @@ const search = (description: string) =>
     }),
   );
 
-export const EmailListQuerySchema = Type.Object(
-  {
-    ...paging,
-    status: Type.Optional(enumOf(emailStatuses)),
-    templateId: Type.Optional(templateFilter),
-    startDate: moment('Created at or after'),
-    endDate: moment('Created at or before'),
-    search: search('Part of a recipient’s address or name, or of the subject'),
-    recipient: Type.Optional(
-      Type.String({
-        minLength: 3,
-        maxLength: 512,
-        description: 'Address of a recipient, whole; letter case does not count',
-      }),
+const emailFilters = {
+  status: Type.Optional(
+    Type.Array(enumOf(emailStatuses), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'One state, or several with commas between them: the email is in one of them',
+    }),
+  ),
+  templateId: Type.Optional(templateFilter),
+  startDate: moment('Created at or after'),
+  endDate: moment('Created at or before'),
+  search: search('Part of a recipient’s address or name, or of the subject'),
+  recipient: Type.Optional(
+    Type.String({
+      minLength: 3,
+      maxLength: 512,
+      description: 'Address of a recipient, whole; letter case does not count',
+    }),
+  ),
+  recipientStatus: Type.Optional(
+    enumOf(
+      recipientStatuses,
+      'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it',
     ),
-    recipientStatus: Type.Optional(
-      enumOf(
-        recipientStatuses,
-        'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it',
-      ),
-    ),
-    test: Type.Optional(Type.Boolean({ description: 'Sent with a test key, or not; without it, all' })),
-    tag: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' }),
-    ),
-    metadataKey: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limits.metadataKeyFoundCharsMax,
-        description: `A key at the top of its \`metadata\`; of each email the first ${limits.metadataKeysFoundMax} are found`,
-      }),
-    ),
-    metadata: Type.Optional(
-      Type.Unsafe<Readonly<Record<string, string>>>({
-        type: 'object',
-        propertyNames: { minLength: 1, maxLength: limits.metadataKeyFoundCharsMax },
-        additionalProperties: { type: 'string', maxLength: limits.metadataValueFoundCharsMax },
-        maxProperties: limits.metadataFiltersMax,
-        description: `\`metadata[orderId]=4711\`: that key at the top of its \`metadata\` has that text, number, true or false; up to ${limits.metadataFiltersMax} at once`,
-        examples: [{ orderId: '4711' }],
-      }),
-    ),
-  },
-  closed,
-);
+  ),
+  test: Type.Optional(Type.Boolean({ description: 'Sent with a test key, or not; without it, all' })),
+  tag: Type.Optional(
+    Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' }),
+  ),
+  batchId: Type.Optional(Type.String({ format: 'uuid', description: 'Id of its bulk send' })),
+  createdBy: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Who sent it: the id of an API key, or an actor as records show it, such as `user:<id>`',
+      examples: ['key_15bfDCnPGSQBXbacFwWY6Q'],
+    }),
+  ),
+  senderDomain: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Domain of the sender’s address, whole: subdomains are domains of their own',
+      examples: ['shop.example'],
+    }),
+  ),
+  metadataKey: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.metadataKeyFoundCharsMax,
+      description: `A key at the top of its \`metadata\`; of each email the first ${limits.metadataKeysFoundMax} are found`,
+    }),
+  ),
+  metadata: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      propertyNames: { minLength: 1, maxLength: limits.metadataKeyFoundCharsMax },
+      additionalProperties: { type: 'string', maxLength: limits.metadataValueFoundCharsMax },
+      maxProperties: limits.metadataFiltersMax,
+      description: `\`metadata[orderId]=4711\`: that key at the top of its \`metadata\` has that text, number, true or false; up to ${limits.metadataFiltersMax} at once`,
+      examples: [{ orderId: '4711' }],
+    }),
+  ),
+};
 
-export type EmailListQuery = Static<typeof EmailListQuerySchema>;
+export const EmailListQuerySchema = Type.Object({ ...paging, ...emailFilters }, closed);
+export const EmailCountsQuerySchema = Type.Object(emailFilters, closed);
+
+/** The filters of both. */
+export type EmailFilterQuery = Static<typeof EmailCountsQuerySchema>;
 
 export const AsOfQuerySchema = Type.Object(
   {

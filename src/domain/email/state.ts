@@ -6,11 +6,10 @@ import type { EmailEngaged, EmailEvent, DeliveryOutcomeEvent, EmailAccepted, Ema
 import type { Recipient } from '../mime/address.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import {
-  ATTACHMENT_DAMAGED,
   type BounceType,
   advanceSummary,
   beginSummary,
-  isAllSuppressed,
+  failureReasonAfter,
   type Draft,
   type EmailProgress,
   type EmailSummary,
@@ -154,6 +153,7 @@ const begin = (event: EmailAccepted): Email =>
 
 /** Applies an event to the fields beside the summary, in a copy that the caller owns. */
 const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
+  email.failureReason = failureReasonAfter(email.failureReason, event, email);
   switch (event.type) {
     case 'DeliveryAttempted':
       email.attempts = attempted(email, event.data);
@@ -167,17 +167,12 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       if (usesAttempt(event.data, email)) email.deferrals += 1;
       return endAttempt(email, event, 'deferred');
     case 'EmailBounced':
-      email.failureReason = 'bounced';
       return endAttempt(email, event, 'bounced');
     case 'EmailFailed':
-      email.failureReason = event.data.outcomes.some(({ rule }) => rule === ATTACHMENT_DAMAGED)
-        ? ATTACHMENT_DAMAGED
-        : event.data.reason;
       return endAttempt(email, event, 'failed');
     case 'EmailRetried': {
       const { retryCount, at, idempotencyKey, fingerprint } = event.data;
       email.deferrals = 0;
-      email.failureReason = null;
       email.retries = [...email.retries, { retryCount, at, idempotencyKey, fingerprint }];
       return email;
     }
@@ -237,8 +232,6 @@ const reportBounces = (
     replies[recipient] = before.simulated === undefined ? after : { ...after, simulated: before.simulated };
   });
   email.replies = replies;
-  if (email.status === 'bounced') email.failureReason = 'bounced';
-  if (email.status === 'failed') email.failureReason ??= 'refused';
   return email;
 };
 
@@ -262,11 +255,8 @@ const reschedule = (
 
 /** If the email ends with the suppression, an attempt without outcome counts as interrupted. */
 const suppress = (email: Draft<Email>, at: string): Email => {
-  const { status, recipientStatuses } = email;
-  if (recipientStatuses.includes('queued')) return email;
+  if (email.recipientStatuses.includes('queued')) return email;
   email.attempts = cutOff(email, at);
-  if (status === 'bounced') email.failureReason = 'bounced';
-  if (status === 'failed') email.failureReason = isAllSuppressed(recipientStatuses) ? 'suppressed' : 'refused';
   return email;
 };
 
@@ -345,13 +335,8 @@ const eraseRecipients = (email: Draft<Email>, recipients: readonly number[]): Em
     const kept = email.content.recipients.map((recipient, index) => (isOne(index) ? null : recipient));
     email.content = { ...email.content, recipients: kept };
   }
-  email.failureReason ??= reasonOf(email);
   return dropOf(email, isOne);
 };
-
-/** The failure reason of an email that ended because the waiting recipients were erased. */
-const reasonOf = ({ status }: Email): string | null =>
-  status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null;
 
 const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Email => {
   if (email.engagements !== undefined)

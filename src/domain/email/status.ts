@@ -383,6 +383,50 @@ export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 're
   recipientStatuses.filter((status) => status === 'failed' || status === 'bounced' || status === 'suppressed').length;
 
 /**
+ * Why an email failed, once `event` is applied to its summary; null: it has not failed. In: the reason before.
+ */
+export const failureReasonAfter = (
+  before: string | null,
+  event: EmailProgress,
+  { status, recipientStatuses }: Pick<EmailSummary, 'status' | 'recipientStatuses'>,
+): string | null => {
+  switch (event.type) {
+    case 'EmailBounced':
+      return 'bounced';
+    case 'EmailFailed':
+      return event.data.outcomes.some(({ rule }) => rule === ATTACHMENT_DAMAGED)
+        ? ATTACHMENT_DAMAGED
+        : event.data.reason;
+    case 'EmailRetried':
+      return null;
+    case 'RecipientsSuppressed':
+      if (recipientStatuses.includes('queued')) return before;
+      if (status === 'failed') return isAllSuppressed(recipientStatuses) ? 'suppressed' : 'refused';
+      return status === 'bounced' ? 'bounced' : before;
+    case 'RecipientsErased':
+      return before ?? (status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null);
+    case 'EmailBounceReported':
+      return status === 'bounced' ? 'bounced' : status === 'failed' ? (before ?? 'refused') : before;
+    case 'EmailRescheduled':
+    case 'EmailReleased':
+    case 'DeliveryAttempted':
+    case 'CopyAnswered':
+    case 'EmailSent':
+    case 'EmailDeferred':
+    case 'EmailDelivered':
+    case 'EmailComplained':
+    case 'EmailCancelled':
+    case 'EmailBouncesNoted':
+    case 'EmailOpened':
+    case 'EmailClicked':
+    case 'EmailDeleted':
+    case 'EmailArchived':
+    case 'EmailRemoved':
+      return before;
+  }
+};
+
+/**
  * Whether an email that ends with this event costs nothing: it was cancelled before any recipient got it, or all
  * recipients were suppressed so that none was attempted. An email that was sent, or that failed or bounced
  * (`hasEnded`), before a retry is paid for.

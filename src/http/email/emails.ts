@@ -7,6 +7,7 @@ import {
   RescheduleEmailResponseSchema,
   BulkDeleteRequestSchema,
   BulkDeleteResponseSchema,
+  EmailCountsSchema,
   EmailListItemSchema,
   EmailRecordSchema,
   RetryEmailResponseSchema,
@@ -33,7 +34,7 @@ import type { StoredBytes } from '../../commands/email/acceptance.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
 import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
-import { AsOfQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
+import { AsOfQuerySchema, EmailCountsQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../server/query.js';
 import { timelinePage } from '../../domain/email/timeline.js';
@@ -117,6 +118,35 @@ const readRoutes = (app: App, deps: Deps): void => {
       const filter = emailFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listEmails(teamId, filter, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/emails/counts',
+    {
+      config: { access: 'emails:read', codes: ['VALIDATION_ERROR'] },
+      preValidation: coerceQuery(EmailCountsQuerySchema),
+      schema: {
+        summary: 'Count emails by status',
+        description:
+          'With the filters of the list. A search, and filters that look for exact terms, count each status up to a bound.',
+        operationId: 'countEmails',
+        tags: ['Emails'],
+        querystring: EmailCountsQuerySchema,
+        response: { 200: EmailCountsSchema },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      const filter = emailFilterOf(request.query);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      const { counts, lowerBounds } = await deps.queries.countEmails(teamId, filter);
+      return {
+        counts: { ...counts },
+        total: Object.values(counts).reduce((sum, count) => sum + count, 0),
+        totalIsLowerBound: lowerBounds.length > 0,
+        lowerBounds: [...lowerBounds],
+      };
     },
   );
 

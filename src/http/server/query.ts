@@ -4,13 +4,14 @@ import { DomainError, invalid } from '../../domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
 import { type Limits, defaultLimits as limits } from '../../domain/core/limits.js';
 import { parseJsonBody } from './json/body.js';
-import type { EmailListQuery, PagingQuery } from '../../api/core/queries.js';
+import type { EmailFilterQuery, PagingQuery } from '../../api/core/queries.js';
 import { parseAsOf, type AsOf } from '../../domain/core/time.js';
-import { parseAddress } from '../../domain/mime/address.js';
+import { parseAddress, parseDomain } from '../../domain/mime/address.js';
 import { parseMoment } from '../../domain/core/time.js';
 import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';
 import type { SearchFilter, DeletableFilter } from '../../projections/query-types.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
+import type { EmailStatus } from '../../domain/email/status.js';
 import type { Paging } from '../../projections/core/pages.js';
 
 const BROKEN_PERCENT =
@@ -74,8 +75,8 @@ export const asOfOf = (text: string): AsOf => {
 };
 
 /** The filter that the query asks for, its moments in one form. */
-export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
-  ...(query.status === undefined ? {} : { status: query.status }),
+export const emailFilterOf = (query: EmailFilterQuery): EmailFilter => ({
+  ...(query.status === undefined ? {} : { status: statusOf(query.status) }),
   ...(query.templateId === undefined ? {} : { templateId: query.templateId.toLowerCase() }),
   ...(query.startDate === undefined ? {} : { startDate: momentOf('startDate', query.startDate, 'start') }),
   ...(query.endDate === undefined ? {} : { endDate: momentOf('endDate', query.endDate, 'end') }),
@@ -84,6 +85,9 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.recipientStatus === undefined ? {} : { recipientStatus: query.recipientStatus }),
   ...(query.test === undefined ? {} : { test: query.test }),
   ...(query.tag === undefined ? {} : { tag: query.tag }),
+  ...(query.batchId === undefined ? {} : { batchId: query.batchId.toLowerCase() }),
+  ...(query.createdBy === undefined ? {} : { createdBy: actorOf(query.createdBy) }),
+  ...(query.senderDomain === undefined ? {} : { senderDomain: domainOf('senderDomain', query.senderDomain) }),
   ...(query.metadataKey === undefined ? {} : { metadataKey: query.metadataKey }),
   ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
 });
@@ -109,6 +113,22 @@ const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): Search
 /** A blank in an address or a time is most likely a plus sign that was not encoded. */
 export const plusHint = (text: string): string =>
   text.includes(' ') ? ' (a plus sign is written %2B in a query; a bare one is a blank)' : '';
+
+/** Several statuses, each once; one by itself; none where all are named. */
+const statusOf = (given: readonly EmailStatus[]): EmailStatus | readonly EmailStatus[] => {
+  const statuses = [...new Set(given)];
+  return statuses.length === 1 ? statuses[0]! : statuses;
+};
+
+/** In: an actor as records show it, such as `user:<id>`, or the id of an API key. */
+const actorOf = (text: string): string => (text.startsWith('key_') ? `apiKey:${text}` : text);
+
+/** In: the domain that a parameter holds. Throws VALIDATION_ERROR naming it. */
+const domainOf = (field: string, text: string): string => {
+  const parsed = parseDomain(text);
+  if (parsed.ok) return parsed.text;
+  throw invalid('query', field, `must be a domain such as example.com: ${parsed.reason}`);
+};
 
 /** In: the address that a parameter holds. Throws VALIDATION_ERROR naming it. */
 const addressOf = (field: string, text: string): string => {

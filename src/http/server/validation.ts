@@ -154,12 +154,18 @@ export const validationError = (findings: readonly FastifySchemaValidationError[
 };
 
 const fieldErrorOf = (finding: Finding, part: string): FieldError => {
-  const path = fieldOf(finding.instancePath);
+  const path = pathOf(finding, part);
   const name = textParam(finding, finding.keyword === 'required' ? 'missingProperty' : 'additionalProperty');
   return {
     field: name === '' ? path : childPath(path, name),
     message: sentenceOfQuery(finding, part) ?? sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid',
   };
+};
+
+/** The list of a query is one parameter, whichever of its elements is wrong. */
+const pathOf = ({ instancePath }: Finding, part: string): string => {
+  const path = fieldOf(instancePath);
+  return part === 'querystring' ? path.replace(/\[\d+\]$/, '') : path;
 };
 
 /** The sentence of a finding that differs for a query; undefined if the keyword says the same as for a body. */
@@ -171,9 +177,12 @@ const sentenceOfQuery = (finding: Finding, part: string): string | undefined => 
   return isRepeated(finding, part) ? 'is given more than once; give it once' : undefined;
 };
 
-/** A parameter of a query that is given twice becomes an array; no query takes one. */
-const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
-  part === 'querystring' && keyword !== 'additionalProperties' && Array.isArray(data);
+/** A parameter of a query that is given twice becomes an array, which few take. */
+const isRepeated = ({ keyword, data, parentSchema }: Finding, part: string): boolean =>
+  part === 'querystring' &&
+  keyword !== 'additionalProperties' &&
+  Array.isArray(data) &&
+  !(isJsonObject(parentSchema) && parentSchema['type'] === 'array');
 
 /** An object in a query that is written without the name of its member. */
 const isWithoutKey = ({ keyword, schemaPath, params }: Finding, part: string): boolean =>
@@ -249,8 +258,9 @@ export const ownFormats = (ajv: Formats): void => {
 };
 
 /**
- * A hook that turns the texts of a query into the numbers, booleans and objects that its schema asks for. Only plain
- * decimal digits become numbers; everything else stays a text, and the check says what would be right.
+ * A hook that turns the texts of a query into the numbers, booleans, lists and objects that its schema asks for. Only
+ * plain decimal digits become numbers; everything else stays a text, and the check says what would be right. A list is
+ * given with commas, by repeating the parameter, or both.
  */
 export const coerceQuery = (schema: TSchema) => {
   const typed: readonly (readonly [string, unknown])[] = Object.entries(
@@ -262,7 +272,8 @@ export const coerceQuery = (schema: TSchema) => {
     for (const name of objects) gatherObject(query, name);
     for (const [name, type] of typed) {
       const value = query[name];
-      if (typeof value === 'string' && type !== 'string') query[name] = coerced(value, type);
+      if (type === 'array') query[name] = listOf(value);
+      else if (typeof value === 'string' && type !== 'string') query[name] = coerced(value, type);
     }
     done();
   };
@@ -280,6 +291,13 @@ const gatherObject = (query: Record<string, unknown>, name: string): void => {
   }
   // A plain value under the name itself stays, and the check refuses it.
   if (count > 0 && query[name] === undefined) query[name] = gathered;
+};
+
+const listOf = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.split(',');
+  return Array.isArray(value)
+    ? value.flatMap((one: unknown) => (typeof one === 'string' ? one.split(',') : [one]))
+    : value;
 };
 
 const coerced = (text: string, type: unknown): unknown => {

@@ -57,6 +57,7 @@ import {
   advanceSummary,
   beginSummary,
   endsForFree,
+  failureReasonAfter,
   type EmailSummary,
 } from '../../domain/email/status.js';
 import { ACCEPTED, countsFrom, endingsAfter, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
@@ -191,16 +192,22 @@ const accepted = (
     },
     periods,
   );
-  const { batch, calledAt, attachmentBytes, generated, confidential } = event.data;
+  const { batch, calledAt, attachmentBytes, attachmentCount, generated, confidential } = event.data;
   if (confidential === true) email.confidential = 1;
   if (calledAt !== undefined) email.calledAt = calledAt;
   if (batch !== undefined) email.batch = batch.id;
+  if (attachmentCount > 0) email.attachments = attachmentCount;
   if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
   if (generated !== undefined) email.documents = generated.pdf + generated.excel;
   if (event.data.tags.length > 0) email.tags = [...new Set(event.data.tags)];
   if (envelope !== undefined) {
     email.subject = envelope.subject;
-    setSearched(email, envelope, event.data.tags);
+    const [first] = envelope.recipients;
+    if (first !== undefined && first !== null) {
+      email.to = first.email;
+      if (first.name !== undefined) email.toName = first.name;
+    }
+    setSearched(email, envelope, { tags: event.data.tags, actor, batch: batch?.id });
   }
   return email;
 };
@@ -229,8 +236,15 @@ const advance = (email: EmailDraft, event: EmailProgress): Reached => {
   if (event.type === 'EmailRetried') noteEnd(email);
   email.summary = advanceSummary(email.summary, event);
   email.status = email.summary.status;
+  setReason(email, event);
   setRecipientStatuses(email);
   return reachedBy(event, before, email.summary, email.endedBefore);
+};
+
+const setReason = (email: EmailDraft, event: EmailProgress): void => {
+  const reason = failureReasonAfter(email.reason ?? null, event, email.summary);
+  if (reason !== null) email.reason = reason;
+  else if (email.reason !== undefined) delete email.reason;
 };
 
 /** Notes the end before a retry, so that summaries count it once. */
@@ -453,7 +467,7 @@ export const emailsProjection = (periods: Periods): Projection =>
       batchesSpec,
       {
         name: EMAILS,
-        version: 12,
+        version: 13,
         fields: [
           'team',
           'status',
@@ -478,7 +492,7 @@ export const emailsProjection = (periods: Periods): Projection =>
           ...timerIndexes,
         ],
         search: { field: 'text', within: 'team', terms: 'terms' },
-        personal: ['subject', 'text'],
+        personal: ['subject', 'to', 'toName', 'text'],
       },
     ],
     main: EMAILS,

@@ -9,7 +9,8 @@ import { readCursor, writeCursor } from '../core/pages.js';
 export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type EmailDocument } from './read-models.js';
 
 export type EmailFilter = Readonly<{
-  status?: EmailStatus;
+  /** One, or several of which the email has one. */
+  status?: EmailStatus | readonly EmailStatus[];
   templateId?: string;
   /** Created at or after, ISO 8601. */
   startDate?: string;
@@ -22,6 +23,12 @@ export type EmailFilter = Readonly<{
   /** The address of a recipient, in the form in which emails have it. */
   recipient?: string;
   tag?: string;
+  /** The id of its bulk send. */
+  batchId?: string;
+  /** The actor who sent it, such as `apiKey:<id>`. */
+  createdBy?: string;
+  /** The domain of the sender's address, whole, as `parseDomain` gives it. */
+  senderDomain?: string;
   /** A key of the metadata. */
   metadataKey?: string;
   /** Keys of the metadata with their values as texts. */
@@ -45,6 +52,12 @@ export const emailListItem = ({
   templateId,
   templateName,
   subject,
+  to,
+  toName,
+  attachments,
+  tags,
+  batch,
+  reason,
   createdAt,
   summary,
   test,
@@ -55,8 +68,13 @@ export const emailListItem = ({
   emailTemplateName: templateName,
   templateId,
   subject: subject ?? null,
+  to: to === undefined ? null : { email: to, name: toName ?? null },
   recipientCount: summary.recipientStatuses.length,
   failedRecipients: failedRecipientsOf(summary),
+  attachmentCount: attachments ?? 0,
+  tags: [...(tags ?? [])],
+  batchId: batch ?? null,
+  failureReason: reason ?? null,
   createdAt,
   sentAt: summary.sentAt,
   deliveredAt: summary.deliveredAt,

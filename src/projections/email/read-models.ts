@@ -51,6 +51,13 @@ export type EmailDocument = Document &
     /** When its bulk send was called, if that was before `createdAt`. */
     calledAt?: string;
     subject?: string;
+    /** The address and the name of the first recipient; absent once archived or erased. */
+    to?: string;
+    toName?: string;
+    /** The number of its attachments; absent: none. */
+    attachments?: number;
+    /** Why it failed; absent: it has not. */
+    reason?: string;
     /**
      * 1 if a recipient has another status than the email's own implies; `recipientStatuses` then has each status once.
      */
@@ -110,8 +117,13 @@ export type EmailListing = {
   emailTemplateName: string;
   templateId: string;
   subject: string | null;
+  to: { email: string; name: string | null } | null;
   recipientCount: number;
   failedRecipients: number;
+  attachmentCount: number;
+  tags: string[];
+  batchId: string | null;
+  failureReason: string | null;
   createdAt: string;
   sentAt: string | null;
   deliveredAt: string | null;
@@ -214,11 +226,14 @@ const nothing: EmailSummary = {
   deletedAt: null,
 };
 
-type SearchedDraft = Draft<Pick<EmailDocument, 'text' | 'terms' | 'recipientTexts'>>;
+type SearchedDraft = Draft<Pick<EmailDocument, 'text' | 'terms' | 'recipientTexts' | 'to' | 'toName'>>;
 
-export const setSearched = (email: SearchedDraft, envelope: EmailEnvelope, tags: readonly string[]): void => {
+/** Filters find an email by this, beside its recipients and metadata. `actor`: who sent it. */
+type FoundBy = Readonly<{ tags: readonly string[]; actor: string; batch: string | undefined }>;
+
+export const setSearched = (email: SearchedDraft, envelope: EmailEnvelope, by: FoundBy): void => {
   email.text = emailText(envelope);
-  setTerms(email, emailTerms(envelope, tags));
+  setTerms(email, emailTerms(envelope, by));
   if (envelope.recipients.length > 1) email.recipientTexts = recipientTexts(envelope);
 };
 
@@ -228,8 +243,12 @@ const setTerms = (email: SearchedDraft, terms: readonly string[]): void => {
   else delete email.terms;
 };
 
-/** Removes erased recipients from the search fields. */
+/** Removes erased recipients from the search fields, and the first one from the list. */
 export const eraseRecipients = (email: SearchedDraft, erased: readonly number[]): void => {
+  if (erased.includes(0)) {
+    delete email.to;
+    delete email.toName;
+  }
   const { text, terms = [], recipientTexts: texts } = email;
   if (text === undefined || texts === undefined) return;
   const left = withoutRecipients({ text, terms, texts }, erased);
@@ -244,6 +263,8 @@ export const removeErased = (
   by: 'EmailDeleted' | 'EmailArchived' | 'EmailRemoved',
 ): void => {
   delete email.subject;
+  delete email.to;
+  delete email.toName;
   delete email.text;
   delete email.terms;
   delete email.recipientTexts;
@@ -323,12 +344,16 @@ const inOtherForm = (email: string): string | undefined => {
 };
 
 /**
- * Terms for exact filters: recipients, tags, and the first metadata keys, alone and with their value if it is a scalar.
+ * Terms for exact filters: recipients, tags, the sender's domain, who sent it, its bulk send, and the first metadata
+ * keys, alone and with their value if it is a scalar.
  */
-const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: readonly string[]): string[] => {
+const emailTerms = ({ from, recipients, metadata = {} }: EmailEnvelope, { tags, actor, batch }: FoundBy): string[] => {
   const terms = new Set<string>();
   for (const recipient of recipients) if (recipient !== null) terms.add(recipientTerm(recipient.email));
   for (const tag of tags) terms.add(tagTerm(tag));
+  terms.add(senderDomainTerm(from.email.slice(from.email.lastIndexOf('@') + 1)));
+  terms.add(actorTerm(actor));
+  if (batch !== undefined) terms.add(batchTerm(batch));
   let keys = 0;
   for (const [key, value] of Object.entries(metadata)) {
     if (key.length > limits.metadataKeyFoundCharsMax) continue;
@@ -342,6 +367,10 @@ const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: readonly
 
 /** In: an address in the form in which emails have it. Letter case does not count. */
 export const recipientTerm = (address: string): string => `recipient:${foldForSearch(address)}`;
+/** In: a domain as `parseDomain` gives it. */
+export const senderDomainTerm = (domain: string): string => `from:${foldForSearch(domain)}`;
+export const actorTerm = (actor: string): string => `by:${actor}`;
+export const batchTerm = (id: string): string => `batch:${id}`;
 export const tagTerm = (tag: string): string => `tag:${tag}`;
 /** In: a result of `tagTerm`. */
 export const tagOfTerm = (term: string): string => term.slice('tag:'.length);
@@ -378,7 +407,8 @@ const setsWith = (status: RecipientStatus): readonly string[] =>
     .filter((set) => set.includes(status))
     .map((set) => set.join());
 
-type Narrowing = Readonly<{ status?: EmailStatus; templateId?: string }>;
+/** `statuses`: the email has one of them; default: any. */
+type Narrowing = Readonly<{ statuses?: readonly EmailStatus[] | undefined; templateId?: string | undefined }>;
 
 /**
  * The query for emails with a recipient of that status: emails whose own status implies it, and among the few mixed
@@ -386,16 +416,16 @@ type Narrowing = Readonly<{ status?: EmailStatus; templateId?: string }>;
  */
 export const withRecipientStatus = (
   wanted: RecipientStatus,
-  { status, templateId }: Narrowing,
+  { statuses, templateId }: Narrowing,
 ): NonNullable<Query['anyOf']> => {
-  const usually = emailStatuses.filter((one) => usual[one] === wanted && (status === undefined || one === status));
+  const usually = emailStatuses.filter((one) => usual[one] === wanted && statuses?.includes(one) !== false);
   const template = templateId === undefined ? {} : { templateId: { eq: templateId } };
   return [
     ...usually.map((one) => ({ status: { eq: one }, ...template, mixed: { in: [0] } })),
     {
       mixed: { eq: 1 },
       recipientStatuses: { in: setsWith(wanted) },
-      ...(status === undefined ? {} : { status: { in: [status] } }),
+      ...(statuses === undefined ? {} : { status: { in: statuses } }),
       ...(templateId === undefined ? {} : { templateId: { in: [templateId] } }),
     },
   ];

@@ -42,8 +42,9 @@ void t.test(
     ];
     t.same(indexes('bounced', {}), [byStatus, mixed]);
     t.same(indexes('queued', {}), [byStatus, byStatus, byStatus, mixed]);
-    t.same(indexes('queued', { status: 'scheduled' }), [byStatus, mixed]);
-    t.same(indexes('failed', { status: 'sent' }), [mixed]);
+    t.same(indexes('queued', { statuses: ['scheduled'] }), [byStatus, mixed]);
+    t.same(indexes('failed', { statuses: ['sent'] }), [mixed]);
+    t.same(indexes('queued', { statuses: ['scheduled', 'sent', 'processing'] }), [byStatus, byStatus, mixed]);
     t.same(indexes('failed', { templateId: 'b' }), [byBoth, mixed]);
   },
 );
