@@ -192,6 +192,7 @@ const converse = async (
 ): Promise<Ended> => {
   const { pool } = sending;
   const { from, to, reportsAs } = message.envelope;
+  const { is8Bit } = message;
   const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
   const raw = to.length === 0 ? undefined : await signed(sending, message);
   // Wait until the outcome of the previous dialogue on this connection is recorded: after a crash it would count as not
@@ -204,7 +205,7 @@ const converse = async (
       leave: pool.release,
     };
   let used = pooled;
-  let result = await transact(used, { from, to, raw, reportsAs }, signal);
+  let result = await transact(used, { from, to, raw, reportsAs, is8Bit }, signal);
   // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one
   // session. The message is certainly not taken then, so the dialogue is repeated once on a new connection.
   if (result.kind === 'failed' && used.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
@@ -217,7 +218,7 @@ const converse = async (
         : faultOfSession(asError(error));
       return { used, recipients: all(fault), leave: pool.discard, ...(isAborted ? {} : { hostAway: true }) };
     }
-    result = await transact(used, { from, to, raw, reportsAs }, signal);
+    result = await transact(used, { from, to, raw, reportsAs, is8Bit }, signal);
   }
   return { used, recipients: outcomesOf(to, result), leave: () => giveBack(pool, used, result) };
 };
@@ -252,7 +253,13 @@ const giveBack = (pool: SmtpPool, pooled: PooledConnection, result: Transaction)
 
 const transact = (
   pooled: PooledConnection,
-  mail: Readonly<{ from: string; to: readonly string[]; raw: Buffer; reportsAs: string | undefined }>,
+  mail: Readonly<{
+    from: string;
+    to: readonly string[];
+    raw: Buffer;
+    reportsAs: string | undefined;
+    is8Bit: true | undefined;
+  }>,
   signal: AbortSignal,
 ): Promise<Transaction> =>
   new Promise((resolve) => {
@@ -263,6 +270,8 @@ const transact = (
       from: mail.from,
       to: [...mail.to],
       size: mail.raw.length,
+      // nodemailer leaves it out if the host does not offer it.
+      ...(mail.is8Bit && { use8BitMime: true }),
       ...reportsOf(mail.reportsAs, mail.to),
     };
     const source = new FinishedMessage(connection, mail.raw, (reply) => {

@@ -2,7 +2,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { nullable } from '../../domain/core/schema.js';
-import { INLINE } from '../../domain/core/stored-schemas.js';
+import { INLINE, SUBMITTED } from '../../domain/core/stored-schemas.js';
 import { NAME } from '../../shared/text.js';
 import { healthCodes, type HealthCode } from '../../domain/core/readiness.js';
 
@@ -34,13 +34,17 @@ export const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: def
 
 /** The template of an email or a bulk send. */
 export const templateIdField = Type.String({
-  description: 'Id of the email template (UUID); `inline` where the content came with the call',
+  description:
+    'Id of the email template (UUID); `inline` where the content came with the call, `smtp` where the mail came by SMTP',
 });
 
 /** A filter by template, as the records show it. */
-export const templateFilter = Type.Union([Type.String({ format: 'uuid' }), Type.Literal(INLINE)], {
-  description: 'Sent from this template (UUID); `inline`: with content that came with the call',
-});
+export const templateFilter = Type.Union(
+  [Type.String({ format: 'uuid' }), Type.Literal(INLINE), Type.Literal(SUBMITTED)],
+  {
+    description: 'Sent from this template (UUID); `inline`: with content that came with the call; `smtp`: by SMTP',
+  },
+);
 
 /** The body of every error answer. */
 export const ErrorBodySchema = Type.Object(

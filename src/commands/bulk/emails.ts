@@ -14,7 +14,7 @@ import {
   type MadeEmail,
   type StoredBytes,
 } from '../email/acceptance.js';
-import { sourceOf } from '../email/source.js';
+import { sourceOf, type MailSource } from '../email/source.js';
 import type { RequestedAttachment } from '../documents/request.js';
 import type { BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { releaseAtOf, type Batch } from '../../domain/bulk/decider.js';
@@ -53,7 +53,7 @@ export const openBatch = (id: BatchId, teamId: TeamId, batch: Batch): OpenBatch 
  * The order of the email for the recipient at that place. It depends on the batch alone, so an email that is made again
  * is the same.
  */
-export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number): EmailOrder => {
+export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number): EmailOrder<MailSource> => {
   const { accepted } = batch;
   const recipient = assertDefined(content.recipients[index], 'recipient of the batch');
   return {
@@ -190,7 +190,11 @@ export const makeBatchEmail = async (
 };
 
 /** The order without address, name and variables of its recipient. */
-const withoutRecipient = (order: EmailOrder): EmailOrder => ({ ...order, recipients: [{ email: '' }], variables: {} });
+const withoutRecipient = (order: EmailOrder<MailSource>): EmailOrder<MailSource> => ({
+  ...order,
+  recipients: [{ email: '' }],
+  variables: {},
+});
 
 /** The number of documents that an existing email was made without. */
 export const omittedBy = async (

@@ -7,6 +7,7 @@ import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js'
 import type { CorePorts } from './ports.js';
 import { lastOfLog } from './log-notes.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
+import { messageIdOf } from '../../domain/email/state.js';
 import { erasingEvents } from '../../domain/events.js';
 import type { StreamName } from '../../domain/core/ids.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
@@ -36,7 +37,7 @@ export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, st
   for (const { event, metadata } of (await eventLog.inspect(stream)).filter(isReadable)) {
     if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') {
       for (const { file } of event.sealed?.attachments ?? []) await files.delete(file);
-      await mailCopies.forgetCopies(event.data.messageId);
+      await mailCopies.forgetCopies(messageIdOf(event));
     }
     if (event.type === 'AssetUploaded') await files.delete(event.data.file);
     if (metadata.sealedFile !== undefined) await files.delete(metadata.sealedFile);
@@ -55,7 +56,7 @@ export const eraseRecipientsOf = async (
 ): Promise<void> => {
   for (const { event } of (await eventLog.inspect(stream)).filter(isReadable))
     if (event.type === 'EmailQueued' || event.type === 'EmailScheduled')
-      await mailCopies.forgetCopies(event.data.messageId);
+      await mailCopies.forgetCopies(messageIdOf(event));
   await eventLog.destroyRecipientKeys(stream, recipients);
 };
 

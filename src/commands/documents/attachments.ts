@@ -44,8 +44,8 @@ export type ReadyAttachment = Readonly<{
   bytes: Buffer;
 }>;
 
-/** `temporary`: kept only for some days. `ofTemplate`: the template shows it. */
-type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true }>;
+/** `temporary`: kept only for some days. `ofTemplate`: the template shows it. `ofMessage`: the body of a message. */
+type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true; ofMessage?: true }>;
 
 /** Context that the attachments of one call share. */
 type AttachmentCall = Readonly<{
@@ -285,12 +285,13 @@ export const storeAttachments = async (
 ): Promise<EmailContent['attachments']> => {
   const expiresAt = temporaryUntil(dueAtMs, limits);
   return Promise.all(
-    attachments.map(async ({ filename, contentType, contentId, bytes, temporary, ofTemplate }, index) => ({
+    attachments.map(async ({ filename, contentType, contentId, bytes, temporary, ofTemplate, ofMessage }, index) => ({
       filename,
       contentType,
       sizeBytes: bytes.byteLength,
       ...(contentId === undefined ? {} : { contentId }),
       ...(ofTemplate === undefined ? {} : { ofTemplate }),
+      ...(ofMessage === undefined ? {} : { ofMessage }),
       file: await files.put(key.seal(bytes, attachmentContext(index)), temporary ? { expiresAt } : {}),
     })),
   );

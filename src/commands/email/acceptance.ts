@@ -13,7 +13,14 @@ import type { EmailNeeds } from './needs.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
 import { invalidAttachments, type RequestedAttachment } from '../documents/request.js';
-import { compiledSource, storedSource, type PinnedSource } from './source.js';
+import {
+  type AnySource,
+  compiledSource,
+  type MailSource,
+  type MessageSource,
+  storedSource,
+  type PinnedSource,
+} from './source.js';
 import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
 import type { Charged } from '../../domain/billing/decider.js';
@@ -37,7 +44,7 @@ import type { Recipient } from '../../domain/mime/address.js';
 export type StoredBytes = () => Promise<Stored>;
 
 /** An email whose request is checked, but which is not rendered yet. Times are ISO 8601. */
-export type EmailOrder = PinnedSource &
+export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Source> &
   Readonly<{
     id: EmailId;
     teamId: TeamId;
@@ -83,11 +90,12 @@ export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefin
 
 /** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments; nothing is stored then. */
 export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
-  const { at, scheduledAt, company, variables, language, given } = order;
+  const { at, scheduledAt, company, variables, language, given, source } = order;
   const environment = { at: scheduledAt ?? at, company };
   assertLinksPossible(deps, order);
+  if (source.kind === 'message') return makeOfMessage(deps, order, source, storedBytes);
   const budget = openBudget(deps.limits);
-  const compiled = await compiledSource(deps, order.source, order.language);
+  const compiled = await compiledSource(deps, source, order.language);
   const { subject, assetIds, losses } = renderOnce(compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
@@ -102,14 +110,10 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
   } = hasAttachments
     ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
     : noAttachments;
-  const claim =
-    stored === undefined || files.length === 0
-      ? undefined
-      : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
-  const dueAtMs = Date.parse(scheduledAt ?? at);
-  const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
+  const { attachments, attachmentBytes, keyId, claim } =
+    files.length === 0 ? nothingStored : await storeFiles(deps, order, files, stored);
   const accepted = acceptedOf(order, attachments, {
-    attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
+    attachmentBytes,
     generated,
     losses: [...losses, ...ofDocuments].slice(0, KEPT_LOSSES_MAX),
   });
@@ -122,6 +126,23 @@ export const makeEmail = async (deps: EmailNeeds, order: EmailOrder, storedBytes
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
+/** The email of a message that leaves as it came: nothing is rendered, and a large body is stored as a file. */
+const makeOfMessage = async (
+  deps: EmailNeeds,
+  order: EmailOrder,
+  { body, subject }: MessageSource,
+  storedBytes: StoredBytes | undefined,
+): Promise<MadeEmail> => {
+  const files: Files =
+    body === undefined
+      ? []
+      : [{ filename: 'message', contentType: 'message/rfc822', contentId: undefined, bytes: body, ofMessage: true }];
+  const { attachments, attachmentBytes, keyId, claim } =
+    files.length === 0 ? nothingStored : await storeFiles(deps, order, files, await storedBytes?.());
+  const accepted = acceptedOf(order, attachments, { ...nothingKept, attachmentBytes });
+  return { event: acceptedEvent(order, accepted, { subject, attachments }), keyId, claim };
+};
+
 export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced'>;
 
 /**
@@ -130,7 +151,7 @@ export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted'
  */
 export const checkEmail = async (
   deps: EmailNeeds,
-  order: EmailOrder,
+  order: EmailOrder<MailSource>,
   onlyChecked?: KnownCharacters,
 ): Promise<CheckedDocuments> => {
   const { at, scheduledAt, company, variables, language, given } = order;
@@ -179,7 +200,10 @@ const refuseMissingPictures = ({ contentIds }: CheckedEmail, given: EmailOrder['
 };
 
 /** Checks with an example link, because every copy has an unsubscribe link. */
-const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedSource): RenderEnvironment =>
+const withLinks = (
+  environment: RenderEnvironment,
+  { unsubscribeList }: Pick<EmailOrder, 'unsubscribeList'>,
+): RenderEnvironment =>
   unsubscribeList === undefined ? environment : { ...environment, unsubscribeUrl: exampleUnsubscribeUrl(undefined) };
 
 /** The event of an email that is accepted although it cannot be rendered: it has no attachments, and fails at once. */
@@ -221,7 +245,10 @@ const acceptedOf = (
     priority: order.priority,
     tags: [...order.tags],
     roles: [...order.roles],
-    attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
+    attachmentCount:
+      source.kind === 'message'
+        ? source.message.files.length
+        : attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
     company: order.company,
     at: order.at,
   };
@@ -253,20 +280,30 @@ const acceptedEvent = (
   return event as EmailAccepted;
 };
 
-type StoredAttachments = Readonly<{ attachments: EmailContent['attachments']; keyId: string | undefined }>;
+type Files = Parameters<typeof storeAttachments>[2];
 
-const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
+type StoredFiles = Readonly<{
+  attachments: EmailContent['attachments'];
+  attachmentBytes: EmailAccepted['data']['attachmentBytes'];
+  keyId: string | undefined;
+  claim: Claim | undefined;
+}>;
 
-/** Stores the files, encrypted with a new key. Releases the claim if that fails. */
-const storeClaimed = async (
+const nothingStored: StoredFiles = { attachments: [], attachmentBytes: undefined, keyId: undefined, claim: undefined };
+
+/** Stores the files, encrypted with a new key, within the storage of the team. Releases its claim if that fails. */
+const storeFiles = async (
   deps: EmailNeeds,
-  files: Parameters<typeof storeAttachments>[2],
-  dueAtMs: number,
-  claim: Claim | undefined,
-): Promise<StoredAttachments> => {
+  { teamId, at, scheduledAt }: EmailOrder,
+  files: Files,
+  stored: Stored | undefined,
+): Promise<StoredFiles> => {
+  const claim = stored === undefined ? undefined : deps.attachmentClaims.claim(teamId, stored, sizeOf(files));
+  const dueAtMs = Date.parse(scheduledAt ?? at);
   try {
     const { id, key } = await deps.eventLog.newKey();
-    return { attachments: await storeAttachments(deps, key, files, dueAtMs), keyId: id };
+    const attachments = await storeAttachments(deps, key, files, dueAtMs);
+    return { attachments, attachmentBytes: keptBytes(files, dueAtMs, deps.limits), keyId: id, claim };
   } catch (fault) {
     claim?.release();
     throw fault;
@@ -314,6 +351,7 @@ const contentOf = (
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;
   if (order.source.kind === 'inline') content.inline = order.source.content;
+  if (order.source.kind === 'message') content.message = order.source.message;
   return content;
 };
 

@@ -8,7 +8,7 @@ import type {
   SendEmailResponse,
 } from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
-import { addressedIn, type Engagement, type Email } from '../../domain/email/state.js';
+import { addressedIn, messageIdOf, type Engagement, type Email } from '../../domain/email/state.js';
 import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
 import { assertDefined, type EmailId } from '../../domain/core/ids.js';
 import { lossMessage } from '../../domain/rendering/paths/losses.js';
@@ -24,7 +24,7 @@ const answerOf = (
 ): SendEmailResponse => {
   const answer: SendEmailResponse = {
     id,
-    messageId: event.data.messageId,
+    messageId: messageIdOf(event),
     status,
     recipientCount: event.data.roles.length,
     attachmentCount: event.data.attachmentCount,
@@ -88,7 +88,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
   const byRole = (role: RecipientRole) => [...addressedIn(email, role)];
   return {
     id,
-    messageId: accepted.messageId,
+    messageId: content?.message?.messageId ?? accepted.messageId,
     status: email.status,
     archived: email.archivedAt !== null,
     emailTemplateName: accepted.templateName,
@@ -139,9 +139,11 @@ const contentOf = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 
   return {
     variables: shown?.variables ?? {},
     attachments:
+      shown?.message?.files ??
       shown?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) =>
         ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
-      ) ?? [],
+      ) ??
+      [],
     omittedAttachments: shown?.omitted ?? [],
     ...(shown?.replaced === undefined ? {} : { replacedCharacters: shown.replaced }),
     ...(warnings === undefined ? {} : { warnings }),

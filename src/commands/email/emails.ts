@@ -181,6 +181,7 @@ const renderedAt = async (
   scheduledAt: string,
 ): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
   if (content === undefined) throw new KeyMissing(stream);
+  if (content.message !== undefined) return { subject: content.subject, content };
   const render = await compiledSource(deps, sourceOf(accepted, content), content);
   const rendered = render.check({
     variables: content.variables as JsonObject,

@@ -14,6 +14,7 @@ import {
   deleteEmails,
 } from './emails.js';
 import { sendEmail } from './send.js';
+import { submitEmail } from './submission.js';
 import { isConfidentialMail } from './service-mails.js';
 
 const acceptEmailCodes: Codes = [...renderEmailCodes, 'VARIABLES_EMPTY'];
@@ -56,6 +57,7 @@ export const sendCodes: Codes = [
 
 export const emailCommands = {
   sendEmail: { run: sendEmail, codes: sendCodes, appendsOnce: true },
+  submitEmail: { run: submitEmail, codes: sendCodes, appendsOnce: true },
   getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
   emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },
   isConfidentialMail: { run: isConfidentialMail, codes: [] },

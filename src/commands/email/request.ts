@@ -36,11 +36,15 @@ export const invalidFields = (errors: readonly FieldError[]): DomainError =>
     errors,
   });
 
-/** Throws VALIDATION_ERROR, or ERR_EMAIL_001 for addresses, with every fault of that kind. */
+/**
+ * Throws VALIDATION_ERROR, or ERR_EMAIL_001 for addresses, with every fault of that kind. `hasMessage`: a finished
+ * message stands in place of template and content.
+ */
 export const checkRequest = (
   request: SendEmailRequest,
   nowMs: number,
   { limits, allowsHeader }: CheckPorts,
+  hasMessage = false,
 ): CheckedRequest => {
   const { to, cc = [], bcc = [] } = request;
   // Checked first, because the checks below run for each recipient.
@@ -65,7 +69,7 @@ export const checkRequest = (
   if (request.subject !== undefined && holdsControls(request.subject)) {
     shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
   }
-  shape.push(...sourceFaults(request));
+  if (!hasMessage) shape.push(...sourceFaults(request));
   if (request.templateId !== undefined && request.variables === undefined)
     shape.push({ field: 'variables', message: 'is required' });
   shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));

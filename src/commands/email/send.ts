@@ -10,7 +10,8 @@ import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { companyShown, settleSender } from './sender.js';
-import { settleSource } from './source.js';
+import { settleSource, type MessageSource } from './source.js';
+import { assertMaySend } from '../domains/sender-domains.js';
 import {
   acceptedEvents,
   costOf,
@@ -37,8 +38,23 @@ import { pinnedTracking } from '../recipients/tracking.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
+/** A finished message in place of template and content. */
+export type MessageOrder = Readonly<{
+  source: (id: EmailId, at: string) => MessageSource;
+  unsubscribeList: string | undefined;
+  /** Addresses beside From in whose name it is sent. */
+  senders: readonly string[];
+  /** For each recipient, how its fields write the address. */
+  written: readonly (readonly string[])[];
+}>;
+
 /** `sender`: the mail is one of the service itself, sent in that name whatever senders its team may use. */
-type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; sender?: Recipient }>;
+type SendOrder = Readonly<{
+  request: SendEmailRequest;
+  storedBytes: StoredBytes | undefined;
+  sender?: Recipient;
+  message?: MessageOrder | undefined;
+}>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
@@ -89,7 +105,8 @@ export const sendConfidential = async (
   }
 };
 
-const accept = async (
+/** Reserves credits and appends the email. Resolves when it is durable. */
+export const accept = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
@@ -161,22 +178,28 @@ const prepare = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
-  { request, storedBytes, sender }: SendOrder,
+  { request, storedBytes, sender, message }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
-  const checked = checkRequest(request, latestNow(deps.clock), deps);
+  const at = isoTime(nowMs);
+  const checked = checkRequest(request, latestNow(deps.clock), deps, message !== undefined);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const { variables, content } = request;
-  const settled = await settleSource(deps, caller, request, variables !== undefined);
+  const settled =
+    message === undefined
+      ? await settleSource(deps, caller, request, variables !== undefined)
+      : { source: message.source(id, at), unsubscribeList: message.unsubscribeList, from: null, tracking: undefined };
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? settled.from, team.settings));
+  for (const email of message?.senders ?? []) await assertMaySend(deps, caller.teamId, { email });
   const order: EmailOrder = {
     ...checked,
+    ...(message !== undefined && { recipients: withWritten(checked.recipients, message.written) }),
     id,
     teamId: caller.teamId,
-    at: isoTime(nowMs),
+    at,
     source: settled.source,
     unsubscribeList: settled.unsubscribeList,
     company: companyShown(deps, team.settings, from),
@@ -203,6 +226,15 @@ const prepare = async (
   if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
   return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
 };
+
+const withWritten = (
+  recipients: EmailOrder['recipients'],
+  written: MessageOrder['written'],
+): EmailOrder['recipients'] =>
+  recipients.map((recipient, place) => {
+    const as = written[place] ?? [];
+    return as.length === 0 ? recipient : { ...recipient, written: [...as] };
+  });
 
 /** The least number of documents that the attachments make: without `outputFormats` it is one. */
 const documentsOf = (given: EmailOrder['given']): number =>

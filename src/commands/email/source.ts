@@ -1,10 +1,10 @@
-/** The source of a mail: a revision of a template, or content that came with the call. */
+/** The source of a mail: a revision of a template, content that came with the call, or a message that came by SMTP. */
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { assertDefined, parseTemplateId, type TemplateId } from '../../domain/core/ids.js';
 import type { CompiledEmail, InlineContent } from '../../domain/ports/renderer.js';
 import type { Tracking } from '../../domain/recipients/tracking.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
-import { INLINE, type StoredInline } from '../../domain/core/stored-schemas.js';
+import { INLINE, SUBMITTED, type StoredInline, type StoredMessage } from '../../domain/core/stored-schemas.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { findVersion } from '../../domain/templates/decider.js';
 import { templateRules } from '../../domain/templates/email-template.js';
@@ -23,10 +23,17 @@ export type TemplateSource = Readonly<{
   version: number | null;
 }>;
 type InlineSource = Readonly<{ kind: 'inline'; content: InlineContent }>;
+/** A source that is rendered. */
 export type MailSource = TemplateSource | InlineSource;
+/** `body`: that of a message whose stored form has none, because it is large. */
+export type MessageSource = Readonly<{ kind: 'message'; message: StoredMessage; subject: string; body?: Buffer }>;
+export type AnySource = MailSource | MessageSource;
 
 /** `unsubscribeList`: the list that its recipients can unsubscribe from. */
-export type PinnedSource = Readonly<{ source: MailSource; unsubscribeList: string | undefined }>;
+export type PinnedSource<Source extends AnySource = MailSource> = Readonly<{
+  source: Source;
+  unsubscribeList: string | undefined;
+}>;
 
 type SourceRequest = Pick<SendEmailRequest, 'templateId' | 'version' | 'content' | 'subject'>;
 
@@ -94,7 +101,7 @@ type StoredSource = Readonly<{
   templateVersion: number | null;
 }>;
 
-export const storedSource = (source: MailSource): StoredSource => {
+export const storedSource = (source: AnySource): StoredSource => {
   switch (source.kind) {
     case 'template':
       return {
@@ -104,11 +111,20 @@ export const storedSource = (source: MailSource): StoredSource => {
         templateVersion: source.version,
       };
     case 'inline':
-      return { templateId: INLINE, templateName: INLINE, templateRevision: 0, templateVersion: null };
+      return withoutTemplate(INLINE);
+    case 'message':
+      return withoutTemplate(SUBMITTED);
   }
 };
 
-/** The source of an accepted mail, from both parts of its event. */
+const withoutTemplate = (name: string): StoredSource => ({
+  templateId: name,
+  templateName: name,
+  templateRevision: 0,
+  templateVersion: null,
+});
+
+/** The source of an accepted mail or bulk send that is rendered, from both parts of its event. */
 export const sourceOf = (stored: StoredSource, { inline }: Readonly<{ inline?: StoredInline }>): MailSource =>
   inline === undefined
     ? {

@@ -26,6 +26,24 @@ export const StoredInline = Type.Object({
 });
 export type StoredInline = Static<typeof StoredInline>;
 
+/** Stands for the template of a mail that a program handed over by SMTP. */
+export const SUBMITTED = 'smtp';
+
+/** Such a message. It leaves as it came, but for what a copy adds. */
+export const StoredMessage = Type.Object({
+  /** Its fields in ASCII; `\0<place>\0` stands for what `written` of a recipient holds next. */
+  head: text,
+  /** In latin1. Absent: it is the file of the first attachment. */
+  body: Type.Optional(text),
+  /** As the field has it. */
+  messageId: text,
+  /** The sender of the envelope; absent: the address of From. */
+  sender: Type.Optional(text),
+  /** The files that it carries, as the log tells them. */
+  files: Type.Array(Type.Object({ filename: text, contentType: text, sizeBytes: Type.Integer() })),
+});
+export type StoredMessage = Static<typeof StoredMessage>;
+
 /** Recipients of replies. A text is one address without a name. */
 export const StoredReplyTo = Type.Union([text, Type.Array(StoredRecipient)]);
 export type ReplyTo = Static<typeof StoredReplyTo>;

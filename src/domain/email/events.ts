@@ -4,7 +4,14 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredInline, StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
+import {
+  StoredInline,
+  StoredMessage,
+  StoredRecipient,
+  StoredReplyTo,
+  StoredTracking,
+  text,
+} from '../core/stored-schemas.js';
 import { event, type EventDefinitions, type EventsOf, type Notice, type WebhookKind } from '../core/event.js';
 
 /** Frozen: values that stored events may have. */
@@ -21,7 +28,7 @@ const Fingerprint = Type.String();
 /** All that the rendered mail depends on, together with the sealed part: one event always gives the same bytes. */
 const accepted = {
   messageId: text,
-  /** `inline` where the content came with the call. */
+  /** `inline` where the content came with the call, `smtp` where the mail came by SMTP. */
   templateId: text,
   templateName: text,
   /** The template's draft revision, which never changes its content; 0 where there is none. */
@@ -82,9 +89,13 @@ const accepted = {
   losses: optional(Type.Array(Type.Object({ kind: storedLossKind, path: text, field: text, shape: text }))),
 };
 
-/** `also`: where else the call names the address, as it is written there; `place`: the place in the field. */
+/**
+ * `also`: where else the call names the address, as it is written there; `place`: the place in the field. `written`: as
+ * the fields To and Cc of a mail that came by SMTP write it.
+ */
 const Addressed = Type.Object({
   ...StoredRecipient.properties,
+  written: optional(Type.Array(text)),
   also: optional(Type.Array(Type.Object({ role: storedRole, place: Type.Integer(), ...StoredRecipient.properties }))),
 });
 
@@ -111,6 +122,8 @@ const Content = Type.Object({
   subjectOverride: optional(text),
   /** The content that came with the call; its subject is `subjectOverride`. Absent: a template is rendered. */
   inline: optional(StoredInline),
+  /** The message that came by SMTP. Absent: the mail is composed. */
+  message: optional(StoredMessage),
   variables: Type.Record(text, Type.Unknown()),
   headers: Type.Record(text, text),
   metadata: Type.Record(text, Type.Unknown()),
@@ -123,6 +136,8 @@ const Content = Type.Object({
       contentId: optional(text),
       /** An image of the asset gallery that the template shows, not an attachment of the call. */
       ofTemplate: optional(Type.Literal(true)),
+      /** The body of a mail that came by SMTP, where it is large. */
+      ofMessage: optional(Type.Literal(true)),
       /** SHA-256 of the sealed bytes in the files port; their context is `attachment:<index>`. */
       file: text,
     }),

@@ -431,6 +431,9 @@ export const withoutOthers = (
 const quoted = (address: string): RegExp =>
   new RegExp(`(?<![\\w.+-])${address.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?![\\w-]|\\.\\w)`, 'gi');
 
+/** The Message-ID that recipients see: that of a message that came by SMTP, as long as it can be read, or our own. */
+export const messageIdOf = ({ data, sealed }: EmailAccepted): string => sealed?.message?.messageId ?? data.messageId;
+
 /** Whether each recipient gets a separate copy, because its links differ. */
 export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
   accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;

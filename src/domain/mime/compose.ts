@@ -182,7 +182,7 @@ const scratchOf = (sizeBytes: number): Buffer =>
   sizeBytes <= scratch.length ? scratch : Buffer.allocUnsafe(sizeBytes);
 
 /** Base64 in lines of 76 characters, without a line end after the last (RFC 2045, section 6.8). */
-const base64Lines = (bytes: Buffer): Buffer => {
+export const base64Lines = (bytes: Buffer): Buffer => {
   const flat = Buffer.from(bytes.toString('base64'), 'latin1');
   const breaks = Math.max(0, Math.ceil(flat.length / ENCODED_LINE_CHARS_MAX) - 1);
   const out = Buffer.allocUnsafe(flat.length + 2 * breaks);

@@ -254,10 +254,8 @@ export const checkHeader = (name: string, value: string, allows: HeaderMatcher =
     return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
   const lower = name.toLowerCase();
   if (isReserved(lower)) return `${name} is set by the service or would change how the message travels`;
-  const commanded = allows(lower) ? undefined : relays.find(({ takes }) => takes(lower));
-  if (commanded !== undefined) {
-    return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
-  }
+  const instructed = relayFault(name, allows);
+  if (instructed !== undefined) return instructed;
   const charsMax =
     idsIn(lower, value) === undefined ? defaultLimits.headerValueCharsMax : defaultLimits.referencesCharsMax;
   if (isLonger(value, charsMax))
@@ -271,6 +269,15 @@ export const checkHeader = (name: string, value: string, allows: HeaderMatcher =
     return `the value has no space within ${LINE_CHARS_MAX - 1} characters, so that it cannot be folded`;
   }
   return undefined;
+};
+
+/** Why a field may not travel that instructs a relay; undefined for any other, and for one that is allowed. */
+export const relayFault = (name: string, allows: HeaderMatcher = none): string | undefined => {
+  const lower = name.toLowerCase();
+  const commanded = allows(lower) ? undefined : relays.find(({ takes }) => takes(lower));
+  return commanded === undefined
+    ? undefined
+    : `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
 };
 
 const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
@@ -296,6 +303,12 @@ export const textField = (name: string, value: string): string => {
 export const customField = (name: string, value: string): string => {
   const pieces = piecesOf(name.toLowerCase(), value);
   return fold(name, 'fault' in pieces ? encodedWords(withoutControls(value).trim(), name.length + 1) : pieces);
+};
+
+/** The field with text outside ASCII in encoded words, or why it has no such form. */
+export const encodedField = (name: string, value: string): string | Readonly<{ fault: string }> => {
+  const pieces = piecesOf(name.toLowerCase(), value);
+  return 'fault' in pieces ? pieces : fold(name, pieces);
 };
 
 /**

@@ -13,6 +13,8 @@ export type OutgoingMessage = Readonly<{
   messageId: string;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
+  /** It holds bytes outside ASCII, which the host is told where it takes them (RFC 6152). */
+  is8Bit?: true;
   /**
    * One signature by each, in place of that of the settings. Equal keys come as the identical array, so that they are
    * prepared once.

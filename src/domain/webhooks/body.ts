@@ -2,6 +2,7 @@
  * The body of a webhook event, made only from the stream of the event up to its revision, so that it is the same on
  * every attempt.
  */
+import { messageIdOf } from '../email/state.js';
 import type { BatchEvent } from '../bulk/events.js';
 import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
@@ -110,7 +111,7 @@ const emailData = (
   if (first.sealed === undefined) return undefined;
   const { recipients, metadata } = first.sealed;
   if (recipient !== undefined && recipients[recipient] === null) return undefined;
-  const { templateId, messageId, tags, batch, test, confidential } = first.data;
+  const { templateId, tags, batch, test, confidential } = first.data;
   return {
     emailLogId: id,
     recipient: recipients[recipient ?? 0]?.email ?? null,
@@ -118,7 +119,7 @@ const emailData = (
     subject: subjectOf(first, events),
     status: statuses[kind as WebhookKind] ?? kind.slice(kind.indexOf('.') + 1),
     templateId,
-    messageId,
+    messageId: messageIdOf(first),
     ...(batch === undefined ? {} : { batchId: batch.id }),
     ...(test === undefined ? {} : { test }),
     ...(tags.length === 0 ? {} : { tags }),

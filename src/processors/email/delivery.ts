@@ -299,7 +299,7 @@ const outgoing = (
   stream: StreamName,
   email: Email,
   recipients: readonly number[],
-  { from, raw, signWith }: Message,
+  { from, raw, is8Bit, signWith }: Message,
 ): OutgoingMessage => ({
   envelope: envelopeOf(
     deps,
@@ -309,6 +309,7 @@ const outgoing = (
   ),
   messageId: email.accepted.messageId,
   raw,
+  ...(is8Bit === true && { is8Bit }),
   ...(signWith === undefined ? {} : { signWith }),
 });
 

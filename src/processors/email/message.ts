@@ -18,7 +18,12 @@ import {
   type CompiledEmail,
   type InlineImage,
 } from '../../domain/ports/renderer.js';
-import type { RenderEnvironment, Company } from '../../domain/rendering/scope/constants.js';
+import { UNSUBSCRIBE_CONSTANT, type RenderEnvironment, type Company } from '../../domain/rendering/scope/constants.js';
+import { escapeHtml } from '../../domain/rendering/fill/compile.js';
+import type { StoredMessage } from '../../domain/core/stored-schemas.js';
+import { customField } from '../../domain/mime/header.js';
+import { withTexts } from '../../domain/mime/read.js';
+import { filledHead, needs8Bit } from '../../domain/mime/submitted.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
 import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
@@ -42,7 +47,13 @@ export type MessageDeps = Pick<EmailNeeds, 'eventLog' | 'files' | 'renderer' | '
     composed?: (seconds: number) => void;
   }>;
 
-export type Message = Readonly<{ from: string; raw: Buffer; signWith: readonly SigningKey[] | undefined }>;
+/** `is8Bit`: it holds bytes outside ASCII. */
+export type Message = Readonly<{
+  from: string;
+  raw: Buffer;
+  is8Bit?: boolean;
+  signWith: readonly SigningKey[] | undefined;
+}>;
 export type Damaged = Readonly<{ damaged: FileDamaged }>;
 export type Impossible = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
@@ -92,6 +103,21 @@ export const prepareMessage = async (
     attachments = loaded;
   }
   const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
+  const { message } = content;
+  if (message !== undefined) {
+    const whole = filledMessage(content, message, attachments);
+    return {
+      message: (recipient) => {
+        try {
+          const parts = recipient === undefined ? undefined : copyPartsOf(deps, { stream, teamId }, email, recipient);
+          const raw = parts === undefined ? whole : copyOfMessage(whole, parts);
+          return { from: message.sender ?? content.from.email, raw, is8Bit: needs8Bit(raw), signWith };
+        } catch (fault) {
+          return impossible(fault);
+        }
+      },
+    };
+  }
   let render: CompiledEmail;
   try {
     render = await compiledSource(deps, sourceOf(accepted, content), content);
@@ -113,6 +139,35 @@ export const prepareMessage = async (
     },
   };
 };
+
+/** A message that came by SMTP, with the addresses of the recipients whose data is not destroyed. */
+const filledMessage = (
+  content: NonNullable<Email['content']>,
+  { head, body }: StoredMessage,
+  [file]: readonly ReadyAttachment[],
+): Buffer => {
+  const written = content.recipients.map((recipient) => (recipient === null ? undefined : (recipient.written ?? [])));
+  const bytes = body === undefined ? assertDefined(file, 'body of a message').bytes : Buffer.from(body, 'latin1');
+  return Buffer.concat([Buffer.from(`${filledHead(head, written)}\r\n`, 'latin1'), bytes]);
+};
+
+/** Such a message with the fields, links and pixel of one recipient. */
+const copyOfMessage = (whole: Buffer, { headers, environment: { unsubscribeUrl }, html }: CopyParts): Buffer => {
+  const changed = withTexts(whole, (text, type) => {
+    const own = unsubscribeUrl === undefined ? text : withUnsubscribeUrl(text, unsubscribeUrl, type);
+    return type === 'text/html' ? html(own) : own;
+  });
+  if (headers.length === 0) return changed;
+  return Buffer.concat([
+    Buffer.from(headers.map(({ name, value }) => customField(name, value)).join(''), 'latin1'),
+    changed,
+  ]);
+};
+
+const UNSUBSCRIBE_PLACEHOLDER = new RegExp(`\\{\\{\\s*${UNSUBSCRIBE_CONSTANT}\\s*\\}\\}`, 'g');
+
+const withUnsubscribeUrl = (text: string, url: string, type: 'text/html' | 'text/plain'): string =>
+  text.replace(UNSUBSCRIBE_PLACEHOLDER, () => (type === 'text/html' ? escapeHtml(url) : url));
 
 type Composing = Readonly<{
   email: Email;
