@@ -26,6 +26,7 @@ const readModelNames = [
   'emails',
   'templates',
   'attachmentTemplates',
+  'blocks',
   'assets',
   'apiKeys',
   'credits',
@@ -348,7 +349,7 @@ program
 program
   .command('schema')
   .description('print the JSON schema of templates, for editors')
-  .argument('<kind>', 'email or attachment')
+  .argument('<kind>', 'email, attachment or block')
   .action(async (kind: string) => (await import('./cli/ops/descriptions.js')).schema(kind));
 
 /** After a fault, the output has this long to drain. */

@@ -268,6 +268,40 @@ export const importAttachmentTemplateExamples: Examples = {
   },
 };
 
+const legalFooter = {
+  slug: 'legal-footer',
+  name: 'Legal footer',
+  variables: [{ name: 'reason', type: 'string', defaultValue: 'You have an account with us.' }],
+  schema: {
+    components: [
+      { id: 'line', type: 'divider' },
+      { id: 'legal', type: 'rich-text', content: '<p>{{__COMPANY_NAME__}}, {{__COMPANY_CITY__}}. {{reason}}</p>' },
+    ],
+  },
+};
+
+export const createBlockExamples: Examples = {
+  footer: { summary: 'A footer for all mails, published at once', value: { ...legalFooter, publish: true } },
+};
+
+export const importBlockExamples: Examples = {
+  footer: {
+    summary: 'A block that was exported elsewhere',
+    value: {
+      ...legalFooter,
+      type: 'block',
+      outputs: ['email', 'pdf'],
+      isLayout: false,
+      status: 'published',
+      version: 3,
+    },
+  },
+};
+
+export const updateBlockExamples: Examples = {
+  name: { summary: 'Another name', value: { name: 'Footer with legal lines' } },
+};
+
 export const restoreTemplateExamples: Examples = {
   otherSlug: { summary: 'Under another slug, where the former is taken by now', value: { slug: 'welcome-again' } },
 };

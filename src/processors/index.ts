@@ -13,6 +13,7 @@ import {
   removeDeletedWebhook,
   type RemoveDeletedDeps,
   removeAttachmentTemplate,
+  removeBlock,
   removeTemplate,
 } from './retention/removal.js';
 import { archiveEmailInTime, releaseEmail, removeEmailInTime } from './email/timers.js';
@@ -37,6 +38,7 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   eraseAddressProcessor(deps),
   removeTemplate(deps),
   removeAttachmentTemplate(deps),
+  removeBlock(deps),
   removeEmailInTime(deps),
   removeBatchInTime(deps),
   removeDeletedAsset(deps),

@@ -3,7 +3,12 @@ import type { Limits } from '../domain/core/limits.js';
 import { activityProjection, creditsProjection } from './billing/credits.js';
 import { auditProjection } from './audit/audit.js';
 import { apiKeysProjection } from './keys/api-keys.js';
-import { assetsProjection, attachmentTemplatesProjection, templatesProjection } from './templates/templates.js';
+import {
+  assetsProjection,
+  attachmentTemplatesProjection,
+  blocksProjection,
+  templatesProjection,
+} from './templates/templates.js';
 import { emailsProjection } from './bulk/emails.js';
 import { erasuresProjection } from './privacy/traces.js';
 import { oauthAppsProjection, oauthGrantsProjection } from './apps/apps.js';
@@ -20,6 +25,7 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   emailsProjection({ retentionMs: limits.retentionDays * DAY_MS, archiveMs: limits.archiveDays * DAY_MS }),
   templatesProjection(limits.restoreDays * DAY_MS),
   attachmentTemplatesProjection(limits.restoreDays * DAY_MS),
+  blocksProjection(limits.restoreDays * DAY_MS),
   assetsProjection(limits.restoreDays * DAY_MS),
   apiKeysProjection,
   creditsProjection,

@@ -42,6 +42,7 @@ import {
   type AssetDocument,
   type AssetUsageDocument,
   ATTACHMENT_TEMPLATES,
+  BLOCKS,
   TEMPLATES,
   type TemplateDocument,
 } from './templates/templates.js';
@@ -97,6 +98,13 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     readPage<TemplateDocument<'attachment'>, Listed<TemplateListing<'attachment'>>>(
       deps.readModels,
       deletableOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
+      paging,
+      listedItem,
+    ),
+  listBlocks: (teamId, filter, paging) =>
+    readPage<TemplateDocument<'block'>, Listed<TemplateListing<'block'>>>(
+      deps.readModels,
+      deletableOf(deps, BLOCKS, teamId, filter),
       paging,
       listedItem,
     ),

@@ -67,6 +67,11 @@ export type Queries = Readonly<{
     filter: DeletableFilter,
     paging: Paging,
   ) => Promise<Page<Listed<TemplateListing<'attachment'>>>>;
+  listBlocks: (
+    teamId: TeamId,
+    filter: DeletableFilter,
+    paging: Paging,
+  ) => Promise<Page<Listed<TemplateListing<'block'>>>>;
   listAssets: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AssetListing>>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   /** Bytes of attachments that the team has stored, and the position of the newest event that is counted in them. */

@@ -14,6 +14,7 @@ import { openStateCache } from '../commands/core/state-cache.js';
 import type { TokenParties } from '../domain/ports/access-tokens.js';
 import { teamUseDecider } from '../domain/billing/team-use.js';
 import { attachmentTemplateDecider } from '../domain/templates/attachment-template.js';
+import { blockDecider } from '../domain/templates/block.js';
 import { apiKeyDecider } from '../domain/keys/decider.js';
 import { splitStream } from '../domain/core/ids.js';
 import type { EventStore } from '../domain/ports/event-store.js';
@@ -339,6 +340,7 @@ export const makeCommandNeeds = ({
     credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
+    block: states.loader(blockDecider, STATES_MAX),
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
     team,
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),

@@ -32,6 +32,7 @@ type Kind =
   | 'batch'
   | 'template'
   | 'attachmentTemplate'
+  | 'block'
   | 'asset'
   | 'webhook'
   | 'apiKey'
@@ -67,6 +68,12 @@ const attachmentTemplate = {
   },
   publish: true,
 };
+const block = {
+  slug: 'note',
+  name: 'Note',
+  schema: { components: [{ id: 'text', type: 'rich-text', content: 'note' }] },
+  publish: true,
+};
 
 /** One of each. */
 const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): Promise<Things> => {
@@ -87,6 +94,7 @@ const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): P
     batch: batch.body.batchId,
     template: madeTemplate.id,
     attachmentTemplate: paper.id,
+    block: (await commands.createBlock(by, block)).id,
     asset: (await commands.uploadAsset(by, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 })).id,
     webhook: (
       await commands.createWebhook(by, { url: 'https://hooks.example/', events: ['email.bounced'], enabled: false }, 0)
@@ -112,6 +120,7 @@ const deleteThings = async (commands: Commands, teamId: TeamId, things: Things):
   await commands.deleteEmail(by, things.email as never);
   await commands.deleteTemplate(by, things.template);
   await commands.deleteAttachmentTemplate(by, things.attachmentTemplate);
+  await commands.deleteBlock(by, things.block);
   await commands.deleteAsset(by, things.asset as never);
   await commands.deleteWebhook(by, things.webhook as never);
   await commands.deleteDomain(by, things.domain as never);
@@ -126,6 +135,7 @@ const kindOf = ({ path }: RegisteredRoute): Kind | undefined => {
   if (path.includes(':userId')) return 'member';
   if (!path.includes(':id') || path.startsWith('/api/users') || path.includes('/invitations/')) return undefined;
   if (path.startsWith('/api/emails')) return 'email';
+  if (path.startsWith('/api/blocks')) return 'block';
   if (path.startsWith('/api/templates/attachment')) return 'attachmentTemplate';
   if (path.startsWith('/api/templates')) return 'template';
   if (path.startsWith('/api/assets')) return 'asset';

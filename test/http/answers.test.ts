@@ -175,11 +175,12 @@ void t.test(
     t.same(await ask('POST', '/api/templates', create), [201, '"1"']);
     t.same(await ask('POST', '/api/templates/attachment', paper), [201, '"1"']);
     t.same(await ask('POST', '/api/templates/attachment/import', { ...paper, name: 'o' }), [201, '"2"']);
-    for (const [kind, name, id] of [
-      ['', 'Template', own.template.id],
-      ['attachment/', 'AttachmentTemplate', own.paper.id],
+    for (const [root, name, id] of [
+      ['/api/templates/', 'Template', own.template.id],
+      ['/api/templates/attachment/', 'AttachmentTemplate', own.paper.id],
+      ['/api/blocks/', 'Block', own.block.id],
     ] as const) {
-      const path = `/api/templates/${kind}welcome`;
+      const path = `${root}welcome`;
       const changes = [
         ['PATCH', path, { name: 'm' }, `update${name}`, ['welcome', { name: 'm' }]],
         ['POST', `${path}/publish`, undefined, `publish${name}`, ['welcome']],
@@ -201,7 +202,7 @@ void t.test(
         t.match(changed, [200, method === 'DELETE' ? undefined : /^"\d+"$/], `${method} ${url}`);
         t.same([calls.at(-1)?.[0], calls.at(-1)?.slice(2)], [command, [...args, [revision]]]);
       }
-      t.match(await ask('POST', `/api/templates/${kind}${id}/restore`), [200, /^"\d+"$/], 'its body may be absent');
+      t.match(await ask('POST', `${root}${id}/restore`), [200, /^"\d+"$/], 'its body may be absent');
       t.same(calls.at(-1)?.slice(2), [id, {}]);
       t.same(await ask('GET', `${path}/versions/1`), [200, undefined]);
       t.same(await ask('POST', `${path}/restore`, { slug: 'x', a: 1 }), [400, undefined]);

@@ -110,6 +110,11 @@ const variables = [
 ];
 const saying = schemaSaying('é');
 const template = { ...welcome, subject: 'Hi', variables, schema: saying };
+const block = {
+  name: 'Footer',
+  schema: { components: [{ id: 'text', type: 'rich-text', content: 'Lisbon' }] },
+  publish: true,
+};
 const paper = {
   slug: 'welcome',
   name: 'Invoice “A/7”',
@@ -144,6 +149,7 @@ const makeThings = async (caller: typeof by) => {
   const madeTemplate = async (slug: string) => ({
     template: await commands.createTemplate(caller, { ...template, slug }),
     paper: await commands.createAttachmentTemplate(caller, { ...paper, slug }),
+    block: await commands.createBlock(caller, { ...block, slug }),
     asset: (await commands.uploadAsset(caller, { filename: 'logo Zoë.png', bytes: png }, nothingStored)).id as AssetId,
     webhook: (await commands.createWebhook(caller, hook, 0)).id as WebhookId,
     domain: (await commands.addDomain(caller, { domain: `${slug}.example.com` })).id as SenderDomainId,
@@ -152,6 +158,7 @@ const makeThings = async (caller: typeof by) => {
   const gone = await madeTemplate('gone');
   await commands.deleteTemplate(caller, gone.template.id);
   await commands.deleteAttachmentTemplate(caller, gone.paper.id);
+  await commands.deleteBlock(caller, gone.block.id);
   await commands.deleteAsset(caller, gone.asset);
   await commands.deleteWebhook(caller, gone.webhook);
   await commands.deleteDomain(caller, gone.domain);

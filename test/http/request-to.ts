@@ -23,7 +23,7 @@ import { sendBody } from './server.js';
 
 const idsOf = ({ path, method }: RegisteredRoute, mine: boolean, token: string): string => {
   const things = mine ? own : others;
-  const { email, scheduled, asset, webhook, domain, template, paper } = path.endsWith(':id/restore')
+  const { email, scheduled, asset, webhook, domain, template, paper, block } = path.endsWith(':id/restore')
     ? { ...things, ...things.gone }
     : things;
   if (path.startsWith('/api/emails')) return method === 'PATCH' || path.endsWith('/cancel') ? scheduled : email;
@@ -40,6 +40,7 @@ const idsOf = ({ path, method }: RegisteredRoute, mine: boolean, token: string):
   if (path.startsWith('/api/oauth-apps')) return things.app;
   if (path.includes('/invitations')) return things.invitation;
   if (path.startsWith('/api/users')) return mine ? USER : OTHERS_USER;
+  if (path.startsWith('/api/blocks')) return block.id;
   return path.startsWith('/api/templates/attachment') ? paper.id : template.id;
 };
 

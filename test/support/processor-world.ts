@@ -132,6 +132,7 @@ const WITH_TIMERS = [
   'activity',
   'templates',
   'attachmentTemplates',
+  'blocks',
   'assets',
   'senderDomains',
   'erasures',

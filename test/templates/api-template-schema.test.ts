@@ -24,7 +24,7 @@ import { oddValues, strangeText } from './api-template-values.js';
 import { accepts, ajv, isSaved, read, validators } from './api-template-validators.js';
 
 void t.test('the files for editors are what the command prints', async (t) => {
-  for (const kind of ['email', 'attachment'] as const)
+  for (const kind of ['email', 'attachment', 'block'] as const)
     t.equal(
       read(`schemas/${kind}-template.json`),
       `${JSON.stringify(templateJsonSchema(kind), undefined, 2)}\n`,

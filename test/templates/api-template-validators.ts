@@ -6,6 +6,7 @@ import { DomainError } from '../../src/domain/core/errors.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
+import { checkBlock } from '../../src/domain/rendering/check/block.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 
 const root = new URL('../../../', import.meta.url);
@@ -21,6 +22,7 @@ export const ajv = new Ajv({
 export const validators: Readonly<Record<TemplateKind, ValidateFunction>> = {
   email: ajv.compile(templateJsonSchema('email')),
   attachment: ajv.compile(templateJsonSchema('attachment')),
+  block: ajv.compile(templateJsonSchema('block')),
 };
 
 /** The body of a POST. */
@@ -34,7 +36,8 @@ export const accepts = (kind: TemplateKind, template: unknown): boolean => valid
 export const isSaved = (kind: TemplateKind, template: unknown): boolean => {
   try {
     if (kind === 'email') checkEmailTemplate(template, defaultLimits);
-    else checkAttachmentTemplate(template, defaultLimits);
+    else if (kind === 'attachment') checkAttachmentTemplate(template, defaultLimits);
+    else checkBlock({ locale: 'en', ...(template as JsonObject) }, defaultLimits);
     return true;
   } catch (error) {
     if (error instanceof DomainError) return false;

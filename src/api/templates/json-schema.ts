@@ -73,7 +73,11 @@ import {
 import { isUnary, operators } from '../../domain/rendering/scope/conditions.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { documentMedia, mailMedia } from '../../domain/rendering/lengths.js';
-import { CreateAttachmentTemplateRequestSchema, CreateTemplateRequestSchema } from './templates.js';
+import {
+  CreateAttachmentTemplateRequestSchema,
+  CreateBlockRequestSchema,
+  CreateTemplateRequestSchema,
+} from './templates.js';
 
 const kindDefinitions = (medium: Medium, kinds: Readonly<Partial<Record<PropKind, JsonObject>>>): JsonObject =>
   Object.fromEntries(
@@ -94,13 +98,36 @@ const documentDefinitions = (refer: Refer): JsonObject => ({
   ...kindDefinitions(document, kindsOfMedium(document, refer)),
 });
 
+/** A block holds what an email shows, or what a document shows, or what both do. */
+const blockDefinitions = (refer: Refer): JsonObject => {
+  const pieces = [email, document].map(({ name }) =>
+    closedObject({ components: { type: 'array', minItems: 1, items: refer(`${name}Component`) } }, ['components']),
+  );
+  const layouts = [email, document].map((medium) =>
+    closedObject(
+      {
+        sections: { type: 'array', items: { anyOf: [refer(`${medium.name}Section`), refer('LayoutSlot')] } },
+        ...(medium === email ? { props: propsOf(emailProps, email, refer) } : {}),
+      },
+      ['sections'],
+    ),
+  );
+  return {
+    BlockContent: described({ anyOf: [...pieces, ...layouts] }, 'Components of a piece, or sections of a layout'),
+    LayoutSlot: described(
+      closedObject({ id: refer('ComponentId'), type: { const: 'slot' } }, ['id', 'type']),
+      'Stands in a layout where the sections of a template are shown',
+    ),
+  };
+};
+
 const sharedDefinitions = (refer: Refer): JsonObject => ({
   ...valueDefinitions(refer),
   ComponentId: componentId,
   ...kindDefinitions(email, sharedKinds(email, refer)),
 });
 
-export const templateKinds = ['email', 'attachment'] as const;
+export const templateKinds = ['email', 'attachment', 'block'] as const;
 
 const email: Medium = { name: 'Email', media: mailMedia, columnsMax: mailMedia.columnsMax };
 const document: Medium = {
@@ -113,25 +140,34 @@ const document: Medium = {
 export const templateDefinitions = (refer: Refer): JsonObject => ({
   ...emailDefinitions(refer),
   ...documentDefinitions(refer),
+  ...blockDefinitions(refer),
   ...sharedDefinitions(refer),
 });
 
 /** Schemas in place of the parts of a body that the service checks one by one. */
 export const bodyMembers = (kind: TemplateKind, refer: Refer): JsonObject => ({
   variables: described({ type: 'array', items: refer('Variable') }, 'A plain array of variable definitions'),
-  schema: refer(kind === 'email' ? 'EmailContent' : 'DocumentContent'),
+  schema: refer(contents[kind]),
   translations: refer('Translations'),
 });
 
 export type TemplateKind = (typeof templateKinds)[number];
 
+const contents: Readonly<Record<TemplateKind, string>> = {
+  email: 'EmailContent',
+  attachment: 'DocumentContent',
+  block: 'BlockContent',
+};
+
 const bodies: Readonly<Record<TemplateKind, TObject>> = {
   email: CreateTemplateRequestSchema,
   attachment: CreateAttachmentTemplateRequestSchema,
+  block: CreateBlockRequestSchema,
 };
 const titles: Readonly<Record<TemplateKind, string>> = {
   email: 'Template of an email, for sealpost',
   attachment: 'Attachment template, for sealpost',
+  block: 'Block of mails and documents, for sealpost',
 };
 
 /** The body that makes a template, as the JSON schema of a file: for editors. */
@@ -143,21 +179,23 @@ export const templateJsonSchema = (kind: TemplateKind): JsonObject => {
     title: titles[kind],
     ...body,
     properties: { ...(body['properties'] as JsonObject), ...bodyMembers(kind, refer) },
-    definitions: used({
-      ...(kind === 'email' ? emailDefinitions(refer) : documentDefinitions(refer)),
+    definitions: used(contents[kind], {
+      ...(kind === 'attachment' ? {} : emailDefinitions(refer)),
+      ...(kind === 'email' ? {} : documentDefinitions(refer)),
+      ...(kind === 'block' ? blockDefinitions(refer) : {}),
       ...sharedDefinitions(refer),
     }),
   };
 };
 
-const bodyDefinitions = new Set(['EmailContent', 'DocumentContent', 'Variable', 'Translations']);
+const bodyDefinitions = new Set(['Variable', 'Translations']);
 
 /** The definitions that another one, or the body, refers to. */
-const used = (definitions: JsonObject): JsonObject => {
+const used = (content: string, definitions: JsonObject): JsonObject => {
   const whole = JSON.stringify(definitions);
   return Object.fromEntries(
     Object.entries(definitions).filter(
-      ([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`),
+      ([name]) => name === content || bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`),
     ),
   );
 };

@@ -446,16 +446,109 @@ export const AssetRecordSchema = Type.Object(
 );
 export type AssetRecord = Static<typeof AssetRecordSchema>;
 
+/** Fields that the author of a block writes. Variables and schema are checked part by part, with paths. */
+const writableBlockFields = {
+  slug,
+  name,
+  description,
+  variables,
+  locale: languages.locale,
+  translations: languages.translations,
+  schema: Type.Unknown({ description: 'An object with `components`, or with the `sections` of a layout' }),
+};
+
+/** Fields that the check of a block finds out, as they may stand in a body. */
+const foundField = Type.Optional(Type.Unknown({ description: 'Found by the check of the block; ignored' }));
+const foundBlockFields = { outputs: foundField, isLayout: foundField };
+
+/** Fields of a body that makes a block: it may be what GET answers. */
+const blockCreationFields = {
+  ...Type.Partial(Type.Object(writableBlockFields)).properties,
+  ...Type.Pick(Type.Object(writableBlockFields), ['name', 'schema']).properties,
+  type: Type.Optional(Type.Literal('block')),
+  ...foundBlockFields,
+  ...leftAsideTemplateFields,
+};
+
+export const ImportBlockRequestSchema = Type.Object(blockCreationFields, closed);
+export type ImportBlockRequest = Static<typeof ImportBlockRequestSchema>;
+
+export const CreateBlockRequestSchema = Type.Object({ ...blockCreationFields, publish: publishField }, closed);
+export type CreateBlockRequest = Static<typeof CreateBlockRequestSchema>;
+
+export const UpdateBlockRequestSchema = Type.Partial(
+  Type.Object({ ...writableBlockFields, type: Type.Literal('block'), ...foundBlockFields, ...readOnlyTemplateFields }),
+  { ...closed, minProperties: 1 },
+);
+export type UpdateBlockRequest = Static<typeof UpdateBlockRequestSchema>;
+
+export const BlockRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    slug: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    type: Type.Literal('block'),
+    outputs: Type.Array(enumOf(['email', 'pdf', 'excel']), {
+      description: 'Outputs that have all of its components; a template of any other refuses the block',
+    }),
+    isLayout: Type.Boolean({ description: 'True where it has a slot for the sections of a template' }),
+    ...Type.Omit(Type.Object(recordFields), ['timeZone', 'strictVariables']).properties,
+  },
+  closed,
+);
+export type BlockRecord = Static<typeof BlockRecordSchema>;
+
+export const SavedBlockSchema = Type.Object({ ...BlockRecordSchema.properties, ...savedFields }, closed);
+export type SavedBlock = Static<typeof SavedBlockSchema>;
+
+export const BlockListItemSchema = Type.Object(
+  {
+    ...Type.Omit(BlockRecordSchema, ['variables', 'schema', 'revision', 'translations']).properties,
+    deletedAt: deletedAtField,
+  },
+  closed,
+);
+
+export const BlockVersionSchema = Type.Object(
+  { version: Type.Integer({ minimum: 1 }), name: Type.String(), publishedAt: Time, current: Type.Boolean() },
+  closed,
+);
+export type BlockVersion = Static<typeof BlockVersionSchema>;
+export const BlockVersionsSchema = Type.Object({ data: Type.Array(BlockVersionSchema) }, closed);
+
+/** A published version with its whole content. */
+export const BlockVersionRecordSchema = Type.Object(
+  {
+    ...BlockVersionSchema.properties,
+    ...Type.Pick(BlockRecordSchema, [
+      'description',
+      'type',
+      'outputs',
+      'isLayout',
+      'locale',
+      'translations',
+      'variables',
+      'schema',
+    ]).properties,
+  },
+  closed,
+);
+export type BlockVersionRecord = Static<typeof BlockVersionRecordSchema>;
+
 /** The requests of each kind of template. */
 export type CreateRequestOf<K extends TemplateKind> = {
   email: CreateTemplateRequest;
   attachment: CreateAttachmentTemplateRequest;
+  block: CreateBlockRequest;
 }[K];
 export type ImportRequestOf<K extends TemplateKind> = {
   email: ImportTemplateRequest;
   attachment: ImportAttachmentTemplateRequest;
+  block: ImportBlockRequest;
 }[K];
 export type UpdateRequestOf<K extends TemplateKind> = {
   email: UpdateTemplateRequest;
   attachment: UpdateAttachmentTemplateRequest;
+  block: UpdateBlockRequest;
 }[K];

@@ -6,6 +6,7 @@ import { eventsAsOf } from '../../event-log/as-of.js';
 import type { AsOf } from '../../domain/core/time.js';
 import { assetDecider } from '../../domain/templates/asset.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
+import { blockDecider } from '../../domain/templates/block.js';
 import { evolveBatch } from '../../domain/bulk/decider.js';
 import { advanceCredits, balanceOf, noCredits } from '../../domain/billing/credits.js';
 import { evolveEmail } from '../../domain/email/state.js';
@@ -72,6 +73,8 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   template: (events) => foldedBy(templateDecider.evolve, templateDecider.initialState)(events).template,
   attachmentTemplate: (events) =>
     foldedBy(attachmentTemplateDecider.evolve, attachmentTemplateDecider.initialState)(events).template,
+  block: (events) => foldedBy(blockDecider.evolve, blockDecider.initialState)(events).template,
+  blockSlug: foldedBy(evolveSlug, undefined),
   templateSlug: foldedBy(evolveSlug, undefined),
   attachmentTemplateSlug: foldedBy(evolveSlug, undefined),
   asset: foldedBy(assetDecider.evolve, assetDecider.initialState),

@@ -18,6 +18,7 @@ import { closeInvitation } from './invitations.js';
 import { endWebhook } from '../webhooks/subscriptions.js';
 import { apiKeyDecider } from '../../domain/keys/decider.js';
 import { attachmentTemplateDecider, attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
+import { blockDecider, blockRules } from '../../domain/templates/block.js';
 import { batchDecider } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import { erasureDecider } from '../../domain/privacy/decider.js';
@@ -89,6 +90,7 @@ type Unclosed =
   | 'planUse'
   | 'templateSlug'
   | 'attachmentTemplateSlug'
+  | 'blockSlug'
   | 'webhookRoute'
   | 'webhookOutcome'
   | 'webhookSlots'
@@ -344,6 +346,7 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
   email: { begunBy: ['EmailQueued', 'EmailScheduled'], close: closeEmail },
   template: closingOfTemplates(templateRules, templateDecider),
   attachmentTemplate: closingOfTemplates(attachmentTemplateRules, attachmentTemplateDecider),
+  block: closingOfTemplates(blockRules, blockDecider),
   asset: {
     begunBy: ['AssetUploaded'],
     close: always((deps, id, { cause }) => removeAssetNow(deps, assertDefined(parseAssetId(id), 'asset id'), cause)),

@@ -33,7 +33,6 @@ export const templateRecord = <K extends TemplateKind>(
 ) => ({
   ...templateListing(rules, id, template),
   ...rules.recorded(template.draft),
-  strictVariables: template.draft.strictVariables === true,
   translations: template.draft.translations ?? {},
   revision,
   variables: template.draft.variables,
@@ -62,8 +61,6 @@ export const templateVersionRecord = <K extends TemplateKind>(
   ...listed(draft),
   ...recorded(draft),
   locale: draft.locale,
-  timeZone: draft.timeZone,
-  strictVariables: draft.strictVariables === true,
   translations: draft.translations ?? {},
   variables: draft.variables,
   schema: draft.schema,
@@ -108,9 +105,10 @@ type ReadOnlyField = (typeof readOnlyFields)[number];
 const ofVersions = ['publishedAt', 'current'] as const;
 
 /**
- * Fields that no template keeps: warnings of the answer to a save, and the address of the schema that editors go by.
+ * Fields that no template keeps: warnings of the answer to a save, the address of the schema that editors go by, and
+ * what the check of a block finds out.
  */
-const notKept = ['warnings', '$schema'] as const;
+const notKept = ['warnings', '$schema', 'outputs', 'isLayout'] as const;
 type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField | (typeof ofVersions)[number], unknown>>>;
 
 const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions, ...notKept]);

@@ -3,6 +3,7 @@ import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import type { TemplateNeeds } from './needs.js';
 import { uploadAsset, getAsset, assetContent, deleteAsset, restoreAsset } from './assets.js';
 import { attachmentTemplates } from './attachment-templates.js';
+import { blocks } from './blocks.js';
 import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
 
@@ -51,6 +52,19 @@ const saveAttachmentTemplateCodes: Codes = [
 /** Finding a template, and changing the revision that the caller names. */
 export const findTemplateCodes: Codes = ['TEMPLATE_NOT_FOUND'];
 
+const findBlockCodes: Codes = ['BLOCK_NOT_FOUND'];
+
+const changeBlockCodes: Codes = [...findBlockCodes, ...writeCodes, 'REVISION_MISMATCH'];
+
+const saveBlockCodes: Codes = [
+  'BLOCK_LIMIT_REACHED',
+  'TEMPLATE_INVALID',
+  'ERR_LIMIT_008',
+  'ERR_LIMIT_009',
+  'WORK_LIMIT_EXCEEDED',
+  ...takeSlugCodes,
+];
+
 const changeTemplateCodes: Codes = [...findTemplateCodes, ...writeCodes, 'REVISION_MISMATCH'];
 
 export const templateCommands = {
@@ -98,6 +112,16 @@ export const templateCommands = {
     run: attachmentTemplates.restore,
     codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'],
   },
+  createBlock: { run: blocks.create, codes: saveBlockCodes },
+  importBlock: { run: blocks.import, codes: [...saveBlockCodes, 'BLOCK_NOT_FOUND'] },
+  getBlock: { run: blocks.get, codes: findBlockCodes },
+  updateBlock: { run: blocks.update, codes: [...changeBlockCodes, ...saveBlockCodes] },
+  deleteBlock: { run: blocks.delete, codes: changeBlockCodes },
+  publishBlock: { run: blocks.publish, codes: changeBlockCodes },
+  blockVersions: { run: blocks.versions, codes: findBlockCodes },
+  blockVersion: { run: blocks.version, codes: [...findBlockCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  restoreBlockVersion: { run: blocks.restoreVersion, codes: [...changeBlockCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
+  restoreBlock: { run: blocks.restore, codes: [...findBlockCodes, ...takeSlugCodes, 'BLOCK_LIMIT_REACHED'] },
   uploadAsset: {
     run: uploadAsset,
     codes: [

@@ -18,9 +18,14 @@ import {
   type TemplateRules,
   type TemplateStateOf,
 } from '../../domain/templates/decider.js';
-import { idsOfKind, withPlace, type Place, type Standing } from '../billing/plan-limits.js';
+import { idsOfKind, inPlace, openPlaces, withPlace, type Place, type Standing } from '../billing/plan-limits.js';
 import type { TemplateKind } from '../../domain/templates/events.js';
-import type { UpdateAttachmentTemplateRequest, UpdateTemplateRequest } from '../../api/templates/templates.js';
+import { isoTime } from '../../domain/core/time.js';
+import type {
+  UpdateAttachmentTemplateRequest,
+  UpdateBlockRequest,
+  UpdateTemplateRequest,
+} from '../../api/templates/templates.js';
 import type { Checked, Known, NotWritten } from './answers.js';
 
 /** One kind of templates, as the commands on it are told apart. */
@@ -49,6 +54,7 @@ export type TemplateKindOf<K extends TemplateKind> = Readonly<{
 export type WrittenOf<K extends TemplateKind> = {
   email: Omit<UpdateTemplateRequest, NotWritten>;
   attachment: Omit<UpdateAttachmentTemplateRequest, NotWritten>;
+  block: Omit<UpdateBlockRequest, NotWritten>;
 }[K];
 
 /**
@@ -158,20 +164,38 @@ export const knownOf = <K extends TemplateKind>(
   { state, version }: Pick<Loaded<TemplateStateOf<K>>, 'state' | 'version'>,
 ): Known<K> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
 
-/** The place of a template within the plan of its team. */
-export const placeOf = <K extends TemplateKind>(
+/**
+ * Calls `make` if the plan of the team has a place for the template; blocks have a limit of their own. Rejects with
+ * PLAN_LIMIT_EXCEEDED, BLOCK_LIMIT_REACHED and CONFLICT, and as `make` does.
+ */
+export const withPlaceOf = <K extends TemplateKind, Made>(
+  kind: TemplateKindOf<K>,
+  deps: TemplateNeeds,
+  caller: Caller,
+  id: TemplateIdOf<K>,
+  make: () => Promise<Made>,
+): Promise<Made> => {
+  const { resource } = kind.rules;
+  const place = placeOf(kind, deps, caller, id);
+  if (resource !== undefined) return withPlace(deps, caller, { ...place, resource }, make);
+  const maximum = deps.limits.templateBlocksMax;
+  const refused = () =>
+    new DomainError('BLOCK_LIMIT_REACHED', `A team may have ${maximum} blocks; delete one that no template includes.`);
+  return inPlace(openPlaces(deps, caller, 'blocks', isoTime(0)), place, { maximum, refused }, make);
+};
+
+const placeOf = <K extends TemplateKind>(
   kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   { teamId }: Caller,
   id: TemplateIdOf<K>,
-): Place => {
+): Omit<Place, 'resource'> => {
   const standingOf = async (key: string): Promise<Standing> => {
     const { state } = await loadState(deps.eventLog, kind.rules.stream(key as TemplateIdOf<K>), kind.decider);
     if (state.template === undefined) return 'absent';
     return state.template.deletedAt === null ? 'living' : 'gone';
   };
-  const { resource, streamKind } = kind.rules;
-  return { resource, key: id, standingOf, all: idsOfKind(deps, teamId, streamKind, 'TemplateCreated') };
+  return { key: id, standingOf, all: idsOfKind(deps, teamId, kind.rules.streamKind, 'TemplateCreated') };
 };
 
 /** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
@@ -180,8 +204,7 @@ export const createOf = <K extends TemplateKind>(
   deps: TemplateNeeds,
   caller: Caller,
   { id, ...parts }: NewTemplate<K>,
-): Promise<Known<K>> =>
-  withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
+): Promise<Known<K>> => withPlaceOf(kind, deps, caller, id, () => createIn(kind, deps, caller, { id, ...parts }));
 
 const createIn = async <K extends TemplateKind>(
   kind: TemplateKindOf<K>,

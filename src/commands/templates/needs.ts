@@ -14,6 +14,7 @@ export type TemplateNeeds = BillingNeeds &
   Readonly<{
     template: Load<TemplateStateOf<'email'>>;
     attachmentTemplate: Load<TemplateStateOf<'attachment'>>;
+    block: Load<TemplateStateOf<'block'>>;
     slug: Load<SlugState>;
     renderer: Renderer;
     generator: Generator;

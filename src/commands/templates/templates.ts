@@ -2,7 +2,6 @@
 import { causeOf, type Caller } from '../core/caller.js';
 import type { Loaded } from '../core/ports.js';
 import { handle } from '../core/handle.js';
-import { withPlace } from '../billing/plan-limits.js';
 import type { TemplateNeeds } from './needs.js';
 import {
   requireReadOnlyParts,
@@ -26,11 +25,11 @@ import {
   findTemplateOf,
   knownOf,
   mustFindOf,
-  placeOf,
   publishOf,
   releaseSlug,
   slugOf,
   slugTaken,
+  withPlaceOf,
   wishOf,
   type Expects,
   type TemplateKindOf,
@@ -234,9 +233,7 @@ const restoreOf = async <K extends TemplateKind>(
   if (template.deletedAt === null) return livingOf(id, loaded, slug);
   const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
   if (template.deletedAt < deletedSince) throw kind.rules.notFound();
-  return withPlace(deps, caller, placeOf(kind, deps, caller, id), () =>
-    restoreIn(kind, deps, caller, { id, slug, deletedSince }),
-  );
+  return withPlaceOf(kind, deps, caller, id, () => restoreIn(kind, deps, caller, { id, slug, deletedSince }));
 };
 
 const restoreIn = async <K extends TemplateKind>(

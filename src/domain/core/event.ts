@@ -59,6 +59,7 @@ export const activityTargets = [
   'api-key',
   'template',
   'attachment-template',
+  'block',
   'asset',
   'sender-domain',
   'webhook',

@@ -9,6 +9,7 @@ export type BatchId = Branded<'BatchId'>;
 export type TeamId = Branded<'TeamId'>;
 export type TemplateId = Branded<'TemplateId'>;
 export type AttachmentTemplateId = Branded<'AttachmentTemplateId'>;
+export type BlockId = Branded<'BlockId'>;
 export type AssetId = Branded<'AssetId'>;
 export type ApiKeyId = Branded<'ApiKeyId'>;
 export type SenderDomainId = Branded<'SenderDomainId'>;
@@ -36,6 +37,7 @@ export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text)
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
 export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined =>
   parseUuid(text) as AttachmentTemplateId | undefined;
+export const parseBlockId = (text: string): BlockId | undefined => parseUuid(text) as BlockId | undefined;
 export const parseSenderDomainId = (text: string): SenderDomainId | undefined =>
   parseUuid(text) as SenderDomainId | undefined;
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
@@ -150,6 +152,7 @@ export const batchStream = (id: BatchId): StreamName => `batch-${id}` as StreamN
 export const templateStream = (id: TemplateId): StreamName => `template-${id}` as StreamName;
 export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName =>
   `attachmentTemplate-${id}` as StreamName;
+export const blockStream = (id: BlockId): StreamName => `block-${id}` as StreamName;
 export const assetStream = (id: AssetId): StreamName => `asset-${id}` as StreamName;
 export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
@@ -206,7 +209,7 @@ export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient
 export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${id}` as StreamName;
 /** The tokens in use of one person, or of one app that acts for itself. */
 export const oauthTokensStream = (id: UserId | OAuthClientId): StreamName => `oauthTokens-${id}` as StreamName;
-type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
+type SlugKind = 'templateSlug' | 'attachmentTemplateSlug' | 'blockSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName =>
   `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
@@ -219,6 +222,7 @@ export const templateSlugStream = (teamId: TeamId, slug: string): StreamName =>
   slugStream('templateSlug', teamId, slug);
 export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName =>
   slugStream('attachmentTemplateSlug', teamId, slug);
+export const blockSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('blockSlug', teamId, slug);
 export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Facts of the instance itself: that the first start was done, and which team it made. */
 export const INSTANCE_STREAM = 'instance' as StreamName;

@@ -299,6 +299,9 @@ export const defaultLimits = {
   /** For how long a deleted team can be restored. */
   teamRestoreDays: 30,
 
+  /** Blocks of one team, those that are deleted aside. */
+  templateBlocksMax: 500,
+
   /** Webhook subscriptions of one team whose plan allows more, or that has no plan. */
   webhooksMax: 100,
 

@@ -1,6 +1,6 @@
 /** Content of email templates and attachment templates: the JSON that authors write, as types, once it is checked. */
 import type { JsonObject } from '../core/json.js';
-import type { ComponentsOf } from './components.js';
+import type { ComponentsOf, Output } from './components.js';
 import type { Translations } from './translations.js';
 import type { VariableDefinition } from './scope/definitions.js';
 import type { Direction } from './direction.js';
@@ -160,6 +160,35 @@ export type AttachmentTemplateContent = Readonly<{
   /** A send fails where a path that is shown has no value; default false. */
   strictVariables?: boolean;
   /** Its texts in other languages, by its own texts. */
+  translations?: Translations;
+}>;
+
+/** A component of a block, which may be one of mails or of documents. */
+export type BlockComponent = Readonly<{
+  id: string;
+  type: ComponentsOf<Output>;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly BlockComponent[];
+  elseChildren?: readonly BlockComponent[];
+}>;
+
+/** A section of a layout; the sections of a template take the place of the one that is a slot. */
+export type LayoutSection =
+  | Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly BlockComponent[] }>
+  | Readonly<{ id: string; type: 'slot' }>;
+
+/** A piece that templates include, or a layout; `props` of a layout are those of an email that says none itself. */
+export type BlockSchema =
+  | Readonly<{ components: readonly BlockComponent[] }>
+  | Readonly<{ sections: readonly LayoutSection[]; props?: JsonObject }>;
+
+/** One revision of a block. */
+export type BlockContent = Readonly<{
+  variables: readonly VariableDefinition[];
+  schema: BlockSchema;
+  /** The language of its own texts, BCP 47. */
+  locale: string;
   translations?: Translations;
 }>;
 

@@ -1,5 +1,5 @@
 /** Puts a template into the language of a call: its locale, its time zone, and its texts in that language. */
-import type { AttachmentTemplateContent, Page, EmailTemplateContent } from './content.js';
+import type { AttachmentTemplateContent, BlockContent, BlockSchema, EmailTemplateContent, Page } from './content.js';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.js';
 import type { VariableDefinition } from './scope/definitions.js';
 import { componentSpecs, emailProps, type ComponentsOf, type Output } from './components.js';
@@ -60,6 +60,7 @@ type TextKind = 'prose' | 'address' | 'expression';
 export type MapText = (text: string, field: string, kind: TextKind) => string;
 
 type ComponentLike = Readonly<{
+  id: string;
   type: ComponentsOf<Output>;
   content?: string;
   props?: JsonObject;
@@ -102,6 +103,32 @@ export const mapDocumentTexts = (content: AttachmentTemplateContent, map: MapTex
     pages: content.schema.pages.map((page, at) => mapPage(page, `schema.pages[${at}]`, map)),
   },
 });
+
+/** In: a checked block, and the language of the mail or document that shows it. Out: the block in that language. */
+export const blockInLanguage = ({ translations, ...content }: BlockContent, locale: string): BlockContent => {
+  const translate = translateOf({ ...content, ...(translations && { translations }) }, { locale });
+  return translate === undefined ? content : mapBlockTexts(content, translate);
+};
+
+/** Maps each text of a block that may stand in several languages. */
+export const mapBlockTexts = (content: BlockContent, map: MapText): BlockContent => ({
+  ...content,
+  variables: mapVariables(content.variables, map),
+  schema: mapBlockSchema(content.schema, map),
+});
+
+const mapBlockSchema = (schema: BlockSchema, map: MapText): BlockSchema => {
+  if ('components' in schema) return { components: mapComponents(schema.components, 'schema.components', map) };
+  const { props, sections } = schema;
+  return {
+    ...(props && { props: mapProps(props, emailProps, 'schema.props', map) }),
+    sections: sections.map((section, at) =>
+      section.type === 'slot'
+        ? section
+        : { ...section, components: mapComponents(section.components, `schema.sections[${at}].components`, map) },
+    ),
+  };
+};
 
 const mapPage = (page: Page, field: string, map: MapText): Page => ({
   ...page,

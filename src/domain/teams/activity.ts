@@ -13,6 +13,11 @@ export type Activity = Readonly<{ kind: ActivityKind; target: ActivityTarget; id
 export type ActivityListing = Activity &
   Readonly<{ eventId: string; at: string; actor: string; name: string | null; actorName: string | null }>;
 
+const ofTemplates: Readonly<Record<string, ActivityTarget>> = {
+  attachmentTemplate: 'attachment-template',
+  block: 'block',
+};
+
 /** In: the line of the event's definition. */
 export const activityOf = (line: ActivityKind | ActivityLine<never>, { event, stream }: RecordedEvent): Activity => {
   const { kind: made, id, role }: ActivityLine<never> = typeof line === 'string' ? { kind: line } : line;
@@ -20,9 +25,9 @@ export const activityOf = (line: ActivityKind | ActivityLine<never>, { event, st
   const data = event.data as never;
   const of = splitStream(stream);
   const general = typeof made === 'string' ? made : made(data);
-  // Both kinds of templates have the same events.
-  const kind =
-    of.kind === 'attachmentTemplate' ? (general.replace('template.', 'attachment-template.') as ActivityKind) : general;
+  // All kinds of templates have the same events.
+  const own = ofTemplates[of.kind];
+  const kind = own === undefined ? general : (general.replace('template.', `${own}.`) as ActivityKind);
   const target = kind.slice(0, kind.indexOf('.')) as ActivityTarget;
   return { kind, target, id: id?.(data) ?? of.id, ...(role === undefined ? {} : { role: role(data) as Role }) };
 };

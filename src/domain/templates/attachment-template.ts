@@ -3,7 +3,7 @@ import type { AttachmentTemplateContent, DocumentComponent } from '../rendering/
 import { DomainError } from '../core/errors.js';
 import { attachmentTemplateSlugStream, attachmentTemplateStream, parseAttachmentTemplateId } from '../core/ids.js';
 import type { AttachmentDraft } from './events.js';
-import { makeTemplateDecider, type TemplateRules } from './decider.js';
+import { makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
 
 export const attachmentTemplateRules: TemplateRules<'attachment'> = {
   kind: 'attachment',
@@ -12,11 +12,11 @@ export const attachmentTemplateRules: TemplateRules<'attachment'> = {
   parseId: parseAttachmentTemplateId,
   stream: attachmentTemplateStream,
   slugStream: attachmentTemplateSlugStream,
-  isDraft: (draft): draft is AttachmentDraft => !('subject' in draft),
+  isDraft: (draft): draft is AttachmentDraft => !('subject' in draft || 'outputs' in draft),
   shown: ({ name }) => ({ name }),
   named: ({ name }) => ({ name }),
   listed: ({ schema }) => ({ outputFormats: [...schema.outputFormats] }),
-  recorded: () => ({}),
+  recorded: sentAlone,
   notFound: () =>
     new DomainError(
       'TEMPLATE_NOT_FOUND',

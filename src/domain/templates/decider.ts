@@ -4,11 +4,13 @@
  */
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-import type { AttachmentTemplateId, StreamName, TeamId, TemplateId } from '../core/ids.js';
+import type { AttachmentTemplateId, BlockId, StreamName, TeamId, TemplateId } from '../core/ids.js';
 import type { Tracking } from '../recipients/tracking.js';
+import type { Output } from '../rendering/components.js';
 import type { OutputFormat } from '../rendering/content.js';
 import type {
   AttachmentDraft,
+  BlockDraft,
   EmailDraft,
   TemplateDraft,
   TemplateEvent,
@@ -16,9 +18,13 @@ import type {
   TemplateSlugEvent,
 } from './events.js';
 
-export type TemplateIdOf<K extends TemplateKind> = { email: TemplateId; attachment: AttachmentTemplateId }[K];
+export type TemplateIdOf<K extends TemplateKind> = {
+  email: TemplateId;
+  attachment: AttachmentTemplateId;
+  block: BlockId;
+}[K];
 
-export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: AttachmentDraft }[K];
+export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: AttachmentDraft; block: BlockDraft }[K];
 
 /**
  * Summary of a draft that is kept when it is published, so that lists of versions and send calls need not load its
@@ -27,19 +33,37 @@ export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: A
 export type ShownOf<K extends TemplateKind> = {
   email: Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
   attachment: Pick<AttachmentDraft, 'name'>;
+  block: Pick<BlockDraft, 'name'>;
 }[K];
 
 /** Fields of a version in the list of versions. */
-type NamedOf<K extends TemplateKind> = { email: { name: string; subject: string }; attachment: { name: string } }[K];
+type NamedOf<K extends TemplateKind> = {
+  email: { name: string; subject: string };
+  attachment: { name: string };
+  block: { name: string };
+}[K];
 
 /** Fields in the list of templates beside those that every template has. `unsubscribeList`: null for none. */
 type ListedOf<K extends TemplateKind> = {
   email: { subject: string; from: EmailDraft['from']; unsubscribeList: string | null };
   attachment: { outputFormats: OutputFormat[] };
+  block: { outputs: Output[]; isLayout: boolean };
 }[K];
 
+/** Fields of what can be sent by itself; a block has those of the template that includes it. */
+type SentAlone = { timeZone: string; strictVariables: boolean };
+
+export const sentAlone = ({ timeZone, strictVariables }: TemplateDraft): SentAlone => ({
+  timeZone,
+  strictVariables: strictVariables === true,
+});
+
 /** Fields of a record beyond that. `tracking`: null if the setting of the team applies. */
-type RecordedOf<K extends TemplateKind> = { email: { tracking: Tracking | null }; attachment: object }[K];
+type RecordedOf<K extends TemplateKind> = {
+  email: { tracking: Tracking | null } & SentAlone;
+  attachment: SentAlone;
+  block: object;
+}[K];
 
 export type PublishedVersion<K extends TemplateKind> = Readonly<{
   version: number;
@@ -98,8 +122,9 @@ export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; dele
  */
 export type TemplateRules<K extends TemplateKind> = Readonly<{
   kind: K;
-  streamKind: 'template' | 'attachmentTemplate';
-  resource: 'emailTemplates' | 'attachmentTemplates';
+  streamKind: 'template' | 'attachmentTemplate' | 'block';
+  /** The resource of a plan that counts it; blocks have a limit of their own. */
+  resource: 'emailTemplates' | 'attachmentTemplates' | undefined;
   parseId: (text: string) => TemplateIdOf<K> | undefined;
   stream: (id: TemplateIdOf<K>) => StreamName;
   slugStream: (teamId: TeamId, slug: string) => StreamName;
@@ -315,10 +340,9 @@ export type TemplateListing<K extends TemplateKind> = {
   version: number;
   publishedVersion: number | null;
   locale: string;
-  timeZone: string;
   createdAt: string;
   updatedAt: string;
-} & { email: object; attachment: { shortId: string } }[K] &
+} & { email: { timeZone: string }; attachment: { shortId: string; timeZone: string }; block: object }[K] &
   ListedOf<K>;
 
 export const templateListing = <K extends TemplateKind>(
@@ -342,7 +366,7 @@ export const templateListing = <K extends TemplateKind>(
     version: published.length + (upToDate ? 0 : 1),
     publishedVersion: latest?.version ?? null,
     locale,
-    timeZone,
+    ...(kind !== 'block' && { timeZone }),
     createdAt,
     updatedAt,
   } as TemplateListing<K>;

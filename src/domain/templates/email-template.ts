@@ -1,7 +1,7 @@
 /** Email templates: the rules of their kind, and the decisions about them. */
 import { DomainError } from '../core/errors.js';
 import { parseTemplateId, templateSlugStream, templateStream } from '../core/ids.js';
-import { makeTemplateDecider, type TemplateRules } from './decider.js';
+import { makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
 import type { EmailDraft } from './events.js';
 
 export const templateRules: TemplateRules<'email'> = {
@@ -21,7 +21,7 @@ export const templateRules: TemplateRules<'email'> = {
   }),
   named: ({ name, subject }) => ({ name, subject }),
   listed: ({ subject, from, unsubscribeList = null }) => ({ subject, from, unsubscribeList }),
-  recorded: ({ tracking = null }) => ({ tracking }),
+  recorded: ({ tracking = null, ...draft }) => ({ tracking, ...sentAlone(draft) }),
   notFound: () =>
     new DomainError('TEMPLATE_NOT_FOUND', 'There is no template with this id or slug. GET /api/templates lists yours.'),
   unpublished: 'This template has no published version yet: publish it, or send `version: "draft"`.',

@@ -1,5 +1,5 @@
 /**
- * Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery.
+ * Events of templates (of emails and of attachments) and of blocks, of the slugs that name templates, and of the assets in a gallery.
  */
 import { Type, type Static } from '@sinclair/typebox';
 import { text, StoredRecipient, StoredTracking } from '../core/stored-schemas.js';
@@ -7,7 +7,7 @@ import { oneOf } from '../core/schema.js';
 import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** Frozen: what was ever written. */
-const templateKinds = ['email', 'attachment'] as const;
+const templateKinds = ['email', 'attachment', 'block'] as const;
 export type TemplateKind = (typeof templateKinds)[number];
 
 const common = {
@@ -59,10 +59,20 @@ const AttachmentDraftSchema = Type.Object({
 });
 export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
 
-export type TemplateDraft = EmailDraft | AttachmentDraft;
+/** Outputs that a block can be shown in. */
+const storedOutput = oneOf(['email', 'pdf', 'excel']);
+
+/**
+ * One revision of the draft of a block: `schema` holds its components, or the sections of a layout. A block has the
+ * time zone of the template that includes it; `locale` is the language of its own texts.
+ */
+const BlockDraftSchema = Type.Object({ ...common, schema: Type.Unknown(), outputs: Type.Array(storedOutput) });
+export type BlockDraft = Static<typeof BlockDraftSchema>;
+
+export type TemplateDraft = EmailDraft | AttachmentDraft | BlockDraft;
 
 export const templateEvents = {
-  /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
+  /** Without a kind it is an email. An attachment has a short id, from which its id is derived. A block is a kind, too. */
   TemplateCreated: {
     data: Type.Object({
       at: text,
@@ -78,7 +88,7 @@ export const templateEvents = {
     data: Type.Object({
       at: text,
       revision: Type.Integer(),
-      draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]),
+      draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema, BlockDraftSchema]),
     }),
   },
   TemplatePublished: event({
@@ -166,5 +176,7 @@ export const templateStreams = {
   attachmentTemplate: templateEvents,
   templateSlug: templateSlugEvents,
   attachmentTemplateSlug: templateSlugEvents,
+  block: templateEvents,
+  blockSlug: templateSlugEvents,
   asset: assetEvents,
 } as const;

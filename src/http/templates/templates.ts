@@ -1,16 +1,19 @@
 /**
- * Routes of templates of emails and of attachments: making, changing and publishing them, their versions, and deleted
+ * Routes of templates of emails and of attachments, and of blocks: making, changing and publishing them, their versions, and deleted
  * ones taken back. `:id` is an id, a short id of an attachment template, or a slug throughout.
  */
 import { DeletedSchema, idParams, pageOf, versionParams } from '../../api/core/common.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
 import {
   createAttachmentTemplateExamples,
+  createBlockExamples,
   createTemplateExamples,
   importAttachmentTemplateExamples,
+  importBlockExamples,
   importTemplateExamples,
   restoreTemplateExamples,
   updateAttachmentTemplateExamples,
+  updateBlockExamples,
   updateTemplateExamples,
 } from '../../api/examples.js';
 import {
@@ -18,18 +21,26 @@ import {
   AttachmentTemplateRecordSchema,
   AttachmentTemplateVersionRecordSchema,
   AttachmentTemplateVersionsSchema,
+  BlockListItemSchema,
+  BlockRecordSchema,
+  BlockVersionRecordSchema,
+  BlockVersionsSchema,
   CreateAttachmentTemplateRequestSchema,
+  CreateBlockRequestSchema,
   CreateTemplateRequestSchema,
   ImportAttachmentTemplateRequestSchema,
+  ImportBlockRequestSchema,
   ImportTemplateRequestSchema,
   RestoreTemplateRequestSchema,
   SavedAttachmentTemplateSchema,
+  SavedBlockSchema,
   SavedTemplateSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
   TemplateVersionRecordSchema,
   TemplateVersionsSchema,
   UpdateAttachmentTemplateRequestSchema,
+  UpdateBlockRequestSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
@@ -41,6 +52,7 @@ type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
 const email = {
   path: '/api/templates',
+  unknownId: 'TEMPLATE_NOT_FOUND',
   tags: ['Templates'],
   noun: 'template',
   one: 'a template',
@@ -81,6 +93,7 @@ const email = {
 
 const attachment = {
   path: '/api/templates/attachment',
+  unknownId: 'TEMPLATE_NOT_FOUND',
   tags: ['Attachment templates'],
   noun: 'attachment template',
   one: 'an attachment template',
@@ -123,11 +136,52 @@ const attachment = {
   },
 } as const;
 
-/** Differences between the routes of the two kinds. */
-type Kind = typeof email | typeof attachment;
+const block = {
+  path: '/api/blocks',
+  unknownId: 'BLOCK_NOT_FOUND',
+  tags: ['Blocks'],
+  noun: 'block',
+  one: 'a block',
+  id: 'Id',
+  reference: 'Id or slug',
+  query: 'listBlocks',
+  versionsOperation: 'listBlockVersions',
+  versionOperation: 'getBlockVersion',
+  commands: {
+    get: 'getBlock',
+    create: 'createBlock',
+    import: 'importBlock',
+    update: 'updateBlock',
+    delete: 'deleteBlock',
+    publish: 'publishBlock',
+    versions: 'blockVersions',
+    version: 'blockVersion',
+    restoreVersion: 'restoreBlockVersion',
+    restore: 'restoreBlock',
+  },
+  schemas: {
+    item: BlockListItemSchema,
+    record: BlockRecordSchema,
+    saved: SavedBlockSchema,
+    versions: BlockVersionsSchema,
+    version: BlockVersionRecordSchema,
+    create: CreateBlockRequestSchema,
+    import: ImportBlockRequestSchema,
+    update: UpdateBlockRequestSchema,
+  },
+  examples: { create: createBlockExamples, import: importBlockExamples, update: updateBlockExamples },
+  texts: {
+    read: 'The answer may be sent back as it is, to the PATCH, and to the POST of another team or server.',
+    create: 'Checks the whole schema, names the path of each fault, and finds the outputs that can show the block.',
+    delete: 'Emails already accepted are still sent with the block.',
+  },
+} as const;
 
-const read = { access: 'templates:read', unknownId: 'TEMPLATE_NOT_FOUND' } as const;
-const write = { access: 'templates:write', unknownId: 'TEMPLATE_NOT_FOUND' } as const;
+/** Differences between the routes of the kinds. */
+type Kind = typeof email | typeof attachment | typeof block;
+
+const readOf = ({ unknownId }: Kind) => ({ access: 'templates:read', unknownId }) as const;
+const writeOf = ({ unknownId }: Kind) => ({ access: 'templates:write', unknownId }) as const;
 
 const readRoutes = (app: App, { commands, queries }: Deps, kind: Kind): void => {
   const { path, tags, noun, one, reference, schemas } = kind;
@@ -156,7 +210,7 @@ const readRoutes = (app: App, { commands, queries }: Deps, kind: Kind): void => 
   app.get(
     `${path}/:id`,
     {
-      config: { ...read, command, etag: true },
+      config: { ...readOf(kind), command, etag: true },
       schema: {
         summary: `Read ${one}`,
         description: kind.texts.read,
@@ -222,7 +276,13 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   app.patch(
     `${path}/:id`,
     {
-      config: { ...write, command: names.update, etag: true, conditional: true, examples: kind.examples.update },
+      config: {
+        ...writeOf(kind),
+        command: names.update,
+        etag: true,
+        conditional: true,
+        examples: kind.examples.update,
+      },
       schema: {
         summary: `Change the draft of ${one}`,
         description: 'The published version does not change until the next publish.',
@@ -245,7 +305,7 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   app.delete(
     `${path}/:id`,
     {
-      config: { ...write, command: names.delete, conditional: true },
+      config: { ...writeOf(kind), command: names.delete, conditional: true },
       schema: {
         summary: `Delete ${one}`,
         description: `${kind.texts.delete} For 30 days \`POST ${path}/{id}/restore\` takes it back.`,
@@ -261,7 +321,7 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   app.post(
     `${path}/:id/publish`,
     {
-      config: { ...write, command: names.publish, etag: true, conditional: true },
+      config: { ...writeOf(kind), command: names.publish, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
         operationId: names.publish,
@@ -281,7 +341,7 @@ const versionRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   app.get(
     `${path}/:id/versions`,
     {
-      config: { ...read, command: names.versions },
+      config: { ...readOf(kind), command: names.versions },
       schema: {
         summary: `List the published versions of ${one}`,
         operationId: kind.versionsOperation,
@@ -296,7 +356,7 @@ const versionRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   app.get(
     `${path}/:id/versions/:version`,
     {
-      config: { ...read, command: names.version },
+      config: { ...readOf(kind), command: names.version },
       schema: {
         summary: `Read a published version of ${one}`,
         operationId: kind.versionOperation,
@@ -309,15 +369,12 @@ const versionRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
   );
 };
 
-const restoreRoutes = (
-  app: App,
-  { commands }: Deps,
-  { path, tags, noun, id, reference, commands: names, schemas }: Kind,
-): void => {
+const restoreRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
+  const { path, tags, noun, id, reference, commands: names, schemas } = kind;
   app.post(
     `${path}/:id/versions/:version/restore`,
     {
-      config: { ...write, command: names.restoreVersion, etag: true, conditional: true },
+      config: { ...writeOf(kind), command: names.restoreVersion, etag: true, conditional: true },
       schema: {
         summary: 'Make a published version the draft again',
         description:
@@ -340,7 +397,7 @@ const restoreRoutes = (
   app.post(
     `${path}/:id/restore`,
     {
-      config: { ...write, command: names.restore, etag: true, examples: restoreTemplateExamples },
+      config: { ...writeOf(kind), command: names.restore, etag: true, examples: restoreTemplateExamples },
       preValidation: bodyMayBeAbsent,
       schema: {
         summary: `Restore a deleted ${noun}`,
@@ -358,9 +415,9 @@ const restoreRoutes = (
   );
 };
 
-/** Registers the routes under /api/templates, but for previews. */
+/** Registers the routes under /api/templates, but for previews, and those under /api/blocks. */
 export const templateRoutes = (app: App, deps: Deps): void => {
-  for (const kind of [email, attachment]) {
+  for (const kind of [email, attachment, block]) {
     readRoutes(app, deps, kind);
     creationRoutes(app, deps, kind);
     changeRoutes(app, deps, kind);

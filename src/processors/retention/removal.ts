@@ -1,9 +1,10 @@
 /**
- * Removes what has outlived its time: deleted templates, assets, webhook subscriptions and sender domains that can be
+ * Removes what has outlived its time: deleted templates, blocks, assets, webhook subscriptions and sender domains that can be
  * restored no longer, expired files, and old mails of the built-in mailbox.
  */
 import type { CommandNeeds } from '../../commands/needs.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
+import { blockDecider } from '../../domain/templates/block.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { RemoveTemplate } from '../../domain/templates/decider.js';
 import { templateDecider } from '../../domain/templates/email-template.js';
@@ -60,6 +61,9 @@ export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
     kind: 'attachmentTemplate',
     decider: attachmentTemplateDecider,
   });
+
+export const removeBlock = (deps: RemovalDeps): Processor =>
+  makeProcessor({ ...common(deps), name: 'remove-block', kind: 'block', decider: blockDecider });
 
 const common = (deps: RemovalDeps) => ({ timers, deadlineMs: DEADLINE_MS, act: removal(deps) });
 

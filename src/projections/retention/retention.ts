@@ -40,6 +40,7 @@ const hours = (count: number): string => counted(count, 'hour');
 const DELETED = {
   template: 'deleted email templates',
   attachmentTemplate: 'deleted attachment templates',
+  block: 'deleted blocks',
   asset: 'deleted assets',
   webhook: 'deleted webhook subscriptions',
   senderDomains: 'teams with deleted sender domains',

@@ -14,6 +14,7 @@ import {
   ASSETS,
   type AssetDocument,
   ATTACHMENT_TEMPLATES,
+  BLOCKS,
   TEMPLATES,
   type TemplateDocument,
 } from '../templates/templates.js';
@@ -91,6 +92,8 @@ export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Pagin
   return { data: listed, meta };
 };
 
+const templateLists = { template: TEMPLATES, 'attachment-template': ATTACHMENT_TEMPLATES, block: BLOCKS } as const;
+
 const nameOf = async (
   { get }: Pick<ReadModels, 'get'>,
   teamId: TeamId,
@@ -103,8 +106,9 @@ const nameOf = async (
     case 'api-key':
       return ((await get(API_KEYS, id)) as ApiKeyDocument | undefined)?.key.name ?? null;
     case 'template':
-    case 'attachment-template': {
-      const found = await get(target === 'template' ? TEMPLATES : ATTACHMENT_TEMPLATES, id);
+    case 'attachment-template':
+    case 'block': {
+      const found = await get(templateLists[target], id);
       return (found as TemplateDocument<TemplateKind> | undefined)?.item?.name ?? null;
     }
     case 'asset':

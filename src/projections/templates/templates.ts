@@ -1,6 +1,6 @@
 /**
- * Read models of templates and of the gallery: the lists of email templates, attachment templates and assets, what each
- * team's gallery holds, and when deleted ones are removed.
+ * Read models of templates and of the gallery: the lists of email templates, attachment templates, blocks and assets,
+ * what each team's gallery holds, and when deleted ones are removed.
  */
 import type { AssetEvent, AssetUploaded, TemplateEvent, TemplateKind } from '../../domain/templates/events.js';
 import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '../../domain/templates/asset.js';
@@ -20,6 +20,7 @@ import {
   type Handlers,
 } from '../core/projection.js';
 import { attachmentTemplateDecider, attachmentTemplateRules } from '../../domain/templates/attachment-template.js';
+import { blockDecider, blockRules, isLayout } from '../../domain/templates/block.js';
 import {
   templateListing,
   type DraftOf,
@@ -33,6 +34,7 @@ import { isoTime } from '../../domain/core/time.js';
 
 export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
+export const BLOCKS = 'blocks';
 
 /**
  * `state` is the fold of the stream, without the parts of the draft that no list shows. `team` is absent of a deleted
@@ -137,7 +139,7 @@ const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, resto
 const textOf = ({ name, slug, description }: TemplateListing<TemplateKind>): string =>
   [name, slug, description].map(foldForSearch).join('\n');
 
-const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate'> => ({
+const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate' | 'block'> => ({
   TemplateCreated: step,
   TemplateDraftSaved: step,
   TemplatePublished: step,
@@ -169,8 +171,17 @@ const attachments: ListRules<'attachment'> = {
   slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
 };
 
+/** A draft keeps as much of its schema as tells a layout from a piece. */
+const blocks: ListRules<'block'> = {
+  name: BLOCKS,
+  rules: blockRules,
+  decider: blockDecider,
+  slim: (draft) => ({ ...draft, variables: [], schema: isLayout(draft.schema) ? { sections: [] } : null }),
+};
+
 export const templatesProjection = (restoreMs: number): Projection => makeProjection(emails, restoreMs);
 export const attachmentTemplatesProjection = (restoreMs: number): Projection => makeProjection(attachments, restoreMs);
+export const blocksProjection = (restoreMs: number): Projection => makeProjection(blocks, restoreMs);
 
 export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';

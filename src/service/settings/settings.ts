@@ -397,6 +397,7 @@ const limits = [
     'Webhook subscriptions of one team, at most 1000. One more is refused. A plan may allow fewer.',
     { max: 1_000 },
   ),
+  limit('templateBlocksMax', 'Blocks of one team. One more is refused.'),
   limit('mailboxMessagesMax', 'Mails that the development mailbox keeps. The oldest is removed for a new one.'),
   limit(
     'shutdownDeadlineMs',

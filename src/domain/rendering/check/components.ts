@@ -69,7 +69,7 @@ export const checkSections = (sections: unknown, field: string, tools: WalkTools
   }
 };
 
-const checkSection = (section: unknown, field: string, tools: WalkTools): void => {
+export const checkSection = (section: unknown, field: string, tools: WalkTools): void => {
   const { faults } = tools;
   if (!isPlainObject(section)) return faults.add(field, 'must be an object');
   refuseUnknown(section, sectionFields, field, tools);
@@ -77,10 +77,11 @@ const checkSection = (section: unknown, field: string, tools: WalkTools): void =
   if (!sectionTypes.some((type) => type === section['type']))
     faults.add(`${field}.type`, `must be one of ${sectionTypes.join(', ')}`);
   checkProps(section['props'], sectionProps, `${field}.props`, tools);
-  checkChildren(section['components'], `${field}.components`, tools);
+  checkComponents(section['components'], `${field}.components`, tools);
 };
 
-const checkChildren = (children: unknown, field: string, tools: WalkTools): void => {
+/** Checks components one below the other; `field` is the place of their array. */
+export const checkComponents = (children: unknown, field: string, tools: WalkTools): void => {
   if (!Array.isArray(children))
     return tools.faults.add(field, children === undefined ? 'is required' : 'must be an array of components');
   children.forEach((child, at) => checkComponent(child, `${field}[${at}]`, tools));
@@ -206,12 +207,12 @@ const checkFamily = (
   if (spec.children === 'none') {
     if (children !== undefined) tools.faults.add(`${field}.children`, 'are not part of this component');
   } else {
-    checkChildren(children, `${field}.children`, tools);
+    checkComponents(children, `${field}.children`, tools);
     if (spec.children === 'atLeastOne' && Array.isArray(children) && children.length === 0)
       tools.faults.add(`${field}.children`, 'must hold at least one component');
   }
   if (elseChildren === undefined) return;
-  if (spec.elseChildren === true) checkChildren(elseChildren, `${field}.elseChildren`, tools);
+  if (spec.elseChildren === true) checkComponents(elseChildren, `${field}.elseChildren`, tools);
   else tools.faults.add(`${field}.elseChildren`, 'are not part of this component');
 };
 

@@ -10,6 +10,8 @@ const COUNTED_MAX = 1_000;
 export type Faults = Readonly<{
   add: (field: string, message: string) => void;
   count: () => number;
+  /** The faults so far, up to the bound. */
+  list: () => readonly FieldError[];
   /** True once so much is wrong that checks may stop. */
   isFull: () => boolean;
   /** Throws where anything was added. `what` begins the message: "the template". */
@@ -25,6 +27,7 @@ export const collectFaults = (): Faults => {
       if (errors.length < FAULTS_MAX) errors.push({ field, message });
     },
     count: () => count,
+    list: () => errors,
     isFull: () => count >= COUNTED_MAX,
     throwIfAny: (code, what) => {
       const [first] = errors;

@@ -42,12 +42,14 @@ type Scope = ReadonlyMap<string, Shape>;
 
 /**
  * In: the parts of a checked template, its variables, how many segments a path may have, and what several checks share.
+ * `isClosed`: no call brings values beside the variables, so a name that nothing declares is a fault.
  */
 export const checkPaths = (
   parts: WalkedTemplate,
   variables: readonly VariableDefinition[],
   segmentsMax: number,
   nearest: Nearest = boundedNearest(),
+  isClosed = false,
 ): PathFindings => {
   const faults: FieldError[] = [];
   const warnings: FieldError[] = [];
@@ -61,7 +63,7 @@ export const checkPaths = (
   };
   const look = (path: Path, field: string, scope: Scope, use: PathUse): void => {
     const finding = pathFinding(path, scope, use, nearest);
-    if (finding !== undefined) tell(path, field, finding);
+    if (finding !== undefined) tell(path, field, isClosed ? closedFinding(finding, path, scope) : finding);
     const currency = use === 'shown' ? shapeIn(path, scope)?.format?.currency : undefined;
     for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
       const wrong = pathFinding(named, scope, 'compared', nearest);
@@ -116,6 +118,15 @@ const pathFinding = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): 
   return type === undefined || type === 'array'
     ? undefined
     : warning(path, `is declared as ${type}, and only an array can be gone over`);
+};
+
+const closedFinding = (finding: Finding, path: Path, scope: Scope): Finding => {
+  const name = String(path[0]);
+  if (finding.kind === 'fault' || scope.has(name) || isConstant(name)) return finding;
+  return fault(
+    path,
+    `no variable "${shorten(name)}" is declared: a block reads its own variables only, which the template that includes it fills`,
+  );
 };
 
 const markOf: Readonly<Record<PageMark, string>> = {

@@ -5,6 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { addressesIn, linkRulesOf, type LinkRules } from '../addresses.js';
 import { componentSpecs, emailProps, sectionProps } from '../components.js';
+import type { BlockContent } from '../content.js';
 import {
   hasPlaceholder,
   parsePathText,
@@ -492,6 +493,23 @@ export const partsOfSubject = (subject: string): WalkedTemplate => ({
   codes: [],
   sections: [],
 });
+
+/** The parts of a block, which is walked over as an email is. */
+export const partsOfBlock = ({ schema }: Pick<BlockContent, 'schema'>): WalkedTemplate => {
+  const isPiece = 'components' in schema;
+  return {
+    output: 'email',
+    texts: isPiece ? [] : [['schema.props', schema.props]],
+    margins: [],
+    codes: [],
+    sections: isPiece
+      ? [{ field: 'schema', props: undefined, components: schema.components }]
+      : sectionsAt(
+          schema.sections.map((section) => (section.type === 'slot' ? { components: [] } : section)),
+          'schema.sections',
+        ),
+  };
+};
 
 type WalkedPage = Readonly<{ pageName: string; pageSettings?: Readonly<Record<string, unknown>>; sections: Sections }>;
 

@@ -12,6 +12,7 @@ const tags = [
   { name: 'Bulk', description: 'Send to many, try it first, follow it, cancel it.' },
   { name: 'Templates', description: 'Templates from which emails are rendered.' },
   { name: 'Attachment templates', description: 'Templates from which PDF files and workbooks are made.' },
+  { name: 'Blocks', description: 'Pieces that many templates include, and layouts around their sections.' },
   { name: 'Assets', description: 'The gallery: pictures and files that templates and attachments name.' },
   { name: 'Sender domains', description: 'The domains that mail is sent from, their DNS records and keys.' },
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
