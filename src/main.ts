@@ -132,7 +132,7 @@ credits
 const template = program.command('template').description('templates, from files and into files');
 template
   .command('list')
-  .description('print the templates of emails and of attachments')
+  .description('print the templates of emails and of attachments, and the blocks')
   .option('--json', 'one JSON object a line')
   .action(async (options: { json?: boolean }) => (await import('./cli/templates.js')).listTemplates(options));
 template
@@ -141,6 +141,7 @@ template
   .argument('<template>', 'slug or id')
   .argument('[file]', 'a new file (default: standard output)')
   .option('--attachment', 'the template of attachments, where one of emails has the same slug')
+  .option('--block', 'the block of that name')
   .option('--force', 'replace the file where it is there')
   .action(async (reference: string, file: string | undefined, options: PullOptions) =>
     (await import('./cli/templates.js')).pullTemplate(reference, file, options),
@@ -162,7 +163,7 @@ template
   );
 template
   .command('import')
-  .description('save a template from a JSON file (POST /api/templates takes the same) and publish it')
+  .description('save a template or a block from a JSON file (a POST takes the same) and publish it')
   .argument('<file>', 'JSON file')
   .action(async (file: string) => (await import('./cli/templates.js')).importTemplate(file));
 

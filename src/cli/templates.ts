@@ -1,11 +1,12 @@
 /**
  * `sealpost template …`: saves templates of JSON files, and lists, writes and previews those that are there; of emails
- * and of attachments.
+ * and of attachments, and blocks, which have no preview.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { Static, TObject } from '@sinclair/typebox';
 import { attachmentTemplates } from '../commands/templates/attachment-templates.js';
+import { blocks } from '../commands/templates/blocks.js';
 import { type Caller, systemCaller } from '../commands/core/caller.js';
 import type { CommandNeeds } from '../commands/needs.js';
 import { emailTemplates } from '../commands/templates/email-templates.js';
@@ -14,19 +15,25 @@ import { previewAttachmentTemplate } from '../commands/documents/preview.js';
 import { outputFormats } from '../domain/rendering/content.js';
 import type { JsonObject } from '../domain/core/json.js';
 import { makeQueries } from '../projections/queries.js';
-import { ImportAttachmentTemplateRequestSchema, ImportTemplateRequestSchema } from '../api/templates/templates.js';
+import {
+  ImportAttachmentTemplateRequestSchema,
+  ImportBlockRequestSchema,
+  ImportTemplateRequestSchema,
+} from '../api/templates/templates.js';
+import type { TemplateKind } from '../api/templates/json-schema.js';
 import { print, printFault } from './core/output.js';
 import type { FieldError } from '../domain/core/errors.js';
 import { withTeam } from './core/engine.js';
 
-export type PullOptions = Readonly<{ attachment?: boolean; force?: boolean }>;
-export type PreviewOptions = PullOptions & Readonly<{ variables?: string; format?: string; locale?: string }>;
+export type PullOptions = Readonly<{ attachment?: boolean; block?: boolean; force?: boolean }>;
+export type PreviewOptions = Omit<PullOptions, 'block'> &
+  Readonly<{ variables?: string; format?: string; locale?: string }>;
 
-/** Emails first, then attachments. */
+/** Emails first, then attachments, then blocks. */
 export const listTemplates = ({ json = false }: Readonly<{ json?: boolean }>): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const queries = makeQueries({ ...engine, awaitOwnWrites: async () => {} });
-    for (const list of [queries.listTemplates, queries.listAttachmentTemplates]) {
+    for (const list of [queries.listTemplates, queries.listAttachmentTemplates, queries.listBlocks]) {
       let cursor: string | undefined;
       do {
         const { data, meta } = await list(
@@ -44,12 +51,13 @@ export const listTemplates = ({ json = false }: Readonly<{ json?: boolean }>): P
 export const pullTemplate = (
   reference: string,
   file: string | undefined,
-  { attachment, force = false }: PullOptions,
+  { attachment, block = false, force = false }: PullOptions,
 ): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const caller = systemCaller(teamId, 'cli', 'cli');
-    const kind = (await isOfEmail(engine, caller, reference, attachment)) ? emailTemplates : attachmentTemplates;
-    const record = await kind.get(engine, caller, reference);
+    const templates = async () =>
+      (await isOfEmail(engine, caller, reference, attachment)) ? emailTemplates : attachmentTemplates;
+    const record = await (block ? blocks : await templates()).get(engine, caller, reference);
     write(`${JSON.stringify(record, undefined, 2)}\n`, file, force);
   });
 
@@ -116,19 +124,26 @@ export const importTemplate = (file: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const given = read(file);
     const caller = systemCaller(teamId, 'cli', 'cli');
-    const { template, created } = isAttachment(given)
-      ? await attachmentTemplates.import(
-          engine,
-          caller,
-          checked(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
-        )
-      : await emailTemplates.import(engine, caller, checked(ImportTemplateRequestSchema, withoutPublish(given), file));
-    const name =
-      'shortId' in template
-        ? `Attachment template ${template.slug} (${template.shortId})`
-        : `Template ${template.slug} (${template.id})`;
+    const { template, created } = await imported(engine, caller, given, file);
+    const name = {
+      email: () => `Template ${template.slug} (${template.id})`,
+      attachment: () => `Attachment template ${template.slug} (${'shortId' in template ? template.shortId : ''})`,
+      block: () => `Block ${template.slug} (${template.id})`,
+    }[template.type]();
     print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
   });
+
+const imported = (engine: CommandNeeds, caller: Caller, given: unknown, file: string) => {
+  const request = withoutPublish(given);
+  switch (kindOf(given)) {
+    case 'email':
+      return emailTemplates.import(engine, caller, checked(ImportTemplateRequestSchema, request, file));
+    case 'attachment':
+      return attachmentTemplates.import(engine, caller, checked(ImportAttachmentTemplateRequestSchema, request, file));
+    case 'block':
+      return blocks.import(engine, caller, checked(ImportBlockRequestSchema, request, file));
+  }
+};
 
 const read = (file: string): unknown => {
   const text = readFileSync(file, 'utf8');
@@ -144,14 +159,19 @@ const read = (file: string): unknown => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A template says what it is by `type`, or shows it by the pages of its schema. */
-const isAttachment = (template: unknown): template is Readonly<Record<string, unknown>> => {
-  if (!isObject(template)) return false;
+/**
+ * A template says what it is by `type`; without one it shows it by its schema: an attachment template has pages, a
+ * block has components or a slot.
+ */
+const kindOf = (template: unknown): TemplateKind => {
+  if (!isObject(template)) return 'email';
   const { type, schema } = template;
-  return (
-    type === 'attachment' ||
-    (type === undefined && isObject(schema) && ('pages' in schema || 'outputFormats' in schema))
-  );
+  if (type === 'attachment' || type === 'block') return type;
+  if (type !== undefined || !isObject(schema)) return 'email';
+  if ('pages' in schema || 'outputFormats' in schema) return 'attachment';
+  const { sections } = schema;
+  const hasSlot = Array.isArray(sections) && sections.some((one) => isObject(one) && one['type'] === 'slot');
+  return 'components' in schema || hasSlot ? 'block' : 'email';
 };
 
 /** Every import publishes, so that a file for a POST may say it or not. */

@@ -220,6 +220,15 @@ await t.test('template list, pull and preview: what is pulled can be imported ag
     t.match(await run('template', 'pull', slug, file, '--force', ...kind), { code: 0 });
     t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version \d+\.\n$/ });
   }
+  const block = join(place, 'block.json');
+  const components = [{ id: 'city', type: 'rich-text', content: 'Lisbon' }];
+  writeFileSync(block, JSON.stringify({ slug: 'foot', name: 'Foot', schema: { components } }));
+  t.match(await run('template', 'import', block), {
+    stdout: /^Block foot \(.*\) is created and published as version 1/,
+  });
+  t.match((await run('template', 'list')).stdout, /^foot {2}block {2}published/m);
+  t.match(await run('template', 'pull', 'foot', block, '--block', '--force'), { code: 0 });
+  t.match(await run('template', 'import', block), { stdout: /^Block foot \(.*\) is published as version 2/ });
   const variables = join(place, 'variables.json');
   writeFileSync(variables, JSON.stringify({ code: '424242' }));
   t.match(
