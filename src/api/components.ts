@@ -231,6 +231,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   Tracking: { name: 'TrackingSettings', text: 'Whether opens and clicks are recorded.' },
   TrackingRecord: { name: 'EmailTracking', text: 'The recorded opens and clicks of an email.' },
   FeedbackResponse: { name: 'RecordedFeedback', text: 'What a report about an email said, and what came of it.' },
+  ProviderEventsResponse: 'How many events of a provider came in a call, and what became of them.',
   SuppressionRecord: { name: 'Suppression', text: 'An address that is not written to, and why.' },
   AddSuppressionRequest: 'An address that is not to be written to.',
   SuppressionCheck: 'Whether an address is suppressed.',

@@ -438,6 +438,20 @@ export const feedbackExamples = {
   },
 } as const;
 
+export const providerEventExamples: Examples = {
+  postmark: {
+    summary: 'Postmark: a delivery',
+    value: {
+      RecordType: 'Delivery',
+      MessageID: '883953f4-6105-42a2-a16a-77a8eac79483',
+      Recipient: 'ada@example.com',
+      Metadata: { sealpost: '0198f000-0000-7000-8000-00000000000a' },
+      DeliveredAt: '2026-11-22T20:40:00.000Z',
+      Details: 'smtp;250 2.0.0 OK',
+    },
+  },
+};
+
 export const addressExamples: Examples = {
   address: { summary: 'The address of somebody who asked for it', value: { email: 'ada@example.com' } },
 };

@@ -103,6 +103,29 @@ export const FeedbackResponseSchema = Type.Object(
 );
 export type FeedbackResponse = Static<typeof FeedbackResponseSchema>;
 
+/**
+ * The result of an event of a provider. `kept`: it is not understood. `ignored`: it is of a kind that changes nothing.
+ * `foreign`: it names no email of this service.
+ */
+export const providerEventOutcomes = ['recorded', 'unchanged', 'ignored', 'kept', 'gone', 'foreign'] as const;
+export type ProviderEventOutcome = (typeof providerEventOutcomes)[number];
+
+const eventCount = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const ProviderEventsResponseSchema = Type.Object(
+  {
+    events: eventCount('Events of the call'),
+    recorded: eventCount('Changed an email, or a suppression list'),
+    unchanged: eventCount('Say nothing new, or nothing final'),
+    ignored: eventCount('Are of a kind that changes nothing, such as opens and clicks'),
+    kept: eventCount('Were not understood, and are kept with the email'),
+    gone: eventCount('Are about an email or a recipient whose data is destroyed'),
+    foreign: eventCount('Name no email of this service'),
+  },
+  closed,
+);
+export type ProviderEventsResponse = Static<typeof ProviderEventsResponseSchema>;
+
 const address = (description: string) => Type.String({ minLength: 3, maxLength: 512, description });
 const Reason = enumOf(suppressionReasons);
 

@@ -45,6 +45,7 @@ import { bulkRoutes } from './bulk/bulk.js';
 import { creditsRoutes } from './billing/credits.js';
 import { domainRoutes } from './domains/sender-domains.js';
 import { feedbackRoutes } from './recipients/feedback.js';
+import { providerEventRoutes } from './recipients/provider-events.js';
 import { trackingRoutes } from './recipients/tracking.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
 import { landingRoutes } from './pages/page.js';
@@ -287,6 +288,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   creditsRoutes(app, deps);
   domainRoutes(app, deps);
   feedbackRoutes(app, deps);
+  providerEventRoutes(app, deps);
   analyticsRoutes(app, deps);
   webhookRoutes(app, deps);
   teamRoutes(app, deps);

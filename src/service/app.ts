@@ -39,7 +39,7 @@ import { openStuckWork } from '../processors/core/declaration.js';
 import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/runner.js';
 import { makeQueries } from '../projections/queries.js';
 import { watchBacklogsWorker } from '../projections/email/queue.js';
-import { openBlocks, openMetrics } from './observe/metrics.js';
+import { openBlocks, openMetrics, openProviderEvents } from './observe/metrics.js';
 import { assertServable, certifiedHost, openCertificates } from './observe/certificates.js';
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
@@ -170,6 +170,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
   const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
   const noteBlocked = openBlocks({ logger, count: metrics.blocked });
+  const noteProviderEvent = openProviderEvents({ logger, count: metrics.providerEvent });
   const ports = {
     clock,
     logger,
@@ -177,6 +178,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     ...measured,
     mailCopies,
     noteBlocked,
+    noteProviderEvent,
     onAppended: writes.note,
     servesAlone: () => servesAlone(),
   };

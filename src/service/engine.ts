@@ -42,7 +42,8 @@ import { openResolver } from '../adapters/dns/resolver.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { systemDkimKeys } from '../adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
-import type { NoteBlocked } from '../commands/recipients/needs.js';
+import { openProviderFeedback } from '../adapters/feedback/providers/provider-feedback.js';
+import type { NoteBlocked, NoteProviderEvent } from '../commands/recipients/needs.js';
 import { openReturnPath } from '../domain/email/feedback.js';
 import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
 import { argon2Passwords } from '../adapters/passwords/argon2.js';
@@ -106,6 +107,8 @@ export type EngineOptions = Readonly<{
   codec?: Codec;
   /** Called for each domain that blocks our mail; absent if nobody counts them. */
   noteBlocked?: NoteBlocked;
+  /** Called for each event of a mail provider; absent if nobody counts them. */
+  noteProviderEvent?: NoteProviderEvent;
   /** Whether no other process serves requests from these stores; if absent, that is not known. */
   servesAlone?: () => Promise<boolean>;
   /** Whether read models are only inspected: what is damaged or missing of them is left so. Default: false. */
@@ -164,6 +167,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
       ...(options.noteBlocked === undefined ? {} : { noteBlocked: options.noteBlocked }),
+      ...(options.noteProviderEvent === undefined ? {} : { noteProviderEvent: options.noteProviderEvent }),
+      ...providerFeedbackOf(config, { outbound, clock }),
       ...(config.linkBase === undefined ? {} : { linkBase: config.linkBase }),
       ...(config.smtp.url === undefined ? {} : { hasRelay: true }),
       ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
@@ -215,6 +220,12 @@ const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandNee
     },
   };
 };
+
+const providerFeedbackOf = (
+  { providers: settings }: Config,
+  parts: Pick<CommandNeeds, 'outbound' | 'clock'>,
+): Pick<CommandNeeds, 'providerFeedback'> =>
+  Object.keys(settings).length === 0 ? {} : { providerFeedback: openProviderFeedback({ settings, ...parts }) };
 
 const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandNeeds['people'] => ({
   passwords: argon2Passwords(),
@@ -299,6 +310,8 @@ type CommandPorts = Pick<
   | 'allowsHeader'
   | 'feedback'
   | 'noteBlocked'
+  | 'providerFeedback'
+  | 'noteProviderEvent'
 >;
 
 /** The states that commands read from memory follow the log. */

@@ -15,6 +15,8 @@ const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ?
 
 /** Whether callers of the path are not signed in yet. */
 const isEntrance = (path: string): boolean =>
+  // Mail providers authenticate in ways of their own.
+  path === '/api/feedback/:provider' ||
   /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(
     path,
   );

@@ -19,7 +19,7 @@ import {
   sessions,
   USER,
 } from './founded.js';
-import { sendBody } from './server.js';
+import { PROVIDER_TOKEN, sendBody } from './server.js';
 
 const idsOf = ({ path, method }: RegisteredRoute, mine: boolean, token: string): string => {
   const things = mine ? own : others;
@@ -69,10 +69,14 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
         .replace(':version', '1')
         .replace(':batchId', mine ? own.batch : others.batch)
         .replace(':id', idsOf(route, mine, token ?? ''))
+        .replace(':provider', 'postmark')
         .replace(':deliveryId', 'del_0_AAAAAAAAAAAAAAAAAAAAAA')
         .replace(':teamId', mine || /:userId|invitations\/:id/.test(route.path) ? team : OTHER_TEAM)
         .replace(':userId', mine ? USER : OTHERS_USER) + queryOf(route.path),
-    ...bodyOf(route, bodies[name(route)] ?? example?.value, token === undefined ? {} : bearer(token)),
+    ...bodyOf(route, bodies[name(route)] ?? example?.value, {
+      ...(token === undefined ? {} : bearer(token)),
+      ...(route.path.endsWith(':provider') ? { 'x-sealpost-token': PROVIDER_TOKEN } : {}),
+    }),
   };
 };
 

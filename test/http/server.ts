@@ -226,6 +226,7 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
       ...{ stores: await copyOfFounded(), ids, clock, people: { passwords: quickPasswords } },
       generator: { ...recordingGenerator(), ...options.generator },
       onAppended: writes.note,
+      providers: { postmark: { token: PROVIDER_TOKEN } },
     });
     const { deps, commands, keys } = world;
     const { readModels, close } = openProjected(world, limits, projecting);
@@ -318,6 +319,9 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
     close: () => now.close(),
   };
 };
+
+/** The secret of Postmark, the one provider whose events the server takes. */
+export const PROVIDER_TOKEN = 'provider-token-of-tests';
 
 /** A server that is closed after the test. `routes`: more of them. */
 export const openServer = async (

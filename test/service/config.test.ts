@@ -79,6 +79,7 @@ await t.test('the defaults', async (t) => {
       tokenFile: undefined,
       tokenCommand: undefined,
     },
+    providers: {},
     dkim: undefined,
     dnsServers: [],
     spfMechanisms: 'mx',
@@ -96,6 +97,43 @@ await t.test('the defaults', async (t) => {
     'an empty setting is none',
   );
   t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
+});
+
+await t.test('by what calls of mail providers are authenticated', async (t) => {
+  const topic = 'arn:aws:sns:eu-west-1:123456789012:mail';
+  const key =
+    'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC+u4CwrqDqBaWjcMMsTbhdbcwHBcepxo7yAQGhHPTnlvFYPAZFceEu/1FwCM/QmGUhA==';
+  const secret = 'a-secret-of-sixteen';
+  t.same(
+    readConfig({
+      SEALPOST_SES_TOPICS: `${topic}, arn:aws-cn:sns:cn-north-1:123456789012:x.fifo`,
+      SEALPOST_POSTMARK_TOKEN: secret,
+      SEALPOST_SENDGRID_VERIFICATION_KEY: `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----`,
+      SEALPOST_MAILGUN_SIGNING_KEY: secret,
+      SEALPOST_BREVO_TOKEN: secret,
+      SEALPOST_MAILJET_TOKEN: secret,
+    }).providers,
+    {
+      ses: { topics: [topic, 'arn:aws-cn:sns:cn-north-1:123456789012:x.fifo'] },
+      postmark: { token: secret },
+      sendgrid: { verificationKey: key },
+      mailgun: { signingKey: secret },
+      brevo: { token: secret },
+      mailjet: { token: secret },
+    },
+  );
+  const file = join(temporaryDirectory(t), 'token');
+  writeFileSync(file, `${secret}\n`);
+  t.same(readConfig({ SEALPOST_BREVO_TOKEN_FILE: file }).providers, { brevo: { token: secret } });
+  for (const SEALPOST_SES_TOPICS of ['https://example.com', `${topic},`, 'arn:aws:sqs:eu-west-1:123456789012:mail'])
+    t.match(faultOf({ SEALPOST_SES_TOPICS }), /is no ARN of an SNS topic/);
+  for (const SEALPOST_POSTMARK_TOKEN of ['short', 'with spaces in the secret', 'é'.repeat(20)]) {
+    const fault = faultOf({ SEALPOST_POSTMARK_TOKEN });
+    t.match(fault, /at least 16 characters/);
+    t.notOk(fault?.includes(SEALPOST_POSTMARK_TOKEN), 'the secret is not repeated');
+  }
+  for (const SEALPOST_SENDGRID_VERIFICATION_KEY of ['nonsense', key.slice(0, 60)])
+    t.match(faultOf({ SEALPOST_SENDGRID_VERIFICATION_KEY }), /is no verification key/);
 });
 
 await t.test('under what the log is sealed, and where seals are told', async (t) => {

@@ -8,6 +8,8 @@ import { openOutboundPost } from '../../src/adapters/outbound-http/post.js';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
+import { openProviderFeedback } from '../../src/adapters/feedback/providers/provider-feedback.js';
+import type { ProviderSettings } from '../../src/domain/ports/provider-feedback.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { PeoplePorts } from '../../src/commands/access/needs.js';
 import type { CommandNeeds } from '../../src/commands/needs.js';
@@ -104,13 +106,23 @@ type Kept = Readonly<{
   people?: Partial<PeoplePorts>;
   generator?: Generator;
   onAppended?: EventLogPorts['onAppended'];
+  /** The mail providers whose events are taken; default: none. */
+  providers?: ProviderSettings;
 }>;
 
 /** `servesAlone`: whether no other process is said to serve. */
 export const openWorld = async (
   limits: Partial<Limits> = {},
   servesAlone = async (): Promise<boolean> => true,
-  { stores, ids = countingIds(), clock = fakeClock(Date.parse(T0)), people = {}, generator, onAppended }: Kept = {},
+  {
+    stores,
+    ids = countingIds(),
+    clock = fakeClock(Date.parse(T0)),
+    people = {},
+    generator,
+    onAppended,
+    providers,
+  }: Kept = {},
 ): Promise<World> => {
   const { store, keys, files } = stores ?? openStoresOfTest();
   const copiesForgotten: string[] = [];
@@ -123,6 +135,7 @@ export const openWorld = async (
       ...{ store, keys, files, ids, clock, limits: bounds, sealKey },
       ...(onAppended === undefined ? {} : { onAppended }),
     });
+    const outbound = openOutboundHttp();
     return makeCommandNeeds({
       store,
       servesAlone,
@@ -132,13 +145,16 @@ export const openWorld = async (
       mailCopies: { forgetCopies: async (messageId) => void copiesForgotten.push(messageId) },
       renderer: openRenderer({ limits: bounds }),
       generator: generator ?? openGenerator({ limits: bounds, clock }),
-      outbound: openOutboundHttp(),
+      outbound,
       webhooks: { outbound: openOutboundPost({ insecureHosts: ['127.0.0.1'] }), insecureHosts: ['127.0.0.1'] },
       mediaTypes: signatureMediaTypes(),
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' }, mx: async () => ({ kind: 'none' }) },
       dkimKeys: systemDkimKeys(),
       people: peopleOfTest(people),
       spfMechanisms: 'mx',
+      ...(providers === undefined
+        ? {}
+        : { providerFeedback: openProviderFeedback({ settings: providers, outbound, clock }) }),
       linkBase: LINK_BASE,
       accountSender: ACCOUNT_SENDER,
       clock,

@@ -112,6 +112,15 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       };
     case 'RecordComplaint':
       return { type: kind, at: at(now), feedbackType: 'abuse', addresses: flag ? [content.recipients[0]!.email] : [] };
+    case 'KeepProviderEvent':
+      return {
+        type: kind,
+        at: at(now),
+        provider: 'postmark',
+        toldBy: `event ${older ? 0 : now}`,
+        recipient: flag ? 0 : undefined,
+        payload: '{"RecordType":"New"}',
+      };
     case 'RecordCopy':
       return {
         type: kind,

@@ -1,15 +1,16 @@
 /** Records reports of bounces, deliveries and complaints. The return path in a report tells which email it is about. */
 import type { FeedbackResponse } from '../../api/recipients.js';
-import { emailDecider, type EmailCommand, emailNotFound } from '../../domain/email/decider.js';
-import { isGone, type ReturnPath } from '../../domain/email/feedback.js';
+import { emailDecider, emailNotFound } from '../../domain/email/decider.js';
+import { isGone, type ReportCommand, type ReturnPath } from '../../domain/email/feedback.js';
 import type { EmailEvent } from '../../domain/email/events.js';
-import type { Email } from '../../domain/email/state.js';
+import type { Email, EmailState } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
+import { emailStream, parseTeamId, type EmailId, type StreamName } from '../../domain/core/ids.js';
 import type { Report } from '../../domain/ports/report-reader.js';
 import { isoTime } from '../../domain/core/time.js';
 import { type Caller, assertNoTestKey, causeOf } from '../core/caller.js';
 import { handleFrom, loadState } from '../core/handle.js';
+import type { Loaded } from '../core/ports.js';
 import type { Feedback, RecipientNeeds } from './needs.js';
 
 /** The actor of reports that came by SMTP. */
@@ -82,21 +83,29 @@ const record = async (
   const at = isoTime(deps.clock.now());
   const command = commandOf(content, at);
   if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...summary };
-  const { state, events } = await handleFrom(
-    loaded,
-    deps.eventLog,
-    stream,
-    emailDecider,
-    command,
-    causeOf(deps, caller, at),
-  );
-  noteBlocks(deps, email, events);
-  return {
-    emailId: id,
-    outcome: events.length === 0 ? 'unchanged' : 'recorded',
-    status: (state as Email).status,
-    ...summary,
-  };
+  const { email: after, isNew } = await applyReport(deps, { loaded, stream, command, caller });
+  return { emailId: id, outcome: isNew ? 'recorded' : 'unchanged', status: after.status, ...summary };
+};
+
+type ReportToApply = Readonly<{
+  loaded: Loaded<EmailState>;
+  stream: StreamName;
+  command: ReportCommand;
+  caller: Caller;
+}>;
+
+/**
+ * Records a report of whatever origin. In: the email as loaded, which exists. Out: the email after it, and whether the
+ * report changed it. Rejects with EMAIL_IN_PROGRESS for a report that is too early.
+ */
+export const applyReport = async (
+  deps: RecipientNeeds,
+  { loaded, stream, command, caller }: ReportToApply,
+): Promise<Readonly<{ email: Email; isNew: boolean }>> => {
+  const cause = causeOf(deps, caller, command.at);
+  const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, cause);
+  noteBlocks(deps, loaded.state as Email, events);
+  return { email: state as Email, isNew: events.length > 0 };
 };
 
 const noteBlocks = ({ noteBlocked }: RecipientNeeds, { content }: Email, events: readonly EmailEvent[]): void => {
@@ -110,7 +119,7 @@ const noteBlocks = ({ noteBlocked }: RecipientNeeds, { content }: Email, events:
   }
 };
 
-const commandOf = (content: Report['content'], at: string): EmailCommand | undefined => {
+const commandOf = (content: Report['content'], at: string): ReportCommand | undefined => {
   switch (content.kind) {
     case 'delivery-status':
       return { type: 'RecordReport', at, recipients: content.recipients };

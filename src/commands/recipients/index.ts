@@ -2,6 +2,7 @@
 import { type CommandTable, writeCodes } from '../core/command.js';
 import type { RecipientNeeds } from './needs.js';
 import { recordFeedback } from './feedback.js';
+import { recordProviderEvents, refuseProvider } from './provider-events.js';
 import {
   addSuppression,
   removeSuppression,
@@ -26,6 +27,18 @@ export const recipientCommands = {
       'FEEDBACK_NOT_OURS',
       'EMAIL_NOT_FOUND',
       'EMAIL_IN_PROGRESS',
+      ...writeCodes,
+    ],
+  },
+  refuseProvider: { run: refuseProvider, codes: ['NOT_FOUND', 'FEEDBACK_PROVIDER_NOT_SET_UP', 'FEEDBACK_REFUSED'] },
+  recordProviderEvents: {
+    run: recordProviderEvents,
+    codes: [
+      'NOT_FOUND',
+      'FEEDBACK_PROVIDER_NOT_SET_UP',
+      'FEEDBACK_REFUSED',
+      'FEEDBACK_NOT_TAKEN',
+      'MALFORMED_JSON',
       ...writeCodes,
     ],
   },

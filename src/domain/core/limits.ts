@@ -199,6 +199,13 @@ export const defaultLimits = {
   reportsAtOnceMax: 8,
   reportsWaitingMax: 512,
   teamReportsWaitingMax: 256,
+  // Calls of providers with events: bytes of one; how many are recorded at once, and how many are read or wait, of all
+  // networks and of one, in one process
+  providerCallBytesMax: 1024 * 1024,
+  providerCallsAtOnceMax: 16,
+  networkProviderCallsAtOnceMax: 12,
+  providerCallsMax: 512,
+  networkProviderCallsMax: 256,
 
   // Documents
   /** How long a generated document is kept, counted from when its email is due. */

@@ -21,7 +21,14 @@ import type { Decider } from '../core/decider.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../core/time.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
-import { recordComplaint, recordReport, type ReportCommand, noteBounces, suppressRecipients } from './feedback.js';
+import {
+  keepProviderEvent,
+  noteBounces,
+  recordComplaint,
+  recordReport,
+  type ReportCommand,
+  suppressRecipients,
+} from './feedback.js';
 import { simulatedReports } from './simulator.js';
 import { mayBeArchived, mayBeRemoved } from './timers.js';
 
@@ -182,6 +189,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return recordReport(command, email);
     case 'RecordComplaint':
       return recordComplaint(command, email);
+    case 'KeepProviderEvent':
+      return keepProviderEvent(command, email);
     case 'RetryEmail':
       return retry(command, email);
     case 'SuppressRecipients':

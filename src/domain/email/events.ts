@@ -198,6 +198,9 @@ const content = {
   placesOf: ({ roles }: Readonly<{ roles: readonly unknown[] }>) => roles.map((_, place) => place),
 };
 
+/** HMAC of a provider's id of the event that said so; absent for reports that came otherwise. */
+const toldBy = { toldBy: optional(text) };
+
 type Outcomes = Readonly<{ outcomes: Static<typeof outcome.outcomes> }>;
 
 const replies = { field: 'replies', placesOf: ({ outcomes }: Outcomes) => outcomes.map(({ recipient }) => recipient) };
@@ -323,7 +326,7 @@ export const emailEvents = {
     webhooks: noticesOf,
   },
   EmailDelivered: event({
-    data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }),
+    data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), ...toldBy }),
     webhooks: ({ recipients }) => each('email.delivered', recipients),
   }),
   /** A host that took the mail reported later that it could not deliver it. `replies` are in the order of `bounces`. */
@@ -338,6 +341,7 @@ export const emailEvents = {
           enhancedCode: nullable(text),
         }),
       ),
+      ...toldBy,
     }),
     sealed: Replies,
     perRecipient: { field: 'replies', placesOf: ({ bounces }) => bounces.map(({ recipient }) => recipient) },
@@ -353,9 +357,19 @@ export const emailEvents = {
       feedbackType: text,
       recipients: Type.Array(Type.Integer()),
       simulated: optional(Type.Literal(true)),
+      ...toldBy,
     }),
     /** A complaint that does not name its recipient is about the whole email. */ webhooks: ({ recipients }) =>
       recipients.length === 0 ? [{ kind: 'email.complained' }] : each('email.complained', recipients),
+  }),
+  /**
+   * A provider told something of this email that the service does not understand. `payloads`: the event as JSON, for the
+   * recipient in `recipients`; if the event names no recipient of the email, `recipients` is empty and `payload` has it.
+   */
+  ProviderEventKept: event({
+    data: Type.Object({ at: text, provider: text, toldBy: text, recipients: Type.Array(Type.Integer()) }),
+    sealed: Type.Object({ payloads: Type.Array(nullable(text)), payload: optional(text) }),
+    perRecipient: { field: 'payloads', placesOf: ({ recipients }) => recipients },
   }),
   EmailRetried: {
     data: Type.Object({

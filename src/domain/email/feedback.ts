@@ -11,11 +11,32 @@ import { parseEmailId, type EmailId, uuidOfBytes } from '../core/ids.js';
 import type { Keys } from '../ports/keys.js';
 import { DomainError } from '../core/errors.js';
 import { simulationOf } from './simulator.js';
+import { ECHO_HEADER, ECHO_NAME, type FeedbackProvider } from '../ports/provider-feedback.js';
+import type { JsonObject } from '../core/json.js';
 import type { ReportedRecipient } from '../ports/report-reader.js';
+import { withAsciiDomain } from '../../shared/addresses.js';
+
+/** `toldBy`: HMAC of the provider's id of the event; absent for reports that came otherwise. */
+type Told = Readonly<{ toldBy?: string }>;
 
 export type ReportCommand =
-  | Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }>
-  | Readonly<{ type: 'RecordComplaint'; at: string; feedbackType: string; addresses: readonly string[] }>;
+  | (Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }> & Told)
+  | (Readonly<{ type: 'RecordComplaint'; at: string; feedbackType: string; addresses: readonly string[] }> & Told)
+  /**
+   * A provider's event that is not understood. `recipient`: the place in the email; undefined if it names no recipient
+   * of it.
+   */
+  | Readonly<{
+      type: 'KeepProviderEvent';
+      at: string;
+      provider: string;
+      toldBy: string;
+      recipient: number | undefined;
+      payload: string;
+    }>;
+
+/** Events of providers that one email keeps; further ones are counted only. */
+const EVENTS_KEPT_MAX = 20;
 
 /**
  * The envelope sender of a mail. It contains the email id and an HMAC of it, so that nobody without the master key can
@@ -28,8 +49,11 @@ export type ReturnPath = Readonly<{
 }>;
 
 /** A repeated report changes nothing. */
-export const recordReport = ({ at, recipients }: CommandOf<'RecordReport'>, email: Email): readonly EmailEvent[] => {
-  if (isGone(email)) return none;
+export const recordReport = (
+  { at, recipients, toldBy }: CommandOf<'RecordReport'>,
+  email: Email,
+): readonly EmailEvent[] => {
+  if (isGone(email) || isTold(email, toldBy)) return none;
   const addressed = addressesOf(email);
   const failed = new Map<number, ReportedRecipient>();
   const delivered = new Set<number>();
@@ -45,16 +69,54 @@ export const recordReport = ({ at, recipients }: CommandOf<'RecordReport'>, emai
   // An alias may expand to several mailboxes, one of which has failed.
   const arrived = [...delivered].filter((index) => !failed.has(index));
   const events: EmailEvent[] = [];
-  if (arrived.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: arrived } });
-  if (failed.size > 0) events.push(bounceReported(at, failed, email));
+  const told = toldBy === undefined ? {} : { toldBy };
+  if (arrived.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: arrived, ...told } });
+  if (failed.size > 0) events.push(bounceReported({ at, failed, told }, email));
   return events;
 };
 
-export const recordComplaint = (
-  { at, feedbackType, addresses }: CommandOf<'RecordComplaint'>,
+/** Whether that event of a provider is recorded already. */
+export const isTold = ({ toldBy = [] }: Pick<Email, 'toldBy'>, id: string | undefined): boolean =>
+  id !== undefined && toldBy.includes(id);
+
+/** The place of no recipient: `withoutOthers` then leaves out the addresses of all, if there are several. */
+const NOBODY = -1;
+
+/** A repeated event, and one beyond `EVENTS_KEPT_MAX`, changes nothing. */
+export const keepProviderEvent = (
+  { at, provider, toldBy, recipient, payload }: CommandOf<'KeepProviderEvent'>,
   email: Email,
 ): readonly EmailEvent[] => {
-  if (isGone(email)) return none;
+  if (isGone(email) || isTold(email, toldBy) || (email.eventsKept ?? 0) >= EVENTS_KEPT_MAX) return none;
+  const isErased = recipient !== undefined && (email.content?.recipients[recipient] ?? null) === null;
+  if (isErased) return none;
+  return [
+    {
+      type: 'ProviderEventKept',
+      data: { at, provider, toldBy, recipients: recipient === undefined ? [] : [recipient] },
+      sealed:
+        recipient === undefined
+          ? { payloads: [], payload: withoutOthers(email, NOBODY, payload) }
+          : { payloads: [withoutOthers(email, recipient, payload)] },
+    },
+  ];
+};
+
+/**
+ * The place of the recipient with that address; undefined if the email was not sent to it. The domain may be written in
+ * A-labels.
+ */
+export const recipientAt = (email: Email, address: string): number | undefined => {
+  const wanted = folded(withAsciiDomain(address));
+  const place = addressesOf(email).findIndex((one) => one !== null && folded(withAsciiDomain(one)) === wanted);
+  return place < 0 ? undefined : place;
+};
+
+export const recordComplaint = (
+  { at, feedbackType, addresses, toldBy }: CommandOf<'RecordComplaint'>,
+  email: Email,
+): readonly EmailEvent[] => {
+  if (isGone(email) || isTold(email, toldBy)) return none;
   const addressed = addressesOf(email);
   const named = new Set(
     addresses.flatMap((address) => {
@@ -71,7 +133,9 @@ export const recordComplaint = (
   });
   const isNew =
     named.size > 0 ? recipients.length > 0 : email.complainedAt === undefined && email.recipientStatuses.some(hasIt);
-  return isNew ? [{ type: 'EmailComplained', data: { at, feedbackType, recipients } }] : none;
+  if (!isNew) return none;
+  const told = toldBy === undefined ? {} : { toldBy };
+  return [{ type: 'EmailComplained', data: { at, feedbackType, recipients, ...told } }];
 };
 
 /** Marks suppressed recipients who still wait for an attempt; all others stay as they are. */
@@ -191,7 +255,9 @@ const none: readonly EmailEvent[] = [];
 export const isGone = ({ archivedAt, deletedAt, content }: Email): boolean =>
   archivedAt !== null || deletedAt !== null || content === undefined;
 
-const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipient>, email: Email): EmailEvent => ({
+type Failed = Readonly<{ at: string; failed: ReadonlyMap<number, ReportedRecipient>; told: Told }>;
+
+const bounceReported = ({ at, failed, told }: Failed, email: Email): EmailEvent => ({
   type: 'EmailBounceReported',
   data: {
     at,
@@ -201,6 +267,7 @@ const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipien
       bounceSubType,
       enhancedCode,
     })),
+    ...told,
   },
   sealed: { replies: [...failed].map(([recipient, { text }]) => withoutOthers(email, recipient, text)) },
 });
@@ -234,5 +301,66 @@ const assertOutcomeRecorded = ({ status, recipientStatuses }: Email, index: numb
         retryAfterS: 60,
       },
     );
+  }
+};
+
+// Headers by which providers repeat the id of an email in their events. A mail has them only for the providers whose
+// events are taken.
+
+type Header = Readonly<{ name: string; value: string }>;
+
+/** `within`: the header holds JSON, and the id stands in this object of it; absent: the header holds the id alone. */
+type Echo = Readonly<{ name: string; within?: readonly string[] }>;
+
+const echoes: Readonly<Record<FeedbackProvider, Echo>> = {
+  ses: { name: ECHO_HEADER },
+  postmark: { name: `X-PM-Metadata-${ECHO_NAME}` },
+  sendgrid: { name: 'X-SMTPAPI', within: ['unique_args'] },
+  mailgun: { name: 'X-Mailgun-Variables', within: [] },
+  brevo: { name: 'X-Mailin-custom', within: [] },
+  mailjet: { name: 'X-MJ-CustomID' },
+};
+
+/**
+ * The headers of a mail for the providers. In: the headers that it has. A header of the caller that holds JSON keeps its
+ * other members.
+ */
+export const echoHeaders = (
+  headers: readonly Header[],
+  providers: readonly FeedbackProvider[],
+  id: EmailId,
+): readonly Header[] =>
+  providers.map((provider) => {
+    const { name, within } = echoes[provider];
+    if (within === undefined) return { name, value: id };
+    return { name, value: withId(headers.find((one) => isNamed(one.name, name))?.value, within, id) };
+  });
+
+/**
+ * Whether a header of that name is replaced by one for the providers, so that no caller can give the id of another email.
+ */
+export const isEchoHeader = (name: string, providers: readonly FeedbackProvider[]): boolean =>
+  providers.some((provider) => isNamed(name, echoes[provider].name));
+
+const isNamed = (name: string, echo: string): boolean => name.toLowerCase() === echo.toLowerCase();
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const withId = (given: string | undefined, within: readonly string[], id: EmailId): string => {
+  const root = objectOf(given);
+  const [inner] = within;
+  const members = inner === undefined ? root : isObject(root[inner]) ? root[inner] : {};
+  const own = { ...members, [ECHO_NAME]: id };
+  // With spaces between the members a long value can be folded.
+  return JSON.stringify(inner === undefined ? own : { ...root, [inner]: own }, undefined, 1).replace(/\n */g, ' ');
+};
+
+const objectOf = (given: string | undefined): JsonObject => {
+  try {
+    const value: unknown = JSON.parse(given ?? '{}');
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
   }
 };

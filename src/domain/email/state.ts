@@ -119,6 +119,10 @@ export type Email = EmailSummary &
     bouncesNoted?: readonly number[];
     /** The feedback type of the first complaint. */
     feedbackType?: string;
+    /** HMACs of the events of a provider that were recorded; absent for none. */
+    toldBy?: readonly string[];
+    /** How many events of a provider are kept that were not understood; absent for none. */
+    eventsKept?: number;
     /** Opens and clicks, oldest first; absent for none. */
     engagements?: readonly Engagement[];
   }>;
@@ -196,18 +200,27 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       email.bouncesNoted = [...(email.bouncesNoted ?? []), ...event.data.recipients];
       return email;
     case 'EmailBounceReported':
-      return reportBounces(email, event);
+      return reportBounces(noteTold(email, event.data), event);
     case 'EmailComplained':
-      return complain(email, event);
+      return complain(noteTold(email, event.data), event);
+    case 'EmailDelivered':
+      return noteTold(email, event.data);
+    case 'ProviderEventKept':
+      email.eventsKept = (email.eventsKept ?? 0) + 1;
+      return noteTold(email, event.data);
     case 'EmailOpened':
     case 'EmailClicked':
       email.engagements = [...(email.engagements ?? []), engagementOf(event)];
       return email;
-    case 'EmailDelivered':
     case 'EmailDeleted':
     case 'EmailRemoved':
       return email;
   }
+};
+
+const noteTold = (email: Draft<Email>, { toldBy }: Readonly<{ toldBy?: string }>): Draft<Email> => {
+  if (toldBy !== undefined) email.toldBy = [...(email.toldBy ?? []), toldBy];
+  return email;
 };
 
 /** A report replaces the reply of the host that took the mail. */

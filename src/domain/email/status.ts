@@ -170,6 +170,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(
       return markErased(summary, event.data.recipients, at);
     case 'CopyAnswered':
     case 'EmailBouncesNoted':
+    case 'ProviderEventKept':
       return summary;
     case 'EmailOpened':
     case 'EmailClicked':
@@ -417,6 +418,7 @@ export const failureReasonAfter = (
     case 'EmailComplained':
     case 'EmailCancelled':
     case 'EmailBouncesNoted':
+    case 'ProviderEventKept':
     case 'EmailOpened':
     case 'EmailClicked':
     case 'EmailDeleted':

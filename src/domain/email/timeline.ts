@@ -54,6 +54,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'fingerprint',
   'idempotencyKey',
   'address',
+  'toldBy',
 ]);
 
 const plainParts = (data: object): Record<string, Plain> =>
@@ -85,9 +86,18 @@ export const entryOf = (
     requestId: correlationId,
     durationMs: 'durationMs' in event.data && typeof event.data.durationMs === 'number' ? event.data.durationMs : null,
     recipients: about.length > 0 ? readersOf(email, about) : recipientsIn(event.data, sealed, email),
-    details: { ...plainParts(event.data), ...chargedIn(event.data), ...personal },
+    details: { ...plainParts(event.data), ...chargedIn(event.data), ...personal, ...keptIn(sealed) },
   };
   return { position, index: 0, entry };
+};
+
+/** The event of a provider that was not understood, as it is kept for its recipient. */
+const keptIn = (sealed: object | undefined): Record<string, Plain> => {
+  const [payload] =
+    sealed !== undefined && 'payloads' in sealed && Array.isArray(sealed.payloads)
+      ? (sealed.payloads as readonly unknown[])
+      : [];
+  return typeof payload === 'string' ? { payload } : {};
 };
 
 /** The reserved credits, which the first event of an email has. */

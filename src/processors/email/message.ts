@@ -3,6 +3,7 @@ import { CLOCKS_APART_MS, isoTime, outwardNow } from '../../domain/core/time.js'
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import { addressedIn, type Email } from '../../domain/email/state.js';
+import { echoHeaders, isEchoHeader } from '../../domain/email/feedback.js';
 import {
   assertDefined,
   parseEmailId,
@@ -22,7 +23,7 @@ import { UNSUBSCRIBE_CONSTANT, type RenderEnvironment, type Company } from '../.
 import { escapeHtml } from '../../domain/rendering/fill/compile.js';
 import type { StoredMessage } from '../../domain/core/stored-schemas.js';
 import { customField } from '../../domain/mime/header.js';
-import { withTexts } from '../../domain/mime/read.js';
+import { bodyStartOf, fieldsOf, valueOf, withTexts } from '../../domain/mime/read.js';
 import { filledHead, needs8Bit } from '../../domain/mime/submitted.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
@@ -38,7 +39,7 @@ import { composeMessage, type MessageAttachment } from '../../domain/mime/compos
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
 
-export type MessageDeps = Pick<EmailNeeds, 'eventLog' | 'files' | 'renderer' | 'hasRelay'> &
+export type MessageDeps = Pick<EmailNeeds, 'eventLog' | 'files' | 'renderer' | 'hasRelay' | 'providerFeedback'> &
   CopyDeps &
   Readonly<{
     clock: Pick<Clock, 'monotonic' | 'now' | 'machineNow'>;
@@ -105,7 +106,7 @@ export const prepareMessage = async (
   const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
   const { message } = content;
   if (message !== undefined) {
-    const whole = filledMessage(content, message, attachments);
+    const whole = echoingMessage(deps, stream, filledMessage(content, message, attachments));
     return {
       message: (recipient) => {
         try {
@@ -130,7 +131,7 @@ export const prepareMessage = async (
         const parts = recipient === undefined ? undefined : copyPartsOf(deps, { stream, teamId }, email, recipient);
         return {
           from: content.from.email,
-          raw: composed(deps, { email, content, render, attachments, parts }),
+          raw: composed(deps, { stream, email, content, render, attachments, parts }),
           signWith,
         };
       } catch (fault) {
@@ -170,6 +171,7 @@ const withUnsubscribeUrl = (text: string, url: string, type: 'text/html' | 'text
   text.replace(UNSUBSCRIBE_PLACEHOLDER, () => (type === 'text/html' ? escapeHtml(url) : url));
 
 type Composing = Readonly<{
+  stream: StreamName;
   email: Email;
   content: NonNullable<Email['content']>;
   render: CompiledEmail;
@@ -177,7 +179,7 @@ type Composing = Readonly<{
   parts: CopyParts | undefined;
 }>;
 
-const composed = (deps: MessageDeps, { email, content, render, attachments, parts }: Composing): Buffer => {
+const composed = (deps: MessageDeps, { stream, email, content, render, attachments, parts }: Composing): Buffer => {
   const { accepted } = email;
   const leapMs = outwardNow(deps.clock) - deps.clock.now();
   const date =
@@ -203,7 +205,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     subject: content.subject,
     date,
     messageId: accepted.messageId,
-    headers: parts === undefined ? headers : [...headers, ...parts.headers],
+    headers: echoing(deps, stream, parts === undefined ? headers : [...headers, ...parts.headers]),
     html: parts === undefined ? html : parts.html(html),
     text,
     attachments: [
@@ -220,6 +222,43 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
   deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
   return raw;
 };
+
+/** Adds the headers by which providers name the email in their events, if there are any providers. */
+const echoing = (
+  { providerFeedback }: Pick<MessageDeps, 'providerFeedback'>,
+  stream: StreamName,
+  headers: CopyParts['headers'],
+): CopyParts['headers'] => {
+  if (providerFeedback === undefined) return headers;
+  const { providers } = providerFeedback;
+  const others = headers.filter(({ name }) => !isEchoHeader(name, providers));
+  return [...others, ...echoHeaders(headers, providers, emailIdOf(stream))];
+};
+
+/** Adds the same headers to a message that came by SMTP. */
+const echoingMessage = (
+  { providerFeedback }: Pick<MessageDeps, 'providerFeedback'>,
+  stream: StreamName,
+  whole: Buffer,
+): Buffer => {
+  if (providerFeedback === undefined) return whole;
+  const { providers } = providerFeedback;
+  const bodyStart = bodyStartOf(whole);
+  const fields = fieldsOf(whole.toString('latin1', 0, bodyStart).replace(/(?:\r\n)+$/, ''));
+  const replaced = fields.filter(({ lower }) => isEchoHeader(lower, providers));
+  const given = replaced.map((field) => ({ name: field.lower, value: valueOf(field) }));
+  const own = echoHeaders(given, providers, emailIdOf(stream)).map(({ name, value }) => customField(name, value));
+  const head =
+    replaced.length === 0
+      ? undefined
+      : `${fields.flatMap((field) => (replaced.includes(field) ? [] : [`${field.text}\r\n`])).join('')}\r\n`;
+  return Buffer.concat([
+    Buffer.from(own.join('') + (head ?? ''), 'latin1'),
+    head === undefined ? whole : whole.subarray(bodyStart),
+  ]);
+};
+
+const emailIdOf = (stream: StreamName): EmailId => assertDefined(parseEmailId(splitStream(stream).id), 'email id');
 
 const replyToOf = ({ replyTo = [] }: Composing['content']): readonly Recipient[] =>
   typeof replyTo === 'string' ? [{ email: replyTo }] : replyTo;

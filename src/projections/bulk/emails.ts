@@ -139,6 +139,7 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
     CopyAnswered: progress,
     RecipientsSuppressed: progress,
     EmailBouncesNoted: progress,
+    ProviderEventKept: progress,
     RecipientsErased: progress,
     EmailOpened: progress,
     EmailClicked: progress,

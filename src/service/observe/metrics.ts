@@ -22,7 +22,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailer, RecipientOutcome } from '../../domain/ports/mailer.js';
 import type { Renderer } from '../../domain/ports/renderer.js';
 import type { CallTraces, HttpDeps } from '../../http/server/context.js';
-import type { NoteBlocked } from '../../commands/recipients/needs.js';
+import type { NoteBlocked, NoteProviderEvent } from '../../commands/recipients/needs.js';
 import {
   measuredBus,
   measuredGenerator,
@@ -45,6 +45,8 @@ export type Metrics = Readonly<{
   answered?: NonNullable<HttpDeps['answered']>;
   /** Called for each domain that blocks our mail; absent if nothing is measured. */
   blocked?: NoteBlocked;
+  /** Called for each event of a mail provider; absent if nothing is measured. */
+  providerEvent?: (provider: string, outcome: string) => void;
   /** Called with the number of spans that do not reach the collector; absent if nothing is measured. */
   spansDropped?: (spans: number) => void;
   /** Makes spans of the calls that are answered; absent if no traces are wanted. */
@@ -138,6 +140,11 @@ export const openMetrics = async (
     help: 'Recipients whose host refused our mail for its sender, by their domain and the reason; the first 200 domains of a process, then other.',
     labels: ['domain', 'reason'],
   });
+  const providerEvents = meter.counter({
+    name: 'sealpost_provider_events_total',
+    help: 'Events of mail providers, by what became of them; refused counts calls.',
+    labels: ['provider', 'outcome'],
+  });
   const labelOf = openDomainLabels();
   const port = await meter.listen(metrics.host, metrics.port).catch((fault: unknown) => {
     throw notListening(metrics, fault);
@@ -152,6 +159,7 @@ export const openMetrics = async (
     composed: (seconds) => compose(seconds),
     answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
     blocked: (domain, reason, recipients) => blocked({ domain: labelOf(domain), reason }, recipients),
+    providerEvent: (provider, outcome) => providerEvents({ provider, outcome }),
     spansDropped: (spans) => dropped(undefined, spans),
     watch: ({ limits, limiter, ...parts }) => [
       declareFigures({
@@ -370,6 +378,21 @@ export const openBlocks =
   (domain, reason, recipients) => {
     logger.warn({ domain, reason, recipients }, 'a domain blocks our mail');
     count?.(domain, reason, recipients);
+  };
+
+/** `count` is absent if nothing is measured. The log names no address, and says nothing of events that are understood. */
+export const openProviderEvents =
+  ({
+    logger,
+    count,
+  }: Readonly<{
+    logger: Logger;
+    count: ((provider: string, outcome: string) => void) | undefined;
+  }>): NoteProviderEvent =>
+  (provider, outcome, about = {}) => {
+    if (outcome === 'refused') logger.warn({ provider, ...about }, 'a call with events of a provider was refused');
+    if (outcome === 'kept') logger.info({ provider, ...about }, 'an event of a provider was not understood');
+    count?.(provider, outcome);
   };
 
 /** The mailer, with each reply that blames the sender noted by the domain of its recipient. */

@@ -23,6 +23,7 @@ import {
   isLoopback,
   readDnsServers,
   readLinkBase,
+  readProviders,
   readPublicUrl,
   readRelayHeaders,
   readSpf,
@@ -39,6 +40,7 @@ import { DAY_MS } from '../../domain/core/time.js';
 import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Recipient } from '../../domain/mime/address.js';
+import type { ProviderSettings } from '../../domain/ports/provider-feedback.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
 import { type Registration } from '../../domain/people/user.js';
@@ -85,6 +87,8 @@ export type Config = Readonly<{
   accountSender: Recipient | undefined;
   /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
   feedback: FeedbackSettings | undefined;
+  /** By what calls of mail providers with events are authenticated. */
+  providers: ProviderSettings;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
   webhookDelaysMs: readonly number[];
@@ -164,6 +168,7 @@ export const readConfig = (given: Environment = process.env): Config => {
     smtp,
     accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
     feedback: readFeedback(text, value, { defaultHost: host, https: tls }),
+    providers: readProviders(text),
     dkim: readDkim(text),
     retryDelaysMs: readDelays('SEALPOST_RETRY_DELAYS', value('SEALPOST_RETRY_DELAYS'), 7 * DAY_MS),
     webhookDelaysMs: readWebhookDelays(value('SEALPOST_WEBHOOK_RETRY_DELAYS'), limits),

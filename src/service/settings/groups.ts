@@ -2,6 +2,7 @@
  * Reads the groups of settings that have a form of their own or must not contradict each other: return path and inbound
  * SMTP, retention, traces, webhooks, mail headers, DNS and links.
  */
+import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { ConfigError, limitsOf, readFile, type SettingName, type valuesOf } from './settings.js';
@@ -9,6 +10,7 @@ import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
 import { isSampleSender, sampleSender } from '../../domain/teams/state.js';
+import type { ProviderSettings } from '../../domain/ports/provider-feedback.js';
 import { nameFault } from '../../shared/text.js';
 
 export type FeedbackSettings = Readonly<{
@@ -83,6 +85,62 @@ export const readFeedback = (text: Text, value: Values, standard: Standard): Fee
   if (domain === undefined) return undefined;
   const name = readDomain('SEALPOST_INBOUND_SMTP_NAME', text('SEALPOST_INBOUND_SMTP_NAME')) ?? domain;
   return { domain, name, ...(smtp === undefined ? {} : { smtp }) };
+};
+
+/** The ARN of an SNS topic. */
+const TOPIC = /^arn:aws(?:-cn|-us-gov)?:sns:[a-z]{2}(?:-[a-z]+){1,3}-\d{1,2}:\d{12}:[\w-]{1,256}(?:\.fifo)?$/;
+const SECRET_CHARS_MIN = 16;
+
+/** By what calls of providers are authenticated. Throws ConfigError. */
+export const readProviders = (text: Text): ProviderSettings => {
+  const topics = text('SEALPOST_SES_TOPICS')
+    ?.split(',')
+    .map((topic) => topic.trim());
+  const wrong = topics?.find((topic) => !TOPIC.test(topic));
+  if (wrong !== undefined)
+    throw new ConfigError(
+      `SEALPOST_SES_TOPICS: ${JSON.stringify(wrong)} is no ARN of an SNS topic, such as arn:aws:sns:eu-west-1:123456789012:sealpost.`,
+    );
+  const [postmark, brevo, mailjet, signingKey] = (
+    [
+      'SEALPOST_POSTMARK_TOKEN',
+      'SEALPOST_BREVO_TOKEN',
+      'SEALPOST_MAILJET_TOKEN',
+      'SEALPOST_MAILGUN_SIGNING_KEY',
+    ] as const
+  ).map((name) => readSecret(name, text(name)));
+  const verificationKey = readVerificationKey(text('SEALPOST_SENDGRID_VERIFICATION_KEY'));
+  return {
+    ...(topics === undefined ? {} : { ses: { topics } }),
+    ...(postmark === undefined ? {} : { postmark: { token: postmark } }),
+    ...(verificationKey === undefined ? {} : { sendgrid: { verificationKey } }),
+    ...(signingKey === undefined ? {} : { mailgun: { signingKey } }),
+    ...(brevo === undefined ? {} : { brevo: { token: brevo } }),
+    ...(mailjet === undefined ? {} : { mailjet: { token: mailjet } }),
+  };
+};
+
+/** The value is not repeated: it is a secret. */
+const readSecret = (name: SettingName, value: string | undefined): string | undefined => {
+  if (value === undefined || (value.length >= SECRET_CHARS_MIN && /^[\x21-\x7e]+$/.test(value))) return value;
+  throw new ConfigError(
+    `${name} must have at least ${SECRET_CHARS_MIN} characters of ASCII without spaces, for example the output of openssl rand -hex 24.`,
+  );
+};
+
+const readVerificationKey = (value: string | undefined): string | undefined => {
+  if (value === undefined) return undefined;
+  // Some consoles show it between the lines of PEM.
+  const base64 = value.replace(/-----[A-Z ]+-----|\\n|\s/g, '');
+  try {
+    const key = createPublicKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'spki' });
+    if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return base64;
+  } catch {
+    // The error below says so.
+  }
+  throw new ConfigError(
+    'SEALPOST_SENDGRID_VERIFICATION_KEY is no verification key of a signed event webhook: Base64 that begins with MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE.',
+  );
 };
 
 const readInboundSmtp = (

@@ -307,6 +307,30 @@ const named = {
     SEALPOST_INBOUND_SMTP_TLS_KEY: text('Path of the PEM private key of that certificate.', {
       example: '/etc/sealpost/mx-key.pem',
     }),
+    SEALPOST_SES_TOPICS: text(
+      'ARNs of the SNS topics, separated by commas, whose messages are taken at /api/feedback/ses. Default: none are taken.',
+      { example: 'arn:aws:sns:eu-west-1:123456789012:sealpost' },
+    ),
+    SEALPOST_POSTMARK_TOKEN: text(
+      'The secret of at least 16 characters in the URL of the webhook at Postmark, for /api/feedback/postmark. Default: no events are taken.',
+      { isSecret: true },
+    ),
+    SEALPOST_SENDGRID_VERIFICATION_KEY: text(
+      'The verification key of the signed event webhook at SendGrid, for /api/feedback/sendgrid. Default: no events are taken.',
+      { isSecret: true },
+    ),
+    SEALPOST_MAILGUN_SIGNING_KEY: text(
+      'The HTTP webhook signing key of Mailgun, for /api/feedback/mailgun. Default: no events are taken.',
+      { isSecret: true },
+    ),
+    SEALPOST_BREVO_TOKEN: text(
+      'The secret of at least 16 characters in the URL of the webhook at Brevo, for /api/feedback/brevo. Default: no events are taken.',
+      { isSecret: true },
+    ),
+    SEALPOST_MAILJET_TOKEN: text(
+      'The secret of at least 16 characters in the URL of the webhook at Mailjet, for /api/feedback/mailjet. Default: no events are taken.',
+      { isSecret: true },
+    ),
     SEALPOST_DNS_SERVERS: text(
       'Servers of the DNS that are asked for the records of sender domains, IP addresses with or without a port. Default: those of the system.',
       { example: '192.0.2.53,192.0.2.54:5353' },
