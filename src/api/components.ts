@@ -84,6 +84,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
   EmailListItem: 'One email in a list.',
   EmailCounts: 'Emails by state.',
+  RecipientSummary: 'What is held about one address: its last emails, suppressions and erasures.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',
   EmailRates: 'Parts of these totals, in percent.',
   EmailTimes: 'How long emails took, on average.',

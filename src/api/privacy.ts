@@ -1,8 +1,9 @@
-/** Requests and answers for erasing and exporting the data of an address. */
+/** Requests and answers about one address: reading, exporting and erasing what is held of it. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';
-import type { EmailRecord } from './email.js';
+import { EmailListItemSchema, type EmailRecord } from './email.js';
+import { SuppressionRecordSchema } from './recipients.js';
 import type { WebhookDelivery } from './webhooks.js';
 
 export const DataSubjectRequestSchema = Type.Object(
@@ -65,3 +66,33 @@ export type ExportedBulkSend = Readonly<{
   name: string | null;
   variables: Readonly<Record<string, unknown>>;
 }>;
+
+export const RecipientParamsSchema = Type.Object(
+  {
+    address: Type.String({
+      minLength: 3,
+      maxLength: 512,
+      description: 'The address, whole and percent-encoded; letter case does not count',
+      examples: ['ada@example.com'],
+    }),
+  },
+  closed,
+);
+
+export const RecipientSummarySchema = Type.Object(
+  {
+    email: Type.String({ description: 'The address, with its domain in ASCII' }),
+    emails: Type.Array(EmailListItemSchema, {
+      description: 'The newest emails that have it as a recipient; archived ones say no more who got them',
+    }),
+    emailsTotal: Type.Integer({ description: 'How many there are' }),
+    emailsTotalIsLowerBound: Type.Boolean({ description: 'True if there may be more' }),
+    suppressions: Type.Array(SuppressionRecordSchema, { description: 'Why the team does not write to it' }),
+    unsubscribes: Type.Array(SuppressionRecordSchema, { description: 'The lists that the recipient has left' }),
+    erasures: Type.Array(Type.Object({ id: Type.String(), requestedAt: Time, completedAt: nullable(Time) }, closed), {
+      description: 'The newest erasures of the address that the team asked for',
+    }),
+  },
+  closed,
+);
+export type RecipientSummary = Static<typeof RecipientSummarySchema>;

@@ -95,6 +95,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
+  app.decorateRequest('auditedId', undefined);
   app.decorateRequest('canonicalBody', undefined);
   app.decorateRequest('writtenBefore', undefined);
   const routes = watchRoutes(app);

@@ -29,7 +29,7 @@ import {
   emailsToRetry,
 } from './email/emails.js';
 import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/pages.js';
-import { addressIndex, tracesOfUser } from './privacy/traces.js';
+import { addressIndex, erasuresOf, tracesOfUser } from './privacy/traces.js';
 import { makeAuditQueries } from './audit/audit.js';
 import { makeAnalyticsQueries } from './analytics/analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './keys/api-keys.js';
@@ -141,6 +141,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listTeamActivity: (teamId, paging) => listTeamActivity(deps, teamId, paging),
   ...makeAuditQueries(deps),
   ...addressIndex(deps.readModels),
+  erasuresOf: (teamId, suppressionId, limit) => erasuresOf(deps, teamId, suppressionId, limit),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 

@@ -20,7 +20,7 @@ import type { SuppressionFilter } from './recipients/suppressions.js';
 import type { AuditQueries } from './audit/audit.js';
 import type { TeamQueries } from './teams/teams.js';
 import type { WebhookQueries } from './webhooks/reads.js';
-import type { UserTraces, AddressesOfTeam } from './privacy/traces.js';
+import type { ErasureListing, UserTraces, AddressesOfTeam } from './privacy/traces.js';
 
 /** A search as that of emails. */
 export type SearchFilter = Readonly<{ search?: string }>;
@@ -88,6 +88,8 @@ export type Queries = Readonly<{
   /** Some of them, the oldest first. */
   sessionsOfUser: (userId: UserId) => Promise<readonly SessionId[]>;
   tracesOfUser: (userId: UserId, mailed: AddressesOfTeam) => Promise<UserTraces>;
+  /** The newest erasures of the address with that id among the team's suppressions. */
+  erasuresOf: (teamId: TeamId, suppressionId: SuppressionId, limit: number) => Promise<readonly ErasureListing[]>;
   /** Newest first. */
   listSuppressions: (teamId: TeamId, filter: SuppressionFilter, paging: Paging) => Promise<Page<SuppressionId>>;
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */

@@ -101,6 +101,9 @@ void t.test('reads of content and refusals are told, a mail that is sent is not'
     ['denied', { actor: /^apiKey:key_/ }, 'POST /api/emails/send', 'FORBIDDEN', null],
   ]);
   t.equal(audited.length, 5);
+  await ask('GET', '/api/recipients/jane%40example.com', 'role=viewer');
+  t.match(audited.slice(5), [['read', { actor: `user:${USER}` }, 'recipient.read', /^recipient:[0-9a-f-]{36}$/]]);
+  t.notMatch(JSON.stringify(audited), /jane/);
 });
 
 void t.test('a key from a network that it may not come from, and a person whose sign-in fails', async (t) => {

@@ -67,6 +67,7 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
     url:
       route.path
         .replace(':version', '1')
+        .replace(':address', encodeURIComponent('jane@example.com'))
         .replace(':batchId', mine ? own.batch : others.batch)
         .replace(':id', idsOf(route, mine, token ?? ''))
         .replace(':provider', 'postmark')

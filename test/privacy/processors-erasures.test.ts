@@ -16,7 +16,7 @@ import {
 } from '../../src/domain/core/ids.js';
 import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { addressIndex, ERASURE_TIMERS } from '../../src/projections/privacy/traces.js';
+import { addressIndex, ERASURE_TIMERS, erasuresOf } from '../../src/projections/privacy/traces.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, simple, stranger, TEAM, welcome } from '../support/command-world.js';
 import { at } from '../support/email-facts.js';
@@ -115,6 +115,11 @@ void t.test(
     t.same(await toldBy(world, gone), [`email-${foreign}`], 'nothing but the email of another team tells it');
     await world.settled();
     t.same(await world.readModels.find(ERASURE_TIMERS, { where: {}, limit: 10 }), []);
+    const found = (address: string, team = TEAM) =>
+      erasuresOf(world, team, suppressionIdOf(world.deps, team, address), 10);
+    t.match(await found(gone), [{ id: done.id, completedAt: done.completedAt }]);
+    t.same(await found(ann), []);
+    t.same(await found(gone, stranger.teamId), []);
     const before = world.mailer.sent.length;
     await world.clock.advance(3_700_000);
     await world.settled();

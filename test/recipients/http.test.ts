@@ -6,7 +6,8 @@ import { openReportQueue } from '../../src/http/recipients/feedback.js';
 import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
 import { unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
 import { memoryKeys } from '../support/memory-ports.js';
-import { bearer, openServer, own, sendBody, TEAM, type Call } from '../http/server.js';
+import type { RecipientSummary } from '../../src/api/privacy.js';
+import { bearer, openServer, others, own, sendBody, TEAM, type Call } from '../http/server.js';
 
 /** All keys in memory make the same tokens. */
 const keys = memoryKeys();
@@ -297,6 +298,45 @@ void t.test('each page is HTML as it should be', async (t) => {
     );
   }
 });
+
+// Everything about one address.
+
+void t.test(
+  'one address: its emails, suppressions, unsubscribed lists and erasures, of the own team alone',
+  async (t) => {
+    const { app } = await openServer(t);
+    const about = async (address: string, token = 'key=emails:read') => {
+      const url = `/api/recipients/${encodeURIComponent(address)}`;
+      const answer = await app.inject({ url, headers: bearer(token) });
+      return answer.json<RecipientSummary>();
+    };
+    const nothing = { emails: [], emailsTotal: 0, emailsTotalIsLowerBound: false, suppressions: [], unsubscribes: [] };
+    const jane = await about('JANE@Example.com');
+    t.equal(jane.email, 'JANE@example.com');
+    t.ok(jane.emails.some(({ id }) => id === own.email));
+    t.equal(jane.emailsTotal, jane.emails.length);
+    t.notOk(jane.emails.some(({ id }) => id === others.email));
+    t.match(
+      jane.emails.find(({ id }) => id === own.email),
+      { to: { email: 'jane@example.com' } },
+    );
+    t.same([jane.suppressions, jane.unsubscribes, jane.erasures], [[], [], []]);
+
+    const left = await app.inject({ method: 'POST', url: LEAVE, payload: 'List-Unsubscribe=One-Click' });
+    t.equal(left.statusCode, 200);
+    t.match((await about('jane@example.com')).unsubscribes, [{ email: 'jane@example.com', list: 'news' }]);
+
+    t.match(await about('gone@example.com'), { suppressions: [{ id: own.suppression, reason: 'manual', list: null }] });
+    t.match(await about('erased@example.com'), {
+      ...nothing,
+      erasures: [{ id: own.erasure, requestedAt: String, completedAt: null }],
+    });
+    t.strictSame(await about('nobody@example.com'), { email: 'nobody@example.com', ...nothing, erasures: [] });
+    t.match(await about('erased@example.com', 'role=owner@other'), { erasures: [{ id: others.erasure }] });
+    t.match(await about('jane'), { statusCode: 400, code: 'ERR_EMAIL_001', errors: [{ field: 'address' }] });
+    t.match(await about(`${'a'.repeat(600)}@example.com`), { statusCode: 400 });
+  },
+);
 
 // The queue of reports: its order, its bounds, and callers that go away.
 

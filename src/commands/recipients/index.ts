@@ -7,6 +7,7 @@ import {
   addSuppression,
   removeSuppression,
   checkSuppression,
+  readRecipient,
   readSuppressions,
   importSuppressions,
 } from './suppressions.js';
@@ -17,6 +18,7 @@ export const recipientCommands = {
   addSuppression: { run: addSuppression, codes: ['ERR_EMAIL_001', ...writeCodes] },
   removeSuppression: { run: removeSuppression, codes: ['SUPPRESSION_NOT_FOUND', ...writeCodes] },
   checkSuppression: { run: checkSuppression, codes: ['ERR_EMAIL_001'] },
+  readRecipient: { run: readRecipient, codes: ['ERR_EMAIL_001'] },
   readSuppressions: { run: readSuppressions, codes: [] },
   importSuppressions: { run: importSuppressions, codes: ['VALIDATION_ERROR', ...writeCodes] },
   recordFeedback: {

@@ -190,6 +190,30 @@ export const checkSuppression = async (
   return { email: address, suppressed: suppression !== null, suppression };
 };
 
+type RecipientState = Readonly<{
+  /** In the form in which emails have it. */
+  email: string;
+  /** Its id among the team's suppressions, whether it is suppressed or not. */
+  id: SuppressionId;
+  /** For all mail, and for single lists. */
+  suppressions: readonly SuppressionRecord[];
+}>;
+
+/** How the team stands to an address. Rejects with ERR_EMAIL_001. */
+export const readRecipient = async (
+  deps: RecipientNeeds,
+  caller: Pick<Caller, 'teamId'>,
+  address: string,
+): Promise<RecipientState> => {
+  const email = requireAddress(address, 'address');
+  const ids = await suppressionIdsOf(deps, caller.teamId, email);
+  return {
+    email,
+    id: assertDefined(ids[0], 'suppression id'),
+    suppressions: await readSuppressions(deps, caller, ids),
+  };
+};
+
 /**
  * The ids under which the address may be suppressed: one for all mail, and one for each list that has ever had a
  * suppression.

@@ -1,8 +1,14 @@
-/** Routes that export and erase the data of an address. */
+/** Routes that show, export and erase the data of an address. */
 import { Readable } from 'node:stream';
 import { idParams } from '../../api/core/common.js';
 import { addressExamples } from '../../api/examples.js';
-import { DataSubjectRequestSchema, ErasureReceiptSchema } from '../../api/privacy.js';
+import {
+  DataSubjectRequestSchema,
+  ErasureReceiptSchema,
+  RecipientParamsSchema,
+  RecipientSummarySchema,
+} from '../../api/privacy.js';
+import { invalidAddresses, parseAddress } from '../../domain/mime/address.js';
 import { erasureNotFound } from '../../domain/privacy/decider.js';
 import { parseErasureId, type ErasureId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
@@ -55,8 +61,54 @@ const erasureRoutes = (app: App, { commands }: Deps): void => {
   );
 };
 
-/** Registers the routes under /api/privacy. */
+/** Emails, and erasures, that one answer shows. */
+const SHOWN_MAX = 20;
+
+const recipientRoute = (app: App, { commands, queries }: Deps): void => {
+  app.get(
+    '/api/recipients/:address',
+    {
+      config: {
+        audited: { action: 'recipient.read', target: 'recipient' },
+        access: 'emails:read',
+        command: 'readRecipient',
+      },
+      schema: {
+        summary: 'Read about one address',
+        description: `Its last ${SHOWN_MAX} emails, and whether the team writes to it: suppressions, unsubscribed lists and erasures. An address that nobody has written to is answered the same, with nothing in it.`,
+        operationId: 'getRecipient',
+        tags: ['Emails'],
+        params: RecipientParamsSchema,
+        response: { 200: RecipientSummarySchema },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const parsed = parseAddress(request.params.address);
+      if (!parsed.ok) throw invalidAddresses([{ field: 'address', message: parsed.reason }]);
+      await queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      const { email, id, suppressions } = await commands.readRecipient(caller, parsed.address);
+      request.auditedId = id;
+      const [{ data: emails, meta }, erasures] = await Promise.all([
+        queries.listEmails(caller.teamId, { recipient: email }, { page: 1, limit: SHOWN_MAX }),
+        queries.erasuresOf(caller.teamId, id, SHOWN_MAX),
+      ]);
+      return {
+        email,
+        emails,
+        emailsTotal: meta.total,
+        emailsTotalIsLowerBound: meta.totalIsLowerBound,
+        suppressions: suppressions.filter(({ reason }) => reason !== 'unsubscribe'),
+        unsubscribes: suppressions.filter(({ reason }) => reason === 'unsubscribe'),
+        erasures: [...erasures],
+      };
+    },
+  );
+};
+
+/** Registers the routes under /api/privacy, and GET /api/recipients/:address. */
 export const privacyRoutes = (app: App, deps: Deps): void => {
+  recipientRoute(app, deps);
   erasureRoutes(app, deps);
   app.post(
     '/api/privacy/export',

@@ -169,6 +169,8 @@ declare module 'fastify' {
     refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
     /** The body was checked in another process; the handler continues in another turn than its parsing. */
     isLargeBody: boolean;
+    /** The id of the target of an audited route, if its path does not have it. */
+    auditedId: string | undefined;
     /** The canonical form (RFC 8785) of a large body under an Idempotency-Key, made when it was read. */
     canonicalBody: string | Uint8Array | undefined;
     /** For a bulk send by a file: the line in which each recipient begins, and warnings about the file. */

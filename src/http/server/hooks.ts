@@ -121,6 +121,7 @@ const auditedCall = (request: FastifyRequest, { teamId, actor }: Pick<Caller, 't
 });
 
 const targetOf = (request: FastifyRequest, kind: string | undefined): string | null => {
+  if (request.auditedId !== undefined) return `${kind ?? ''}:${request.auditedId}`;
   const { id, batchId = id } = (request.params ?? {}) as Readonly<{ id?: string; batchId?: string }>;
   return kind === undefined || batchId === undefined ? null : `${kind}:${batchId.slice(0, ID_CHARS_MAX).toLowerCase()}`;
 };

@@ -9,6 +9,7 @@ import {
   type EmailId,
   type OAuthGrantId,
   type SessionId,
+  type SuppressionId,
   type TeamId,
   assertDefined,
   parseEmailId,
@@ -34,13 +35,14 @@ import { webhooksOfTeam } from '../webhooks/reads.js';
 const ERASURES = 'erasures';
 export const ERASURE_TIMERS = timersOf('erasure');
 
-/** Those that go on, each until it is completed. */
-type ErasureDocument = Document & Readonly<{ team: string }>;
+/** `suppression`: the id that the address has among the team's suppressions; it is all that is known of the address. */
+type ErasureDocument = Document &
+  Readonly<{ team: string; suppression: string; requestedAt: string; completedAt: string | null }>;
 
 type Timer = Readonly<{ kind: 'erasing' | 'waiting'; dueAt: string }>;
 
 const steps = (
-  { stream, position, metadata }: Recorded,
+  { event, stream, position, metadata }: Recorded<ErasureEvent>,
   before: Document | undefined,
   timer: Timer | undefined,
 ): readonly Step[] => {
@@ -53,11 +55,36 @@ const steps = (
     priority: 'normal',
     team: metadata.teamId,
   };
-  const erasure: ErasureDocument | undefined = timer && { ...common, team: metadata.teamId };
+  const known = before as ErasureDocument | undefined;
+  const erasure: ErasureDocument | undefined =
+    event.type === 'ErasureRequested'
+      ? {
+          ...common,
+          team: metadata.teamId,
+          suppression: event.data.suppressionId,
+          requestedAt: event.data.at,
+          completedAt: null,
+        }
+      : known && { ...known, completedAt: event.type === 'ErasureCompleted' ? event.data.at : null };
   return [
     { collection: ERASURE_TIMERS, id, document },
-    { collection: ERASURES, id, document: erasure },
+    ...(erasure === undefined ? [] : [{ collection: ERASURES, id, next: () => erasure }]),
   ];
+};
+
+/** An erasure of an address that a team asked for; `completedAt` is null while it goes on. */
+export type ErasureListing = Readonly<{ id: string; requestedAt: string; completedAt: string | null }>;
+
+/** The newest erasures of an address, at most `limit`. */
+export const erasuresOf = async (
+  { readModels }: Deps,
+  teamId: TeamId,
+  suppressionId: SuppressionId,
+  limit: number,
+): Promise<readonly ErasureListing[]> => {
+  const where = { team: { eq: teamId }, suppression: { eq: suppressionId } };
+  const documents = (await readModels.find(ERASURES, { where, limit })) as readonly ErasureDocument[];
+  return documents.map(({ id, requestedAt, completedAt }) => ({ id, requestedAt, completedAt }));
 };
 
 const erasing: Handler<Extract<ErasureEvent, { type: 'ErasureRequested' | 'ErasureFound' }>> = (recorded, document) =>
@@ -65,7 +92,10 @@ const erasing: Handler<Extract<ErasureEvent, { type: 'ErasureRequested' | 'Erasu
 
 export const erasuresProjection = declareProjection({
   name: 'erasures',
-  collections: [timersSpec(ERASURE_TIMERS), { name: ERASURES, version: 1, fields: [], indexes: [] }],
+  collections: [
+    timersSpec(ERASURE_TIMERS),
+    { name: ERASURES, version: 2, fields: ['team', 'suppression'], indexes: [['team', 'suppression']] },
+  ],
   main: ERASURES,
   kinds: ['erasure'],
   decrypts: [],
