@@ -347,7 +347,12 @@ const healthRoutes = (app: App, deps: Pick<HttpDeps, 'health' | 'version'>): voi
         noted: deps.health.noted(),
       });
       reply.code(status === 'unavailable' || status === 'stopping' ? 503 : 200);
-      return { status, reasons: [...reasons], workers, log };
+      const relays = deps.health.relays?.().map(({ relay, state, isDayFull }) => ({
+        name: relay,
+        breaker: state,
+        ...(isDayFull === undefined ? {} : { isDayFull }),
+      }));
+      return { status, reasons: [...reasons], workers, ...(relays === undefined ? {} : { relays }), log };
     },
   );
 };

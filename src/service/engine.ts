@@ -51,7 +51,7 @@ import { otpauthSecondFactors } from '../adapters/second-factor/otpauth.js';
 import { qrCodePng } from '../adapters/render/qr-code.js';
 import { openRenderer } from '../adapters/render/email/renderer.js';
 import { openGenerator } from '../adapters/render/workers/generator.js';
-import type { Config } from './settings/config.js';
+import { hasRelay, type Config } from './settings/config.js';
 import { openStores, type Stores } from './stores/stores.js';
 import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
@@ -170,7 +170,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       ...(options.noteProviderEvent === undefined ? {} : { noteProviderEvent: options.noteProviderEvent }),
       ...providerFeedbackOf(config, { outbound, clock }),
       ...(config.linkBase === undefined ? {} : { linkBase: config.linkBase }),
-      ...(config.smtp.url === undefined ? {} : { hasRelay: true }),
+      ...(hasRelay(config) ? { hasRelay: true } : {}),
       ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,

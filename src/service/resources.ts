@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import type { SmtpListener, Taken } from '../adapters/feedback/smtp-listener.js';
 import type { CommandNeeds } from '../commands/needs.js';
 import { receiveReport } from '../commands/recipients/feedback.js';
-import type { Config } from './settings/config.js';
+import { hasRelay, type Config } from './settings/config.js';
+import type { RelaySettings } from './settings/relays.js';
+import type { NamedRelay, Relays } from '../processors/email/routes.js';
+import { DEFAULT_RELAY } from '../domain/email/relays.js';
 import { DomainError } from '../domain/core/errors.js';
 import type { EmailId } from '../domain/core/ids.js';
 import type { Logger } from '../domain/ports/logger.js';
@@ -29,7 +32,10 @@ export type Resources = Readonly<{
   leases: Leases;
   mailbox: OpenMailbox | undefined;
   mailboxToken: string | undefined;
+  /** The relay of all mails, or the first of `relays`. */
   mailer: Mailer;
+  /** Relays with names; absent: there is the one of `mailer`. */
+  relays?: Relays;
   bus: Bus;
   limiter: OpenLimiter;
   bodyChecks: BodyChecks;
@@ -47,22 +53,24 @@ export const openResources = async (
   engine: Engine & Readonly<{ leases: Leases; metrics: Metrics }>,
 ): Promise<Resources> => {
   const { clock, ids, leases, limits, logger, metrics } = engine;
-  const mailbox =
-    config.smtp.url === undefined
-      ? await openMailbox({
-          file: join(config.dataDir, 'mailbox.db'),
-          clock,
-          ids,
-          messagesMax: limits.mailboxMessagesMax,
-          logger,
-        })
-      : undefined;
-  const mailer = watchedForBlocks(
-    metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine)),
-    engine.noteBlocked,
-  );
+  const mailbox = !hasRelay(config)
+    ? await openMailbox({
+        file: join(config.dataDir, 'mailbox.db'),
+        clock,
+        ids,
+        messagesMax: limits.mailboxMessagesMax,
+        logger,
+      })
+    : undefined;
+  const watched = (mailer: Mailer, relay: string): Mailer =>
+    watchedForBlocks(metrics.mailer(mailer, relay), engine.noteBlocked);
   const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
+  const named = (config.relays?.list ?? []).map((relay) => openNamedRelay(config, relay, engine, watched));
+  const mailers =
+    config.relays === undefined
+      ? [watched(options.mailer ?? openMailer(config, mailbox, engine), DEFAULT_RELAY)]
+      : named.map(({ mailer }) => mailer);
   const bodyChecks = openBodyChecks({
     file: new URL('../http/server/json/large-body.js', import.meta.url),
     settings: limits,
@@ -74,7 +82,8 @@ export const openResources = async (
     leases,
     mailbox,
     mailboxToken: mailbox === undefined ? undefined : mailboxTokenOf(config),
-    mailer,
+    mailer: mailers[0]!,
+    ...(config.relays === undefined ? {} : { relays: { list: named, rules: config.relays.rules, limiter } }),
     bus,
     limiter,
     bodyChecks,
@@ -85,7 +94,7 @@ export const openResources = async (
       await inbound?.close();
       await metrics.close();
       await bodyChecks.close();
-      await mailer.close();
+      await Promise.all(mailers.map((mailer) => mailer.close()));
       await mailbox?.close();
       await bus.close();
       await limiter.close();
@@ -96,14 +105,18 @@ export const openResources = async (
 /** A token of XOAUTH2 is a JWT or shorter; some have several thousand characters. */
 const TOKEN_CHARS_MAX = 16_384;
 
-/** Our name in a session with the relay, and where the token of its login comes from. */
-export const smtpSession = ({ smtp: { name, tokenFile, tokenCommand } }: Config): SmtpSession => ({
-  ...(name === undefined ? {} : { clientName: name }),
+/** Our name in a session with the relay, and where the token of its login comes from: by the settings or the relay. */
+export const smtpSession = (
+  { smtp }: Config,
+  { tokenFile, tokenCommand }: Pick<RelaySettings, 'tokenFile' | 'tokenCommand'> = smtp,
+  setting = 'SEALPOST_SMTP_TOKEN_COMMAND',
+): SmtpSession => ({
+  ...(smtp.name === undefined ? {} : { clientName: smtp.name }),
   ...(tokenFile === undefined ? {} : { token: async () => (await readFile(tokenFile, 'utf8')).trim() }),
   ...(tokenCommand === undefined
     ? {}
     : {
-        token: () => answerOf(tokenCommand, '', { setting: 'SEALPOST_SMTP_TOKEN_COMMAND', charsMax: TOKEN_CHARS_MAX }),
+        token: () => answerOf(tokenCommand, '', { setting, charsMax: TOKEN_CHARS_MAX }),
       }),
 });
 
@@ -117,6 +130,32 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
     ...(dkim === undefined ? {} : { dkim }),
     logger,
   });
+};
+
+/** The options of a relay of the file, but for what differs between delivering and trying. */
+export const relayOptions = (config: Config, relay: RelaySettings) => ({
+  url: relay.url,
+  final: relay.final,
+  session: smtpSession(config, relay, `tokenCommand of the relay ${relay.name}`),
+  signs: relay.signs,
+  timeouts: relay.timeouts,
+  ...(config.dkim === undefined ? {} : { dkim: config.dkim }),
+});
+
+const openNamedRelay = (
+  config: Config,
+  relay: RelaySettings,
+  { logger }: Engine,
+  watched: (mailer: Mailer, relay: string) => Mailer,
+): NamedRelay => {
+  const { name, connections, returnPath, ratePerSecond, rampUp } = relay;
+  return {
+    name,
+    mailer: watched(openSmtpMailer({ ...relayOptions(config, relay), connectionsMax: connections, logger }), name),
+    ...(returnPath === undefined ? {} : { returnPath }),
+    ...(ratePerSecond === undefined ? {} : { ratePerSecond }),
+    ...(rampUp === undefined ? {} : { rampUp }),
+  };
 };
 
 /**

@@ -24,6 +24,7 @@ import { dueWorkWorker } from '../processors/core/due-work.js';
 import { endSessionsWorker } from '../processors/people/sessions.js';
 import { eraseWorker } from '../processors/privacy/erasure.js';
 import { makeProcessors } from '../processors/index.js';
+import { openRoutes, type RelayState } from '../processors/email/routes.js';
 import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
 import {
   forgetAuditWorker,
@@ -69,6 +70,8 @@ type WorkerParts = Engine &
   Readonly<{ runners: Runners; stuckWork: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
 export type Workers = Readonly<{
+  /** The relays as this process sees them; none if it does not deliver. */
+  relayStates: () => readonly RelayState[];
   projecting: readonly Worker[];
   processing: readonly Worker[];
   processors: readonly Processor[];
@@ -97,8 +100,10 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     nextTurn: turnsOfLoop(),
     inFlightMax: limits.lanes,
   };
+  const routes = openRoutes(parts);
   const processors = makeProcessors({
     ...parts,
+    routes,
     ...composedOf(parts),
     mayDestroy,
     unwatchedMs,
@@ -112,6 +117,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
   const unpublished = openUnpublishedWork();
   const { kept, due } = webhookReading(parts);
   return {
+    relayStates: () => (config.roles.includes('process') ? routes.states() : []),
     processors: config.roles.includes('process') ? processors : [],
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
     processing: config.roles.includes('process')

@@ -268,7 +268,7 @@ const opened = (t: Test, { hasRelay = false, takesSession = true } = {}) => {
     commits: watchCommits(clock),
     limiterMode: () => facts.mode,
     ...(hasRelay
-      ? { relay: { host: 'relay:25', probe: async () => facts.takesSession, isOpen: () => facts.isRelayOpen } }
+      ? { relays: [{ host: 'relay:25', probe: async () => facts.takesSession, isOpen: () => facts.isRelayOpen }] }
       : {}),
   };
   const watch = openHealthWatch(deps);

@@ -36,6 +36,8 @@ export type SmtpMailerOptions = Readonly<{
   connectionsMax: number;
   messagesPerConnectionMax?: number;
   dkim?: DkimOptions;
+  /** Whether messages are signed here; default: true. */
+  signs?: boolean;
   timeouts?: Partial<SmtpTimeouts>;
   logger: Logger;
 }>;
@@ -48,12 +50,13 @@ type Ended = Readonly<{
   recipients: readonly RecipientOutcome[];
   leave: (used: PooledConnection) => void;
   hostAway?: true;
+  content?: 'none' | 'some';
 }>;
 
 type Transaction =
   | Readonly<{ kind: 'sent'; info: SMTPConnectionSendInfo }>
   | Readonly<{ kind: 'failed'; failure: SmtpFailure }>
-  | Readonly<{ kind: 'aborted' }>;
+  | Readonly<{ kind: 'aborted'; sent: SmtpFailure['sent'] }>;
 
 const timeoutsDefault: SmtpTimeouts = { setupMs: 75_000, silenceMs: 10 * 60_000, idleMs: 60_000 };
 const messagesPerConnectionMaxDefault = 100;
@@ -88,7 +91,7 @@ const faultRules: Readonly<Record<string, string>> = {
 export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   const { logger } = options;
   const server = parseSmtpUrl(options.url);
-  const signersFor = openSigners(options.dkim);
+  const signersFor = options.signs === false ? signsNothing : openSigners(options.dkim);
   const pool = openSmtpPool({
     server,
     session: options.session ?? {},
@@ -113,7 +116,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       if (!isOurs) throw new Error('a connection is lent for one message');
       isOurs = false;
       const startedAtMs = performance.now();
-      const { used, recipients, leave, hostAway } = await converse(
+      const { used, recipients, leave, hostAway, content } = await converse(
         { pool, signersFor, logger },
         pooled,
         message,
@@ -122,7 +125,13 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       const durationMs = Math.round(performance.now() - startedAtMs);
       used.settled = settled;
       leave(used);
-      return { host, durationMs, recipients, ...(hostAway === true ? { hostAway } : {}) };
+      return {
+        host,
+        durationMs,
+        recipients,
+        ...(hostAway === true ? { hostAway } : {}),
+        ...(content === undefined ? {} : { content }),
+      };
     };
     try {
       return signal.aborted ? { kind: 'given-up' } : { kind: 'used', result: await use(send) };
@@ -140,6 +149,8 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     close: () => pool.close(),
   };
 };
+
+const signsNothing: SignersFor = () => [];
 
 /** The result of a session without a message. `name`: our name in EHLO. */
 export type SessionTried = Readonly<{ host: string; name: string }> &
@@ -216,11 +227,41 @@ const converse = async (
       const fault = isAborted
         ? faultOutcome('aborted', 'the attempt was ended before a connection was open')
         : faultOfSession(asError(error));
-      return { used, recipients: all(fault), leave: pool.discard, ...(isAborted ? {} : { hostAway: true }) };
+      return {
+        used,
+        recipients: all(fault),
+        leave: pool.discard,
+        content: 'none',
+        ...(isAborted ? {} : { hostAway: true }),
+      };
     }
     result = await transact(used, { from, to, raw, reportsAs, is8Bit }, signal);
   }
-  return { used, recipients: outcomesOf(to, result), leave: () => giveBack(pool, used, result) };
+  const content = contentOf(result);
+  return {
+    used,
+    recipients: outcomesOf(to, result),
+    leave: () => giveBack(pool, used, result),
+    ...(content === undefined ? {} : { content }),
+  };
+};
+
+/**
+ * How much of the content the server got without an answer for it. A temporary refusal of MAIL or DATA, or 421 at any
+ * command, is about the server and not about a recipient.
+ */
+const contentOf = (result: Transaction): Ended['content'] => {
+  if (result.kind === 'sent') return undefined;
+  if (result.kind === 'aborted') return result.sent === 'nothing' ? 'none' : 'some';
+  const { error, sent } = result.failure;
+  const { responseCode } = error;
+  const isAnswered = responseCode !== undefined && !isMalformedReply(error);
+  if (sent !== 'nothing') return isAnswered ? undefined : 'some';
+  if (responseCode === 421) return 'none';
+  if (isMalformedReply(error)) return 'none';
+  if (isAnswered) return responseCode < 500 && stageOf(error) !== 'rcpt' ? 'none' : undefined;
+  // The message itself cannot be sent: it is too large, or its envelope is wrong.
+  return error.code === 'EMESSAGE' || error.code === 'EENVELOPE' ? undefined : 'none';
 };
 
 const outcomesOf = (to: readonly string[], result: Transaction): readonly RecipientOutcome[] => {
@@ -263,7 +304,7 @@ const transact = (
   signal: AbortSignal,
 ): Promise<Transaction> =>
   new Promise((resolve) => {
-    if (signal.aborted) return resolve({ kind: 'aborted' });
+    if (signal.aborted) return resolve({ kind: 'aborted', sent: 'nothing' });
     const { connection } = pooled;
     // nodemailer records the refused recipients in this object, and gives them in no other way if the message fails.
     const envelope: Partial<SMTPConnectionEnvelope> = {
@@ -288,7 +329,7 @@ const transact = (
     });
     const onAbort = (): void => {
       connection.close();
-      resolve({ kind: 'aborted' });
+      resolve({ kind: 'aborted', sent: source.sent });
     };
     signal.addEventListener('abort', onAbort);
     pooled.used += 1;

@@ -173,6 +173,21 @@ export const ReadySchema = Type.Object(
         closed,
       ),
     ),
+    relays: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Type.String(),
+            breaker: enumOf(['closed', 'open', 'half-open'] as const, '`closed`: mail is handed to the relay'),
+            isDayFull: Type.Optional(
+              Type.Boolean({ description: 'true: the relay gets no more mails today; absent: it has no ramp-up' }),
+            ),
+          },
+          closed,
+        ),
+        { description: 'the relays of SEALPOST_RELAYS in a process that delivers; absent without that setting' },
+      ),
+    ),
     log: Type.Object(
       {
         unreadableEvents: Type.Integer({

@@ -6,7 +6,7 @@
  * service.
  */
 import { randomUUID } from 'node:crypto';
-import { readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
+import { hasRelay, readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
 import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
@@ -93,8 +93,10 @@ const openBars = () => {
 
 export const mailbox = (): void => {
   const config = readServeConfig();
-  if (config.smtp.url !== undefined)
-    throw new Error('SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox to look into');
+  if (hasRelay(config))
+    throw new Error(
+      `${config.relays === undefined ? 'SEALPOST_SMTP_URL names a relay' : 'SEALPOST_RELAYS names relays'}: mail goes there, and there is no mailbox to look into`,
+    );
   assertFounded(config);
   print(mailboxLink(config.publicUrl, mailboxTokenOf(config)));
 };

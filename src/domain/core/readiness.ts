@@ -21,6 +21,9 @@ export type LogHealth = Readonly<{
   unknownEvent: Readonly<{ position: number; type: string }> | null;
 }>;
 
+/** The circuit breaker of a relay: `closed` while mail is handed to it, `half-open` while it is probed. */
+export type RelayHealth = Readonly<{ relay: string; state: 'closed' | 'open' | 'half-open'; isDayFull?: boolean }>;
+
 /** Effect of each reason on the service's readiness. */
 export const healthCodes = {
   STOPPING: 'stopping',

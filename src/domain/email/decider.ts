@@ -323,6 +323,8 @@ const hold = (
       host,
       ...(relay === undefined ? {} : { relay }),
       ...(waitsUntil === undefined ? {} : { waitsUntil }),
+      // An attempt that was cut off may have brought its relay the content.
+      ...(open?.relay === undefined ? {} : { relay: open.relay, mayHaveIt: true }),
       durationMs: 0,
       outcomes,
       final: false,
@@ -387,14 +389,14 @@ const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly Ema
   const isDeferred = outcomes.some(({ result }) => result === 'deferred');
   if (failedOver === true && isDeferred)
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, failedOver }, sealed }, ...arrived];
+  const mayHaveIt = command.mayHaveIt === undefined ? {} : { mayHaveIt: command.mayHaveIt };
   const heldUntil = heldUntilOf(command, email);
   if (heldUntil !== undefined && at < heldUntil) {
     const nextAttemptAt = waitsUntil < heldUntil ? waitsUntil : heldUntil;
-    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt, heldUntil }, sealed }, ...arrived];
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt, heldUntil, ...mayHaveIt }, sealed }, ...arrived];
   }
   const nextAttemptAt = heldUntil === undefined ? nextAttemptAfter(email, at, schedule) : undefined;
   if (nextAttemptAt !== undefined && isDeferred) {
-    const mayHaveIt = command.mayHaveIt === undefined ? {} : { mayHaveIt: command.mayHaveIt };
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt, ...mayHaveIt }, sealed }, ...arrived];
   }
   if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email))

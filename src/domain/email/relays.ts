@@ -3,6 +3,7 @@
  * day. The days are counted in the relay's own stream, so that the count survives restarts and all processes share it.
  */
 import type { Decider } from '../core/decider.js';
+import { dayOf } from '../core/time.js';
 import type { Priority } from '../ports/bus.js';
 import type { RelayEvent } from './events.js';
 import type { Email } from './state.js';
@@ -24,7 +25,7 @@ export type RelayRule = Readonly<{
   relays: readonly string[];
 }>;
 
-/** What rules ask of a mail. */
+/** The facts of a mail that rules ask for. */
 export type RoutedMail = Readonly<{
   team: string;
   /** In lower case. */
@@ -54,16 +55,18 @@ const isWithin = (domain: string, wanted: string): boolean =>
  */
 export const relayWithContent = ({ attempts, retries }: Pick<Email, 'attempts' | 'retries'>): string | undefined => {
   const since = retries.at(-1)?.at ?? '';
-  return attempts.findLast(
+  const attempt = attempts.findLast(
     ({ startedAt, ended }) =>
       startedAt >= since && (ended === null || ended.outcome === 'interrupted' || ended.mayHaveIt === true),
-  )?.relay;
+  );
+  return attempt && (attempt.relay ?? DEFAULT_RELAY);
 };
 
 /** The relays that have just failed one after the other, before they got any content. */
 export const failedRelays = ({ attempts }: Pick<Email, 'attempts'>): readonly string[] => {
-  const from = attempts.findLastIndex(({ ended }) => ended?.failedOver !== true) + 1;
-  return attempts.slice(from).flatMap(({ relay }) => relay ?? []);
+  const ended = attempts.filter(({ ended: end }) => end !== null);
+  const from = ended.findLastIndex(({ ended: end }) => end?.failedOver !== true) + 1;
+  return ended.slice(from).flatMap(({ relay }) => relay ?? []);
 };
 
 /**
@@ -77,11 +80,6 @@ export type RelayDays = Readonly<{ day: string; taken: number; daysBefore: numbe
 
 /** A process takes up to `count` mails of the day. */
 export type RelayCommand = Readonly<{ type: 'TakeRelayDay'; at: string; count: number; rampUp: RampUp }>;
-
-const DATE_CHARS = 10;
-
-/** In: a time in ISO 8601 (UTC). Out: its date. */
-export const dayOf = (at: string): string => at.slice(0, DATE_CHARS);
 
 /** The greatest number of mails on a day that follows so many days with mails; undefined: the ramp-up is over. */
 export const perDayAfter = (rampUp: RampUp, daysBefore: number): number | undefined => {

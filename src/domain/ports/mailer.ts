@@ -1,6 +1,9 @@
 /** One message in, one outcome out. */
 import type { Priority } from './bus.js';
 
+/** The envelope sender that a relay wants: the sender of the mail, or one address for all mails. */
+export type ReturnPath = 'sender' | Readonly<{ address: string }>;
+
 /** A private key in PEM form, and where its public key stands in the DNS. */
 export type SigningKey = Readonly<{ domain: string; selector: string; privateKey: string }>;
 
@@ -43,13 +46,17 @@ export type RecipientOutcome = Readonly<{
 
 /**
  * `recipients` has one outcome for each address of `envelope.to`, in that order. `hostAway`: no session could be opened
- * (the host was not reached, hung up, or refused security or login), so this says nothing of the message.
+ * (the host was not reached, hung up, or refused security or login), so this says nothing of the message. `content`: how
+ * much of the content the host got where it gave no answer for it. `none` also stands where the host refused the
+ * message for now before it got any and before it blamed a recipient; then another relay may be tried. Absent: the host
+ * has answered.
  */
 export type DeliveryOutcome = Readonly<{
   host: string;
   durationMs: number;
   recipients: readonly RecipientOutcome[];
   hostAway?: true;
+  content?: 'none' | 'some';
 }>;
 
 /**

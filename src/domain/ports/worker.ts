@@ -1,5 +1,5 @@
 /** Something that runs beside the requests, and how it is doing. */
-import type { HealthReason, WorkerHealth, LogHealth } from '../core/readiness.js';
+import type { HealthReason, WorkerHealth, LogHealth, RelayHealth } from '../core/readiness.js';
 
 export type Worker = Readonly<{
   name: string;
@@ -14,4 +14,6 @@ export type Health = Readonly<{
   log: () => LogHealth;
   /** Faults outside workers and log. */
   noted: () => readonly HealthReason[];
+  /** The relays of this process; absent if they have no names. */
+  relays?: () => readonly RelayHealth[];
 }>;

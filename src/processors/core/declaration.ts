@@ -113,10 +113,10 @@ export type AttemptContext<State, Command> = Readonly<{
   /** Aborts when no attempt may begin any more. */
   signal: AbortSignal;
   /**
-   * Records that the attempt begins, before anything is done in the world; called once. Out: undefined if it must not
-   * be made any more.
+   * Records that the attempt begins, before anything is done in the world; called once. `completed`: adds to the
+   * command what is known only then. Out: undefined if it must not be made any more.
    */
-  begin: () => Promise<BegunAttempt<State> | undefined>;
+  begin: (completed?: (command: Command) => Command) => Promise<BegunAttempt<State> | undefined>;
   /** Records an intermediate result of an attempt that continues. */
   note: (command: Command) => Promise<void>;
   /** Records the outcome of the attempt; called once. */
@@ -138,6 +138,8 @@ export type Made<Command> =
 /** Whether the other side (for example a mail host) takes work at all. */
 export type Gate = Readonly<{
   isOpen: () => boolean;
+  /** Whether a part of the other side takes no work although the gate is open; absent: it has no parts. */
+  isPartlyClosed?: () => boolean;
   /** How long the watch pauses before it probes again; 0 while the gate is open. */
   pauseMs: () => number;
   /** Aborts when `isOpen` changes next. */

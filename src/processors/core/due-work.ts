@@ -21,6 +21,10 @@ const BEGIN_AGAIN_EVERY_MS = 5_000;
 /** The bus may have lost work that an event started and that is open for this long. */
 const LOST_AFTER_MS = 10_000;
 
+/** How often all held work is read while the gate is partly closed, and for how long after a change it is read as usual. */
+const HELD_AGAIN_EVERY_MS = 5 * 60_000;
+const HELD_SETTLES_MS = 6_000;
+
 const UNPUBLISHED_EVERY_MS = 50;
 
 /** How often each queue is looked at, by the monotonic clock. */
@@ -182,17 +186,27 @@ const openStarted: Open = (deps, queue) => {
   };
 };
 
-/** Reads all timers while the gate is open, and only due timers while it is closed. */
+/**
+ * Reads all timers while the gate is open, and only due timers while it is closed. While it is partly closed, most held
+ * work would be held again, so all timers are read after each change, once more when the read models have caught up, and
+ * then seldom.
+ */
 const openHeld: Open = (deps, queue) => {
   const { gate } = queue;
   const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
+  const allAgain = openPause(deps, HELD_AGAIN_EVERY_MS);
   let seen: AbortSignal | undefined;
+  let changedMs = Number.NEGATIVE_INFINITY;
   return {
     isTime: again.isOver,
     hasNews: () => seen?.aborted === true,
     read: async (signal) => {
+      if (seen?.aborted === true) changedMs = deps.clock.monotonic();
       seen = gate?.changed();
-      const isOpen = gate === undefined || gate.isOpen();
+      const isPartlyClosed = gate?.isPartlyClosed?.() === true;
+      const isSettling = deps.clock.monotonic() - changedMs <= HELD_SETTLES_MS;
+      const isOpen = (gate === undefined || gate.isOpen()) && (!isPartlyClosed || isSettling || allAgain.isOver());
+      if (isOpen) allAgain.begin();
       const both = seen === undefined ? signal : AbortSignal.any([signal, seen]);
       const upTo = (): string | undefined => (isOpen ? undefined : isoTime(deps.clock.now()));
       if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined }))

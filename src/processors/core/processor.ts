@@ -23,7 +23,7 @@ import {
   type LogLine,
   type ProcessorDeps,
   type AttemptingDeclaration,
-  type BegunAttempt,
+  type AttemptContext,
   type Made,
   type NewAttempt,
   type Processor,
@@ -271,6 +271,7 @@ const beginning = <Kind extends StreamKind, State, Command>(
   { deps, declaration: { attempts, decider, deadlineMs } }: Context<Kind, State, Command>,
   { state }: Loaded<State>,
   workerGone: boolean,
+  completed: (command: Command) => Command = (command) => command,
 ) => {
   const nowMs = deps.clock.now();
   const attempt: NewAttempt = {
@@ -279,7 +280,7 @@ const beginning = <Kind extends StreamKind, State, Command>(
     deadlineAt: isoTime(nowMs + deadlineMs),
     workerGone,
   };
-  const events = decider.decide(attempts.begin(attempt, state), state);
+  const events = decider.decide(completed(attempts.begin(attempt, state)), state);
   const after = events.reduce(decider.evolve, state as State);
   const begins = events.length > 0 && after !== undefined && after !== null && attempts.underWay(after) === deps.worker;
   return { attempt, events, after, begins };
@@ -316,11 +317,11 @@ const making = async <Kind extends StreamKind, State, Command>(
   const { declaration, held, deadlines } = context;
   let begun: Loaded<State> | undefined;
   let time: ReturnType<typeof deadlines.begin> | undefined;
-  const begin = async (): Promise<BegunAttempt<NonNullable<State>> | undefined> => {
+  const begin: AttemptContext<NonNullable<State>, Command>['begin'] = async (completed) => {
     // The timeout starts before the time is taken that is recorded as its beginning, so it ends before the recorded
     // deadline.
     time = deadlines.begin();
-    begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone);
+    begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone, completed);
     return begun && { state: begun.state, signal: time.signal };
   };
   const note = async (command: Command): Promise<void> => {
@@ -368,10 +369,11 @@ const recordBeginning = async <Kind extends StreamKind, State, Command>(
   context: Context<Kind, State, Command>,
   loaded: Loaded<State>,
   workerGone: boolean,
+  completed: ((command: Command) => Command) | undefined,
 ): Promise<Loaded<State> | undefined> => {
   const { deps } = context;
   const cause = causeNow(deps, loaded);
-  const { events, after, begins } = beginning(context, loaded, workerGone);
+  const { events, after, begins } = beginning(context, loaded, workerGone, completed);
   if (!begins) return undefined;
   const version = await appendOrLose(deps, { ...loaded, cause }, events as readonly EventOfKind<Kind>[]);
   return version && { ...loaded, state: after as NonNullable<State>, version, cause };

@@ -22,6 +22,8 @@ type HostBreakerOptions = Readonly<{
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
   logger: Logger;
   host: string;
+  /** The name of the relay; absent: it has none. */
+  relay?: string;
   /** Opens a session and ends it. Out: whether the host took it. */
   probe: (signal: AbortSignal) => Promise<boolean>;
 }>;
@@ -35,7 +37,11 @@ export type HostBreaker = Gate &
      * had a session since: the host may only limit concurrent sessions.
      */
     away: (begunMs: number) => boolean;
+    /** `half-open`: it is being probed whether the host takes sessions again. */
+    state: () => BreakerState;
   }>;
+
+export type BreakerState = 'closed' | 'open' | 'half-open';
 
 type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
 
@@ -80,13 +86,15 @@ export const suppressionOf = async (deps: Deps, teamId: string, email: Email): P
 /**
  * A circuit breaker: while the host takes no session, no mail is attempted, and a probe asks again with growing pauses.
  */
-export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptions): HostBreaker => {
+export const openHostBreaker = ({ clock, logger, host, relay, probe }: HostBreakerOptions): HostBreaker => {
+  const named = relay === undefined ? { host } : { host, relay };
   let awaySinceMs: number | undefined;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let change = new AbortController();
   let pausedMs = PAUSE_FIRST_MS;
   let urge = new AbortController();
   let askedAtMs = Number.NEGATIVE_INFINITY;
+  let isProbing = false;
 
   const signalChange = (): void => {
     const before = change;
@@ -98,7 +106,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
     answeredAtMs = clock.monotonic();
     if (awaySinceMs === undefined) return;
     logger.info(
-      { host, awayMs: Math.round(answeredAtMs - awaySinceMs) },
+      { ...named, awayMs: Math.round(answeredAtMs - awaySinceMs) },
       'the host takes sessions again; held mail is sent',
     );
     awaySinceMs = undefined;
@@ -113,12 +121,17 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
       await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
       if (signal.aborted) return;
       askedAtMs = clock.monotonic();
-      if (awaySinceMs !== undefined && (await probe(signal).catch(() => false))) answered();
+      if (awaySinceMs === undefined) return;
+      isProbing = true;
+      const isTaken = await probe(signal).catch(() => false);
+      isProbing = false;
+      if (isTaken) answered();
     }
   };
 
   return {
     isOpen: () => awaySinceMs === undefined,
+    state: () => (awaySinceMs === undefined ? 'closed' : isProbing ? 'half-open' : 'open'),
     pauseMs: () => (awaySinceMs === undefined ? 0 : pausedMs),
     changed: () => change.signal,
     // However many mails are pushed by hand, the host is probed at most once per first pause.
@@ -137,7 +150,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
       if (awaySinceMs !== undefined) return true;
       awaySinceMs = clock.monotonic();
       pausedMs = PAUSE_FIRST_MS;
-      logger.warn({ host }, 'the host takes no sessions; mail is held and spends no attempts until it does');
+      logger.warn(named, 'the host takes no sessions; mail is held and spends no attempts until it does');
       signalChange();
       return true;
     },

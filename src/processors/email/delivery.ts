@@ -30,14 +30,19 @@ import type { Priority } from '../../domain/ports/bus.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { type TrackingTokens, openTrackingTokens } from '../../domain/recipients/tracking.js';
 import { type DomainKeys, openDomainKeys } from '../domains/sender-domains.js';
-import { type HostBreaker, withdrawalOf, openHostBreaker, suppressionOf } from './conditions.js';
+import { withdrawalOf, suppressionOf } from './conditions.js';
+import { nextDay, openRoutes, type Relays, type Route, type Routes } from './routes.js';
 import { linkBaseOf } from '../../commands/recipients/unsubscribe.js';
 import { makeProcessor } from '../core/processor.js';
 
 export type DeliveryDeps = EmailNeeds &
   Readonly<{
     logger: Logger;
+    /** The relay of all mails, if `relays` is absent. */
     mailer: Mailer;
+    relays?: Relays;
+    /** The relays, if others look at them too. */
+    routes?: Routes;
     schedule: RetrySchedule;
     /** For how long since that moment the service did not run. */
     unwatchedMs: (sinceMs: number) => number;
@@ -50,13 +55,21 @@ export type DeliveryDeps = EmailNeeds &
     composed?: (seconds: number) => void;
   }>;
 
-type Delivering = DeliveryDeps &
+type DeliveringByAny = DeliveryDeps &
   Readonly<{
-    breaker: HostBreaker;
+    routes: Routes;
     waiting: (email: Email) => WaitForHost;
     domainKeys: DomainKeys;
     trackingTokens: TrackingTokens;
   }>;
+
+/** `mailer`: that of the relay of `route`. */
+type Delivering = DeliveringByAny & Readonly<{ route: Route }>;
+
+/** A relay by which no attempt has begun, and why. `isAway`: it gets no mail until it takes a session again. */
+type Passed = Readonly<{ relay: string; host: string; fault: RecipientOutcome; isAway: boolean }>;
+
+type Passing = Readonly<{ kind: 'passed'; passed: Passed }>;
 
 type Context = AttemptContext<Email, EmailCommand>;
 
@@ -101,8 +114,8 @@ const PUT_BACK_MS = 1_000;
 const PUT_BACK_MAX_MS = 30_000;
 
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
-  const { clock, logger, mailer, limits } = deps;
-  const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
+  const { limits } = deps;
+  const routes = deps.routes ?? openRoutes(deps);
   const waiting = ({ held }: Email): WaitForHost => ({
     waitForHostMs: limits.hostAwayHoursMax * HOUR_MS,
     unwatchedMs: held === undefined ? 0 : deps.unwatchedMs(Date.parse(held.since)),
@@ -129,29 +142,56 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
         if (content === undefined || !pendingRecipients(email).every(isAddressed)) throw new KeyMissing(stream);
         if (accepted.unsubscribeList !== undefined) linkBaseOf(deps);
       },
-      begin: (attempt, email) => ({ type: 'AttemptDelivery', host: hostFor(mailer, email), ...attempt }),
+      begin: (attempt, email) => ({ type: 'AttemptDelivery', host: hostFor(deps.mailer, email), ...attempt }),
       passesGate: needsNoHost,
-      hold: ({ at }, email) => ({ type: 'HoldEmail', at, host: mailer.host, ...waiting(email) }),
-      make: (context) => deliver({ ...deps, breaker, waiting, domainKeys, trackingTokens }, context),
+      hold: ({ at }, email) => ({ type: 'HoldEmail', at, host: deps.mailer.host, ...waiting(email) }),
+      make: (context) => deliver({ ...deps, routes, waiting, domainKeys, trackingTokens }, context),
     },
-    gate: breaker,
+    gate: routes.gate,
   });
 };
 
+/** Tries the relays of the mail in their order, until an attempt has begun by one of them or the mail waits. */
+const deliver = async (deps: DeliveringByAny, context: Context): Promise<Made<EmailCommand>> => {
+  const parts = partsOf(context.state);
+  const passed: Passed[] = [];
+  for (const route of deps.routes.of(context.teamId, context.state)) {
+    const made = await deliverBy({ ...deps, route, mailer: route.mailer }, context, parts, passed);
+    if (made.kind !== 'passed') return made;
+    passed.push(made.passed);
+  }
+  return waitForRelays(deps, context, passed);
+};
+
 /** Connects, records that the attempt begins, sends, and records the outcome; then the other parts. */
-const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCommand>> => {
-  const { clock, mailer } = deps;
+const deliverBy = async (
+  deps: Delivering,
+  context: Context,
+  parts: readonly Part[],
+  passed: readonly Passed[],
+): Promise<Made<EmailCommand> | Passing> => {
+  const { clock, mailer, route } = deps;
   const { state: email, teamId, signal } = context;
   const { priority } = email.accepted;
+  const relay = parts[0]!.isSimulated ? undefined : route.name;
+  if (relay !== undefined) {
+    if (!route.breaker.isOpen()) return passing(relay, mailer, relayAway, true);
+    if (route.days?.isFull() === true) return passing(relay, mailer, dayFull, false);
+    const againInMs = (await route.pace?.take(priority, signal)) ?? 0;
+    if (againInMs > 0) return { kind: 'put-back', atMs: clock.now() + againInMs };
+  }
   const askedMs = clock.monotonic();
-  const parts = partsOf(email);
   const lent = await senderOf(mailer, email, parts[0]!).lend(
     { priority, signal },
-    async (send): Promise<Made<EmailCommand> | Attempt> => {
+    async (send): Promise<Made<EmailCommand> | Passing | Attempt> => {
       await deps.turnFor(priority);
       const instead = (await withdrawalOf(deps, teamId, email)) ?? (await suppressionOf(deps, teamId, email));
       if (instead !== undefined) return { kind: 'hold', command: instead };
-      const [begun, { compose, first }] = await bothDone(context.begin(), firstMessage(deps, context, parts[0]!));
+      if (relay !== undefined && (await route.days?.take()) === false) return passing(relay, mailer, dayFull, false);
+      const [begun, { compose, first }] = await bothDone(
+        context.begin(relay === undefined ? undefined : (command) => byRelay(command, relay, mailer, passed)),
+        firstMessage(deps, context, parts[0]!),
+      );
       if (begun === undefined) return { kind: 'done' };
       const { attempt } = assertDefined(openAttempt(begun.state), 'attempt');
       const made = {
@@ -167,9 +207,72 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
     },
   );
   if (lent.kind === 'given-up') return { kind: 'put-back', atMs: clock.now() };
-  if (lent.kind === 'host-away') return waitForHost(deps, context, askedMs, lent.fault);
+  if (lent.kind === 'host-away') {
+    if (relay === undefined) return waitForHost(deps, context, askedMs, lent.fault);
+    deps.logger.info(
+      { stream: context.stream, relay, ...wordsOf(lent.fault) },
+      'no session could be opened; the next relay is tried',
+    );
+    return passing(relay, mailer, lent.fault, route.breaker.away(askedMs));
+  }
   return 'kind' in lent.result ? lent.result : sendOtherParts(deps, context, lent.result);
 };
+
+const passing = (relay: string, { host }: Pick<Mailer, 'host'>, fault: RecipientOutcome, isAway: boolean): Passing => ({
+  kind: 'passed',
+  passed: { relay, host, fault, isAway },
+});
+
+const noReply = { result: 'deferred', replyCode: null, enhancedCode: null } as const;
+
+const relayAway: RecipientOutcome = {
+  ...noReply,
+  rule: 'relay-away',
+  text: 'the relay takes no sessions now',
+};
+
+const dayFull: RecipientOutcome = {
+  ...noReply,
+  rule: 'relay-day-full',
+  text: 'the relay gets no more mails today, because it is new; its next day begins at midnight UTC',
+};
+
+const byRelay = (
+  command: EmailCommand,
+  relay: string,
+  { host }: Pick<Mailer, 'host'>,
+  passed: readonly Passed[],
+): EmailCommand => {
+  if (command.type !== 'AttemptDelivery') return command;
+  if (passed.length === 0) return { ...command, host, relay };
+  const passedRelays = passed.map(({ relay: name, fault: { rule, replyCode } }) => ({ relay: name, rule, replyCode }));
+  return { ...command, host, relay, passedRelays };
+};
+
+/**
+ * No relay has begun an attempt. If one of them is away, the mail is held until a relay takes sessions again. If all
+ * have got as many mails as they may get today, it waits for the next day.
+ */
+const waitForRelays = (
+  { clock, waiting }: DeliveringByAny,
+  { state: email, deliveries }: Context,
+  passed: readonly Passed[],
+): Made<EmailCommand> => {
+  const away = passed.filter(({ isAway }) => isAway);
+  const isDayFull = ({ fault }: Passed): boolean => fault === dayFull;
+  if (away.length === 0 && !passed.every(isDayFull))
+    return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries) };
+  const { relay, host, fault } = away.find((one) => one.fault !== relayAway) ?? away[0] ?? passed[0]!;
+  const waitsUntil = away.length === 0 ? { waitsUntil: nextDay(clock.now()) } : {};
+  const at = isoTime(clock.now());
+  return {
+    kind: 'hold',
+    command: { type: 'HoldEmail', at, host, relay, ...waitsUntil, ...waiting(email), fault },
+    line: { level: 'info', fields: { relay, ...wordsOf(fault) }, message: 'no relay takes the mail now' },
+  };
+};
+
+const wordsOf = ({ rule, text }: RecipientOutcome) => ({ rule, reply: withoutAddresses(text) });
 
 /** No session could be opened, so the attempt has not begun. */
 const waitForHost = (
@@ -178,13 +281,9 @@ const waitForHost = (
   askedMs: number,
   fault: RecipientOutcome,
 ): Made<EmailCommand> => {
-  const { clock, breaker, mailer, waiting } = deps;
-  const line = {
-    level: 'info' as const,
-    fields: { rule: fault.rule, reply: withoutAddresses(fault.text) },
-    message: 'no session could be opened',
-  };
-  if (!breaker.away(askedMs))
+  const { clock, route, mailer, waiting } = deps;
+  const line = { level: 'info' as const, fields: wordsOf(fault), message: 'no session could be opened' };
+  if (!route.breaker.away(askedMs))
     return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(context.deliveries), line };
   const command = {
     type: 'HoldEmail' as const,
@@ -250,7 +349,7 @@ const sendPart = async (
   const { email, parts, ended, signal } = attempt;
   const part = parts[ended.length]!;
   const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal);
-  if (outcome.hostAway === undefined && !part.isSimulated) deps.breaker.answered();
+  if (!part.isSimulated) deps.route.noted(outcome);
   ended.push(outcome);
   if (ended.length === parts.length) return endAttempt(deps, context, attempt);
   const command = copyCommand(deps, attempt, outcome, part);
@@ -265,22 +364,35 @@ const sendPart = async (
 const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt): Promise<Made<EmailCommand>> => {
   const { email, parts, compose, ended, signal } = attempt;
   const { priority } = email.accepted;
-  while (ended.length < parts.length && ended.at(-1)!.hostAway === undefined) {
+  const { mailer, route } = deps;
+  while (ended.length < parts.length && !endsAttempt(deps, ended.at(-1)!)) {
     const part = parts[ended.length]!;
-    const lent = await senderOf(deps.mailer, email, part).lend({ priority, signal }, async (send) => {
+    if (!part.isSimulated) await route.pace?.wait(signal);
+    const lent = await senderOf(mailer, email, part).lend({ priority, signal }, async (send) => {
+      if (!part.isSimulated && (await route.days?.take()) === false) return 'day-full';
       await deps.turnFor(priority);
       return sendPart(deps, context, attempt, compose(part), send);
     });
-    if (lent.kind !== 'used') ended.push(leftOutcome(deps.mailer.host, lent, part));
+    if (lent.kind !== 'used') ended.push(leftOutcome(mailer.host, lent, part));
+    else if (lent.result === 'day-full')
+      ended.push({ host: mailer.host, durationMs: 0, recipients: [dayFull], content: 'none' });
     else if ('kind' in lent.result) return lent.result;
   }
   return endAttempt(deps, context, attempt);
 };
 
-/** Records one outcome for all parts; those that were not sent share that of the last one that was. */
+/** The relay takes nothing more now, so that the other parts wait or go to another relay. */
+const endsAttempt = ({ route }: Delivering, { hostAway, content }: DeliveryOutcome): boolean =>
+  hostAway === true || (route.name !== undefined && content === 'none');
+
+/**
+ * Records one outcome for all parts; those that were not sent share that of the last one that was. If the relay failed
+ * before it got any content, the mail goes to the next relay at once, as an attempt of its own.
+ */
 const endAttempt = async (deps: Delivering, context: Context, begun: Attempt): Promise<Made<EmailCommand>> => {
   const { attempt, email, parts, ended, atMs } = begun;
-  const { host, hostAway, recipients } = ended.at(-1)!;
+  const { route, routes } = deps;
+  const { host, hostAway, content, recipients } = ended.at(-1)!;
   const left = parts.slice(ended.length).flatMap((part) => part.recipients.map(() => recipients[0]!));
   const outcome = {
     host,
@@ -288,11 +400,30 @@ const endAttempt = async (deps: Delivering, context: Context, begun: Attempt): P
     recipients: [...ended.flatMap((one) => one.recipients), ...left],
   };
   const pending = parts.flatMap((part) => part.recipients);
-  const command = outcomeCommand(deps, attempt, pending, outcome);
-  const isHeld = hostAway === true && deps.breaker.away(atMs);
+  const command = outcomeCommand(deps, attempt, pending, outcome, relayOf(deps, email));
+  const line = outcomeLine(attempt, pending, outcome, relayOf(deps, email));
+  if (route.name !== undefined && ended.some((one) => one.content === 'some')) {
+    await context.end({ ...command, mayHaveIt: true });
+    return { kind: 'done', line };
+  }
+  const hasNotBegun = hostAway === true || content === 'none';
+  if (route.name !== undefined && hasNotBegun && routes.hasOther(context.teamId, email, route.name)) {
+    if (hostAway === true) route.breaker.away(atMs);
+    await context.end({ ...command, failedOver: true });
+    return {
+      kind: 'put-back',
+      atMs: deps.clock.now(),
+      line: { ...line, message: 'the relay failed before it got the mail; the next one is tried' },
+    };
+  }
+  const isHeld = hostAway === true && route.breaker.away(atMs);
   await context.end(isHeld ? { ...command, ...deps.waiting(email) } : command);
-  return { kind: 'done', line: outcomeLine(attempt, pending, outcome) };
+  return { kind: 'done', line };
 };
+
+/** The name of the relay in the events of an attempt; undefined: it has none, or the attempt needs none. */
+const relayOf = ({ route }: Pick<OutcomeDeps, 'route'>, email: Email): string | undefined =>
+  needsNoHost(email) ? undefined : route.name;
 
 const outgoing = (
   deps: Delivering,
@@ -301,12 +432,11 @@ const outgoing = (
   recipients: readonly number[],
   { from, raw, is8Bit, signWith }: Message,
 ): OutgoingMessage => ({
-  envelope: envelopeOf(
-    deps,
-    stream,
+  envelope: envelopeOf(deps, stream, {
     from,
-    recipients.map((index) => email.content!.recipients[index]!.email),
-  ),
+    to: recipients.map((index) => email.content!.recipients[index]!.email),
+    returnPath: deps.route.returnPath,
+  }),
   messageId: email.accepted.messageId,
   raw,
   ...(is8Bit === true && { is8Bit }),
@@ -360,6 +490,7 @@ const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Par
 type OutcomeDeps = Readonly<{
   clock: Pick<Clock, 'now'>;
   mailer: Pick<Mailer, 'host' | 'final'>;
+  route: Pick<Route, 'name'>;
   schedule: RetrySchedule;
 }>;
 
@@ -378,10 +509,16 @@ const outcomeOfUnsendable = (
   };
 };
 
-const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
+const outcomeLine = (
+  attempt: number,
+  pending: readonly number[],
+  { recipients, durationMs }: DeliveryOutcome,
+  relay: string | undefined,
+) => ({
   level: 'info' as const,
   fields: {
     attempt,
+    ...(relay === undefined ? {} : { relay }),
     recipients: pending.length,
     accepted: recipients.filter(({ result }) => result === 'accepted').length,
     rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
@@ -390,11 +527,18 @@ const outcomeLine = (attempt: number, pending: readonly number[], { recipients, 
   message: 'delivery attempt',
 });
 
-const outcomeCommand = (deps: OutcomeDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
+const outcomeCommand = (
+  deps: OutcomeDeps,
+  attempt: number,
+  pending: readonly number[],
+  outcome: DeliveryOutcome,
+  relay: string | undefined,
+) => ({
   type: 'RecordOutcome' as const,
   attempt,
   at: isoTime(deps.clock.now()),
   host: outcome.host,
+  ...(relay === undefined ? {} : { relay }),
   durationMs: outcome.durationMs,
   outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
   final: deps.mailer.final,
@@ -404,7 +548,7 @@ const outcomeCommand = (deps: OutcomeDeps, attempt: number, pending: readonly nu
 /** undefined: there is nothing to record before the attempt ends. */
 const copyCommand = (
   deps: OutcomeDeps,
-  { attempt }: Pick<Attempt, 'attempt'>,
+  { attempt, email }: Pick<Attempt, 'attempt' | 'email'>,
   { host, durationMs, recipients }: DeliveryOutcome,
   part: Pick<Part, 'recipients'>,
 ): EmailCommand | undefined => {
@@ -413,7 +557,9 @@ const copyCommand = (
     recipient: part.recipients[index]!,
   }));
   if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
-  return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
+  const relay = relayOf(deps, email);
+  const named = relay === undefined ? {} : { relay };
+  return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, ...named, durationMs, outcomes };
 };
 
 const aborted = {
@@ -431,7 +577,7 @@ const leftOutcome = (
   { recipients }: Pick<Part, 'recipients'>,
 ): DeliveryOutcome =>
   lent.kind === 'given-up'
-    ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
+    ? { host, durationMs: 0, recipients: recipients.map(() => aborted), content: 'none' }
     : { host, durationMs: 0, recipients: recipients.map(() => lent.fault), hostAway: true };
 
 /** The file may be restored from a backup, so the mail is deferred; it fails after its last attempt. */
@@ -442,7 +588,13 @@ const damagedOutcome = (deps: OutcomeDeps, attempt: number, email: Email, damage
   const recipients = pendingRecipients(email).map(() => deferred);
   const command: EmailCommand = isLast
     ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
-    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
+    : outcomeCommand(
+        deps,
+        attempt,
+        pendingRecipients(email),
+        { host: deps.mailer.host, durationMs: 0, recipients },
+        deps.route.name,
+      );
   return {
     command,
     line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' },

@@ -26,7 +26,7 @@ import { customField } from '../../domain/mime/header.js';
 import { bodyStartOf, fieldsOf, valueOf, withTexts } from '../../domain/mime/read.js';
 import { filledHead, needs8Bit } from '../../domain/mime/submitted.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
-import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
+import type { OutgoingMessage, ReturnPath, SigningKey } from '../../domain/ports/mailer.js';
 import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
 import { domainOfAddress } from '../../commands/domains/sender-domains.js';
 import { assertOwnSender } from '../../commands/email/sender.js';
@@ -339,14 +339,14 @@ const tracked = (
 
 /**
  * The SMTP envelope. If a return path is set up, its sender address contains the email id, so that reports can be
- * assigned.
+ * assigned. `returnPath`: the relay wants another sender address.
  */
 export const envelopeOf = (
   { feedback }: Pick<EmailNeeds, 'feedback'>,
   stream: StreamName,
-  from: string,
-  to: readonly string[],
+  { from, to, returnPath }: Readonly<{ from: string; to: readonly string[]; returnPath?: ReturnPath | undefined }>,
 ): OutgoingMessage['envelope'] => {
+  if (returnPath !== undefined) return { from: returnPath === 'sender' ? from : returnPath.address, to };
   if (feedback === undefined) return { from, to };
   const { id } = splitStream(stream);
   return { from: feedback.returnPath.senderOf(assertDefined(parseEmailId(id), 'email id')), to, reportsAs: id };

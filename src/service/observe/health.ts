@@ -13,7 +13,8 @@ import type { Worker, Health } from '../../domain/ports/worker.js';
 import { type QueueHealth, queueHealth } from '../../projections/email/queue.js';
 import type { Runner } from '../../projections/core/runner.js';
 import type { ClockTrust } from '../ops/clock.js';
-import type { Config } from '../settings/config.js';
+import { hasRelay, type Config } from '../settings/config.js';
+import type { Relays } from '../../processors/email/routes.js';
 import { copyFault } from '../stores/instances.js';
 import { type OpenLimiter, diskOf } from '../stores/stores.js';
 import type { Leases } from '../../domain/ports/lease.js';
@@ -45,16 +46,16 @@ export type HealthWatchDeps = Readonly<{
   commits: Pick<CommitWatch, 'noted'>;
   /** Whether rates are counted for all processes at this moment; absent if each process always counts by itself. */
   limiterMode?: () => 'shared' | 'per-process';
-  /** The relay that this process hands mail to; absent if there is none. */
-  relay?: Relay;
+  /** The relays that this process hands mail to; absent if there are none. */
+  relays?: readonly Relay[];
   /** Why the data directory is taken for a copy of another; absent if it is not. */
   copied?: string;
   /** Takes renewed certificates and says what is wrong with those in use; absent if this process serves none. */
   certificates?: () => readonly HealthReason[];
 }>;
 
-/** `isOpen`: whether mail is handed to it. */
-type Relay = Pick<Mailer, 'host' | 'probe'> & Pick<Gate, 'isOpen'>;
+/** `name`: absent if it is set by its URL alone. `isOpen`: whether mail is handed to it. */
+type Relay = Pick<Mailer, 'host' | 'probe'> & Pick<Gate, 'isOpen'> & Readonly<{ name?: string }>;
 
 type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
 
@@ -69,7 +70,8 @@ type ServiceHealthDeps = Readonly<{
   clockTrust: ClockTrust;
   limiter: OpenLimiter;
   mailer: Mailer;
-  workers: Pick<Workers, 'processors'>;
+  relays?: Relays;
+  workers: Pick<Workers, 'relayStates'>;
   certificates: () => readonly HealthReason[];
 }>;
 
@@ -113,11 +115,12 @@ export const openServiceHealth = ({
   clockTrust,
   limiter,
   mailer,
+  relays,
   workers,
   certificates,
 }: ServiceHealthDeps): ServiceHealth => {
   const copied = copyFault(config);
-  const gates = config.smtp.url === undefined ? [] : workers.processors.flatMap(({ gate }) => gate ?? []);
+  const watched = hasRelay(config) ? watchedRelays(mailer, relays, workers) : [];
   const watch = openHealthWatch({
     ...engine,
     disk: diskOf(config),
@@ -131,7 +134,7 @@ export const openServiceHealth = ({
     limiterMode: () => limiter.mode?.() ?? 'shared',
     certificates,
     ...(copied === undefined ? {} : { copied }),
-    ...(gates.length === 0 ? {} : { relay: { ...mailer, isOpen: () => gates.every(({ isOpen }) => isOpen()) } }),
+    relays: watched,
   });
   return {
     worker: watch.worker,
@@ -140,9 +143,22 @@ export const openServiceHealth = ({
       workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuckWork)),
       log: () => logHealth(engine),
       noted: watch.noted,
+      ...(relays === undefined ? {} : { relays: workers.relayStates }),
     }),
   };
 };
+
+/** None if this process does not deliver. */
+const watchedRelays = (
+  mailer: Mailer,
+  relays: Relays | undefined,
+  { relayStates }: ServiceHealthDeps['workers'],
+): readonly Relay[] =>
+  relayStates().map(({ relay }) => ({
+    ...(relays?.list.find(({ name }) => name === relay)?.mailer ?? mailer),
+    ...(relays === undefined ? {} : { name: relay }),
+    isOpen: () => relayStates().find((one) => one.relay === relay)?.state === 'closed',
+  }));
 
 const withStuckWork = (worker: WorkerHealth, stuckWork: StuckWork): WorkerHealth => {
   const waiting = stuckWork.of(worker.name);
@@ -156,14 +172,14 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   let lastHead = 0;
   let isDelivered = true;
 
-  let isRelayUnseen = false;
+  const unseen = new Set<Relay>();
 
   const current = (): readonly HealthReason[] => [
     ...deps.commits.noted(),
     ...clockReasons(deps),
     ...limiterReasons(deps),
     ...copyReasons(deps),
-    ...relayReasons(deps, isRelayUnseen),
+    ...relayReasons(deps, unseen),
     ...found,
   ];
 
@@ -191,12 +207,12 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   };
 
   /** Asks the relay until it takes the first session: a wrong address or password is told before the first mail. */
-  const lookAtRelay = async (signal: AbortSignal): Promise<void> => {
-    if (deps.relay === undefined) return;
+  const lookAtRelay = async (relay: Relay, signal: AbortSignal): Promise<void> => {
     for (;;) {
-      const isTaken = await deps.relay.probe({ signal });
+      const isTaken = await relay.probe({ signal });
       if (signal.aborted) return;
-      isRelayUnseen = !isTaken;
+      if (isTaken) unseen.delete(relay);
+      else unseen.add(relay);
       if (isTaken) return;
       await clock.sleep(LOOK_EVERY_MS, signal);
     }
@@ -207,7 +223,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
     worker: {
       name: 'watch-health',
       run: async (signal) => {
-        const relaySeen = lookAtRelay(signal);
+        const relaysSeen = Promise.all((deps.relays ?? []).map((relay) => lookAtRelay(relay, signal)));
         while (!signal.aborted) {
           found = [
             ...(await unlessAway(logAway, lookAtLog)),
@@ -218,7 +234,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
           logChanges();
           await clock.sleep(LOOK_EVERY_MS, signal);
         }
-        await relaySeen;
+        await relaysSeen;
       },
     },
   };
@@ -256,10 +272,17 @@ const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason
       ]
     : [];
 
-const relayReasons = ({ relay }: HealthWatchDeps, isUnseen: boolean): readonly HealthReason[] =>
-  relay === undefined || (relay.isOpen() && !isUnseen)
-    ? []
-    : [{ code: 'RELAY_AWAY', message: `the relay ${relay.host} takes no session: mail is held until it does` }];
+const relayReasons = (
+  { relays = [] }: HealthWatchDeps,
+  unseen: { has: (relay: Relay) => boolean },
+): readonly HealthReason[] => {
+  const away = relays.filter((relay) => !relay.isOpen() || unseen.has(relay));
+  if (away.length === 0) return [];
+  const named = away.map(({ name, host }) => (name === undefined ? host : `${name} (${host})`)).join(', ');
+  const takes = `the ${away.length === 1 ? `relay ${named} takes` : `relays ${named} take`} no session`;
+  const effect = away.length === relays.length ? 'mail is held until it does' : 'mail goes by the others, or is held';
+  return [{ code: 'RELAY_AWAY', message: `${takes}: ${effect}` }];
+};
 
 const lagReasons = (behind: number): readonly HealthReason[] =>
   behind === 0

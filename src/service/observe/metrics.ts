@@ -7,6 +7,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import type { Disk } from '../../domain/ports/disk.js';
 import type { Meter, Reading } from '../../domain/ports/meter.js';
 import type { Health, Worker } from '../../domain/ports/worker.js';
+import type { RelayState } from '../../processors/email/routes.js';
 import { readinessOf } from '../../domain/core/readiness.js';
 import { waitingSince } from '../../projections/bulk/batches.js';
 import { queueFigures } from '../../projections/email/queue.js';
@@ -36,7 +37,8 @@ export type Metrics = Readonly<{
   store: Wrap<EventStore>;
   renderer: Wrap<Renderer>;
   generator: Wrap<Generator>;
-  mailer: Wrap<Mailer>;
+  /** `relay`: its name in the figures. */
+  mailer: (mailer: Mailer, relay: string) => Mailer;
   bus: Wrap<Bus>;
   leases: Wrap<Leases>;
   /** Called with the time that composing a message took; absent if it is not measured. */
@@ -70,6 +72,8 @@ type FigureDeps = Readonly<{
   bus: Pick<Bus, 'depth'>;
   /** Pieces of work in the lanes of a processor. */
   inFlight: (processor: string) => number;
+  /** The relays of this process; none if it does not deliver. */
+  relayStates: () => readonly RelayState[];
   processors: readonly Readonly<{ name: string; gate?: Readonly<{ isOpen: () => boolean }> | undefined }>[];
   inFlightMax: number;
   /** Absent if limits are always counted in this process. */
@@ -194,6 +198,7 @@ const codeOf = (fault: unknown): string =>
 const declareFigures = (deps: FigureDeps): Worker => {
   declareQueues(deps);
   declareWork(deps);
+  declareRelays(deps);
   declareHealth(deps);
   return declareLag(deps);
 };
@@ -259,6 +264,28 @@ const declareWork = ({ meter, bus, inFlight, processors, inFlightMax }: FigureDe
     () =>
       processors.flatMap(({ name, gate }) =>
         gate === undefined ? [] : [{ value: gate.isOpen() ? 0 : 1, labels: { processor: name } }],
+      ),
+  );
+};
+
+const declareRelays = ({ meter, relayStates }: FigureDeps): void => {
+  meter.gauge(
+    {
+      name: 'sealpost_relay_open',
+      help: '1 while mail is handed to the relay, 0 while its circuit breaker holds mail back.',
+      labels: ['relay'],
+    },
+    () => relayStates().map(({ relay, state }) => ({ value: state === 'closed' ? 1 : 0, labels: { relay } })),
+  );
+  meter.gauge(
+    {
+      name: 'sealpost_relay_day_full',
+      help: '1 while a relay in its ramp-up gets no more mails today.',
+      labels: ['relay'],
+    },
+    () =>
+      relayStates().flatMap(({ relay, isDayFull }) =>
+        isDayFull === undefined ? [] : [{ value: isDayFull ? 1 : 0, labels: { relay } }],
       ),
   );
 };

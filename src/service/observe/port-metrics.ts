@@ -150,31 +150,32 @@ export const measuredGenerator = (deps: MeasuringDeps): ((generator: Generator) 
   });
 };
 
-export const measuredMailer = (deps: MeasuringDeps): ((mailer: Mailer) => Mailer) => {
+/** `relay`: the name of the relay in the figures. */
+export const measuredMailer = (deps: MeasuringDeps): ((mailer: Mailer, relay: string) => Mailer) => {
   const seconds = deps.meter.histogram({
     name: 'sealpost_smtp_seconds',
     help: 'Delivery of one mail to the relay, its wait for a connection included, by the outcome for its first recipient; host-away where no session could be opened.',
-    labels: ['outcome'],
+    labels: ['outcome', 'relay'],
     buckets: SECONDS,
   });
   const recipients = deps.meter.counter({
     name: 'sealpost_smtp_recipients_total',
     help: 'Recipients by what the relay answered for them.',
-    labels: ['outcome'],
+    labels: ['outcome', 'relay'],
   });
-  return (mailer) => ({
+  return (mailer, relay) => ({
     ...mailer,
     lend: async (wanted, use) => {
       const passed = stopwatch(deps);
       const lent = await mailer.lend(wanted, (send) =>
         use(async (message, signal) => {
           const outcome = await send(message, signal);
-          seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred' });
-          for (const { result } of outcome.recipients) recipients({ outcome: result });
+          seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred', relay });
+          for (const { result } of outcome.recipients) recipients({ outcome: result, relay });
           return outcome;
         }),
       );
-      if (lent.kind === 'host-away') seconds(passed(), { outcome: 'host-away' });
+      if (lent.kind === 'host-away') seconds(passed(), { outcome: 'host-away', relay });
       return lent;
     },
   });

@@ -91,7 +91,7 @@ export const withTraces = async (
     store: (inner) => store(metrics.store(inner)),
     renderer: (inner) => renderer(metrics.renderer(inner)),
     generator: (inner) => generator(metrics.generator(inner)),
-    mailer: (inner) => mailer(metrics.mailer(inner)),
+    mailer: (inner, relay) => mailer(metrics.mailer(inner, relay)),
     composed: (seconds) => {
       metrics.composed?.(seconds);
       composed(seconds);

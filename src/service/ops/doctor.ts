@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkStores, isOfOriginsAlone, stoppingFindings, missingParts } from '../../commands/ops/stores.js';
 import { givenUp } from '../../commands/ops/repair.js';
-import type { Config } from '../settings/config.js';
+import { hasRelay, type Config } from '../settings/config.js';
 import { isLoopback } from '../settings/groups.js';
 import { openEngine, type Engine } from '../engine.js';
 import { unreadableEvents } from '../../event-log/verification.js';
@@ -14,7 +14,10 @@ import { certificateFaults, certifiedHost, pairFault } from '../observe/certific
 import { copyFault, isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf, rootBesideOwner } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
-import { smtpSession } from '../resources.js';
+import { relayOptions, smtpSession } from '../resources.js';
+import type { SmtpSession } from '../../adapters/mail/smtp-pool.js';
+import { relaysFor } from '../../domain/email/relays.js';
+import type { RelaySettings } from '../settings/relays.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
 import { systemClock } from '../../adapters/clock/system.js';
 import { openResolver } from '../../adapters/dns/resolver.js';
@@ -73,7 +76,7 @@ export async function* examine(config: Config, { sendTo }: Readonly<{ sendTo?: s
   yield service.check;
   yield await publicUrlCheck(config, service.isRunning);
   yield* certificateChecks(config);
-  yield await relayCheck(config);
+  yield* relayChecks(config);
   yield* directoryChecks(config);
   const { log, keys } = placesOf(config);
   const local = localStores(config);
@@ -176,25 +179,32 @@ const certificateChecks = function* ({ tls, publicUrl, feedback }: Config): Gene
   }
 };
 
-const relayCheck = async (config: Config): Promise<Check> => {
+async function* relayChecks(config: Config): AsyncGenerator<Check> {
   const { url } = config.smtp;
-  if (url === undefined) return ok('relay', 'none is set: mails go to the built-in mailbox');
+  for (const relay of config.relays?.list ?? []) {
+    const { session } = relayOptions(config, relay);
+    yield await relayCheck(`relay ${relay.name}`, `url of ${relay.name} in SEALPOST_RELAYS`, relay.url, session);
+  }
+  if (url !== undefined) yield await relayCheck('relay', 'SEALPOST_SMTP_URL', url, smtpSession(config));
+  if (!hasRelay(config)) yield ok('relay', 'none is set: mails go to the built-in mailbox');
+}
+
+/** `setting`: where its URL is set. */
+const relayCheck = async (check: string, setting: string, url: string, session: SmtpSession): Promise<Check> => {
   try {
-    const tried = await trySession(url, smtpSession(config), ANSWERS_WITHIN_MS);
+    const tried = await trySession(url, session, ANSWERS_WITHIN_MS);
     if ('fault' in tried)
       return fault(
-        'relay',
+        check,
         `${tried.host} takes no session: ${wordsOf(tried.fault)}`,
-        `we greet as ${tried.name} (SEALPOST_SMTP_NAME); mail is held until it does; see SEALPOST_SMTP_URL`,
+        `we greet as ${tried.name} (SEALPOST_SMTP_NAME); mail is held until it does; see ${setting}`,
       );
     const { host, name, isEncrypted, isLoggedIn } = tried;
     const says = `${host} takes a session from ${name}, ${isEncrypted ? 'encrypted' : 'in clear'}, ${isLoggedIn ? 'with' : 'without'} a login`;
     const isOpen = !isEncrypted && !isLoopback(host.slice(0, host.lastIndexOf(':')));
-    return isOpen
-      ? warning('relay', says, 'add ?tls=required to SEALPOST_SMTP_URL, or use smtps://')
-      : ok('relay', says);
+    return isOpen ? warning(check, says, `add ?tls=required to ${setting}, or use smtps://`) : ok(check, says);
   } catch (thrown) {
-    return fault('relay', thrown instanceof Error ? thrown.message : 'cannot be used', 'see SEALPOST_SMTP_URL');
+    return fault(check, thrown instanceof Error ? thrown.message : 'cannot be used', `see ${setting}`);
   }
 };
 
@@ -295,8 +305,9 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
   }
 }
 
-const senderCheck = async ({ smtp, accountSender }: Config, engine: Engine): Promise<Check> => {
-  if (smtp.url === undefined) return ok('sender', 'mails go to the built-in mailbox, from any sender');
+const senderCheck = async (config: Config, engine: Engine): Promise<Check> => {
+  const { accountSender } = config;
+  if (!hasRelay(config)) return ok('sender', 'mails go to the built-in mailbox, from any sender');
   if (accountSender === undefined || isSampleSender(accountSender.email))
     return fault(
       'sender',
@@ -402,24 +413,30 @@ const domainCheck = ({ id, domain, status, signing }: SenderDomain, found: Looke
  */
 const testMail = async (config: Config, engine: Engine, to: string): Promise<Check> => {
   const name = 'test mail';
-  const { smtp, dkim } = config;
-  if (smtp.url === undefined) return fault(name, 'nothing was sent: no relay is set', 'name it in SEALPOST_SMTP_URL');
+  const { dkim } = config;
+  if (!hasRelay(config)) return fault(name, 'nothing was sent: no relay is set', 'name it in SEALPOST_SMTP_URL');
   const teamId = await firstTeam(engine);
   const from = teamId === undefined ? undefined : await senderOf(config, engine, teamId);
   if (teamId === undefined || from === undefined)
     return fault(name, 'nothing was sent: no sender is set', "sealpost team set --from 'Example <hello@example.com>'");
   const signWith = await openDomainKeys(engine)(teamId, domainOfAddress(from.email));
-  const logger = engine.logger;
+  const relay = firstRelay(config, teamId, from);
   const mailer = openSmtpMailer({
-    url: smtp.url,
-    final: smtp.final,
-    session: smtpSession(config),
+    ...(relay === undefined
+      ? {
+          url: config.smtp.url!,
+          final: config.smtp.final,
+          session: smtpSession(config),
+          ...(dkim === undefined ? {} : { dkim }),
+        }
+      : relayOptions(config, relay)),
     connectionsMax: 1,
-    ...(dkim === undefined ? {} : { dkim }),
-    logger,
+    logger: engine.logger,
   });
+  const sender =
+    relay?.returnPath === undefined || relay.returnPath === 'sender' ? from.email : relay.returnPath.address;
   const message = {
-    envelope: { from: from.email, to: [to] },
+    envelope: { from: sender, to: [to] },
     ...testMessage(engine, from, to),
     ...(signWith === undefined ? {} : { signWith }),
   };
@@ -433,11 +450,13 @@ const testMail = async (config: Config, engine: Engine, to: string): Promise<Che
     await mailer.close();
   }
   const signed =
-    signWith !== undefined
-      ? ', signed by its domain'
-      : dkim === undefined
-        ? ', not signed here'
-        : `, signed by ${dkim.domain}`;
+    relay?.signs === false
+      ? `, by the relay ${relay.name}, which signs`
+      : signWith !== undefined
+        ? ', signed by its domain'
+        : dkim === undefined
+          ? ', not signed here'
+          : `, signed by ${dkim.domain}`;
   const words = outcome === undefined ? 'no answer in time' : wordsOf(outcome);
   if (outcome?.result === 'accepted') return ok(name, `from ${from.email}${signed}: ${words}`);
   return fault(
@@ -445,6 +464,14 @@ const testMail = async (config: Config, engine: Engine, to: string): Promise<Che
     `from ${from.email}${signed}, was not taken: ${words}`,
     'the relay says why; docs/bounces.md explains the rules',
   );
+};
+
+/** The relay of the file that a mail of normal priority from that sender tries first; undefined without a file. */
+const firstRelay = ({ relays }: Config, team: TeamId, from: Recipient): RelaySettings | undefined => {
+  if (relays === undefined) return undefined;
+  const senderDomain = domainOfAddress(from.email).toLowerCase();
+  const [first] = relaysFor(relays.rules, { team, senderDomain, tags: [], priority: 'normal', test: false });
+  return relays.list.find(({ name }) => name === first);
 };
 
 const senderOf = async (

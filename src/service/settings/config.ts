@@ -43,6 +43,7 @@ import type { Recipient } from '../../domain/mime/address.js';
 import type { ProviderSettings } from '../../domain/ports/provider-feedback.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
+import { readRelays, type RelaysFile } from './relays.js';
 import { type Registration } from '../../domain/people/user.js';
 import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
@@ -83,6 +84,8 @@ export type Config = Readonly<{
     tokenFile: string | undefined;
     tokenCommand: readonly string[] | undefined;
   }>;
+  /** Relays with names; undefined: the one of `smtp`. */
+  relays: RelaysFile | undefined;
   /** The sender of account mails; undefined if a relay is set and the sender is not. */
   accountSender: Recipient | undefined;
   /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
@@ -107,6 +110,10 @@ export type Config = Readonly<{
 }>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether mails leave by a relay; else they go to the built-in mailbox. */
+export const hasRelay = ({ smtp, relays }: Pick<Config, 'smtp' | 'relays'>): boolean =>
+  relays !== undefined || smtp.url !== undefined;
 
 const PREFIX = 'SEALPOST_';
 
@@ -144,15 +151,17 @@ export const readConfig = (given: Environment = process.env): Config => {
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
   const smtp = readSmtp(text, value);
+  const relays = readNamedRelays(text, given, smtp);
+  const isRelayed = hasRelay({ smtp, relays });
   const limits = readLimits(text);
   const metricsPort = value('SEALPOST_METRICS_PORT');
   const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
-  const webhookHosts = insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined);
+  const webhookHosts = insecureHosts(text, isLoopback(host) ? undefined : host, isRelayed);
   return {
     port,
     host,
     publicUrl,
-    linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
+    linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || !isRelayed),
     registration: value('SEALPOST_REGISTRATION'),
     isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
     dataDir,
@@ -166,7 +175,8 @@ export const readConfig = (given: Environment = process.env): Config => {
     seals: readSeals(text, webhookHosts),
     urls,
     smtp,
-    accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
+    relays,
+    accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), isRelayed),
     feedback: readFeedback(text, value, { defaultHost: host, https: tls }),
     providers: readProviders(text),
     dkim: readDkim(text),
@@ -232,9 +242,11 @@ export const settingsToKeep = (environment: Environment = process.env): string =
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
-  if (config.smtp.url === undefined) assertMailboxSeen(config.urls, config.roles);
-  assertAccountSender(config.accountSender, config.smtp.url !== undefined);
-  const isAsked = (withSecretsOfFiles(environment)['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
+  const isRelayed = hasRelay(config);
+  if (!isRelayed) assertMailboxSeen(config.urls, config.roles);
+  assertAccountSender(config.accountSender, isRelayed);
+  const isAsked =
+    config.relays !== undefined || (withSecretsOfFiles(environment)['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
   if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
   throw new ConfigError(
     `SEALPOST_SMTP_URL is not set, and ${publicUrl === '' ? `HOST=${config.host} listens beyond this machine` : `SEALPOST_PUBLIC_URL=${publicUrl} says that others use this service`}: ` +
@@ -318,7 +330,7 @@ const readSmtp = (
   const [given, tokenFile] = [text('SEALPOST_SMTP_URL'), text('SEALPOST_SMTP_TOKEN_FILE')];
   const tokenCommand = text('SEALPOST_SMTP_TOKEN_COMMAND')?.split(/\s+/);
   const url = given === 'mailbox:' ? undefined : given;
-  if (url === undefined && text('SEALPOST_SMTP_FINAL') !== undefined) {
+  if (url === undefined && text('SEALPOST_SMTP_FINAL') !== undefined && text('SEALPOST_RELAYS') === undefined) {
     throw new ConfigError(
       'SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL; the built-in mailbox is always the final host.',
     );
@@ -336,6 +348,28 @@ const readSmtp = (
     tokenFile: tokenFile === undefined ? undefined : resolve(tokenFile),
     tokenCommand,
   };
+};
+
+const onlyWithUrl = [
+  'SEALPOST_SMTP_URL',
+  'SEALPOST_SMTP_FINAL',
+  'SEALPOST_SMTP_TOKEN_FILE',
+  'SEALPOST_SMTP_TOKEN_COMMAND',
+] as const satisfies readonly SettingName[];
+
+const readNamedRelays = (
+  text: (name: SettingName) => string | undefined,
+  environment: Environment,
+  { connections }: Config['smtp'],
+): Config['relays'] => {
+  const path = text('SEALPOST_RELAYS');
+  if (path === undefined) return undefined;
+  const other = onlyWithUrl.find((name) => text(name) !== undefined);
+  if (other !== undefined)
+    throw new ConfigError(
+      `SEALPOST_RELAYS and ${other} are both set; the file of SEALPOST_RELAYS says that for each relay, so leave ${other} out.`,
+    );
+  return readRelays(path, { environment, connections });
 };
 
 const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim'] => {

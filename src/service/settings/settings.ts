@@ -253,6 +253,10 @@ const named = {
       'The relay that takes all mail, or mailbox: for the built-in mailbox at /mailbox. Default: mailbox: on loopback without a public URL.',
       { example: 'smtp://user:password@mail.example.com:587', isSecret: true },
     ),
+    SEALPOST_RELAYS: text(
+      'Path of a JSON file with several relays and the rules by which mails go to them (docs/relays.md), in place of SEALPOST_SMTP_URL.',
+      { example: '/etc/sealpost/relays.json' },
+    ),
     SEALPOST_ACCOUNT_SENDER: text(
       'The sender of mails to people about their accounts: an address, or Name <address>. Needed with a relay. Default: a sample that only the built-in mailbox takes.',
       { example: 'Example <accounts@example.com>' },
