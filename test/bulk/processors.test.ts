@@ -212,6 +212,36 @@ void t.test('cancelled in the middle: what has not left does not leave, and the 
   t.equal(await world.deps.eventLog.existingKey(batchStream(id)), undefined);
 });
 
+void t.test('a batch is made little ahead of its delivery, and goes on where no attempt begins', async (t) => {
+  const world = await openProcessorWorld(t);
+  const fanningOut = makeProcessors(world.processing).filter(({ name }) => name === 'fan-out-batch');
+  world.run(workersOf(world.processing, fanningOut));
+  const id = await acceptBulk(world, bulk(450));
+  const made = async (): Promise<number> => {
+    let count = 0;
+    while (count < 450 && (await world.events(emailStream(emailIdInBatch(id, count)))).length > 0) count += 1;
+    return count;
+  };
+  const wait = async (ms: number): Promise<void> => {
+    for (let waitedMs = 0; waitedMs < ms; waitedMs += 50) {
+      await world.clock.advance(50);
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await until(async () => (await made()) === 200, 'two parts are made');
+  await wait(3_000);
+  t.equal(await made(), 200, 'the third waits for the delivery of the first');
+  await world.commands.cancelEmail(caller, emailIdInBatch(id, 100));
+  await until(async () => {
+    await wait(50);
+    return (await made()) === 300;
+  }, 'the stream of the first email of the second part goes on');
+  await wait(2_000);
+  t.equal(await made(), 300);
+  await wait(4_000);
+  await until(async () => (await made()) >= 400, 'a host that takes nothing only delays it');
+});
+
 void t.test('an email in its dialogue may leave; one that comes back from it is cancelled', async (t) => {
   const world = await openProcessorWorld(t);
   runAll(world);

@@ -7,11 +7,26 @@ import { batchDecider, type BatchCommand, type BatchState } from '../../domain/b
 import { DAY_MS } from '../../domain/core/time.js';
 import type { Processor, ProcessorDeps, Context, Outcome } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
-import { completeBatch, fanOut, loadBatch, stopBatch } from '../../commands/bulk/batches.js';
+import {
+  completeBatch,
+  fanOut,
+  loadBatch,
+  loadNews,
+  stopBatch,
+  type LoadedBatch,
+} from '../../commands/bulk/batches.js';
 import type { Stored } from '../../commands/documents/storage.js';
 import type { BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
 import type { Decider } from '../../domain/core/decider.js';
-import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  emailIdInBatch,
+  emailStream,
+  parseBatchId,
+  splitStream,
+  type BatchId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 
 /** The results of a batch's emails from the read models; undefined: they do not know the batch yet. */
 type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
@@ -32,6 +47,14 @@ const IN_FLIGHT_MAX = 4;
 
 /** Long enough to generate all documents of a part. */
 const FAN_OUT_DEADLINE_MS = 10 * 60_000;
+
+/** Emails of a batch that are made ahead of their delivery: few enough that their events and keys still are in memory. */
+const AHEAD = 100;
+/** The pauses before the delivery is looked at again: the first, the growth, the longest, and their sum. */
+const LOOK_PAUSE_MS = 10;
+const PAUSE_GROWTH = 1.5;
+const PAUSE_MAX_MS = 100;
+const PAUSES_MAX_MS = 5_000;
 
 export const fanOutBatch = (deps: FanOutDeps): Processor =>
   makeProcessor<'batch', true | undefined, never>({
@@ -56,9 +79,9 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
   });
 
 /** The commands append the events themselves, and each can be repeated. */
-const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>): Promise<Outcome<never>> => {
+const work = async (deps: FanOutDeps, { stream, cause, signal, draining }: Context<true>): Promise<Outcome<never>> => {
   const id = assertDefined(parseBatchId(splitStream(stream).id), 'batch id');
-  const known = await loadBatch(deps, id);
+  const known = await loadedInTime(deps, id, draining);
   const { batch } = known;
   if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal }, known);
   else if (batch.fannedOutAt === null) {
@@ -69,6 +92,35 @@ const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>):
     if (ends !== undefined) await completeBatch(deps, id, ends, cause, known);
   }
   return {};
+};
+
+/** The batch, at the time for its next part if there is one. */
+const loadedInTime = async (deps: FanOutDeps, id: BatchId, draining: AbortSignal): Promise<LoadedBatch> => {
+  const known = await loadBatch(deps, id);
+  const { cancelled, fannedOutAt, upTo } = known.batch;
+  if (cancelled !== null || fannedOutAt !== null || upTo <= AHEAD) return known;
+  await deliveryIsNear(deps, id, upTo, draining);
+  return loadNews(deps, id, known);
+};
+
+/**
+ * Resolves when an attempt has begun for the email that was made `AHEAD` places before `upTo`; its stream says so,
+ * whichever process delivers. A slow host, or an email for which no attempt can begin, delays a part only for a while.
+ */
+const deliveryIsNear = async (
+  { eventLog, clock }: Pick<FanOutDeps, 'eventLog' | 'clock'>,
+  id: BatchId,
+  upTo: number,
+  draining: AbortSignal,
+): Promise<void> => {
+  const stream = emailStream(emailIdInBatch(id, upTo - AHEAD));
+  let pauseMs = LOOK_PAUSE_MS;
+  for (let pausedMs = 0; pausedMs < PAUSES_MAX_MS && !draining.aborted; pausedMs += pauseMs) {
+    // The first event is the email itself.
+    if ((await eventLog.last(stream))?.revision !== 0) return;
+    pauseMs = Math.min(pauseMs * PAUSE_GROWTH, PAUSE_MAX_MS);
+    await clock.sleep(pauseMs, draining);
+  }
 };
 
 /** Only our own stores are called. */

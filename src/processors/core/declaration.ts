@@ -156,6 +156,8 @@ export type Context<State> = Readonly<{
   cause: Cause;
   /** Aborts when the time of the call is over, or when the program must stop. */
   signal: AbortSignal;
+  /** Aborts when no more work is taken: the call may end, and should not wait for anything. */
+  draining: AbortSignal;
 }>;
 
 export type Outcome<Command> = Readonly<{

@@ -141,10 +141,12 @@ const workOn = async <Kind extends StreamKind, State, Command>(
   loaded: Loaded<State>,
   deliveries: number,
 ): Promise<Done> => {
-  const { declaration, deadlines } = context;
+  const { declaration, deadlines, held } = context;
   if (declaration.attempts !== undefined) return makeAttempt({ ...context, declaration }, loaded, deliveries);
   const { stream, state, cause } = loaded;
-  const { command, line } = await deadlines.within((signal) => declaration.act({ stream, state, cause, signal }));
+  const { command, line } = await deadlines.within((signal) =>
+    declaration.act({ stream, state, cause, signal, draining: held.signal }),
+  );
   if (command !== undefined) await record(context, loaded, command);
   return { kind: 'done', ...(line === undefined ? {} : { line }) };
 };
