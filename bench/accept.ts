@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import PostalMime from 'postal-mime';
-import { captureMail } from './support/captured-mail.js';
+import { inlineCalls } from './support/captured-mail.js';
 import { machineWithDisk } from './support/machine.js';
 import { numbersGiven } from './support/options.js';
 import { orderRequest } from './support/orders.js';
@@ -75,15 +74,6 @@ const run = async (directory: string, nodeOptions: readonly string[], bodyOf: Bo
   } finally {
     service.kill();
   }
-};
-
-/** The calls of a program that renders the order confirmation itself. */
-const inlineCalls = async (): Promise<BodyOf> => {
-  const { html = '' } = await PostalMime.parse(await withDirectory((directory) => captureMail(directory, {})));
-  return (n) => {
-    const { to, tags } = orderRequest(n);
-    return { content: { subject: `Your order NW-${10_000 + n} is confirmed`, html }, to, tags };
-  };
 };
 
 pinToLoad();

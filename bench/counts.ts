@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inlineCalls } from './support/captured-mail.js';
 import { orderRequest } from './support/orders.js';
 import { startProgram } from './support/programs.js';
 import { withDirectory } from './support/scratch.js';
@@ -17,8 +18,11 @@ import { post, startService, type Service } from './support/service.js';
 import { startTimedSink } from './support/timed-sink.js';
 
 export type Counts = Readonly<Record<string, number>>;
-/** Per email accepted and delivered, per email of a bulk send, per delivered webhook, and per event of a rebuild. */
-export type CountTable = Readonly<Record<'send' | 'bulk' | 'webhook' | 'rebuild', Counts>>;
+/**
+ * Per email accepted and delivered, per email whose HTML comes in its call, per email of a bulk send, per delivered
+ * webhook, and per event of a rebuild.
+ */
+export type CountTable = Readonly<Record<'send' | 'inline' | 'bulk' | 'webhook' | 'rebuild', Counts>>;
 
 /** Their events are more than the first thousand, before which a projection looks for what a crash may have left. */
 const WARM_UP = 400;
@@ -81,6 +85,7 @@ const call = async ({ port }: Service, key: string, path: string, body: unknown)
 };
 
 const countService = async (directory: string): Promise<Omit<CountTable, 'rebuild'>> => {
+  const inlineOf = await inlineCalls();
   const sink = await startTimedSink(() => false);
   const receiver = await startReceiver();
   sink.open();
@@ -104,9 +109,9 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
       async () => sink.mails() === sent && (await service.listed('sent')) === sent,
     );
   };
-  const send = async (count: number): Promise<Counts> => {
+  const send = async (count: number, bodyOf: (n: number) => unknown = orderRequest): Promise<Counts> => {
     await take(service, file);
-    await post(service.port, service.authorization, count, orderRequest);
+    await post(service.port, service.authorization, count, bodyOf);
     await settled(count);
     return take(service, file);
   };
@@ -125,7 +130,9 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
   try {
     await send(WARM_UP);
     const one = await send(EMAILS);
-    // The first call of a route compiles its checks.
+    // The first call of each kind compiles its checks.
+    await send(1, inlineOf);
+    const inline = await send(EMAILS, inlineOf);
     await sendBulk(1);
     const many = await sendBulk(EMAILS);
     const subscription = { url: `http://127.0.0.1:${receiver.port}/`, events: ['email.sent'] };
@@ -140,7 +147,7 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
     await service.stop();
     // The difference of two large sums of bytes says little about the small part.
     const { 'bytes allocated': _, ...webhook } = each(less(told, one), EMAILS);
-    return { send: each(one, EMAILS), bulk: each(many, EMAILS), webhook };
+    return { send: each(one, EMAILS), inline: each(inline, EMAILS), bulk: each(many, EMAILS), webhook };
   } finally {
     service.kill();
     receiver.close();
@@ -173,10 +180,10 @@ export const readTable = (): CountTable => JSON.parse(readFileSync(tableFile, 'u
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const counted = await countWork();
   if (process.argv.includes('--write')) writeFileSync(tableFile, `${JSON.stringify(counted, null, 2)}\n`);
-  const table = existsSync(tableFile) ? readTable() : counted;
+  const table: Partial<CountTable> = existsSync(tableFile) ? readTable() : counted;
   for (const [kind, counts] of Object.entries(counted) as [keyof CountTable, Counts][]) {
     console.log(kind);
     for (const [what, per] of Object.entries(counts))
-      console.log(`  ${what.padEnd(32)} ${String(per).padStart(10)}  (${table[kind][what] ?? 0})`);
+      console.log(`  ${what.padEnd(32)} ${String(per).padStart(10)}  (${table[kind]?.[what] ?? 0})`);
   }
 }

@@ -1,8 +1,10 @@
 /** One mail as our own service makes it, byte for byte as a relay gets it. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { orderRequest } from './orders.js';
+import { withDirectory } from './scratch.js';
 import { startService } from './service.js';
 
 /** In: what sends one mail to the relay at a port, and ends when the mail was taken. Out: that mail. */
@@ -48,3 +50,12 @@ export const captureMail = (directory: string, env: Readonly<Record<string, stri
       service.kill();
     }
   });
+
+/** The calls of a program that renders the order confirmation itself: the n-th body of a send call. */
+export const inlineCalls = async (): Promise<(n: number) => unknown> => {
+  const { html = '' } = await PostalMime.parse(await withDirectory((directory) => captureMail(directory, {})));
+  return (n) => {
+    const { to, tags } = orderRequest(n);
+    return { content: { subject: `Your order NW-${10_000 + n} is confirmed`, html }, to, tags };
+  };
+};
