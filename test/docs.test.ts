@@ -15,6 +15,8 @@ import { orientations, outputFormats, pageFormats, type OutputFormat } from '../
 import type { Json, JsonObject } from '../src/domain/core/json.js';
 import { isJsonObject } from '../src/domain/core/json.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
+import type { FindBlock } from '../src/domain/rendering/blocks.js';
+import { checkBlock } from '../src/domain/rendering/check/block.js';
 import { checkAttachmentTemplate } from '../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../src/domain/rendering/check/email.js';
 import { emailInLanguage } from '../src/domain/rendering/languages.js';
@@ -213,9 +215,18 @@ const metadata = { title: 'Example', author: 'Ada', createdAt: '2026-01-02T03:04
 /** The first bytes of a file of the format. */
 const signatures: Readonly<Record<OutputFormat, string>> = { pdf: '%PDF-', excel: 'PK' };
 
+/** The block that the page of blocks shows first. */
+const findShown: FindBlock = ({ slug }) => {
+  const [first = '{}'] = fenced(read('docs/blocks.md'), 'json');
+  const shown = JSON.parse(first) as JsonObject;
+  if (shown['slug'] !== slug) return undefined;
+  const { variables, schema } = shown;
+  return { version: 1, content: checkBlock({ locale: 'en', variables, schema }, defaultLimits).content };
+};
+
 /** Checks, expands and draws an attachment template as it comes in. */
 const fileOf = async (template: unknown, given: JsonObject, format: OutputFormat): Promise<Uint8Array> => {
-  const document = expandTemplate(template, given, { format });
+  const document = expandTemplate(template, given, { format, find: findShown });
   switch (format) {
     case 'pdf':
       return makePdf(document, new Map(), metadata, defaultLimits);
@@ -229,7 +240,10 @@ const isFile = (bytes: Uint8Array, format: OutputFormat): boolean =>
 
 /** An example with something to see: a component without text of its own may come to nothing unseen. */
 const drawnIn = async (example: Json, given: JsonObject, format: OutputFormat): Promise<boolean> => {
-  const { pages } = expandTemplate(attachmentOf([example], { schema: { outputFormats: [format] } }), given, { format });
+  const { pages } = expandTemplate(attachmentOf([example], { schema: { outputFormats: [format] } }), given, {
+    format,
+    find: findShown,
+  });
   const isDrawn = pages.some(({ sections }) => sections.some(({ components }) => components.length > 0));
   return (
     isDrawn &&
@@ -275,7 +289,8 @@ void t.test(
         );
       for (const example of examples) {
         t.equal(isJsonObject(example) ? example['type'] : undefined, type);
-        if (isSupported(type, 'email')) t.ok(renderTemplate(templateOf([example]), given).html.length > 0);
+        if (isSupported(type, 'email'))
+          t.ok(renderTemplate(templateOf([example]), given, { find: findShown }).html.length > 0);
         else t.throws(() => renderTemplate(templateOf([example]), given), { code: 'TEMPLATE_INVALID' });
         for (const format of outputFormats) {
           if (isSupported(type, format))

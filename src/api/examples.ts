@@ -274,7 +274,6 @@ const legalFooter = {
   variables: [{ name: 'reason', type: 'string', defaultValue: 'You have an account with us.' }],
   schema: {
     components: [
-      { id: 'line', type: 'divider' },
       { id: 'legal', type: 'rich-text', content: '<p>{{__COMPANY_NAME__}}, {{__COMPANY_CITY__}}. {{reason}}</p>' },
     ],
   },

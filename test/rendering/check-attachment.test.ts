@@ -47,6 +47,7 @@ const minimal: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'html-fragment': { content: 'x' },
   chart: { props: { chartType: 'bar', dataSource: 'x', categoryField: 'a', series: [{ valueField: 'b' }] } },
   timeline: { props: { items: [{ title: 'x' }] } },
+  include: { props: { block: 'footer' } },
 };
 
 void t.test('the matrix of the contract', async (t) => {
@@ -67,6 +68,7 @@ void t.test('the matrix of the contract', async (t) => {
     'html-fragment': ['yes', 'no', 'no'],
     chart: ['no', 'yes', 'yes'],
     timeline: ['yes', 'yes', 'no'],
+    include: ['yes', 'yes', 'yes'],
   };
   t.same(
     Object.fromEntries(

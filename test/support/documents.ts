@@ -1,4 +1,5 @@
 /** Fixtures of the tests of documents: attachment templates built from components, and their expansion. */
+import { expandDocument, type FindBlock } from '../../src/domain/rendering/blocks.js';
 import type { OutputFormat } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
@@ -34,13 +35,13 @@ export const expandTemplate = (
     format = 'pdf',
     limits = defaultLimits,
     language,
-  }: { format?: OutputFormat; limits?: Limits; language?: CallLanguage } = {},
+    find = () => undefined,
+  }: { format?: OutputFormat; limits?: Limits; language?: CallLanguage; find?: FindBlock } = {},
 ): ExpandedDocument =>
-  compileDocument(documentInLanguage(checkAttachmentTemplate(template, limits).content, language), limits)(
-    variables,
-    environment,
-    format,
-  );
+  compileDocument(
+    expandDocument(documentInLanguage(checkAttachmentTemplate(template, limits).content, language), { find, limits }),
+    limits,
+  )(variables, environment, format);
 
 /** The expanded components of the first section of the first page. */
 export const componentsOf = ({ pages }: ExpandedDocument): readonly Expanded[] =>

@@ -1,4 +1,5 @@
 /** Fixtures of the tests of rendering: a company, an environment, templates built from components. */
+import { expandEmail, type FindBlock } from '../../src/domain/rendering/blocks.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
 import type { Company } from '../../src/domain/rendering/scope/constants.js';
@@ -41,11 +42,12 @@ export const renderTemplate = (
   {
     limits = defaultLimits,
     language,
+    find = () => undefined,
     ...input
-  }: Partial<EmailInput> & { limits?: Limits; language?: CallLanguage } = {},
+  }: Partial<EmailInput> & { limits?: Limits; language?: CallLanguage; find?: FindBlock } = {},
 ): RenderedEmail => {
   const { content } = checkEmailTemplate(template, limits);
-  return openRenderer({ limits }).compileEmail(emailInLanguage(content, language))({
+  return openRenderer({ limits }).compileEmail(expandEmail(emailInLanguage(content, language), { find, limits }))({
     variables,
     environment,
     ...input,

@@ -290,7 +290,7 @@ void t.test('a preview has the defaults, the revision and the company pinned; no
   const [made] = generator.made;
   t.strictSame(made?.input.variables, { number: 'A-7' });
   t.match(made?.input, {
-    cacheKey: attachmentCacheKey(idOf(template), 2),
+    cacheKey: attachmentCacheKey({ id: idOf(template), revision: 2 }),
     environment: { at: T0, company: { name: 'Example Ltd' } },
   });
   t.strictSame(made?.metadata, { title: 'Bill', author: 'Example Ltd', createdAt: T0 });
@@ -303,7 +303,7 @@ void t.test('a preview has the defaults, the revision and the company pinned; no
   );
   t.match(live, { format: 'excel', name: 'Invoice' });
   t.strictSame(generator.made[1]?.input.variables, { number: 'B-8', extra: 1 });
-  t.match(generator.made[1]?.input.cacheKey, attachmentCacheKey(idOf(template), 1));
+  t.match(generator.made[1]?.input.cacheKey, attachmentCacheKey({ id: idOf(template), revision: 1 }));
   t.equal(
     (await commands.previewAttachmentTemplate(caller, 'invoice', { variables: {}, version: '1' }, never)).format,
     'pdf',

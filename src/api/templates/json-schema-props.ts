@@ -40,6 +40,8 @@ import {
   lineStyles,
   pageBreaks,
   GROUPS_MAX,
+  BLOCK_SLUG,
+  BLOCK_SLUG_CHARS_MAX,
   groupOrders,
   ROWS_MAX,
   SERIES_MAX,
@@ -390,6 +392,15 @@ export const sharedKinds = (
   errorCorrection: described(
     orTemplated(words(errorCorrections)),
     'How much of a QR code may be unreadable: 7, 15, 25 or 30 %',
+  ),
+  slug: literal({ type: 'string', maxLength: BLOCK_SLUG_CHARS_MAX, pattern: BLOCK_SLUG.source }, 'The slug of a block'),
+  includedVersion: literal(
+    { anyOf: [{ type: 'integer', minimum: 1 }, words(['latest'])] },
+    'The number of a published version, or "latest" for the newest at the time of sending; default latest',
+  ),
+  includedVariables: described(
+    { type: 'object', additionalProperties: true },
+    'Values for the variables of the block, by name; a text may hold {{…}}, and a text that is one placeholder hands over the value with its type',
   ),
   columnType: literal(words(columnTypes), 'Type of the values of the column'),
   linkBase: literal(

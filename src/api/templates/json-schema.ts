@@ -36,6 +36,7 @@ import {
   componentSpecs,
   emailProps,
   isSupported,
+  layoutProps,
   sectionProps,
   supportMatrix,
   isComponentType,
@@ -207,6 +208,7 @@ const emailContent = (medium: Medium, refer: Refer): JsonObject =>
       {
         sections: { type: 'array', minItems: 1, items: refer('EmailSection') },
         props: described(propsOf(emailProps, medium, refer), 'Settings of the whole email'),
+        layout: described(propsOf(layoutProps, medium, refer), 'The block around the sections'),
       },
       ['sections'],
     ),
@@ -279,6 +281,7 @@ const documentContent = (medium: Medium, refer: Refer): JsonObject => {
       items: words(outputFormats),
     },
     pages: { type: 'array', minItems: 1, items: refer('DocumentPage') },
+    layout: described(propsOf(layoutProps, medium, refer), 'The block around the sections of each page'),
     missingCharacters: described(words(missingCharacterRules), 'Handling of a character that no font of a PDF has'),
     fonts: described(
       { type: 'array', maxItems: FONTS_MAX, items: closedObject(font, ['family', 'regular']) },
@@ -311,6 +314,7 @@ const descriptions: Readonly<Record<ComponentsOf<Output>, string>> = {
   'html-fragment': 'HTML of one’s own, sanitised',
   chart: 'Bars, lines or parts of a whole, one for each item of dataSource',
   timeline: 'Steps with their dates and where one stands',
+  include: 'A block, with values for its variables',
 };
 
 const outputsOf: Readonly<Record<Medium['name'], readonly Output[]>> = { Email: ['email'], Document: ['pdf', 'excel'] };

@@ -1,5 +1,7 @@
 /** The dry run of a bulk send: makes the checks of the call on the current state, and stores and sends nothing. */
-import { attachmentContentAt } from '../templates/attachment-templates.js';
+import { finderOf } from '../templates/blocks.js';
+import { expandEmail } from '../../domain/rendering/blocks.js';
+import { attachmentContentAt, attachmentInLanguage } from '../templates/attachment-templates.js';
 import { isRecipientFault, orderOf, suppressedBelow, type OpenBatch } from './emails.js';
 import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from './request.js';
 import { type Caller, isTest } from '../core/caller.js';
@@ -18,7 +20,7 @@ import type { BatchRecipient } from '../../domain/bulk/events.js';
 import { DomainError, textOfError } from '../../domain/core/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../../domain/core/ids.js';
 import { LOSSES_MAX, lossMessage, type Loss } from '../../domain/rendering/paths/losses.js';
-import { documentInLanguage, emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
+import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { codePointOf } from '../../shared/text.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
@@ -248,10 +250,9 @@ const lostOf = async (
     const losses = [...inMails(order)];
     for (const attachment of given) {
       if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
-      const { id, revision } = attachment.pinned;
+      const { id } = attachment.pinned;
       const inDocument =
-        documents.get(id + key) ??
-        lossesIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
+        documents.get(id + key) ?? lossesIn(await attachmentInLanguage(deps, attachment.pinned, language), deps.limits);
       documents.set(id + key, inDocument);
       losses.push(...inDocument({ ...variables, ...attachment.variables }, environment));
     }
@@ -277,10 +278,13 @@ const lossesOfMails = async (deps: EmailNeeds, source: MailSource): Promise<(ord
       }
     };
   const mail = contentOf(await draftAt(deps, source.id, source.revision));
+  const find = await finderOf(deps, source.blocks);
   const mails = new Map<string, LossesIn>();
   return ({ variables, language, company, at }) => {
     const key = languageKey(language);
-    const inMail = mails.get(key) ?? lossesIn(emailInLanguage(mail, language), deps.limits);
+    const inMail =
+      mails.get(key) ??
+      lossesIn(expandEmail(emailInLanguage(mail, language), { find, limits: deps.limits }), deps.limits);
     mails.set(key, inMail);
     return inMail(variables, { at, company });
   };

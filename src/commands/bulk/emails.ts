@@ -120,7 +120,7 @@ const documentsFor = (
   recipient: BatchRecipient,
 ): readonly RequestedAttachment[] =>
   accepted.documents.flatMap(
-    ({ templateId, templateName, templateRevision, required }, at): readonly RequestedAttachment[] => {
+    ({ templateId, templateName, templateRevision, blocks, required }, at): readonly RequestedAttachment[] => {
       const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(
         content.documents[at],
         'document',
@@ -140,6 +140,7 @@ const documentsFor = (
             id: assertDefined(parseAttachmentTemplateId(templateId), 'attachment template id'),
             name: templateName,
             revision: templateRevision,
+            blocks,
           },
           isOptional: !required,
         },

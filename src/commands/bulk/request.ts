@@ -103,6 +103,7 @@ export const prepareBulk = async (
       templateId: pinned.id,
       templateName: pinned.name,
       templateRevision: pinned.revision,
+      ...(pinned.blocks && { blocks: [...pinned.blocks] }),
       required,
     })),
     documentCount: attachments,

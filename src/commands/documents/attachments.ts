@@ -25,6 +25,7 @@ import type { Caller } from '../core/caller.js';
 import { loadAsset } from '../templates/assets.js';
 import type { DocumentNeeds } from './needs.js';
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
+import { documentWithBlocks, pinBlocks } from '../templates/blocks.js';
 import { attachmentCacheKey, attachmentContentAt, attachmentTemplates } from '../templates/attachment-templates.js';
 import { checkDocument, makeDocument, type KnownCharacters } from './documents.js';
 import { temporaryUntil } from './storage.js';
@@ -163,10 +164,11 @@ const generate = async (
   { field, reference, filename, outputFormats, variables, pinned }: Generated,
   call: AttachmentCall,
 ): Promise<readonly Generation[]> => {
-  const { id, revision, name } = pinned ?? (await publishedDocument(deps, caller, reference, field));
+  const document = pinned ?? (await publishedDocument(deps, caller, reference, field));
+  const { id, revision, name, blocks } = document;
   const inLanguages = await attachmentContentAt(deps, id, revision);
-  const content = documentInLanguage(inLanguages, call.language);
-  const cacheKey = attachmentCacheKey(id, revision, call.language);
+  const content = await documentWithBlocks(deps, documentInLanguage(inLanguages, call.language), blocks);
+  const cacheKey = attachmentCacheKey(document, call.language);
   const formats = outputFormats ?? content.schema.outputFormats;
   for (const format of formats) {
     if (content.schema.outputFormats.includes(format)) continue;
@@ -251,7 +253,8 @@ export const publishedDocument = async (
     );
   }
   const { revision, shown } = findVersion(attachmentTemplateRules, known.template, 'published');
-  return { id: known.id, name: shown.name, revision };
+  const blocks = shown.blocks && (await pinBlocks(deps, caller.teamId, shown.blocks));
+  return { id: known.id, name: shown.name, revision, ...(blocks && { blocks }) };
 };
 
 /** Loads a picture of the gallery that the template shows. */

@@ -1,6 +1,7 @@
 /** Previews of an attachment template: the file itself, and which paths of the template stayed empty. */
 import { causeOf, type Caller } from '../core/caller.js';
 import { attachmentCacheKey, attachmentContentAt, attachmentTemplates } from '../templates/attachment-templates.js';
+import { documentWithBlocks, pinBlocks } from '../templates/blocks.js';
 import { requireLanguage } from '../templates/language.js';
 import { generatedTitle } from './attachments.js';
 import type { DocumentNeeds } from './needs.js';
@@ -54,7 +55,8 @@ export const previewAttachmentTemplate = async (
   // A preview shows what there is, and lists what is missing.
   const { strictVariables: _, ...inLanguages } = await attachmentContentAt(deps, id, revision);
   const language = requireLanguage(spoken);
-  const content = documentInLanguage(inLanguages, language);
+  const blocks = await pinBlocks(deps, caller.teamId, shown.blocks);
+  const content = await documentWithBlocks(deps, documentInLanguage(inLanguages, language), blocks);
   const wanted = format ?? content.schema.outputFormats[0]!;
   if (!content.schema.outputFormats.includes(wanted)) {
     throw invalidAt('format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
@@ -72,7 +74,7 @@ export const previewAttachmentTemplate = async (
   const { bytes, replaced, warnings } = await makeDocument(deps, {
     teamId: caller.teamId,
     content,
-    cacheKey: `${attachmentCacheKey(id, revision, language)}:preview`,
+    cacheKey: `${attachmentCacheKey({ id, revision, blocks }, language)}:preview`,
     variables: given,
     environment,
     format: wanted,

@@ -5,12 +5,12 @@ import type { Limits } from '../../domain/core/limits.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import { decodeBase64, NO_BASE64, type JsonObject } from '../../domain/core/json.js';
 import { NO_NAME_LEFT, safeFilename, mediaTypeText, parseMediaType } from '../../domain/mime/attachment.js';
-import type { AttachmentTemplateId } from '../../domain/core/ids.js';
+import type { PinnedAttachment } from '../templates/attachment-templates.js';
 import { nameFault } from '../../shared/text.js';
 import { hasPlaceholder } from '../../domain/rendering/fill/templated-text.js';
 
 /** One revision of an attachment template. */
-export type PinnedDocument = Readonly<{ id: AttachmentTemplateId; name: string; revision: number }>;
+export type PinnedDocument = PinnedAttachment & Readonly<{ name: string }>;
 
 /** One attachment of a call. `filename` as it was given; `field` is its path in the request. */
 export type RequestedAttachment = Readonly<{ field: string }> &

@@ -4,13 +4,20 @@ import { assertDefined, parseTemplateId, type TemplateId } from '../../domain/co
 import type { CompiledEmail, InlineContent } from '../../domain/ports/renderer.js';
 import type { Tracking } from '../../domain/recipients/tracking.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
-import { INLINE, SUBMITTED, type StoredInline, type StoredMessage } from '../../domain/core/stored-schemas.js';
+import {
+  INLINE,
+  SUBMITTED,
+  type StoredBlock,
+  type StoredInline,
+  type StoredMessage,
+} from '../../domain/core/stored-schemas.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { findVersion } from '../../domain/templates/decider.js';
 import { templateRules } from '../../domain/templates/email-template.js';
 import { holdsControls } from '../../shared/text.js';
 import type { SendEmailRequest } from '../../api/email.js';
 import type { Caller } from '../core/caller.js';
+import { pinBlocks, type PinnedBlocks } from '../templates/blocks.js';
 import { compiledTemplate, emailTemplates } from '../templates/email-templates.js';
 import type { TemplateNeeds } from '../templates/needs.js';
 
@@ -21,6 +28,7 @@ export type TemplateSource = Readonly<{
   name: string;
   revision: number;
   version: number | null;
+  blocks?: PinnedBlocks;
 }>;
 type InlineSource = Readonly<{ kind: 'inline'; content: InlineContent }>;
 /** A source that is rendered. */
@@ -90,7 +98,9 @@ const templateOf = async (
   }
   const { revision, version, shown } = findVersion(templateRules, known.template, wanted);
   const { name, from, unsubscribeList, tracking } = shown;
-  return { source: { kind: 'template', id: known.id, name, revision, version }, from, unsubscribeList, tracking };
+  const blocks = shown.blocks && (await pinBlocks(deps, teamId, shown.blocks));
+  const source = { kind: 'template' as const, id: known.id, name, revision, version, ...(blocks && { blocks }) };
+  return { source, from, unsubscribeList, tracking };
 };
 
 /** The part of the source that the event of an email or a bulk send has in the open. */
@@ -99,6 +109,7 @@ type StoredSource = Readonly<{
   templateName: string;
   templateRevision: number;
   templateVersion: number | null;
+  blocks?: StoredBlock[];
 }>;
 
 export const storedSource = (source: AnySource): StoredSource => {
@@ -109,6 +120,7 @@ export const storedSource = (source: AnySource): StoredSource => {
         templateName: source.name,
         templateRevision: source.revision,
         templateVersion: source.version,
+        ...(source.blocks && { blocks: [...source.blocks] }),
       };
     case 'inline':
       return withoutTemplate(INLINE);
@@ -133,18 +145,19 @@ export const sourceOf = (stored: StoredSource, { inline }: Readonly<{ inline?: S
         name: stored.templateName,
         revision: stored.templateRevision,
         version: stored.templateVersion,
+        ...(stored.blocks && { blocks: stored.blocks }),
       }
     : { kind: 'inline', content: inline };
 
 /** The compiled mail of a source, in the language of a call. Rejects where a template cannot be compiled. */
 export const compiledSource = async (
-  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer'>,
+  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer' | 'limits'>,
   source: MailSource,
   language: CallLanguage | undefined,
 ): Promise<CompiledEmail> => {
   switch (source.kind) {
     case 'template':
-      return compiledTemplate(deps, source.id, source.revision, language);
+      return compiledTemplate(deps, source, language);
     case 'inline':
       return deps.renderer.inline(source.content, language);
   }

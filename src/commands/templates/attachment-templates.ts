@@ -2,6 +2,8 @@
 import { memoized } from '../core/memoize.js';
 import type { TemplateNeeds } from './needs.js';
 import { translationsPart, withStrictness, type Checked } from './answers.js';
+import { blocksKey, documentWithBlocks, openIncludes, refuseIncludes, type PinnedBlocks } from './blocks.js';
+import { checkDocumentIncludes } from '../../domain/rendering/check/includes.js';
 import { draftOf, type TemplateKindOf } from './lifecycle.js';
 import { commandsOf } from './templates.js';
 import { type AttachmentTemplateContent, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
@@ -23,7 +25,7 @@ import {
   type TeamId,
 } from '../../domain/core/ids.js';
 import { checkAttachmentTemplate } from '../../domain/rendering/check/document.js';
-import { languageKey } from '../../domain/rendering/languages.js';
+import { documentInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { AttachmentDraft } from '../../domain/templates/events.js';
 
@@ -42,7 +44,19 @@ const kind: TemplateKindOf<'attachment'> = {
     refuseOtherFormats(outputFormats, written.schema ?? draft?.schema);
     return checkedDraft(deps, { ...(draft ?? blank), ...written });
   },
-  compiling: () => ({ warnings: () => [] }),
+  compiling: (deps, { teamId }) => {
+    const includes = openIncludes(deps, teamId);
+    const atOnce = (draft: AttachmentDraft): void =>
+      refuseIncludes(
+        checkDocumentIncludes(contentOfAttachment(draft), { find: includes.find, limits: deps.limits }).faults,
+        'the attachment template',
+      );
+    const inTurns = async (draft: AttachmentDraft): Promise<void> => {
+      await includes.load(draft);
+      atOnce(draft);
+    };
+    return { compiled: { inTurns, atOnce }, warnings: () => [] };
+  },
 };
 
 export const attachmentTemplates = commandsOf(kind);
@@ -54,9 +68,24 @@ export const attachmentContentAt = async (
   revision: number,
 ): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(kind, deps, id, revision));
 
-/** Names that revision for ever, in one language. */
-export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number, language?: CallLanguage): string =>
-  `${id}:${revision}${languageKey(language)}`;
+/** A revision of an attachment template with the blocks that it shows; absent where it shows none. */
+export type PinnedAttachment = Readonly<{
+  id: AttachmentTemplateId;
+  revision: number;
+  blocks?: PinnedBlocks | undefined;
+}>;
+
+/** Names that revision for ever, in one language and with its blocks. */
+export const attachmentCacheKey = ({ id, revision, blocks }: PinnedAttachment, language?: CallLanguage): string =>
+  `${id}:${revision}${blocksKey(blocks)}${languageKey(language)}`;
+
+/** The content of a revision in the language of a call, with its blocks. */
+export const attachmentInLanguage = async (
+  deps: Pick<TemplateNeeds, 'eventLog' | 'limits'>,
+  { id, revision, blocks }: PinnedAttachment,
+  language: CallLanguage | undefined,
+): Promise<AttachmentTemplateContent> =>
+  documentWithBlocks(deps, documentInLanguage(await attachmentContentAt(deps, id, revision), language), blocks);
 
 type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema' | 'translations'> &
   Readonly<{ variables: unknown; schema?: unknown; translations?: unknown }>;

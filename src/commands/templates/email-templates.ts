@@ -18,6 +18,10 @@ import { withDrawnSvgs } from './svg.js';
 import { memoized } from '../core/memoize.js';
 import { requireAddress, type Recipient } from '../../domain/mime/address.js';
 import { translationsPart, withStrictness, type Checked } from './answers.js';
+import { blocksKey, emailWithBlocks, openIncludes, refuseIncludes, type PinnedBlocks } from './blocks.js';
+import { expandEmail, type FindBlock } from '../../domain/rendering/blocks.js';
+import { checkEmailIncludes } from '../../domain/rendering/check/includes.js';
+import type { Limits } from '../../domain/core/limits.js';
 import { draftOf, type Compiling, type TemplateKindOf } from './lifecycle.js';
 import { linkBaseOf } from '../recipients/unsubscribe.js';
 import { checkEmailTemplate } from '../../domain/rendering/check/email.js';
@@ -63,31 +67,63 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 export const draftAt = (deps: Pick<TemplateNeeds, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
   draftOf(kind, deps, id, revision);
 
-/** Names the content of a revision for ever, in one language. */
-export const templateCacheKey = (id: TemplateId, revision: number, language?: CallLanguage): string =>
-  `${id}:${revision}${languageKey(language)}`;
+/** A revision of a template with the blocks that it shows; absent where it shows none. */
+export type PinnedTemplate = Readonly<{ id: TemplateId; revision: number; blocks?: PinnedBlocks | undefined }>;
+
+/** Names the content of a revision for ever, in one language and with its blocks. */
+export const templateCacheKey = ({ id, revision, blocks }: PinnedTemplate, language?: CallLanguage): string =>
+  `${id}:${revision}${blocksKey(blocks)}${languageKey(language)}`;
 
 /** The compiled template of that revision in the language of a call, or its own; compiled once and kept. */
 export const compiledTemplate = (
-  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer'>,
-  id: TemplateId,
-  revision: number,
+  deps: Pick<TemplateNeeds, 'eventLog' | 'renderer' | 'limits'>,
+  pinned: PinnedTemplate,
   language: CallLanguage | undefined,
 ) =>
-  deps.renderer.email(templateCacheKey(id, revision, language), async () =>
-    emailInLanguage(contentOf(await draftAt(deps, id, revision)), language),
+  deps.renderer.email(templateCacheKey(pinned, language), async () =>
+    emailWithBlocks(
+      deps,
+      emailInLanguage(contentOf(await draftAt(deps, pinned.id, pinned.revision)), language),
+      pinned.blocks,
+    ),
   );
 
-/** Compiles a draft, refuses it where that fails, and keeps the warnings about its size. */
+/** Compiles a draft with its blocks, refuses it where that fails, and keeps the warnings about its size. */
 const measuring = (deps: TemplateNeeds, caller: Caller): Compiling<'email'> => {
+  const includes = openIncludes(deps, caller.teamId);
+  const { limits, renderer } = deps;
   let told: readonly FieldError[] = [];
   const inTurns = async (draft: EmailDraft): Promise<void> => {
-    told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
+    await includes.load(draft);
+    requireIncludes(draft, { find: includes.find, limits });
+    told = await compileAndMeasure(deps, contentOf(draft), includes.find, causeOf(deps, caller).at);
   };
-  const atOnce = (draft: EmailDraft): void =>
-    void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
+  const atOnce = (draft: EmailDraft): void => {
+    requireIncludes(draft, { find: includes.find, limits });
+    renderer.compileEmail(expandEmail(emailInLanguage(contentOf(draft), undefined), { find: includes.find, limits }));
+  };
   return { compiled: { inTurns, atOnce }, warnings: () => told };
 };
+
+/** Throws TEMPLATE_INVALID for the faults of the blocks that a draft includes. */
+const requireIncludes = (draft: EmailDraft, asked: Readonly<{ find: FindBlock; limits: Limits }>): void =>
+  refuseIncludes(emailIncludeFaults(draft, asked), 'the template');
+
+/** The faults of the blocks that a draft includes, and of its unsubscribe links with them. */
+export const emailIncludeFaults = (
+  draft: EmailDraft,
+  asked: Readonly<{ find: FindBlock; limits: Limits }>,
+): readonly FieldError[] => {
+  const content = emailInLanguage(contentOf(draft), undefined);
+  const { expanded, faults } = checkEmailIncludes(content, asked);
+  const hasLink = draft.unsubscribeList === undefined && expanded !== content && showsUnsubscribing(expanded);
+  return hasLink ? [...faults, { field: 'unsubscribeList', message: LIST_REQUIRED }] : faults;
+};
+
+const showsUnsubscribing = ({ schema, subject }: Pick<EmailTemplateContent, 'schema' | 'subject'>): boolean =>
+  JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT);
+
+const LIST_REQUIRED = `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`;
 
 /**
  * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size
@@ -96,6 +132,7 @@ const measuring = (deps: TemplateNeeds, caller: Caller): Compiling<'email'> => {
 const compileAndMeasure = async (
   { renderer, limits }: Pick<TemplateNeeds, 'renderer' | 'limits'>,
   content: EmailTemplateContent,
+  find: FindBlock,
   at: string,
 ): Promise<readonly FieldError[]> => {
   const { variables, translations = {} } = content;
@@ -105,7 +142,7 @@ const compileAndMeasure = async (
   const told = new Set<string>();
   for (const locale of [undefined, ...Object.keys(translations)]) {
     const inLanguage = emailInLanguage(content, locale === undefined ? undefined : { locale });
-    const compiled = await renderer.compileEmailInTurns(inLanguage);
+    const compiled = await renderer.compileEmailInTurns(expandEmail(inLanguage, { find, limits }));
     const dropped = renderer.dropped(inLanguage).filter(({ field, message }) => !told.has(`${field} ${message}`));
     for (const { field, message } of dropped) told.add(`${field} ${message}`);
     for (const { field, message } of [...dropped, ...sizeWarnings(compiled, email, budget)])
@@ -162,15 +199,11 @@ const checkedDraft = (deps: TemplateNeeds, draft: UncheckedDraft): Checked<Email
 const assertUnsubscribing = (
   deps: TemplateNeeds,
   list: string | undefined,
-  { schema, subject }: Omit<EmailDraft, 'unsubscribeList'>,
+  draft: Omit<EmailDraft, 'unsubscribeList'>,
 ): void => {
   if (list !== undefined) return void linkBaseOf(deps);
-  if (!JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT)) return;
-  throw invalid(
-    'request body',
-    'unsubscribeList',
-    `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`,
-  );
+  if (showsUnsubscribing(draft as Pick<EmailTemplateContent, 'schema' | 'subject'>))
+    throw invalid('request body', 'unsubscribeList', LIST_REQUIRED);
 };
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });

@@ -59,10 +59,14 @@ export type WrittenOf<K extends TemplateKind> = {
 
 /**
  * `compiled`: refuses a draft that cannot be rendered, in turns of the event loop, or at once where another call has
- * changed the template meanwhile; absent where there is nothing to compile. `warnings`: those about the last draft.
+ * changed the template meanwhile. It is also refused where what it includes cannot stand there. `slug`: of the template,
+ * where it has one. `warnings`: those about the last draft.
  */
 export type Compiling<K extends TemplateKind> = Readonly<{
-  compiled?: Readonly<{ inTurns: (draft: DraftOf<K>) => Promise<void>; atOnce: (draft: DraftOf<K>) => void }>;
+  compiled: Readonly<{
+    inTurns: (draft: DraftOf<K>, slug: string | undefined) => Promise<void>;
+    atOnce: (draft: DraftOf<K>, slug: string | undefined) => void;
+  }>;
   warnings: () => readonly FieldError[];
 }>;
 
@@ -246,7 +250,7 @@ export const changeOf = async <K extends TemplateKind>(
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
   const { changed, compiled } = change;
   const draft = changed(template.draft);
-  await compiled?.inTurns(draft);
+  await compiled?.inTurns(draft, change.slug ?? template.slug);
   const slug = change.slug === template.slug ? undefined : change.slug;
   const guard = guardOf(id, change.expects);
   // A slug is not claimed for a change that will be refused.
@@ -264,7 +268,7 @@ export const changeOf = async <K extends TemplateKind>(
       before = state.template ?? template;
       const isSame = before.revision === template.revision;
       const saved = isSame ? draft : changed(before.draft);
-      if (!isSame) compiled?.atOnce(saved);
+      if (!isSame) compiled?.atOnce(saved, change.slug ?? before.slug);
       return [
         ...(slug === undefined ? [] : kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug }, state)),
         ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state),

@@ -25,7 +25,15 @@ import { causeOf, type Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
 import type { TemplateNeeds } from './needs.js';
-import { compiledTemplate, contentOf, draftAt, emailTemplates, templateCacheKey } from './email-templates.js';
+import { emailWithBlocks, pinBlocks } from './blocks.js';
+import {
+  compiledTemplate,
+  contentOf,
+  draftAt,
+  emailTemplates,
+  templateCacheKey,
+  type PinnedTemplate,
+} from './email-templates.js';
 import { attachmentTemplates } from './attachment-templates.js';
 import { isoTime } from '../../domain/core/time.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
@@ -33,7 +41,7 @@ import { assetWarnings, clippingWarnings } from './warnings.js';
 import { withoutSvg } from './svg.js';
 import { exampleUnsubscribeUrl } from '../recipients/unsubscribe.js';
 import type { PreviewRequest, PreviewResponse } from '../../api/templates/templates.js';
-import { teamStream, type TeamId, type TemplateId } from '../../domain/core/ids.js';
+import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import { emailInLanguage } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { mailWarnings } from '../../domain/rendering/check/email.js';
@@ -54,10 +62,14 @@ export const previewTemplate = async (
   signal: AbortSignal,
 ): Promise<PreviewResponse> => {
   const { id, template } = await emailTemplates.mustFind(deps, caller, reference);
-  const { revision } = findVersion(templateRules, template, version ?? 'draft');
+  const {
+    revision,
+    shown: { blocks: named },
+  } = findVersion(templateRules, template, version ?? 'draft');
   const draft = await draftAt(deps, id, revision);
   const language = requireLanguage(spoken);
-  const content = emailInLanguage(contentOf(draft), language);
+  const blocks = await pinBlocks(deps, caller.teamId, named);
+  const content = await emailWithBlocks(deps, emailInLanguage(contentOf(draft), language), blocks);
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const email: EmailInput = {
     variables: previewVariables(content.variables, (variables ?? {}) as JsonObject),
@@ -68,7 +80,7 @@ export const previewTemplate = async (
     },
   };
   const rendered = (input: EmailInput): Promise<RenderedEmail> =>
-    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, language, content }, input, signal);
+    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, blocks, language, content }, input, signal);
   const first = await rendered(email);
   const pictures = await picturesOf(first.inline, async (assetId) => {
     const asset = await loadAsset(deps, caller.teamId, assetId);
@@ -139,27 +151,23 @@ export const openPreviewLink = async (deps: TemplateNeeds, token: string): Promi
   return team === undefined || team.deletedAt !== undefined ? undefined : link;
 };
 
-type Previewed = Readonly<{
-  teamId: TeamId;
-  id: TemplateId;
-  revision: number;
-  language: CallLanguage | undefined;
-  content: EmailTemplateContent;
-}>;
+type Previewed = PinnedTemplate &
+  Readonly<{
+    teamId: TeamId;
+    language: CallLanguage | undefined;
+    content: EmailTemplateContent;
+  }>;
 
 const renderedWhereItFits = async (
   deps: TemplateNeeds,
-  { teamId, id, revision, language, content }: Previewed,
+  { teamId, language, content, ...pinned }: Previewed,
   email: EmailInput,
   signal: AbortSignal,
 ): Promise<RenderedEmail> => {
   const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
-  const here = isSmall
-    ? await renderedHere(deps, () => compiledTemplate(deps, id, revision, language), email)
-    : undefined;
+  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, pinned, language), email) : undefined;
   return (
-    here ??
-    deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision, language), email }, signal)
+    here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(pinned, language), email }, signal)
   );
 };
 

@@ -80,7 +80,7 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     const written = await kind.prepared(deps, caller.teamId, given);
     const { draft, warnings } = kind.checked(deps, undefined, { ...written, variables: written.variables ?? [] });
     const compiling = kind.compiling(deps, caller);
-    await compiling.compiled?.inTurns(draft);
+    await compiling.compiled.inTurns(draft, slug);
     const fresh = await kind.fresh(deps, caller.teamId);
     const known = await createOf(kind, deps, caller, {
       ...fresh,
@@ -104,7 +104,7 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     const written = await kind.prepared(deps, caller.teamId, given);
     const { changed, warnings } = tellingChange((draft: DraftOf<K>) => kind.checked(deps, draft, written));
     const { compiled, warnings: large } = kind.compiling(deps, caller);
-    const change = { slug, changed, ...(compiled && { compiled }), ...(expects && { expects }) };
+    const change = { slug, changed, compiled, ...(expects && { expects }) };
     const known = await changeOf(kind, deps, caller, reference, change);
     return { known, warnings: [...warnings(), ...large()] };
   };

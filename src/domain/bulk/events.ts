@@ -4,7 +4,14 @@
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { StoredInline, StoredRecipient, StoredReplyTo, StoredTracking, text } from '../core/stored-schemas.js';
+import {
+  StoredBlock,
+  StoredInline,
+  StoredRecipient,
+  StoredReplyTo,
+  StoredTracking,
+  text,
+} from '../core/stored-schemas.js';
 import type { EventDefinitions, EventsOf } from '../core/event.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -24,6 +31,8 @@ const accepted = {
   templateRevision: count,
   /** null: a draft is sent, or there is no template. */
   templateVersion: nullable(count),
+  /** The blocks of the template, and those that they include; absent: none. */
+  blocks: optional(Type.Array(StoredBlock)),
   /** The list that its recipients can unsubscribe from. */
   unsubscribeList: optional(text),
   priority: storedPriority,
@@ -46,7 +55,13 @@ const accepted = {
    * order.
    */
   documents: Type.Array(
-    Type.Object({ templateId: text, templateName: text, templateRevision: count, required: Type.Boolean() }),
+    Type.Object({
+      templateId: text,
+      templateName: text,
+      templateRevision: count,
+      blocks: optional(Type.Array(StoredBlock)),
+      required: Type.Boolean(),
+    }),
   ),
   /** The number of documents for all recipients together, as far as the call tells. */
   documentCount: count,

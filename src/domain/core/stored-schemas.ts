@@ -26,6 +26,19 @@ export const StoredInline = Type.Object({
 });
 export type StoredInline = Static<typeof StoredInline>;
 
+/**
+ * A block as it was pinned when a mail was accepted: the slug and the version that the template names (`latest` or a
+ * number), and the revision and the version that this was.
+ */
+export const StoredBlock = Type.Object({
+  slug: text,
+  wanted: text,
+  id: text,
+  revision: Type.Integer(),
+  version: Type.Integer(),
+});
+export type StoredBlock = Static<typeof StoredBlock>;
+
 /** Stands for the template of a mail that a program handed over by SMTP. */
 export const SUBMITTED = 'smtp';
 

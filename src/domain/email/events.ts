@@ -5,6 +5,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import {
+  StoredBlock,
   StoredInline,
   StoredMessage,
   StoredRecipient,
@@ -35,6 +36,8 @@ const accepted = {
   templateRevision: Type.Integer(),
   /** The published number of that revision; null: a draft was sent, or there is no template. */
   templateVersion: nullable(Type.Integer()),
+  /** The blocks of the template, and those that they include; absent: none. */
+  blocks: optional(Type.Array(StoredBlock)),
   priority: storedPriority,
   tags: Type.Array(text),
   /** The role of each recipient, in the order of the sealed `recipients`. */

@@ -24,6 +24,7 @@ export const supportMatrix = {
   'html-fragment': { email: 'yes', pdf: 'no', excel: 'no' },
   chart: { email: 'no', pdf: 'yes', excel: 'yes' },
   timeline: { email: 'yes', pdf: 'yes', excel: 'no' },
+  include: { email: 'yes', pdf: 'yes', excel: 'yes' },
 } as const satisfies Record<string, Row>;
 
 export type ComponentType = keyof typeof supportMatrix;
@@ -279,7 +280,19 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       ...flowProps,
     },
   },
+  include: {
+    content: 'none',
+    children: 'none',
+    props: {
+      block: { kind: 'slug', required: true },
+      version: { kind: 'includedVersion' },
+      variables: { kind: 'includedVariables' },
+    },
+  },
 };
+
+/** Props of a layout in `schema.layout`, which are those of an include. */
+export const layoutProps: PropSpecs = componentSpecs.include.props;
 
 /** Props of a section. */
 export const sectionProps: PropSpecs = {

@@ -9,6 +9,17 @@ import type { Direction } from './direction.js';
 export const DEFAULT_LOCALE = 'en-US';
 export const DEFAULT_TIME_ZONE = 'UTC';
 
+/**
+ * The block of an include, once blocks are put in: the components of the block are then its children. `place` is where
+ * they stand in the schema of the block.
+ */
+export type Included = Readonly<{
+  slug: string;
+  version: number;
+  place: string;
+  variables: readonly VariableDefinition[];
+}>;
+
 /** The components of a mail: those that the support matrix of domain/rendering/components.ts gives it. */
 type EmailComponentType = ComponentsOf<'email'>;
 
@@ -19,6 +30,7 @@ export type Component = Readonly<{
   props?: JsonObject;
   children?: readonly Component[];
   elseChildren?: readonly Component[];
+  included?: Included;
 }>;
 
 export const sectionTypes = ['header', 'main', 'body', 'footer'] as const;
@@ -26,8 +38,11 @@ type SectionType = (typeof sectionTypes)[number];
 
 export type Section = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly Component[] }>;
 
-/** `props` holds what concerns the whole email: preheader, colours, font, width. */
-type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject }>;
+/**
+ * `props` holds what concerns the whole email: preheader, colours, font, width. `layout` names the block around its
+ * sections, as the props of an include do.
+ */
+type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject; layout?: JsonObject }>;
 
 /** One revision of an email template: all that its rendering depends on, beside the variables. */
 export type EmailTemplateContent = Readonly<{
@@ -66,6 +81,7 @@ export type DocumentComponent = Readonly<{
   props?: JsonObject;
   children?: readonly DocumentComponent[];
   elseChildren?: readonly DocumentComponent[];
+  included?: Included;
 }>;
 
 export type DocumentSection = Readonly<{
@@ -143,6 +159,8 @@ export type GalleryFont = Readonly<{ family: string; regular: string }> &
 type AttachmentSchema = Readonly<{
   outputFormats: readonly OutputFormat[];
   pages: readonly Page[];
+  /** Names the block around the sections of each page, as the props of an include do. */
+  layout?: JsonObject;
   /** Default: characters of the schema itself are refused, those of variables replaced. */
   missingCharacters?: MissingCharacterRule;
   /** Families that `fontFamily` may name in a PDF, beside those of the service. */
@@ -171,6 +189,7 @@ export type BlockComponent = Readonly<{
   props?: JsonObject;
   children?: readonly BlockComponent[];
   elseChildren?: readonly BlockComponent[];
+  included?: Included;
 }>;
 
 /** A section of a layout; the sections of a template take the place of the one that is a slot. */

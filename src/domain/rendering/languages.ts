@@ -2,7 +2,7 @@
 import type { AttachmentTemplateContent, BlockContent, BlockSchema, EmailTemplateContent, Page } from './content.js';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.js';
 import type { VariableDefinition } from './scope/definitions.js';
-import { componentSpecs, emailProps, type ComponentsOf, type Output } from './components.js';
+import { componentSpecs, emailProps, layoutProps, type ComponentsOf, type Output } from './components.js';
 import { writeSteps } from './scope/path.js';
 import type { PropKind, PropSpecs } from './props.js';
 import { translatorOf, type CallLanguage, type Translate, type Translations } from './translations.js';
@@ -89,6 +89,7 @@ export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): Emai
     schema: {
       ...schema,
       ...(schema.props && { props: mapProps(schema.props, emailProps, 'schema.props', map) }),
+      ...mapLayout(schema.layout, map),
       sections: mapSections(schema.sections, 'schema.sections', map),
     },
   };
@@ -100,6 +101,7 @@ export const mapDocumentTexts = (content: AttachmentTemplateContent, map: MapTex
   variables: mapVariables(content.variables, map),
   schema: {
     ...content.schema,
+    ...mapLayout(content.schema.layout, map),
     pages: content.schema.pages.map((page, at) => mapPage(page, `schema.pages[${at}]`, map)),
   },
 });
@@ -129,6 +131,9 @@ const mapBlockSchema = (schema: BlockSchema, map: MapText): BlockSchema => {
     ),
   };
 };
+
+const mapLayout = (layout: JsonObject | undefined, map: MapText): Readonly<{ layout?: JsonObject }> =>
+  layout === undefined ? {} : { layout: mapProps(layout, layoutProps, 'schema.layout', map) };
 
 const mapPage = (page: Page, field: string, map: MapText): Page => ({
   ...page,
@@ -240,10 +245,23 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
   columns: mapItems(mapMembers('header', 'content', 'footer', 'groupHeader', 'groupFooter')),
   series: mapItems(mapMembers('name')),
   timelineItems: mapItems(mapMembers('title', 'description', 'date')),
+  includedVariables: (value, field, map) =>
+    isJsonObject(value)
+      ? Object.fromEntries(
+          Object.entries(value).map(([name, given]) => [
+            name,
+            given === undefined
+              ? null
+              : textIn(given, field + writeSteps([name]), map, isAddress(given) ? 'address' : 'prose'),
+          ]),
+        )
+      : value,
 };
 
 const textIn = (value: Json, field: string, map: MapText, kind: TextKind): Json =>
   typeof value === 'string' ? map(value, field, kind) : value;
+
+const isAddress = (value: Json): boolean => typeof value === 'string' && /^\s*(?:[a-z][a-z0-9+.-]*:|#)/i.test(value);
 
 /** An expression that holds words: text in quotation marks. Others are the same in each language. */
 const WORDS = /['"`]/;

@@ -10,7 +10,7 @@ import { collectFaults, type Faults } from './check/faults.js';
 import type { Json } from '../core/json.js';
 import { directions, textDirections } from './direction.js';
 import type { AddressRule, Media } from './lengths.js';
-import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
+import { isConstantName, isKey, isName, parsePath, shorten, writeSteps, type Path } from './scope/path.js';
 import { columnTypes } from './scope/display-format.js';
 import { spendHtml } from './html.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
@@ -251,6 +251,10 @@ const groupList = arrayOf('values', GROUPS_MAX, (value, field, { faults }) => {
     faults.add(field, `must be a number or text without {{…}}, got ${shown(value)}`);
 });
 
+/** The slug of a block, as the API takes it. */
+export const BLOCK_SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+export const BLOCK_SLUG_CHARS_MAX = 100;
+
 const kinds = {
   text,
   scalar,
@@ -311,6 +315,25 @@ const kinds = {
   series: arrayOf('series', SERIES_MAX, each(seriesSpecs)),
   timelineItems: arrayOf('items', TIMELINE_ITEMS_MAX, each(timelineItemSpecs)),
   format: (value, field, tools) => checkFormat(value, field, tools.faults, tools.limits),
+  slug: fixed(
+    (value) => typeof value === 'string' && value.length <= BLOCK_SLUG_CHARS_MAX && BLOCK_SLUG.test(value),
+    'the slug of a block, such as "legal-footer"',
+  ),
+  includedVersion: fixed(
+    (value) => value === 'latest' || (Number.isInteger(value) && Number(value) > 0),
+    'the number of a published version, or "latest"',
+  ),
+  includedVariables: (value, field, tools) => {
+    if (!isPlainObject(value))
+      return tools.faults.add(field, `must be an object of values by name, got ${shown(value)}`);
+    for (const [name, given] of Object.entries(value)) {
+      const at = `${field}${writeSteps([name])}`;
+      if (!isKey(name)) tools.faults.add(at, 'is no name of a variable');
+      else if (typeof given !== 'object' || given === null) scalar(given, at, tools);
+      else if (JSON.stringify(given).includes('{{'))
+        tools.faults.add(at, 'cannot hold {{…}} inside of an object or an array: hand over a variable of the template');
+    }
+  },
 } satisfies Record<string, Check>;
 
 const shown = (value: unknown): string => {

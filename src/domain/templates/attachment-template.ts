@@ -3,7 +3,7 @@ import type { AttachmentTemplateContent, DocumentComponent } from '../rendering/
 import { DomainError } from '../core/errors.js';
 import { attachmentTemplateSlugStream, attachmentTemplateStream, parseAttachmentTemplateId } from '../core/ids.js';
 import type { AttachmentDraft } from './events.js';
-import { makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
+import { blocksPart, makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
 
 export const attachmentTemplateRules: TemplateRules<'attachment'> = {
   kind: 'attachment',
@@ -13,7 +13,7 @@ export const attachmentTemplateRules: TemplateRules<'attachment'> = {
   stream: attachmentTemplateStream,
   slugStream: attachmentTemplateSlugStream,
   isDraft: (draft): draft is AttachmentDraft => !('subject' in draft || 'outputs' in draft),
-  shown: ({ name }) => ({ name }),
+  shown: ({ name, schema }) => ({ name, ...blocksPart({ schema }) }),
   named: ({ name }) => ({ name }),
   listed: ({ schema }) => ({ outputFormats: [...schema.outputFormats] }),
   recorded: sentAlone,

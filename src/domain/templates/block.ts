@@ -3,7 +3,7 @@ import { DomainError } from '../core/errors.js';
 import { blockSlugStream, blockStream, parseBlockId } from '../core/ids.js';
 import { isJsonObject, type Json } from '../core/json.js';
 import type { BlockContent } from '../rendering/content.js';
-import { makeTemplateDecider, type TemplateRules } from './decider.js';
+import { blocksPart, makeTemplateDecider, type TemplateRules } from './decider.js';
 import type { BlockDraft } from './events.js';
 
 export const blockRules: TemplateRules<'block'> = {
@@ -14,7 +14,7 @@ export const blockRules: TemplateRules<'block'> = {
   stream: blockStream,
   slugStream: blockSlugStream,
   isDraft: (draft): draft is BlockDraft => 'outputs' in draft,
-  shown: ({ name }) => ({ name }),
+  shown: ({ name, schema }) => ({ name, ...blocksPart({ schema }) }),
   named: ({ name }) => ({ name }),
   listed: ({ outputs, schema }) => ({ outputs: [...outputs], isLayout: isLayout(schema) }),
   recorded: () => ({}),

@@ -6,6 +6,7 @@ import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { AttachmentTemplateId, BlockId, StreamName, TeamId, TemplateId } from '../core/ids.js';
 import type { Tracking } from '../recipients/tracking.js';
+import { referencesIn, type BlockReference } from '../rendering/blocks.js';
 import type { Output } from '../rendering/components.js';
 import type { OutputFormat } from '../rendering/content.js';
 import type {
@@ -28,13 +29,19 @@ export type DraftOf<K extends TemplateKind> = { email: EmailDraft; attachment: A
 
 /**
  * Summary of a draft that is kept when it is published, so that lists of versions and send calls need not load its
- * content.
+ * content. `blocks`: those that it names itself; absent for none.
  */
 export type ShownOf<K extends TemplateKind> = {
   email: Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
   attachment: Pick<AttachmentDraft, 'name'>;
   block: Pick<BlockDraft, 'name'>;
-}[K];
+}[K] & { blocks?: readonly BlockReference[] };
+
+/** The part of a summary that names blocks. */
+export const blocksPart = ({ schema }: Pick<TemplateDraft, 'schema'>): { blocks?: readonly BlockReference[] } => {
+  const blocks = referencesIn(schema);
+  return blocks.length === 0 ? {} : { blocks };
+};
 
 /** Fields of a version in the list of versions. */
 type NamedOf<K extends TemplateKind> = {

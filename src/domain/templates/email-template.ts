@@ -1,7 +1,7 @@
 /** Email templates: the rules of their kind, and the decisions about them. */
 import { DomainError } from '../core/errors.js';
 import { parseTemplateId, templateSlugStream, templateStream } from '../core/ids.js';
-import { makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
+import { blocksPart, makeTemplateDecider, sentAlone, type TemplateRules } from './decider.js';
 import type { EmailDraft } from './events.js';
 
 export const templateRules: TemplateRules<'email'> = {
@@ -12,12 +12,13 @@ export const templateRules: TemplateRules<'email'> = {
   stream: templateStream,
   slugStream: templateSlugStream,
   isDraft: (draft): draft is EmailDraft => 'subject' in draft,
-  shown: ({ name, subject, from, unsubscribeList, tracking }) => ({
+  shown: ({ name, subject, from, unsubscribeList, tracking, schema }) => ({
     name,
     subject,
     from,
     ...(unsubscribeList === undefined ? {} : { unsubscribeList }),
     ...(tracking === undefined ? {} : { tracking }),
+    ...blocksPart({ schema }),
   }),
   named: ({ name, subject }) => ({ name, subject }),
   listed: ({ subject, from, unsubscribeList = null }) => ({ subject, from, unsubscribeList }),

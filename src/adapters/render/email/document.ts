@@ -15,7 +15,7 @@ import {
   textOf,
 } from './values.js';
 import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
-import { conditional, loop, columns, container, countFixed } from './components/layout.js';
+import { conditional, include, loop, columns, container, countFixed } from './components/layout.js';
 import { button, image, qrCode } from './components/media.js';
 import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
@@ -146,6 +146,7 @@ const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
   'qr-code': qrCode,
   'html-fragment': htmlFragment,
   timeline,
+  include,
 };
 
 /** Writes components one below the other; the gap below the last one is its parent's. */

@@ -2,6 +2,7 @@
  * The functions that the compiled source of a template calls: reading and showing values, escaping for each place,
  * collecting the pictures inside the mail.
  */
+import { compileBlockValues } from '../../../domain/rendering/scope/include.js';
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../domain/core/errors.js';
 import { type Limits, defaultLimits } from '../../../domain/core/limits.js';
@@ -181,6 +182,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   WITH_BREAKS: withBreaks,
   STEP: readStep,
   SHOW: substituterOf,
+  IN_BLOCK: compileBlockValues,
   BLANK: isBlank,
   ITEMS: (value: Json | undefined, source: string): readonly Json[] => {
     if (value === undefined || value === null) {

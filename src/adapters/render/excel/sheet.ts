@@ -81,8 +81,8 @@ export type Sheet = Readonly<{
 type OpenSheet = Sheet &
   Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
 
-/** Loops and conditions are gone once a document is expanded. */
-export type ExcelComponentType = Exclude<ComponentsOf<'excel'>, 'conditional' | 'loop'>;
+/** Loops, conditions and includes are gone once a document is expanded. */
+export type ExcelComponentType = Exclude<ComponentsOf<'excel'>, 'conditional' | 'loop' | 'include'>;
 export type ExcelComponent = Extract<Expanded, { type: ExcelComponentType }>;
 
 export type ComponentContext = Readonly<{

@@ -20,7 +20,7 @@ import {
   DEFAULT_LOCALE,
   missingCharacterRules,
 } from '../content.js';
-import { componentSpecs } from '../components.js';
+import { componentSpecs, layoutProps } from '../components.js';
 import { TABLE_COLUMN } from '../column-rules.js';
 import {
   checkCode,
@@ -172,7 +172,8 @@ const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): voi
       schema === undefined ? 'is required' : 'must be an object with outputFormats and pages',
     );
   refuseUnknown(schema, schemaFields, 'schema', tools);
-  const { missingCharacters } = schema;
+  const { missingCharacters, layout } = schema;
+  if (layout !== undefined) checkProps(layout, layoutProps, 'schema.layout', tools);
   if (missingCharacters !== undefined)
     checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
   if (schema['fonts'] !== undefined) checkFonts(schema['fonts'], tools);
@@ -251,7 +252,7 @@ const refusedOutsideMargins =
 
 /** Fields of a page and of its settings. */
 export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
-export const schemaFields = ['outputFormats', 'pages', 'missingCharacters', 'fonts'] as const;
+export const schemaFields = ['outputFormats', 'pages', 'layout', 'missingCharacters', 'fonts'] as const;
 
 export const marginSpecs: PropSpecs = {
   top: { kind: 'fixedLength' },

@@ -12,7 +12,7 @@ import { checkSections, refuseUnknown, type WalkTools, measureTemplate } from '.
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
 import { checkVariableTexts, checkTranslations } from './translations.js';
-import { emailProps } from '../components.js';
+import { emailProps, layoutProps } from '../components.js';
 import { checkStrictness, collectFaults, withoutNulls } from './faults.js';
 import { mapEmailTexts } from '../languages.js';
 import type { Translations } from '../translations.js';
@@ -126,7 +126,8 @@ const checkSchema = (schema: unknown, tools: WalkTools): void => {
   const { faults } = tools;
   if (!isPlainObject(schema))
     return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with sections');
-  refuseUnknown(schema, ['sections', 'props'], 'schema', tools);
+  refuseUnknown(schema, ['sections', 'props', 'layout'], 'schema', tools);
+  if (schema['layout'] !== undefined) checkProps(schema['layout'], layoutProps, 'schema.layout', tools);
   checkProps(schema['props'], emailProps, 'schema.props', tools);
   checkSections(schema['sections'], 'schema.sections', tools);
 };

@@ -2,6 +2,7 @@
  * Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the
  * work is done.
  */
+import { compileBlockValues, handedOver, onlyPath, shapeInBlock } from '../scope/include.js';
 import {
   type PageSettings,
   type DocumentComponent,
@@ -23,6 +24,7 @@ import {
   compileRead,
   compileSource,
   pathOf,
+  rootShape,
   steadySource,
 } from '../scope/scope.js';
 import {
@@ -76,8 +78,8 @@ import { pageBreaks, verticalAligns } from '../props.js';
 import { holds, isOperator, toNumber } from '../scope/conditions.js';
 import { type Width, noBox, pointsOf, widthOf, type Box } from '../lengths.js';
 import { chartTypes, chartPalette } from '../css.js';
-import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
-import { type Shape, shapeOf } from '../scope/shapes.js';
+import { parsePath, readPath, readStep, writePath, type Path } from '../scope/path.js';
+import { type Shape, shapeAt, shapeOf } from '../scope/shapes.js';
 import { displayFormatAt } from '../scope/display-format.js';
 import { openBudget, tooManyExpanded, tooManyPages, tooManySheets } from '../budget.js';
 import { DomainError } from '../../core/errors.js';
@@ -88,7 +90,7 @@ import { table } from './table.js';
 import { keptLines, onOneLine } from '../fill/shown-value.js';
 import type { Language } from '../scope/formats.js';
 import { compileLosses, KEPT_LOSSES_MAX, lossesWithin, refuseLosses, type LossesOf } from '../paths/losses.js';
-import { partsOfDocument } from '../paths/walk.js';
+import { fieldInBlock, partsOfDocument } from '../paths/walk.js';
 
 export type CompiledDocument = (
   variables: JsonObject,
@@ -501,6 +503,34 @@ const loopOf =
     };
   };
 
+/** The components of a block, in whose scope only its own variables are in reach. */
+const includeOf =
+  (children: CompileChildren): CompileComponent =>
+  ({ props, included, children: components = [] }, field, scope) => {
+    if (included === undefined) throw new Error('blocks are put in before a document is expanded');
+    const complete = compileBlockValues(included);
+    const { slots, limits } = scope;
+    const handed = included.variables.map((definition, at) => {
+      const { name } = definition;
+      const value = handedOver(props, name);
+      const path = typeof value === 'string' ? onlyPath(value, limits.pathSegmentsMax) : undefined;
+      const shape = shapeInBlock(definition, path && shapeAt(rootShape(path, scope), path));
+      return { name, read: compileJson(value, scope, compileRead), slot: slots + at, shape };
+    });
+    const locals = new Map(handed.map(({ name, slot, shape }) => [name, { slot, shape }]));
+    const inside: Scope = { ...scope, shapes: new Map(), locals, slots: slots + handed.length };
+    const body = children(components, fieldInBlock(field, included), inside);
+    return (state, out) => {
+      const given = handed.flatMap(({ name, read }) => {
+        const value = read(state);
+        return value === undefined ? [] : [[name, value] as const];
+      });
+      const values = complete(Object.fromEntries(given));
+      for (const { name, slot } of handed) state.locals[slot] = readStep(values, name);
+      body(state, out);
+    };
+  };
+
 type Series = Readonly<{
   name: Fill;
   color: (state: State) => string | undefined;
@@ -642,4 +672,5 @@ const compilers: Readonly<Record<DocumentComponentType, CompileComponent>> = {
   'qr-code': qrCode,
   chart,
   timeline,
+  include: includeOf(children),
 };

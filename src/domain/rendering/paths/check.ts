@@ -5,9 +5,10 @@
 import type { FieldError } from '../../core/errors.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants, isConstant } from '../scope/constants.js';
-import { shorten, writePath, type Path, nearestName } from '../scope/path.js';
+import { shorten, writePath, writeSteps, type Path, nearestName } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { GROUP, groupShape } from '../scope/scope.js';
+import { handedOver, onlyPath, shapeInBlock } from '../scope/include.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/templated-text.js';
 import { pathsInTexts, walkOver, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 import { calculatedMembers, isCalculated } from '../expression/calculated.js';
@@ -92,6 +93,23 @@ export const checkPaths = (
     groups:
       (path, { by }) =>
       (scope) => [new Map(scope).set(GROUP, groupShape(shapeIn(path, scope)?.item, by))],
+    inside:
+      ({ slug, variables: own }, props, field) =>
+      (scope) => {
+        const inside = new Map<string, Shape>();
+        for (const definition of own) {
+          const value = handedOver(props, definition.name);
+          const path = typeof value === 'string' ? onlyPath(value, segmentsMax) : undefined;
+          const outer = path === undefined ? undefined : shapeIn(path, scope);
+          inside.set(definition.name, shapeInBlock(definition, outer));
+          if (path !== undefined && outer?.type !== undefined && outer.type !== definition.type)
+            tell(path, `${field}${writeSteps([definition.name])}`, {
+              kind: 'fault',
+              message: `{{${shorten(writePath(path))}}} is declared as ${outer.type}, and the block "${slug}" takes it as ${definition.type}`,
+            });
+        }
+        return inside;
+      },
     isHidden: () => () => false,
   };
   const root: Scope = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));

@@ -4,7 +4,16 @@
  */
 import type { Json } from '../../core/json.js';
 import { hasPlaceholder, parseTemplatedText, pageMarks, type TemplatedText } from '../fill/templated-text.js';
-import { type Path, isArray, readPath, shorten, variableField, writePath, writeSteps } from '../scope/path.js';
+import {
+  type Path,
+  isArray,
+  readPath,
+  readStep,
+  shorten,
+  variableField,
+  writePath,
+  writeSteps,
+} from '../scope/path.js';
 import { writeValue } from '../scope/formats.js';
 import { openBudget, openUnlimitedBudget, spendChars, type Budget } from '../budget.js';
 import { DomainError, type FieldError } from '../../core/errors.js';
@@ -17,6 +26,7 @@ import { isConstant, UNSUBSCRIBE_CONSTANT, type Constant } from '../scope/consta
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
 import { isCurrency } from '../scope/display-format.js';
 import { GROUP, groupItems, groupShape } from '../scope/scope.js';
+import { compileBlockValues, handedOver, onlyPath, shapeInBlock } from '../scope/include.js';
 import { completedStart, encodeFor, isSettled, NO_HOST, NO_LINK_RULES, partAt, type LinkRules } from '../addresses.js';
 import { cssColor, cssDeclaration } from '../css.js';
 import { checkProp } from '../props.js';
@@ -258,6 +268,36 @@ const readerOf = (parts: WalkedTemplate, lossy: Lossy, running: () => Run): Path
         const shape = groupShape(shapeOfPlace(place, scope)?.item, grouping.by);
         return groupItems(value, grouping, lossy.locale).map((group) =>
           new Map(scope).set(GROUP, { value: group.value, written: () => GROUP, shape }),
+        );
+      };
+    },
+    inside: ({ variables, ...block }, props) => {
+      const complete = compileBlockValues({ ...block, variables });
+      const handed = variables.map((definition) => {
+        const value = handedOver(props, definition.name);
+        const path = typeof value === 'string' ? onlyPath(value, limits.pathSegmentsMax) : undefined;
+        return {
+          definition,
+          place: path && placeOf(path),
+          read: jsonValueOf(value, { partsOf, placeOf, read: valueOf }),
+        };
+      });
+      return (scope) => {
+        const { budget } = running();
+        const given = handed.flatMap(({ definition, read }) => {
+          const value = read(scope, budget);
+          return value === undefined ? [] : [[definition.name, value] as const];
+        });
+        const values = complete(Object.fromEntries(given));
+        return new Map(
+          handed.map(({ definition, place }) => [
+            definition.name,
+            {
+              value: readStep(values, definition.name),
+              written: () => (place === undefined ? definition.name : written(place, scope)),
+              shape: shapeInBlock(definition, place && shapeOfPlace(place, scope)),
+            },
+          ]),
         );
       };
     },

@@ -5,7 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { addressesIn, linkRulesOf, type LinkRules } from '../addresses.js';
 import { componentSpecs, emailProps, sectionProps } from '../components.js';
-import type { BlockContent } from '../content.js';
+import type { BlockContent, Included } from '../content.js';
 import {
   hasPlaceholder,
   parsePathText,
@@ -17,8 +17,12 @@ import {
 } from '../fill/templated-text.js';
 import { type PropKind, seriesSpecs } from '../props.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
-import type { Path } from '../scope/path.js';
+import { writeSteps, type Path } from '../scope/path.js';
 import { groupingOf, type Grouping } from '../scope/scope.js';
+
+/** The field of what stands in a block, for messages; `field` is that of its include. */
+export const fieldInBlock = (field: string, { slug, place }: Pick<Included, 'slug' | 'place'>): string =>
+  `${field} › block "${slug}": schema.${place}`;
 
 /** A component of a mail or of a document. */
 type WalkedComponent = Readonly<{
@@ -27,6 +31,7 @@ type WalkedComponent = Readonly<{
   props?: JsonObject;
   children?: readonly WalkedComponent[];
   elseChildren?: readonly WalkedComponent[];
+  included?: Included;
 }>;
 
 /** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
@@ -63,6 +68,8 @@ export type PathReader<Scope> = Readonly<{
   member: (source: Path, member: Path, field: string) => Visit<Scope>;
   /** The scopes of the groups of a table, in which `group` is in reach. */
   groups: (source: Path, grouping: Grouping) => (scope: Scope) => Iterable<Scope>;
+  /** The scope in a block, where only its own variables are in reach; `props` are those of its include. */
+  inside: (included: Included, props: JsonObject, field: string) => (scope: Scope) => Scope;
   /** True where all of the paths are blank in all of the scopes, so that `hideWhenEmpty` hides what depends on them. */
   isHidden: (paths: readonly Path[]) => (scopes: Iterable<Scope>) => boolean;
 }>;
@@ -298,6 +305,8 @@ const walkInside = <Scope>(one: WalkedComponent, field: string, walker: Walker<S
   switch (one.type) {
     case 'conditional':
       return walkConditional(one, field, walker);
+    case 'include':
+      return walkInclude(one, field, walker);
     case 'chart':
       return walkChart(one, field, walker);
     case 'table':
@@ -376,6 +385,35 @@ const walkConditional = <Scope>(one: WalkedComponent, field: string, walker: Wal
     if (otherwise) inElse(scope);
   };
 };
+
+/** A value that is handed over as it is, is shown where the block shows it. */
+const walkInclude = <Scope>(one: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const { props = {}, children = [], included } = one;
+  const given = walkHandedOver(props, `${field}.props`, walker);
+  if (included === undefined) return given;
+  const enter = walker.reader.inside(included, props, `${field}.props.variables`);
+  const inside = walkComponents(children, fieldInBlock(field, included), walker);
+  return (scope) => {
+    given(scope);
+    inside(enter(scope));
+  };
+};
+
+const walkHandedOver = <Scope>(props: JsonObject, field: string, walker: Walker<Scope>): Visit<Scope> => {
+  const { variables } = props;
+  if (!isJsonObject(variables)) return nothing;
+  return inTurn(
+    Object.entries(variables).map(([name, value]) =>
+      walker.texts(
+        value,
+        `${field}.variables${writeSteps([name])}`,
+        typeof value === 'string' && ONE_PATH.test(value) ? 'compared' : 'shown',
+      ),
+    ),
+  );
+};
+
+const ONE_PATH = /^\{\{[^{}]*\}\}$/;
 
 const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, walker: Walker<Scope>): Visit<Scope> => {
   const texts = walker.texts(props, `${field}.props`);
@@ -468,7 +506,15 @@ type Sections = readonly Readonly<{ props?: JsonObject; components: readonly Wal
 const sectionsAt = (sections: Sections, field: string): WalkedTemplate['sections'] =>
   sections.map(({ props, components }, at) => ({ field: `${field}[${at}]`, props, components }));
 
-type WalkedEmail = Readonly<{ schema: Readonly<{ sections: Sections; props?: JsonObject }> }>;
+/** The values that a template hands over to its layout. */
+const layoutAt = (layout: JsonObject | undefined): WalkedTemplate['sections'] =>
+  layout === undefined
+    ? []
+    : [{ field: 'schema.layout', props: undefined, components: [{ type: 'include', props: layout }] }];
+
+type WalkedEmail = Readonly<{
+  schema: Readonly<{ sections: Sections; props?: JsonObject; layout?: JsonObject }>;
+}>;
 
 /** The parts of an email template. */
 export const partsOfEmail = ({ subject, ...body }: WalkedEmail & Readonly<{ subject: string }>): WalkedTemplate => {
@@ -482,7 +528,7 @@ export const partsOfBody = ({ schema }: WalkedEmail): WalkedTemplate => ({
   texts: [['schema.props', schema.props]],
   margins: [],
   codes: [],
-  sections: sectionsAt(schema.sections, 'schema.sections'),
+  sections: [...layoutAt(schema.layout), ...sectionsAt(schema.sections, 'schema.sections')],
   links: linkRulesOf(schema.props),
 });
 
@@ -519,7 +565,7 @@ const MARGINS: ReadonlySet<string> = new Set(['header', 'footer', 'firstPageHead
 /** The parts of an attachment template. */
 export const partsOfDocument = ({
   schema,
-}: Readonly<{ schema: Readonly<{ pages: readonly WalkedPage[] }> }>): WalkedTemplate => {
+}: Readonly<{ schema: Readonly<{ pages: readonly WalkedPage[]; layout?: JsonObject }> }>): WalkedTemplate => {
   const settings = schema.pages.flatMap(({ pageSettings = {} }, at) =>
     Object.entries(pageSettings).map(
       ([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const,
@@ -536,7 +582,10 @@ export const partsOfDocument = ({
     ],
     margins: margins.map(([field, { code: _, ...margin }]) => [field, margin] as const),
     codes: margins.flatMap(([field, { code }]) => (isJsonObject(code) ? [[`${field}.code`, code] as const] : [])),
-    sections: schema.pages.flatMap(({ sections }, at) => sectionsAt(sections, `schema.pages[${at}].sections`)),
+    sections: [
+      ...layoutAt(schema.layout),
+      ...schema.pages.flatMap(({ sections }, at) => sectionsAt(sections, `schema.pages[${at}].sections`)),
+    ],
   };
 };
 
@@ -573,6 +622,8 @@ export const decidingPaths = (component: WalkedComponent, segmentsMax: number): 
       return within(props['rows']);
     case 'timeline':
       return within(props['items']);
+    case 'include':
+      return within(props['variables']);
     case 'divider':
     case 'spacer':
       return [];

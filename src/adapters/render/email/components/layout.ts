@@ -1,11 +1,25 @@
 /**
- * Components that hold others: conditional and loop decide what is shown and how often, container and columns where it
+ * Components that hold others: conditional and loop decide what is shown and how often, include holds a block, container and columns where it
  * stands.
  */
 import { isOperator } from '../../../../domain/rendering/scope/conditions.js';
 import type { Component } from '../../../../domain/rendering/content.js';
 import { quote, literalOf } from '../code.js';
-import { type ComponentRenderer, type Context, jsonOf, pathOf, rawOf, shownOf, templated, textOf } from '../values.js';
+import {
+  type ComponentRenderer,
+  type Context,
+  jsonOf,
+  type Local,
+  pathOf,
+  quoteJson,
+  rawOf,
+  rootShape,
+  shownOf,
+  templated,
+  textOf,
+} from '../values.js';
+import { handedOver, onlyPath, shapeInBlock } from '../../../../domain/rendering/scope/include.js';
+import { shapeAt } from '../../../../domain/rendering/scope/shapes.js';
 import {
   attributeSafe,
   borderClass,
@@ -49,6 +63,28 @@ export const loop: ComponentRenderer = (component, context) => {
     (inner) => block(component.children ?? [], inner),
     typeof emptyText === 'string' ? () => note(emptyText, context) : undefined,
   );
+};
+
+/** Writes the components of a block, in whose scope only its own variables are in reach. */
+export const include: ComponentRenderer = ({ props, children = [], included }, context) => {
+  if (included === undefined) throw new Error('blocks are put in before a template is compiled');
+  const { code, limits } = context;
+  const handed = included.variables.map((definition) => {
+    const value = handedOver(props, definition.name);
+    const path = typeof value === 'string' ? onlyPath(value, limits.pathSegmentsMax) : undefined;
+    const shape = shapeInBlock(definition, path && shapeAt(rootShape(path, context), path));
+    return { name: definition.name, given: value === undefined ? undefined : jsonOf(value, context), shape };
+  });
+  const members = handed.flatMap(({ name, given }) => (given === undefined ? [] : [`${quote(name)}:${given}`]));
+  const values = code.name('b');
+  code.block('', () => {
+    code.statement(`const ${values}=${code.constant(`IN_BLOCK(${quoteJson(included)})`)}({${members.join(',')}});`);
+    const locals = handed.map(({ name, shape }) => {
+      const local: Local = { js: code.remember(`STEP(${values},${quote(name)})`), shape };
+      return [name, local] as const;
+    });
+    block(children, { ...context, shapes: new Map(), locals: new Map(locals) });
+  });
 };
 
 export const container: ComponentRenderer = (component, outer) => {
