@@ -179,6 +179,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   BatchStatus: { name: 'Batch', text: 'A bulk send with its counts and its progress.' },
   CancelBatchResponse: { name: 'CancelledBatch', text: 'How far a bulk send had come when it was cancelled.' },
   AddDomainRequest: { name: 'AddSenderDomainRequest', text: 'A domain to send from.' },
+  SetTrackingDomainRequest: 'The name that links in mails of a sender domain get.',
   DomainRecord: {
     name: 'SenderDomain',
     text: 'A sender domain with its DNS records, and what the last look-up found.',

@@ -15,6 +15,18 @@ export const AddDomainRequestSchema = Type.Object(
 );
 export type AddDomainRequest = Static<typeof AddDomainRequestSchema>;
 
+export const SetTrackingDomainRequestSchema = Type.Object(
+  {
+    trackingDomain: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'A name below the sender domain, such as `links.example.com`',
+    }),
+  },
+  closed,
+);
+export type SetTrackingDomainRequest = Static<typeof SetTrackingDomainRequestSchema>;
+
 const KeySchema = Type.Object(
   {
     selector: Type.String(),
@@ -29,8 +41,8 @@ const KeySchema = Type.Object(
 
 const RecordSchema = Type.Object(
   {
-    purpose: enumOf(['dkim', 'spf', 'dmarc', 'return-path']),
-    type: enumOf(['TXT', 'MX']),
+    purpose: enumOf(['dkim', 'spf', 'dmarc', 'return-path', 'tracking']),
+    type: enumOf(['TXT', 'MX', 'CNAME']),
     name: Type.String({ description: 'Full name of the record' }),
     value: Type.String({ description: 'Content of the record' }),
     required: Type.Boolean({ description: 'False: advice; the domain is verified without it' }),
@@ -58,6 +70,12 @@ export const DomainRecordSchema = Type.Object(
     deletedAt: DeletedAt,
     keysRetireAt: nullable(
       Type.String({ format: 'date-time', description: 'Until when the records of the keys before are needed' }),
+    ),
+    trackingDomain: nullable(
+      Type.String({
+        description:
+          'Links in mails of the domain lead to this name while the domain is verified and its record is right; null: to the public URL',
+      }),
     ),
     records: Type.Array(RecordSchema),
   },

@@ -386,6 +386,10 @@ export const addCreditsExamples: Examples = {
 
 export const addDomainExamples: Examples = { domain: { summary: 'A domain', value: { domain: 'example.com' } } };
 
+export const trackingDomainExamples: Examples = {
+  links: { summary: 'A name for links', value: { trackingDomain: 'links.example.com' } },
+};
+
 export const createWebhookExamples: Examples = {
   deliveries: {
     summary: 'Events of each mail',

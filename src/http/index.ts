@@ -23,7 +23,7 @@ import {
   tellPosition,
   requestIds,
 } from './server/hooks.js';
-import { admission } from './server/admission.js';
+import { admission, atLinkDomain } from './server/admission.js';
 import { type Connections, openConnections, countUnsent, openUnsentAnswers } from './server/connections.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
 import { jsonBodyParser } from './server/json/large-body.js';
@@ -95,6 +95,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
+  app.decorateRequest('linkTeam', undefined);
   app.decorateRequest('auditedId', undefined);
   app.decorateRequest('canonicalBody', undefined);
   app.decorateRequest('writtenBefore', undefined);
@@ -108,6 +109,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
   });
   if (deps.calls !== undefined) traceCalls(app, deps.calls);
+  app.addHook('onRequest', atLinkDomain(deps));
   app.addHook('onRequest', admission({ ...deps, answers }));
   app.addHook('onRequest', checkQuery);
   app.addHook('preHandler', awaitPosition(deps));

@@ -6,15 +6,19 @@ import { domainOwner } from '../../src/commands/domains/claims.js';
 import { destroyDomainKeys } from '../../src/commands/domains/sender-domains.js';
 import {
   assertDefined,
+  batchStream,
   domainKeysStream,
+  emailStream,
+  parseEmailId,
   parseSenderDomainId,
   type SenderDomainId,
   senderDomainsStream,
   teamStream,
 } from '../../src/domain/core/ids.js';
-import { bulk } from '../support/bulk.js';
+import { acceptBulk, bulk } from '../support/bulk.js';
 import {
   caller,
+  LINK_BASE,
   openWorld,
   simple,
   stranger,
@@ -382,4 +386,107 @@ void t.test('the names of claims stand nowhere in clear', async (t) => {
   const claims = world.store.events.filter(({ stream }) => stream.startsWith('domainClaims-'));
   t.equal(claims.length, 1);
   t.notMatch(JSON.stringify(claims.map(({ stream, data }) => [stream, String(data)])), /shop/);
+});
+
+// Links in mails: the tracking domain of a sender domain.
+
+const LINKS = 'links.shop.test';
+const tracked = (email: string) => simple({ ...from(email), tracking: { opens: true, clicks: true } });
+
+void t.test(
+  'links lead to the tracking domain while its record leads here, and to the public URL otherwise',
+  async (t) => {
+    const world = await open();
+    const { commands, dns } = world;
+    const id = idOf(await add(world, caller, 'shop.test'));
+    const urlOf = async (email = 'a@mail.shop.test', who = caller): Promise<string | undefined> => {
+      const { body } = await commands.sendEmail(who, tracked(email));
+      const [first] = await world.events(emailStream(assertDefined(parseEmailId(body.id), 'email id')));
+      return first?.type === 'EmailQueued' ? first.data.tracking?.url : undefined;
+    };
+    const found = async () =>
+      (await commands.verifyDomain(caller, id)).records.find(({ purpose }) => purpose === 'tracking')?.found;
+    const set = await commands.setTrackingDomain(caller, id, 'Links.SHOP.test');
+    t.equal(set.trackingDomain, LINKS);
+    const record = assertDefined(
+      set.records.find(({ purpose }) => purpose === 'tracking'),
+      'record',
+    );
+    t.strictSame(record, {
+      purpose: 'tracking',
+      type: 'CNAME',
+      name: LINKS,
+      value: 'mail.example.com',
+      required: false,
+      found: 'unknown',
+      key: null,
+    });
+    t.equal(await found(), 'missing');
+    t.equal(await urlOf(), LINK_BASE);
+    dns.set(LINKS, { kind: 'found', texts: ['elsewhere.example.com'] });
+    t.equal(await found(), 'wrong');
+    t.equal(await urlOf(), LINK_BASE);
+    t.equal(await commands.linkHostOwner(LINKS), undefined);
+
+    dns.set(LINKS, { kind: 'found', texts: [record.value] });
+    t.equal(await found(), 'right');
+    t.equal(await urlOf(), `https://${LINKS}`);
+    t.equal(await urlOf('a@shop.test'), `https://${LINKS}`);
+    t.equal(await commands.linkHostOwner(LINKS), TEAM);
+    for (const host of ['shop.test', `x.${LINKS}`, 'links.other.test', 'localhost'])
+      t.equal(await commands.linkHostOwner(host), undefined, host);
+
+    const list = { ...welcome, slug: 'news', unsubscribeList: 'news' };
+    await commands.createTemplate(caller, list);
+    await commands.publishTemplate(caller, 'news');
+    const news = simple({ ...from('a@shop.test'), templateId: 'news' });
+    const { body } = await commands.sendEmail(caller, news);
+    t.match(await world.events(emailStream(assertDefined(parseEmailId(body.id), 'email id'))), [
+      { data: { unsubscribeList: 'news', linksUrl: `https://${LINKS}` } },
+    ]);
+    const batch = await acceptBulk(world, bulk(1, { ...from('a@shop.test'), templateId: 'news' }));
+    t.match(await world.events(batchStream(batch)), [{ data: { linksUrl: `https://${LINKS}` } }]);
+
+    dns.set(LINKS, { kind: 'failed' });
+    t.equal(await found(), 'right', 'nobody answered');
+    dns.delete(LINKS);
+    t.equal(await found(), 'missing');
+    t.equal(await urlOf(), LINK_BASE);
+    t.equal(await commands.linkHostOwner(LINKS), undefined);
+
+    dns.set(LINKS, { kind: 'found', texts: [record.value] });
+    t.equal(await found(), 'right');
+    await commands.setTrackingDomain(caller, id, `other.${LINKS}`);
+    t.equal(await urlOf(), LINK_BASE, 'another name is looked up anew');
+    await commands.setTrackingDomain(caller, id, LINKS);
+    await found();
+    const gone = await commands.setTrackingDomain(caller, id, null);
+    t.match(gone, { trackingDomain: null });
+    t.notOk(gone.records.some(({ purpose }) => purpose === 'tracking'));
+    t.equal(await urlOf(), LINK_BASE);
+
+    await commands.setTrackingDomain(caller, id, LINKS);
+    await found();
+    t.equal(await urlOf(), `https://${LINKS}`);
+    await commands.deleteDomain(caller, id);
+    t.equal(await commands.linkHostOwner(LINKS), undefined);
+    t.equal(await urlOf(), LINK_BASE, 'a deleted domain has no links');
+  },
+);
+
+void t.test('a tracking domain lies below its sender domain and belongs to one team', async (t) => {
+  const world = await open();
+  const { commands } = world;
+  const own = idOf(await verified(world, caller, 'shop.test'));
+  const below = idOf(await add(world, stranger, 'links.shop.test'));
+  await refusedWith(t, commands.setTrackingDomain(stranger, below, 'a.links.shop.test'), 'DOMAIN_TAKEN');
+  await refusedWith(t, commands.setTrackingDomain(stranger, own, LINKS), 'DOMAIN_NOT_FOUND');
+  for (const name of ['shop.test', 'links.badshop.test', 'links.other.test', 'a b.shop.test', '.shop.test'])
+    await refusedWith(t, commands.setTrackingDomain(caller, own, name), 'VALIDATION_ERROR');
+  const ofService = idOf(await add(world, caller, 'example.com'));
+  await refusedWith(t, commands.setTrackingDomain(caller, ofService, 'mail.example.com'), 'VALIDATION_ERROR');
+  const events = world.store.events.length;
+  await commands.setTrackingDomain(caller, own, LINKS);
+  await commands.setTrackingDomain(caller, own, LINKS);
+  t.equal(world.store.events.length, events + 1);
 });

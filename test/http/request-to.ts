@@ -55,6 +55,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'POST /api/templates/:id/preview': { variables: {} },
   'POST /api/teams/:teamId/transfer-ownership': { userId: USER },
   'POST /api/invitations/accept': { token: INVITATION_TOKEN },
+  'PUT /api/domains/:id/tracking-domain': { trackingDomain: 'links.welcome.example.com' },
   'POST /api/v1/webhook-subscriptions/:id/replay': { since: at(-3_600) },
 };
 

@@ -151,7 +151,11 @@ export const openNode = (world: World, name: string): Node => {
     outbound: noOutbound,
     webhooks: { outbound: plant.outbound(world.endpoints.portOf(network)), insecureHosts: [] },
     mediaTypes: { ofBytes: nobody } as never,
-    dns: { txt: async () => ({ kind: 'failed' }), mx: async () => ({ kind: 'failed' }) },
+    dns: {
+      txt: async () => ({ kind: 'failed' }),
+      mx: async () => ({ kind: 'failed' }),
+      cname: async () => ({ kind: 'failed' }),
+    },
     dkimKeys: { make: async () => [] },
     people: peopleOfTest(),
     spfMechanisms: 'mx',

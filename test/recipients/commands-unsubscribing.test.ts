@@ -161,7 +161,8 @@ void t.test('a token is good as it is, for its purpose, at the service that made
     ),
     undefined,
   );
-  for (const command of [commands.readSubscription, commands.unsubscribe, commands.subscribeAgain])
+  t.equal(await commands.readSubscription(bad[0]!), undefined);
+  for (const command of [commands.unsubscribe, commands.subscribeAgain])
     t.equal(await command(bad[0]!, 'request-1'), undefined);
 });
 

@@ -5,6 +5,9 @@ import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { openReportQueue } from '../../src/http/recipients/feedback.js';
 import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
 import { unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
+import { assertDefined, parseEmailId, parseSenderDomainId } from '../../src/domain/core/ids.js';
+import { caller as owner, OTHER_TEAM } from '../support/command-world.js';
+import { publish } from '../support/sender-domains.js';
 import { memoryKeys } from '../support/memory-ports.js';
 import type { RecipientSummary } from '../../src/api/privacy.js';
 import { bearer, openServer, others, own, sendBody, TEAM, type Call } from '../http/server.js';
@@ -13,6 +16,7 @@ import { bearer, openServer, others, own, sendBody, TEAM, type Call } from '../h
 const keys = memoryKeys();
 const tracking = openTrackingTokens(keys);
 const opened = { emailId: own.email, recipient: 0 };
+const UNKNOWN = assertDefined(parseEmailId('0198f000-0000-7000-8000-0000000fffff'), 'email id');
 const PIXEL = tracking.sealOpen(opened);
 const LINK = tracking.sealClick({ ...opened, link: 2, url: 'https://shop.example/?a=1&b=2' });
 
@@ -297,6 +301,71 @@ void t.test('each page is HTML as it should be', async (t) => {
       [],
     );
   }
+});
+
+// The link domain of a team.
+
+void t.test('at the link domain of a team nothing is answered but links of its own mails', async (t) => {
+  const { app, calls, world } = await openServer(t);
+  const { commands, dns } = world();
+  const LINKS = 'links.shop.test';
+  const domain = await commands.addDomain(owner, { domain: 'shop.test' });
+  const id = assertDefined(parseSenderDomainId(domain.id), 'id');
+  publish(dns, await commands.setTrackingDomain(owner, id, LINKS));
+  const ask = (url: string, host: string, method: 'GET' | 'POST' = 'GET') =>
+    app.inject({
+      ...{ method, url, headers: { host, 'user-agent': 'Mozilla/5.0 (X11)', ...bearer('full') } },
+      ...(method === 'POST' ? { payload: 'List-Unsubscribe=One-Click' } : {}),
+    });
+  t.equal((await ask('/api/emails', LINKS)).statusCode, 200, 'before it is seen it is a name like any other');
+  t.match(await commands.verifyDomain(owner, id), { status: 'verified', trackingDomain: LINKS });
+
+  const foreign = {
+    click: tracking.sealClick({ emailId: others.email, recipient: 0, link: 0, url: 'https://evil.example/' }),
+    leave: unsubscribeUrl({ keys }, '', {
+      ...{ teamId: OTHER_TEAM, emailId: others.email, recipient: 0 },
+      ...{ address: 'jane@example.com', list: 'news' },
+    }),
+  };
+  const noted = () => calls.filter(([name]) => name === 'noteSeen').length;
+  for (const host of [LINKS, 'LINKS.Shop.test:443']) {
+    for (const url of [
+      '/',
+      '/api/emails',
+      '/health/live',
+      '/docs',
+      '/openapi.json',
+      '/account',
+      '/mailbox',
+      '/nowhere',
+      '/p/x',
+    ])
+      t.match((await ask(url, host)).json(), { statusCode: 404, code: 'NOT_FOUND' }, `${host}${url}`);
+    t.match((await ask('/api/emails', host)).headers, { 'x-content-type-options': 'nosniff', 'x-request-id': /./ });
+    t.match(await ask(`/t/c/${LINK}`, host), { statusCode: 302 });
+    const before = noted();
+    t.match(await ask(`/t/c/${foreign.click}`, host), { statusCode: 404, body: /leads nowhere/ });
+    const unknown = tracking.sealClick({ emailId: UNKNOWN, recipient: 0, link: 0, url: 'https://evil.example/' });
+    t.match(await ask(`/t/c/${unknown}`, host), { statusCode: 404 });
+    t.equal((await ask(`/t/o/${tracking.sealOpen({ emailId: others.email, recipient: 0 })}`, host)).statusCode, 200);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(noted(), before, 'nothing of another team is noted');
+    t.equal((await ask(`/t/o/${PIXEL}`, host)).statusCode, 200);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(noted(), before + 1);
+    t.equal((await ask(LEAVE, host)).statusCode, 200);
+    for (const method of ['GET', 'POST'] as const) t.equal((await ask(foreign.leave, host, method)).statusCode, 404);
+  }
+  for (const host of [
+    'other.shop.test',
+    'shop.test',
+    'localhost',
+    '127.0.0.1:3000',
+    '[::1]',
+    `${'a.'.repeat(200)}test`,
+  ])
+    t.equal((await ask('/api/emails', host)).statusCode, 200, host);
+  t.match(await ask(`/t/c/${foreign.click}`, 'localhost'), { statusCode: 302 }, 'elsewhere links of all teams lead on');
 });
 
 // Everything about one address.

@@ -148,7 +148,14 @@ export const openWorld = async (
       outbound,
       webhooks: { outbound: openOutboundPost({ insecureHosts: ['127.0.0.1'] }), insecureHosts: ['127.0.0.1'] },
       mediaTypes: signatureMediaTypes(),
-      dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' }, mx: async () => ({ kind: 'none' }) },
+      dns: {
+        txt: async (name) => dns.get(name) ?? { kind: 'none' },
+        mx: async () => ({ kind: 'none' }),
+        cname: async (name) => {
+          const found = dns.get(name) ?? { kind: 'none' };
+          return found.kind === 'found' ? { kind: 'found', hosts: found.texts } : found;
+        },
+      },
       dkimKeys: systemDkimKeys(),
       people: peopleOfTest(people),
       spfMechanisms: 'mx',

@@ -1,10 +1,10 @@
-/** A server of the DNS on loopback that answers for TXT and MX records as the test says. */
+/** A server of the DNS on loopback that answers for TXT, MX and CNAME records as the test says. */
 import { createSocket } from 'node:dgram';
 import type { Test } from 'tap';
 import { decode, encode, RECURSION_AVAILABLE, type Answer } from 'dns-packet';
 
 /**
- * The answer for a name: its texts (under `MX name`: its hosts), a fault of the server, or none at all. Other names do
+ * The answer for a name: its texts (under `MX name` and `CNAME name`: its hosts), a fault of the server, or none at all. Other names do
  * not exist.
  */
 export type Zone = Map<string, readonly string[] | 'servfail' | 'silent'>;
@@ -31,14 +31,16 @@ export const openDnsServer = async (t: Pick<Test, 'teardown'>): Promise<DnsServe
     if (question === undefined) return;
     const name = question.name.toLowerCase();
     asked.push(name);
-    const found = zone.get(question.type === 'MX' ? `MX ${name}` : name);
+    const found = zone.get(question.type === 'TXT' ? name : `${question.type} ${name}`);
     if (found === 'silent') return;
     const rcode = found === undefined ? NXDOMAIN : found === 'servfail' ? SERVFAIL : 0;
     const answers: Answer[] = Array.isArray(found)
       ? found.map((text) =>
           question.type === 'MX'
             ? { type: 'MX', name: question.name, ttl: 60, data: { preference: 10, exchange: text } }
-            : { type: 'TXT', name: question.name, ttl: 60, data: stringsOf(text) },
+            : question.type === 'CNAME'
+              ? { type: 'CNAME', name: question.name, ttl: 60, data: text }
+              : { type: 'TXT', name: question.name, ttl: 60, data: stringsOf(text) },
         )
       : [];
     const flags = RECURSION_AVAILABLE | rcode;

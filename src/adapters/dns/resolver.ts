@@ -40,7 +40,8 @@ export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }:
   };
   return {
     txt: (name, signal) => lookUp(signal, async (resolver) => textsOf(await resolver.resolveTxt(name))),
-    mx: (name, signal) => lookUp(signal, async (resolver) => hostsOf(await resolver.resolveMx(name))),
+    mx: (name, signal) => lookUp(signal, async (resolver) => mxHostsOf(await resolver.resolveMx(name))),
+    cname: (name, signal) => lookUp(signal, async (resolver) => hostsOf(await resolver.resolveCname(name))),
   };
 };
 
@@ -49,10 +50,13 @@ const textsOf = (records: readonly (readonly string[])[]) =>
     ? undefined
     : { kind: 'found' as const, texts: records.slice(0, RECORDS_MAX).map((parts) => parts.join('')) };
 
-const hostsOf = (records: readonly Readonly<{ exchange: string }>[]) =>
-  records.length === 0
+const mxHostsOf = (records: readonly Readonly<{ exchange: string }>[]) =>
+  hostsOf(records.map(({ exchange }) => exchange));
+
+const hostsOf = (names: readonly string[]) =>
+  names.length === 0
     ? undefined
     : {
         kind: 'found' as const,
-        hosts: records.slice(0, RECORDS_MAX).map(({ exchange }) => exchange.toLowerCase().replace(/\.$/, '')),
+        hosts: names.slice(0, RECORDS_MAX).map((name) => name.toLowerCase().replace(/\.$/, '')),
       };

@@ -82,6 +82,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     charged: accepted.charged && { ...accepted.charged, reference: batchStream(id), ...costAt(content, index) },
     batch: { id, index },
     tracking: accepted.tracking,
+    linksUrl: accepted.linksUrl,
     test: accepted.test,
     waitMs: 0,
   };

@@ -26,6 +26,7 @@ import {
 import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
+import { ownLinkBase } from '../domains/sender-domains.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
 import { companyShown, settleSender } from '../email/sender.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
@@ -86,6 +87,7 @@ export const prepareBulk = async (
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
   const from = await settleSender(deps, teamId, common.from ?? settled.from, team.settings);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
+  const linksUrl = await ownLinkBase(deps, teamId, from);
   const accepted: BatchAccepted['data'] = {
     at: isoTime(nowMs),
     ...(request.batchName === undefined ? {} : { name: request.batchName }),
@@ -107,7 +109,15 @@ export const prepareBulk = async (
       required,
     })),
     documentCount: attachments,
-    ...pinnedPart(pinnedTracking(deps, request.tracking, settled.tracking, team.tracking)),
+    ...(linksUrl === undefined || settled.unsubscribeList === undefined ? {} : { linksUrl }),
+    ...pinnedPart(
+      pinnedTracking(
+        linksUrl === undefined ? deps : { linkBase: linksUrl },
+        request.tracking,
+        settled.tracking,
+        team.tracking,
+      ),
+    ),
     ...testPart(caller),
   };
   const content = contentOf(request, {

@@ -9,6 +9,8 @@ import {
   rotateDomainKeys,
   deleteDomain,
   restoreDomain,
+  setTrackingDomain,
+  linkHostOwner,
 } from './sender-domains.js';
 
 export const domainCommands = {
@@ -21,6 +23,11 @@ export const domainCommands = {
   },
   rotateDomainKeys: { run: rotateDomainKeys, codes: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', ...writeCodes] },
   deleteDomain: { run: deleteDomain, codes: ['DOMAIN_NOT_FOUND', ...writeCodes] },
+  setTrackingDomain: {
+    run: setTrackingDomain,
+    codes: ['VALIDATION_ERROR', 'DOMAIN_NOT_FOUND', 'DOMAIN_TAKEN', 'PUBLIC_URL_REQUIRED', ...writeCodes],
+  },
+  linkHostOwner: { run: linkHostOwner, codes: [] },
   restoreDomain: {
     run: restoreDomain,
     codes: ['DOMAIN_NOT_FOUND', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', ...writeCodes],

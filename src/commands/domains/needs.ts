@@ -8,7 +8,7 @@ import type { RecipientNeeds } from '../recipients/needs.js';
 
 export type DomainNeeds = CorePorts &
   ErasePorts &
-  Pick<RecipientNeeds, 'feedback'> &
+  Pick<RecipientNeeds, 'feedback' | 'linkBase'> &
   Readonly<{
     dns: Dns;
     dkimKeys: DkimKeys;

@@ -1,6 +1,6 @@
 /** Commands on the sender domains of a team, the check of a sender address, and the look-up of DNS records. */
 import type { DomainNeeds } from './needs.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { Dns } from '../../domain/ports/dns.js';
 import { type Recipient, parseDomain } from '../../domain/mime/address.js';
 import {
@@ -23,15 +23,24 @@ import {
   dmarcFound,
   dmarcName,
   hasReturnPath,
-  mxFound,
+  hostFound,
   spfFound,
   dkimRecord,
   dmarcRecord,
   mxRecord,
   spfRecord,
+  trackingRecord,
 } from '../../domain/domains/dns.js';
-import { maySendFrom, publishedKeys, type SenderDomain, type SenderDomainsState } from '../../domain/domains/state.js';
+import {
+  hasLinkDomain,
+  linkDomainOf,
+  maySendFrom,
+  publishedKeys,
+  type SenderDomain,
+  type SenderDomainsState,
+} from '../../domain/domains/state.js';
 import { claimDomain, domainOwner } from './claims.js';
+import { linkBaseOf } from '../recipients/unsubscribe.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import { eraseStream, type EraseDeps, restorableSince } from '../core/erase.js';
@@ -42,6 +51,7 @@ import {
   assertDefined,
   domainKeysStream,
   parseSenderDomainId,
+  parseTeamId,
   senderDomainsStream,
   type SenderDomainId,
   type TeamId,
@@ -73,7 +83,7 @@ export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Reci
   });
 };
 
-type LookUpPorts = Pick<DomainNeeds, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
+type LookUpPorts = Pick<DomainNeeds, 'spfMechanisms' | 'feedback' | 'linkBase'> & Readonly<{ dns: Dns }>;
 
 /** Looks up all records of a domain concurrently. */
 export const lookUpDomain = async (
@@ -82,8 +92,9 @@ export const lookUpDomain = async (
   signal: AbortSignal,
 ): Promise<LookedUp> => {
   const { dns, spfMechanisms } = ports;
-  const [returnPath, spf, dmarc, ...dkim] = await Promise.all([
+  const [returnPath, tracking, spf, dmarc, ...dkim] = await Promise.all([
     lookUpReturnPath(ports, domain, signal),
+    lookUpTracking(ports, domain, signal),
     dns.txt(domain.domain, signal),
     dns.txt(dmarcName(domain.domain), signal),
     ...publishedKeys(domain).map(async (key) => ({
@@ -91,7 +102,24 @@ export const lookUpDomain = async (
       found: dkimFound(key, await dns.txt(dkimName(domain.domain, key.selector), signal)),
     })),
   ]);
-  return { id: domain.id, dkim, spf: spfFound(spfMechanisms, spf), dmarc: dmarcFound(dmarc), ...returnPath };
+  return {
+    id: domain.id,
+    dkim,
+    spf: spfFound(spfMechanisms, spf),
+    dmarc: dmarcFound(dmarc),
+    ...returnPath,
+    ...tracking,
+  };
+};
+
+const lookUpTracking = async (
+  { dns, linkBase }: LookUpPorts,
+  { tracking }: SenderDomain,
+  signal: AbortSignal,
+): Promise<Pick<LookedUp, 'tracking'>> => {
+  if (tracking === undefined || linkBase === undefined) return {};
+  const name = tracking.domain;
+  return { tracking: { name, found: hostFound(new URL(linkBase).hostname, await dns.cname(name, signal)) } };
 };
 
 const lookUpReturnPath = async (
@@ -102,7 +130,7 @@ const lookUpReturnPath = async (
   if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return {};
   const { at } = feedback;
   const [mx, spf] = await Promise.all([dns.mx(at.domain, signal), dns.txt(at.domain, signal)]);
-  return { returnPath: { mx: mxFound(at.host, mx), spf: spfFound(spfMechanisms, spf) } };
+  return { returnPath: { mx: hostFound(at.host, mx), spf: spfFound(spfMechanisms, spf) } };
 };
 
 const DNS_RETRY_AFTER_S = 30;
@@ -190,6 +218,70 @@ export const claimProved = async (
       closed.push(domain.id);
   }
   return closed;
+};
+
+/**
+ * Sets the domain to which links in mails of the sender domain lead, once its record is seen; null removes it. Resolves
+ * when it applies in every process. Rejects with VALIDATION_ERROR, PUBLIC_URL_REQUIRED, and DOMAIN_TAKEN if another
+ * team owns the name.
+ */
+export const setTrackingDomain = async (
+  deps: DomainNeeds,
+  caller: Caller,
+  id: SenderDomainId,
+  given: string | null,
+): Promise<DomainRecord> => {
+  const { domain } = domainOf(await domainsOf(deps, caller), id);
+  const trackingDomain = given === null ? null : await trackingDomainOf(deps, caller, domain, given);
+  const { at } = causeOf(deps, caller);
+  const state = await change(deps, caller, { type: 'SetTrackingDomain', at, id, trackingDomain });
+  await deps.whenHeldEverywhere();
+  return recordOf(deps, domainOf(state, id));
+};
+
+const trackingDomainOf = async (deps: DomainNeeds, caller: Caller, domain: string, given: string): Promise<string> => {
+  const publicHost = new URL(linkBaseOf(deps)).hostname;
+  const parsed = parseDomain(given);
+  const refused = (reason: string): DomainError =>
+    invalid('request body', 'trackingDomain', `is no domain for links: ${reason}`);
+  if (!parsed.ok) throw refused(parsed.reason);
+  const name = parsed.text;
+  if (!name.endsWith(`.${domain}`)) throw refused(`it must lie below ${domain}, such as links.${domain}`);
+  if (name === publicHost) throw refused('it is the public name of this service');
+  if (name === deps.feedback?.at.domain) throw refused('it is the domain of the return path');
+  const owner = await domainOwner(deps, name);
+  if (owner === undefined || owner === caller.teamId) return name;
+  throw new DomainError('DOMAIN_TAKEN', `Another team of this service has verified ${name}, or a domain above it.`);
+};
+
+/**
+ * The public URL for links in mails of that sender: that of the service, with the tracking domain of the sender in place
+ * of its host. Out: undefined if links lead to the public URL itself. Served from memory.
+ */
+export const ownLinkBase = async (
+  deps: SenderDeps & Pick<DomainNeeds, 'linkBase'>,
+  teamId: TeamId,
+  from: Recipient,
+): Promise<string | undefined> => {
+  if (deps.linkBase === undefined) return undefined;
+  const { state } = await deps.senderDomains(senderDomainsStream(teamId));
+  const name = linkDomainOf(state, domainOfAddress(from.email));
+  if (name === undefined || (await domainOwner(deps, name)) !== teamId) return undefined;
+  const url = new URL(deps.linkBase);
+  url.hostname = name;
+  return url.href.replace(/\/$/, '');
+};
+
+/**
+ * In: the name under which a request came. Out: the team whose links lead to that name; undefined if it is no tracking
+ * domain. Served from memory.
+ */
+export const linkHostOwner = async (deps: SenderDeps, host: string): Promise<TeamId | undefined> => {
+  const owner = await domainOwner(deps, host);
+  const teamId = owner === undefined ? undefined : parseTeamId(owner);
+  if (teamId === undefined) return undefined;
+  const { state } = await deps.senderDomains(senderDomainsStream(teamId));
+  return hasLinkDomain(state, host) ? teamId : undefined;
 };
 
 /** Makes new keys, which sign once their records are seen. */
@@ -310,6 +402,12 @@ const returnPathRecords = (
   ];
 };
 
+const trackingRecords = ({ linkBase }: DomainNeeds, { tracking }: SenderDomain): DomainRecord['records'] => {
+  if (tracking === undefined || linkBase === undefined) return [];
+  const record = trackingRecord(tracking.domain, new URL(linkBase).hostname);
+  return [{ purpose: 'tracking', type: 'CNAME', required: false, key: null, ...record, found: tracking.found }];
+};
+
 const recordOf = (deps: DomainNeeds, domain: SenderDomain): DomainRecord => {
   const { spfMechanisms } = deps;
   const { domain: name, signing, next, retiring, dkim } = domain;
@@ -332,6 +430,7 @@ const recordOf = (deps: DomainNeeds, domain: SenderDomain): DomainRecord => {
     checkedAt: domain.checkedAt,
     nextCheckAt: domain.nextCheckAt,
     keysRetireAt: retiring?.until ?? null,
+    trackingDomain: domain.tracking?.domain ?? null,
     records: [
       ...keyRecords(signing, 'signing'),
       ...keyRecords(next, 'next'),
@@ -339,6 +438,7 @@ const recordOf = (deps: DomainNeeds, domain: SenderDomain): DomainRecord => {
       { purpose: 'spf', ...advice, ...spfRecord(name, spfMechanisms), found: domain.spf },
       { purpose: 'dmarc', ...advice, ...dmarcRecord(name), found: domain.dmarc },
       ...returnPathRecords(deps, domain),
+      ...trackingRecords(deps, domain),
     ],
   };
 };

@@ -67,6 +67,8 @@ export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Sour
     given: readonly RequestedAttachment[];
     /** undefined: nothing is recorded of readers. */
     tracking?: PinnedTracking | undefined;
+    /** The URL of unsubscribe links if it is not the public URL. */
+    linksUrl?: string | undefined;
     fingerprint?: string | undefined;
     /** The bulk send, and the place of the email in it. */
     batch?: NonNullable<EmailAccepted['data']['batch']>;
@@ -235,6 +237,7 @@ const acceptedOf = (
     calledAt,
     charged,
     tracking,
+    linksUrl,
     test,
     confidential,
     waitMs,
@@ -255,6 +258,7 @@ const acceptedOf = (
   if (attachmentBytes !== undefined) accepted.attachmentBytes = attachmentBytes;
   if (generated !== undefined) accepted.generated = generated;
   if (unsubscribeList !== undefined) accepted.unsubscribeList = unsubscribeList;
+  if (unsubscribeList !== undefined && linksUrl !== undefined) accepted.linksUrl = linksUrl;
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
   if (calledAt !== undefined) accepted.calledAt = calledAt;

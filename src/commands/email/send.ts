@@ -11,7 +11,7 @@ import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { companyShown, settleSender } from './sender.js';
 import { settleSource, type MessageSource } from './source.js';
-import { assertMaySend } from '../domains/sender-domains.js';
+import { assertMaySend, ownLinkBase } from '../domains/sender-domains.js';
 import {
   acceptedEvents,
   costOf,
@@ -194,6 +194,7 @@ const prepare = async (
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? settled.from, team.settings));
   for (const email of message?.senders ?? []) await assertMaySend(deps, caller.teamId, { email });
+  const linksUrl = await ownLinkBase(deps, caller.teamId, from);
   const order: EmailOrder = {
     ...checked,
     ...(message !== undefined && { recipients: withWritten(checked.recipients, message.written) }),
@@ -210,7 +211,13 @@ const prepare = async (
     priority: request.priority ?? 'normal',
     tags: request.tags ?? [],
     given,
-    tracking: pinnedTracking(deps, request.tracking, settled.tracking, team.tracking),
+    linksUrl,
+    tracking: pinnedTracking(
+      linksUrl === undefined ? deps : { linkBase: linksUrl },
+      request.tracking,
+      settled.tracking,
+      team.tracking,
+    ),
     fingerprint,
     ...testPart(caller),
     confidential: sender && true,

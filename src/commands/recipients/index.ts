@@ -11,7 +11,7 @@ import {
   readSuppressions,
   importSuppressions,
 } from './suppressions.js';
-import { getTracking, setTracking } from './tracking.js';
+import { getTracking, setTracking, teamOfEmail } from './tracking.js';
 import { readSubscription, unsubscribe, subscribeAgain } from './unsubscribe.js';
 
 export const recipientCommands = {
@@ -47,6 +47,7 @@ export const recipientCommands = {
   readSubscription: { run: readSubscription, codes: [] },
   unsubscribe: { run: unsubscribe, codes: [...writeCodes] },
   subscribeAgain: { run: subscribeAgain, codes: [...writeCodes] },
+  teamOfEmail: { run: teamOfEmail, codes: [] },
   getTracking: { run: getTracking, codes: [] },
   setTracking: { run: setTracking, codes: ['VALIDATION_ERROR', 'PUBLIC_URL_REQUIRED', ...writeCodes] },
 } as const satisfies CommandTable<RecipientNeeds>;

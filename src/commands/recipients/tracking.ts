@@ -1,8 +1,9 @@
 /** Tracking of opens and clicks: the setting of a team, and the one that is pinned with an accepted email. */
 import type { TrackingSettings } from '../../api/recipients.js';
-import { teamStream, type TeamId } from '../../domain/core/ids.js';
+import { emailStream, teamStream, type EmailId, type TeamId } from '../../domain/core/ids.js';
 import { firstTracking, NO_TRACKING, type PinnedTracking, type Tracking } from '../../domain/recipients/tracking.js';
 import { teamDecider } from '../../domain/teams/decider.js';
+import { boundedCache, type BoundedCache } from '../../shared/cache.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import type { RecipientNeeds } from './needs.js';
@@ -45,6 +46,25 @@ export const changeTracking = async (
   );
   if (events.length > 0) await deps.whenHeldEverywhere();
   return state?.tracking ?? NO_TRACKING;
+};
+
+/** Teams of emails that were asked for last: readers follow several links of one mail. */
+const TEAMS_MAX = 10_000;
+const teamsIn = new WeakMap<RecipientNeeds['eventLog'], BoundedCache<EmailId, string>>();
+
+/** The team that sent the email; undefined: there is no such email. */
+export const teamOfEmail = async (
+  { eventLog }: Pick<RecipientNeeds, 'eventLog'>,
+  id: EmailId,
+): Promise<string | undefined> => {
+  const teams = teamsIn.get(eventLog) ?? boundedCache<EmailId, string>({ entriesMax: TEAMS_MAX });
+  teamsIn.set(eventLog, teams);
+  const known = teams.get(id);
+  if (known !== undefined) return known;
+  const [first] = await eventLog.load(emailStream(id), 0, []);
+  const team = first?.metadata.teamId;
+  if (team !== undefined) teams.set(id, team);
+  return team;
 };
 
 export const getTracking = async (

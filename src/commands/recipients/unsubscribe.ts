@@ -97,6 +97,12 @@ export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscript
   };
 };
 
+/** In: the team whose links alone count at the host that was asked; undefined: links of every team. */
+const linkOf = (deps: Deps, token: string, teamId: TeamId | undefined): Unsubscription | undefined => {
+  const link = readUnsubscribeToken(deps, token);
+  return teamId === undefined || link?.teamId === teamId ? link : undefined;
+};
+
 /**
  * Data for the page of a link. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as
  * far as it is known.
@@ -144,9 +150,13 @@ const causeOf = (deps: RecipientNeeds, { teamId }: Unsubscription, requestId: st
   at: isoTime(deps.clock.now()),
 });
 
-/** Changes nothing. Out: undefined if the token is invalid. */
-export const readSubscription = async (deps: RecipientNeeds, token: string): Promise<Subscription | undefined> => {
-  const link = readUnsubscribeToken(deps, token);
+/** Changes nothing. Out: undefined if the token is invalid, or is one of another team than `teamId`. */
+export const readSubscription = async (
+  deps: RecipientNeeds,
+  token: string,
+  teamId?: TeamId,
+): Promise<Subscription | undefined> => {
+  const link = linkOf(deps, token, teamId);
   if (link === undefined) return undefined;
   const [{ company, locale, template }, isSuppressed] = await Promise.all([
     mailOf(deps, link),
@@ -160,18 +170,19 @@ export const readSubscription = async (deps: RecipientNeeds, token: string): Pro
   };
 };
 
-/** Safe to repeat. Out: undefined if the token is invalid. Rejects with NOT_DURING_UPDATE. */
+/** Safe to repeat. Out: as `readSubscription`. Rejects with NOT_DURING_UPDATE. */
 export const unsubscribe = async (
   deps: RecipientNeeds,
   token: string,
   requestId: string,
+  teamId?: TeamId,
 ): Promise<Subscription | undefined> => {
-  const link = readUnsubscribeToken(deps, token);
+  const link = linkOf(deps, token, teamId);
   if (link === undefined) return undefined;
   const { company, address: email, locale } = await mailOf(deps, link);
-  const { teamId, list, emailId } = link;
+  const { list, emailId } = link;
   const { isFirst } = await suppressUnder(deps, link.id, {
-    teamId,
+    teamId: link.teamId,
     list,
     emailId,
     reason: 'unsubscribe',
@@ -182,13 +193,14 @@ export const unsubscribe = async (
   return { list, company, isSubscribed: false, locale };
 };
 
-/** Removes the suppression of this list, whatever its reason. Out: undefined if the token is invalid. */
+/** Removes the suppression of this list, whatever its reason. Out: as `readSubscription`. */
 export const subscribeAgain = async (
   deps: RecipientNeeds,
   token: string,
   requestId: string,
+  teamId?: TeamId,
 ): Promise<Subscription | undefined> => {
-  const link = readUnsubscribeToken(deps, token);
+  const link = linkOf(deps, token, teamId);
   if (link === undefined) return undefined;
   const { company, locale } = await mailOf(deps, link);
   const cause = causeOf(deps, link, requestId);

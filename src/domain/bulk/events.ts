@@ -70,6 +70,8 @@ const accepted = {
   charged: optional(Type.Object({ month: text, isByCredits: Type.Boolean() })),
   /** The expected wait of its emails, if longer than usual. */
   expectedWaitMs: optional(count),
+  /** As in an email: the URL to which unsubscribe links lead. */
+  linksUrl: optional(text),
   /** The tracking setting of each of its emails. */
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
   /** Sent with a test key: it is not delivered, costs nothing and is not counted. Absent from all others. */

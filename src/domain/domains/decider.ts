@@ -20,6 +20,8 @@ export type SenderDomainCommand =
   | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[] }>
   /** `closed`: ids of domains whose records are right, but which belong to another team that verified them first. */
   | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[]; closed: readonly string[] }>
+  /** `trackingDomain`: null removes it. */
+  | Readonly<{ type: 'SetTrackingDomain'; at: string; id: string; trackingDomain: string | null }>
   | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
   | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
   /** A domain that was deleted before `deletedSince` cannot be restored. */
@@ -64,6 +66,11 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
       const { at, id, keys } = command;
       assertRotatable(domainOf(state, id));
       return [{ type: 'SenderDomainKeysAdded', data: { at, id, keys }, sealed: ELSEWHERE }];
+    }
+    case 'SetTrackingDomain': {
+      const { at, id, trackingDomain } = command;
+      const before = domainOf(state, id).tracking?.domain ?? null;
+      return before === trackingDomain ? [] : [{ type: 'SenderDomainTrackingSet', data: { at, id, trackingDomain } }];
     }
     case 'TrashDomain':
       domainOf(state, command.id);

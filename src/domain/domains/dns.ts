@@ -1,5 +1,5 @@
 /** The DNS records of a sender domain: their names and values, and whether a look-up found them. */
-import type { MxLookup, TxtLookup } from '../ports/dns.js';
+import type { HostLookup, TxtLookup } from '../ports/dns.js';
 import type { Found, PublicKey } from './events.js';
 
 export type DnsRecord = Readonly<{ name: string; value: string }>;
@@ -29,6 +29,12 @@ export const hasReturnPath = (domain: string, { domain: returnPath }: ReturnPath
   returnPath === domain || returnPath.endsWith(`.${domain}`);
 
 export const mxRecord = ({ domain, host }: ReturnPathDomain): DnsRecord => ({ name: domain, value: `10 ${host}` });
+
+/** The record by which links with the tracking domain reach the service. `host`: the name of its public URL. */
+export const trackingRecord = (trackingDomain: string, host: string): DnsRecord => ({
+  name: trackingDomain,
+  value: host,
+});
 
 /** `right`: there is exactly one DKIM record, it has that key, and it permits signing mail with it. */
 export const dkimFound = (key: PublicKey, lookup: TxtLookup): Found =>
@@ -66,8 +72,8 @@ export const spfFound = (mechanisms: string, lookup: TxtLookup): Found =>
       : 'wrong';
   });
 
-/** `right`: an MX record names that host. */
-export const mxFound = (host: string, lookup: MxLookup): Found => {
+/** `right`: a record, MX or CNAME, names that host. */
+export const hostFound = (host: string, lookup: HostLookup): Found => {
   switch (lookup.kind) {
     case 'failed':
       return 'unknown';

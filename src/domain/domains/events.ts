@@ -3,7 +3,7 @@
  * their stream.
  */
 import { Type, type Static } from '@sinclair/typebox';
-import { oneOf } from '../core/schema.js';
+import { nullable, oneOf } from '../core/schema.js';
 import { text } from '../core/stored-schemas.js';
 import type { AuditTarget, EventDefinitions, EventsOf } from '../core/event.js';
 
@@ -37,6 +37,8 @@ export const senderDomainEvents = {
           spf: storedFound,
           dmarc: storedFound,
           returnPath: Type.Optional(Type.Object({ mx: storedFound, spf: storedFound })),
+          /** `name`: the tracking domain that was looked up; absent if the domain has none. */
+          tracking: Type.Optional(Type.Object({ name: text, found: storedFound })),
           nextCheckAt: text,
         }),
       ),
@@ -62,6 +64,11 @@ export const senderDomainEvents = {
   },
   /** The new keys sign from now on. The records of the earlier ones are needed until `retireAt`. */
   SenderDomainKeysChanged: { data: Type.Object({ at: text, id: text, retireAt: text }) },
+  /** The domain of the links in its mails; null: links lead to the public URL of the service. */
+  SenderDomainTrackingSet: {
+    data: Type.Object({ at: text, id: text, trackingDomain: nullable(text) }),
+    audit: { category: 'settings', action: 'domain.tracking_set', target: domain },
+  },
   SenderDomainKeysRetired: { data: Type.Object({ at: text, id: text }) },
   /** The domain signs no mail any more, and can be restored for some days. */
   SenderDomainTrashed: {

@@ -57,6 +57,8 @@ export type SenderDomain = Readonly<{
   dmarc: Found;
   /** Absent if the return path was never looked up. */
   returnPath?: Readonly<{ mx: Found; spf: Found }>;
+  /** The domain of links in its mails, and whether its record leads to the service; absent: none is set. */
+  tracking?: Readonly<{ domain: string; found: Found }>;
   /**
    * The number of days in a row on which the records of the signing keys were missing or wrong, and the last of these
    * days.
@@ -110,6 +112,7 @@ export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDoma
     case 'SenderDomainKeysAdded':
     case 'SenderDomainKeysChanged':
     case 'SenderDomainKeysRetired':
+    case 'SenderDomainTrackingSet':
       return stateOf(
         domains.map((domain) => ('id' in data && domain.id === data.id ? afterChange(domain, event) : domain)),
         trash,
@@ -161,6 +164,12 @@ const returnPathAfter = (
   return { returnPath: { mx: known(seen.mx, before?.mx), spf: known(seen.spf, before?.spf) } };
 };
 
+/** A look-up of an earlier tracking domain tells nothing of the present one. */
+const trackingAfter = ({ tracking }: SenderDomain, { tracking: seen }: Check): Pick<SenderDomain, 'tracking'> =>
+  tracking === undefined || seen === undefined || seen.name !== tracking.domain || seen.found === 'unknown'
+    ? {}
+    : { tracking: { ...tracking, found: seen.found } };
+
 const afterCheck = (
   domain: SenderDomain,
   { at, checks }: Readonly<{ at: string; checks: readonly Check[] }>,
@@ -179,6 +188,7 @@ const afterCheck = (
     spf: check.spf === 'unknown' ? domain.spf : check.spf,
     dmarc: check.dmarc === 'unknown' ? domain.dmarc : check.dmarc,
     ...returnPathAfter(domain, check),
+    ...trackingAfter(domain, check),
     failing: failingAfter(domain, foundOfKeys(domain.signing, seen), at.slice(0, 10)),
   };
 };
@@ -223,6 +233,11 @@ const afterChange = (domain: SenderDomain, event: Change): SenderDomain => {
         retiring: { keys: domain.signing, until: event.data.retireAt },
         failing: null,
       };
+    case 'SenderDomainTrackingSet': {
+      const { tracking: _before, ...others } = domain;
+      const { trackingDomain } = event.data;
+      return trackingDomain === null ? others : { ...others, tracking: { domain: trackingDomain, found: 'unknown' } };
+    }
     case 'SenderDomainKeysRetired':
       return { ...domain, retiring: null, dkim: withoutKeys(domain.dkim, domain.retiring?.keys ?? []) };
   }
@@ -243,6 +258,20 @@ export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string
   }
   return found;
 };
+
+/**
+ * In: as `verifiedDomainOf`. Out: the domain to which links in mails of the sender lead; undefined: that of the service.
+ */
+export const linkDomainOf = (state: SenderDomainsState, senderDomain: string): string | undefined => {
+  const tracking = verifiedDomainOf(state, senderDomain)?.tracking;
+  return tracking?.found === 'right' ? tracking.domain : undefined;
+};
+
+/** Whether links of the team may lead to that domain. */
+export const hasLinkDomain = (state: SenderDomainsState, name: string): boolean =>
+  state?.domains.some(
+    ({ status, tracking }) => status === 'verified' && tracking?.domain === name && tracking.found === 'right',
+  ) === true;
 
 /** Whether the team may send from that domain. A team without a verified domain may send from any. */
 export const maySendFrom = (state: SenderDomainsState, senderDomain: string): boolean =>

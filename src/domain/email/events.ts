@@ -74,6 +74,8 @@ const accepted = {
    * The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy.
    */
   unsubscribeList: optional(text),
+  /** The URL to which unsubscribe links lead; absent: the public URL of the service, or there are none. */
+  linksUrl: optional(text),
   /** The expected wait at acceptance, if longer than usual; stored so that a repeated call gets the same answer. */
   expectedWaitMs: optional(Type.Integer()),
   /** The tracking setting, and the public URL that its links lead to; absent: nothing is recorded of readers. */

@@ -5,8 +5,9 @@ import {
   DomainListQuerySchema,
   DomainListSchema,
   DomainRecordSchema,
+  SetTrackingDomainRequestSchema,
 } from '../../api/domains.js';
-import { addDomainExamples } from '../../api/examples.js';
+import { addDomainExamples, trackingDomainExamples } from '../../api/examples.js';
 import { parseSenderDomainId, type SenderDomainId } from '../../domain/core/ids.js';
 import { domainNotFound } from '../../domain/domains/decider.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
@@ -145,6 +146,42 @@ const changingRoutes = (app: App, { commands }: Deps): void => {
       },
     },
     (request) => commands.rotateDomainKeys(callerOf(request), domainIdOf(request.params.id)),
+  );
+
+  app.put(
+    '/api/domains/:id/tracking-domain',
+    {
+      config: { access, command: 'setTrackingDomain', unknownId, examples: trackingDomainExamples },
+      schema: {
+        summary: 'Set the domain of links',
+        description:
+          'Tracked links, the pixel and unsubscribe links of mails of this sender domain lead to that name once its CNAME record is seen.',
+        operationId: 'setTrackingDomain',
+        tags,
+        params,
+        body: SetTrackingDomainRequestSchema,
+        response: { 200: DomainRecordSchema },
+      },
+    },
+    (request) =>
+      commands.setTrackingDomain(callerOf(request), domainIdOf(request.params.id), request.body.trackingDomain),
+  );
+
+  app.delete(
+    '/api/domains/:id/tracking-domain',
+    {
+      config: { access, command: 'setTrackingDomain', unknownId },
+      schema: {
+        summary: 'Remove the domain of links',
+        description:
+          'Links of mails that are accepted from now on lead to the public URL. Keep the record for links already sent.',
+        operationId: 'removeTrackingDomain',
+        tags,
+        params,
+        response: { 200: DomainRecordSchema },
+      },
+    },
+    (request) => commands.setTrackingDomain(callerOf(request), domainIdOf(request.params.id), null),
   );
 
   app.post(

@@ -1,18 +1,21 @@
 /** Routes of open and click tracking: the pixel and the links of mails, and the setting of a team. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EmailId } from '../../domain/core/ids.js';
 import { trackingExamples } from '../../api/examples.js';
 import { TrackingSchema } from '../../api/recipients.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
 import { contentPolicy } from '../server/headers.js';
 import { countFailed } from '../server/admission.js';
 
+type ClickTarget = NonNullable<ReturnType<HttpDeps['tracking']['tokens']['openClick']>>;
+
 type Deps = Pick<HttpDeps, 'tracking' | 'limiter' | 'commands'>;
 
 /** A transparent GIF of one pixel as a latin1 string: Node writes a string in one piece with the headers. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
 
-const config = { access: 'public', forReaders: true } as const;
+const config = { access: 'public', forReaders: true, links: true } as const;
 const hidden = { hide: true } as const;
 
 const GONE = `<!doctype html>
@@ -47,18 +50,38 @@ export const trackingRoutes = (app: App, deps: Deps): void => {
 
 const readerRoutes = (app: App, deps: Deps): void => {
   const { tokens, note } = deps.tracking;
+  /** At the link domain of a team only its own emails count; elsewhere those of every team. */
+  const isOfHost = async ({ linkTeam }: FastifyRequest, emailId: EmailId): Promise<boolean> =>
+    linkTeam === undefined || (await deps.commands.teamOfEmail(emailId)) === linkTeam;
+
   app.get<{ Params: { token: string } }>('/t/o/:token', { config, schema: hidden }, (request, reply) => {
     const target = tokens.openOpen(request.params.token);
-    if (target !== undefined && isSeen(request)) note({ ...target, ...visitorOf(request) });
+    const seen = (): void => {
+      if (target !== undefined && isSeen(request)) note({ ...target, ...visitorOf(request) });
+    };
     // Every token gets the same answer, so that guessing tells nothing.
     answer(reply, 200, { 'content-type': 'image/gif' }, PIXEL);
+    if (target === undefined || request.linkTeam === undefined) return seen();
+    // The picture needs no store; a store that is away costs the open alone.
+    void isOfHost(request, target.emailId).then(
+      (is) => (is ? seen() : undefined),
+      () => undefined,
+    );
   });
 
+  const lead = (request: FastifyRequest, reply: FastifyReply, target: ClickTarget): void => {
+    if (isSeen(request)) note({ ...target, ...visitorOf(request) });
+    answer(reply, 302, { location: target.url }, '');
+  };
   app.get<{ Params: { token: string } }>('/t/c/:token', { config, schema: hidden }, (request, reply) => {
     const target = tokens.openClick(request.params.token);
     if (target === undefined) return leadNowhere(deps, request, reply);
-    if (isSeen(request)) note({ ...target, ...visitorOf(request) });
-    return answer(reply, 302, { location: target.url }, '');
+    if (request.linkTeam === undefined) return lead(request, reply, target);
+    return isOfHost(request, target.emailId).then(async (is) => {
+      if (is) lead(request, reply, target);
+      else await leadNowhere(deps, request, reply);
+      return reply;
+    });
   });
 };
 

@@ -196,7 +196,7 @@ const asksToEnd = (body: string): boolean => body.trim() === '' || has(body, ONE
 /** Registers /u/:token: no cookie, no redirect, no key. */
 export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
   const path = `${UNSUBSCRIBE_PATH}:token`;
-  const config = { access: 'public' } as const;
+  const config = { access: 'public', links: true } as const;
   const schema = { hide: true };
   const tokenOf = (params: unknown): string => (params as Readonly<{ token: string }>).token;
   // In its own scope: the parser for forms is for these routes only.
@@ -208,15 +208,19 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
     );
 
     const show = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-      answer(request, reply, commands.readSubscription(tokenOf(request.params)), ({ isSubscribed }) =>
-        isSubscribed ? asking : unsubscribed,
+      answer(
+        request,
+        reply,
+        commands.readSubscription(tokenOf(request.params), request.linkTeam),
+        ({ isSubscribed }) => (isSubscribed ? asking : unsubscribed),
       );
     const act = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
-      const { params, id } = request;
+      const { params, id, linkTeam } = request;
       const body = typeof request.body === 'string' ? request.body : '';
       if (has(body, AGAIN))
-        return answer(request, reply, commands.subscribeAgain(tokenOf(params), id), () => subscribedAgain);
-      if (asksToEnd(body)) return answer(request, reply, commands.unsubscribe(tokenOf(params), id), () => unsubscribed);
+        return answer(request, reply, commands.subscribeAgain(tokenOf(params), id, linkTeam), () => subscribedAgain);
+      if (asksToEnd(body))
+        return answer(request, reply, commands.unsubscribe(tokenOf(params), id, linkTeam), () => unsubscribed);
       return send(reply, 400, unchanged, readerLanguage(request));
     };
     for (const one of [path, `${path}/`]) {

@@ -81,6 +81,32 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
   };
 };
 
+/** The longest name of the DNS (RFC 1035, section 2.3.4). */
+const HOST_CHARS_MAX = 253;
+/** A name below a sender domain, which has two labels at least; no address. */
+const BELOW_DOMAIN = /^(?:[a-z0-9_-]+\.){2,}[a-z][a-z0-9-]*$/;
+
+/**
+ * Runs first. A request to the link domain of a team is answered by the routes of links alone, for emails of that team;
+ * there is nothing else at that name. Requests to other names are answered as to the public one.
+ */
+export const atLinkDomain = ({ commands, settings }: Pick<HttpDeps, 'commands' | 'settings'>) => {
+  const publicHost = URL.parse(settings.publicUrl)?.hostname;
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const host = String(request.hostname).toLowerCase();
+    if (host === publicHost || host.length > HOST_CHARS_MAX || !BELOW_DOMAIN.test(host)) return done();
+    commands.linkHostOwner(host).then(
+      (owner) => {
+        request.linkTeam = owner;
+        if (owner === undefined || request.routeOptions.config.links === true) return done();
+        setCommonHeaders(request, reply, settings.tls !== undefined);
+        done(new DomainError('NOT_FOUND', 'There is nothing at this address.'));
+      },
+      (fault: Error) => done(fault),
+    );
+  };
+};
+
 /** Fault of the request's transport, independent of its route; undefined if it has none. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
   const { headers } = request;

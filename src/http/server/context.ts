@@ -131,6 +131,8 @@ declare module 'fastify' {
     mailbox?: true;
     /** Recipients of mails call it: they are not limited by address, and the route bounds what a call costs. */
     forReaders?: true;
+    /** Links in mails lead to it: it is all that is answered at the link domain of a team. */
+    links?: true;
     /** A public route whose answer has hundreds of kilobytes: a stricter limit by address holds for it, too. */
     large?: true;
     /** The route belongs to no team: a person calls it, whichever teams they are in. */
@@ -169,6 +171,8 @@ declare module 'fastify' {
     refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
     /** The body was checked in another process; the handler continues in another turn than its parsing. */
     isLargeBody: boolean;
+    /** The team to whose link domain the request came; undefined: it came to another name. */
+    linkTeam: TeamId | undefined;
     /** The id of the target of an audited route, if its path does not have it. */
     auditedId: string | undefined;
     /** The canonical form (RFC 8785) of a large body under an Idempotency-Key, made when it was read. */

@@ -312,12 +312,12 @@ type Own = Readonly<{ emailId: EmailId; recipient: number }>;
 const unsubscribing = (
   deps: CopyDeps,
   teamId: TeamId,
-  { accepted: { unsubscribeList: list }, content }: Email,
+  { accepted: { unsubscribeList: list, linksUrl }, content }: Email,
   { emailId, recipient }: Own,
 ): Pick<CopyParts, 'headers' | 'environment'> => {
   if (list === undefined) return { headers: [], environment: {} };
   const address = content!.recipients[recipient]!.email;
-  const url = unsubscribeUrl(deps, linkBaseOf(deps), { teamId, emailId, recipient, address, list });
+  const url = unsubscribeUrl(deps, linksUrl ?? linkBaseOf(deps), { teamId, emailId, recipient, address, list });
   const headers = [
     { name: 'List-Unsubscribe', value: `<${url}>` },
     { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },

@@ -38,6 +38,7 @@ export const senderDomainsProjection = (restoreMs: number): Projection => {
       SenderDomainKeysAdded: step,
       SenderDomainKeysChanged: step,
       SenderDomainKeysRetired: step,
+      SenderDomainTrackingSet: step,
       SenderDomainTrashed: step,
       SenderDomainRestored: step,
       SenderDomainDeleted: step,

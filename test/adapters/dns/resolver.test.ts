@@ -39,3 +39,13 @@ void t.test('hosts of MX records', async (t) => {
   t.strictSame(await mx('none.example.com', signal), { kind: 'none' });
   t.strictSame(await mx('fault.example.com', signal), { kind: 'failed' });
 });
+
+void t.test('the name that a CNAME record gives', async (t) => {
+  const { address, zone } = await openDnsServer(t);
+  const { cname } = openResolver({ servers: [address], timeoutMs: 200, tries: 1 });
+  const { signal } = new AbortController();
+  zone.set('CNAME links.example.com', ['Mail.example.net']).set('CNAME fault.example.com', 'servfail');
+  t.strictSame(await cname('links.example.com', signal), { kind: 'found', hosts: ['mail.example.net'] });
+  t.strictSame(await cname('none.example.com', signal), { kind: 'none' });
+  t.strictSame(await cname('fault.example.com', signal), { kind: 'failed' });
+});
