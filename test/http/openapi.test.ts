@@ -397,7 +397,7 @@ void t.test('every example of a body is as its schema has it', async (t) => {
         const { schema, examples } = object(
           object(object(object(operation)['requestBody'])['content'])['application/json'],
         );
-        if (schema === undefined) continue;
+        if (schema === undefined || object(schema)['format'] === 'binary') continue;
         const check = ajv.compile({ $ref: `description${String(object(schema)['$ref'])}` });
         const all = Object.entries(object(examples));
         t.ok(all.length > 0, `${path} has an example`);

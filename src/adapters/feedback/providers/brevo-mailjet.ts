@@ -71,7 +71,10 @@ const brevoNews = (event: Json): ProviderNews => {
     case 'invalid_email':
       return failed(hard('no-such-mailbox'), words);
     case 'blocked':
-      return failed(/black ?list|unsubscri/i.test(words.text ?? '') ? soft('mailbox-refused') : blocked('policy'), {});
+      return failed(/black ?list|unsubscri/i.test(words.text ?? '') ? soft('mailbox-refused') : blocked('policy'), {
+        ...words,
+        isVerdict: true,
+      });
     case 'spam':
     case 'complaint':
       return complaint;
@@ -146,9 +149,9 @@ const mailjetNews = (event: Json): ProviderNews => {
       return delivered;
     case 'bounce':
       if (error.toLowerCase() === 'greylisted') return delayed;
-      return failed(bounceReason(reason, event['hard_bounce'] === true), { text });
+      return failed(bounceReason(reason, event['hard_bounce'] === true), { text, isVerdict: reason !== undefined });
     case 'blocked':
-      return failed(reason ?? blocked('policy'), { text });
+      return failed(reason ?? blocked('policy'), { text, isVerdict: true });
     case 'spam':
       return complaint;
     case 'unsub':

@@ -183,19 +183,19 @@ export const delayed: ProviderNews = {
   report: { action: 'delayed', ...SOFT, enhancedCode: null, text: '' },
 };
 
+type Words = Readonly<{ status?: string | undefined; text?: string | undefined; isVerdict?: boolean }>;
+
 /**
  * A bounce. In: the class that the provider gave it, and the words of the host. The words decide the reason, as in a
- * delivery report; an address counts as bad only if the provider says so too.
+ * delivery report; an address counts as bad only if the provider says so too. `isVerdict`: the words are the provider's
+ * own, and say no more than the class.
  */
-export const failed = (
-  given: BounceReason,
-  { status, text = '' }: Readonly<{ status?: string | undefined; text?: string | undefined }>,
-): ProviderNews => {
+export const failed = (given: BounceReason, { status, text = '', isVerdict }: Words): ProviderNews => {
   const words = text.replace(/^[\w-]{1,20}\s*;\s*/, '').slice(0, TEXT_CHARS_MAX);
   const enhancedCode = STATUS.exec(status ?? '')?.[0] ?? STATUS.exec(words)?.[0] ?? null;
   const report: Omit<ReportedRecipient, 'addresses'> = {
     action: 'failed',
-    ...reasonOf(given, { status: enhancedCode, words }),
+    ...(isVerdict === true ? given : reasonOf(given, { status: enhancedCode, words })),
     enhancedCode,
     text: words,
   };

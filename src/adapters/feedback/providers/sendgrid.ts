@@ -118,7 +118,7 @@ const newsOf = (event: Json): ProviderNews => {
     }
     case 'dropped': {
       const text = textIn(event, 'reason') ?? '';
-      return failed(drops.find(([pattern]) => pattern.test(text))?.[1] ?? SOFT, { text });
+      return failed(drops.find(([pattern]) => pattern.test(text))?.[1] ?? SOFT, { text, isVerdict: true });
     }
     case 'spamreport':
       return complaint;
