@@ -36,6 +36,7 @@ const TIMELINE_TITLES = ['TIME', 'SINCE', 'KIND', 'TOOK', 'TO', 'WHAT', 'BY', 'C
 const SHOWN = [
   'attempt',
   'relay',
+  'passedRelays',
   'host',
   'event',
   'status',

@@ -139,8 +139,6 @@ await t.test('connection refused, no TLS and a wrong password are passed over wi
     await sinkOf(t, undefined, { user: { name: 'shop', password: 'right' } }),
     await sinkOf(t),
   ];
-  process.env['RELAY_TEST_PASSWORD'] = 'wrong-password';
-  t.teardown(() => void delete process.env['RELAY_TEST_PASSWORD']);
   const secretFile = join(temporaryDirectory(t), 'password');
   writeFileSync(secretFile, 'wrong-password\n');
   const app = await setUp(t, {
@@ -155,6 +153,16 @@ await t.test('connection refused, no TLS and a wrong password are passed over wi
   const record = await app.whenStatus(id, 'sent');
   t.match(record.attempts, [{ attempt: 1, relay: 'second', outcome: 'sent' }]);
   t.equal(record.attempts.length, 1);
+  const timeline = await app.call<{ data: object[] }>('GET', `/api/emails/${id}/timeline`);
+  t.match(
+    timeline.body.data.find((entry) => (entry as { kind: string }).kind === 'DeliveryAttempted'),
+    {
+      details: {
+        relay: 'second',
+        passedRelays: 'refused (connection-refused), no-tls (tls-failed), no-login (authentication-failed)',
+      },
+    },
+  );
   const [attempted] = (await storedEvents(app.engine)).filter(({ type }) => type === 'DeliveryAttempted.v1');
   t.match(JSON.parse(attempted!.data.toString()), {
     relay: 'second',

@@ -1,6 +1,7 @@
 /** The file of SEALPOST_RELAYS: its values, its secrets, and the messages for all that is wrong, without a secret. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { hasRelay, readConfig, readServeConfig } from '../../src/service/settings/config.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -82,6 +83,22 @@ void t.test('every field, and what stands without it', async (t) => {
     { relays: ['ses'] },
   ]);
   t.same(read({ relays: [ses, own] }).rules, [{ relays: ['ses', 'own'] }], 'without rules: the order of the file');
+});
+
+void t.test('the file that docs/relays.md shows is taken', async (t) => {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/relays.md', import.meta.url)), 'utf8');
+  const [, shown = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
+  writeFileSync(join(directory, 'ses-smtp-password'), SECRET);
+  const { list, rules } = read(shown.replace('/run/secrets/', ''), { SES_SMTP_USER: 'u', POSTMARK_TOKEN: 'p' });
+  t.same(
+    list.map(({ name, signs }) => [name, signs]),
+    [
+      ['ses', true],
+      ['postmark', false],
+      ['own', true],
+    ],
+  );
+  t.equal(rules.length, 3);
 });
 
 void t.test(

@@ -86,7 +86,13 @@ export const entryOf = (
     requestId: correlationId,
     durationMs: 'durationMs' in event.data && typeof event.data.durationMs === 'number' ? event.data.durationMs : null,
     recipients: about.length > 0 ? readersOf(email, about) : recipientsIn(event.data, sealed, email),
-    details: { ...plainParts(event.data), ...chargedIn(event.data), ...personal, ...keptIn(sealed) },
+    details: {
+      ...plainParts(event.data),
+      ...chargedIn(event.data),
+      ...passedIn(event.data),
+      ...personal,
+      ...keptIn(sealed),
+    },
   };
   return { position, index: 0, entry };
 };
@@ -108,6 +114,16 @@ const chargedIn = (data: object): Record<string, Plain> => {
   const { reference, month, emails, attachments } = charged as Readonly<Record<string, Plain>>;
   return { chargedTo: reference!, chargedMonth: month!, chargedEmails: emails!, chargedAttachments: attachments! };
 };
+
+/** The relays that were tried before that of an attempt, as one text: `first (connection-refused), second (relay-away)`. */
+const passedIn = (data: object): Record<string, Plain> =>
+  'passedRelays' in data && Array.isArray(data.passedRelays)
+    ? {
+        passedRelays: (data.passedRelays as readonly Readonly<{ relay: string; rule: string }>[])
+          .map(({ relay, rule }) => `${relay} (${rule})`)
+          .join(', '),
+      }
+    : {};
 
 /** The events of an email name its recipients in four ways. */
 const recipientsIn = (data: object, sealed: object | undefined, email: Readers): TimelineRecipient[] => {
