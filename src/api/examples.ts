@@ -297,6 +297,10 @@ export const importBlockExamples: Examples = {
   },
 };
 
+export const publishBlockExamples: Examples = {
+  force: { summary: 'Although templates that follow it break', value: { force: true } },
+};
+
 export const updateBlockExamples: Examples = {
   name: { summary: 'Another name', value: { name: 'Footer with legal lines' } },
 };

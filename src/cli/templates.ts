@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { Static, TObject } from '@sinclair/typebox';
 import { attachmentTemplates } from '../commands/templates/attachment-templates.js';
-import { blocks } from '../commands/templates/blocks.js';
+import { blocks } from '../commands/templates/block-usage.js';
 import { type Caller, systemCaller } from '../commands/core/caller.js';
 import type { CommandNeeds } from '../commands/needs.js';
 import { emailTemplates } from '../commands/templates/email-templates.js';

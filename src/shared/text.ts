@@ -120,3 +120,46 @@ const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;
 /** A header is one line: breaks and other controls become blanks. */
 export const headerLine = (subject: string): string =>
   (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
+
+/** Longest texts, in lines, that are compared line by line. */
+const COMPARED_LINES_MAX = 1_000;
+
+/**
+ * In: two texts as lines. Out: the lines of a difference between them (`- ` goes, `+ ` comes), at most `max`, and a line
+ * that counts the others.
+ */
+export const changedLines = (before: readonly string[], after: readonly string[], max: number): string[] => {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (
+    end < before.length - start &&
+    end < after.length - start &&
+    before[before.length - 1 - end] === after[after.length - 1 - end]
+  )
+    end += 1;
+  const [old, made] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  const lines =
+    old.length > COMPARED_LINES_MAX || made.length > COMPARED_LINES_MAX
+      ? [...old.map((line) => `- ${line}`), ...made.map((line) => `+ ${line}`)]
+      : differenceOf(old, made);
+  return lines.length <= max ? lines : [...lines.slice(0, max), `… ${lines.length - max} more lines`];
+};
+
+/** By the longest common subsequence of the lines. */
+const differenceOf = (old: readonly string[], made: readonly string[]): string[] => {
+  const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(made.length + 1));
+  for (let i = old.length - 1; i >= 0; i -= 1)
+    for (let j = made.length - 1; j >= 0; j -= 1)
+      common[i]![j] =
+        old[i] === made[j] ? common[i + 1]![j + 1]! + 1 : Math.max(common[i + 1]![j]!, common[i]![j + 1]!);
+  const lines: string[] = [];
+  let [i, j] = [0, 0];
+  while (i < old.length || j < made.length) {
+    if (i < old.length && j < made.length && old[i] === made[j]) [i, j] = [i + 1, j + 1];
+    else if (j >= made.length || (i < old.length && common[i + 1]![j]! >= common[i]![j + 1]!))
+      lines.push(`- ${old[i++]}`);
+    else lines.push(`+ ${made[j++]}`);
+  }
+  return lines;
+};

@@ -536,6 +536,70 @@ export const BlockVersionRecordSchema = Type.Object(
 );
 export type BlockVersionRecord = Static<typeof BlockVersionRecordSchema>;
 
+export const PublishBlockRequestSchema = Type.Object(
+  {
+    force: Type.Optional(
+      Type.Boolean({ description: 'Publish although templates that follow the block break; default false' }),
+    ),
+  },
+  { ...closed, description: 'How a block is published; may be absent' },
+);
+export type PublishBlockRequest = Static<typeof PublishBlockRequestSchema>;
+
+const userFields = {
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+};
+
+export const BlockUsageSchema = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          type: enumOf(['email', 'attachment', 'block'], 'An email template, an attachment template or a block'),
+          ...userFields,
+          draft: Type.Boolean({ description: 'Its draft names the block' }),
+          versions: Type.Array(Type.Integer(), { description: 'Its published versions that name the block' }),
+          current: Type.Boolean({
+            description: 'Its draft or its newest version names the block, so that the block cannot be deleted',
+          }),
+          follows: Type.Boolean({ description: 'One of these two names the newest version of the block' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type BlockUsage = Static<typeof BlockUsageSchema>;
+
+export const BlockImpactSchema = Type.Object(
+  {
+    version: Type.Integer({ description: 'The version that a publish of the draft makes' }),
+    templates: Type.Array(
+      Type.Object(
+        {
+          type: enumOf(['email', 'attachment']),
+          ...userFields,
+          version: nullable(Type.Integer({ description: 'Its newest published version; null for its draft' })),
+          changed: Type.Boolean({ description: 'It is rendered differently with the defaults of its variables' }),
+          diff: Type.Array(Type.String(), {
+            description: 'Lines of its text that go (`- `) and come (`+ `); empty where only its look changes',
+          }),
+          faults: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
+            description: 'Faults that it would have; those of a published version refuse the publish',
+          }),
+        },
+        closed,
+      ),
+    ),
+    notRendered: Type.Integer({ description: 'Further templates that follow the block and have no fault' }),
+  },
+  closed,
+);
+export type BlockImpact = Static<typeof BlockImpactSchema>;
+
 /** The requests of each kind of template. */
 export type CreateRequestOf<K extends TemplateKind> = {
   email: CreateTemplateRequest;

@@ -29,7 +29,7 @@ import { documentInLanguage, languageKey } from '../../domain/rendering/language
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { AttachmentDraft } from '../../domain/templates/events.js';
 
-const kind: TemplateKindOf<'attachment'> = {
+export const attachmentKind: TemplateKindOf<'attachment'> = {
   rules: attachmentTemplateRules,
   decider: attachmentTemplateDecider,
   idOf: (teamId, reference) => {
@@ -59,14 +59,14 @@ const kind: TemplateKindOf<'attachment'> = {
   },
 };
 
-export const attachmentTemplates = commandsOf(kind);
+export const attachmentTemplates = commandsOf(attachmentKind);
 
 /** The content of an attachment template at that revision. */
 export const attachmentContentAt = async (
   deps: Pick<TemplateNeeds, 'eventLog'>,
   id: AttachmentTemplateId,
   revision: number,
-): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(kind, deps, id, revision));
+): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(attachmentKind, deps, id, revision));
 
 /** A revision of an attachment template with the blocks that it shows; absent where it shows none. */
 export type PinnedAttachment = Readonly<{
@@ -138,7 +138,7 @@ const freeId = async (
   for (;;) {
     const shortId = shortIdOf(deps.ids.bytes(SHORT_ID_SIZE_BYTES));
     const id = attachmentTemplateIdOf(teamId, shortId);
-    if ((await kind.load(deps, id)).teamId === undefined) return { id, shortId };
+    if ((await attachmentKind.load(deps, id)).teamId === undefined) return { id, shortId };
   }
 };
 

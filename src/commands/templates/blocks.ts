@@ -4,9 +4,8 @@
  */
 import { memoized } from '../core/memoize.js';
 import { translationsPart, type Checked } from './answers.js';
-import { draftOf, type Compiling, type TemplateKindOf } from './lifecycle.js';
+import { draftOf, findTemplateOf, type Compiling, type TemplateKindOf } from './lifecycle.js';
 import type { TemplateNeeds } from './needs.js';
-import { commandsOf } from './templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import {
   assertDefined,
@@ -51,8 +50,6 @@ export const blockKind: TemplateKindOf<'block'> = {
   checked: (deps, draft, written) => checkedDraft(deps, { ...(draft ?? blank), ...written }),
   compiling: (deps, { teamId }) => checkingIncludes(deps, teamId),
 };
-
-export const blocks = commandsOf(blockKind);
 
 /** The content of a block at that revision. */
 export const blockContentAt = async (
@@ -176,7 +173,7 @@ const versionOf = async (
   teamId: TeamId,
   { slug, version: wanted }: BlockReference,
 ): Promise<Readonly<{ block: StoredBlock; inside: readonly BlockReference[] }> | undefined> => {
-  const known = await blocks.find(deps, teamId, slug);
+  const known = await findTemplateOf(blockKind, deps, teamId, slug);
   if (known === undefined) return undefined;
   const { published } = known.template;
   if (wanted === 'latest' ? published.length === 0 : !published.some(({ version }) => version === wanted))

@@ -33,7 +33,7 @@ import { commandsOf } from './templates.js';
 import type { Tracking } from '../../domain/recipients/tracking.js';
 import { measuringBudget, sizeWarnings } from './warnings.js';
 
-const kind: TemplateKindOf<'email'> = {
+export const emailKind: TemplateKindOf<'email'> = {
   rules: templateRules,
   decider: templateDecider,
   idOf: (_, reference) => parseTemplateId(reference),
@@ -47,7 +47,7 @@ const kind: TemplateKindOf<'email'> = {
   compiling: (deps, caller) => measuring(deps, caller),
 };
 
-export const emailTemplates = commandsOf(kind);
+export const emailTemplates = commandsOf(emailKind);
 
 /**
  * The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts
@@ -65,7 +65,7 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 
 /** The draft as it was at that revision, from the template's stream. */
 export const draftAt = (deps: Pick<TemplateNeeds, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
-  draftOf(kind, deps, id, revision);
+  draftOf(emailKind, deps, id, revision);
 
 /** A revision of a template with the blocks that it shows; absent where it shows none. */
 export type PinnedTemplate = Readonly<{ id: TemplateId; revision: number; blocks?: PinnedBlocks | undefined }>;

@@ -3,7 +3,7 @@ import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import type { TemplateNeeds } from './needs.js';
 import { uploadAsset, getAsset, assetContent, deleteAsset, restoreAsset } from './assets.js';
 import { attachmentTemplates } from './attachment-templates.js';
-import { blocks } from './blocks.js';
+import { blocks, blockImpact, blockUsage } from './block-usage.js';
 import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
 
@@ -21,7 +21,14 @@ export const renderEmailCodes: Codes = [
 /** Work in a document process. */
 export const makeApartCodes: Codes = ['GENERATOR_BUSY', 'GENERATION_TIMEOUT', 'GENERATION_FAILED'];
 
-export const findVersionCodes: Codes = ['TEMPLATE_VERSION_NOT_FOUND', 'TEMPLATE_NOT_PUBLISHED'];
+/** Finding a version of a template, and the blocks that it shows. */
+export const findVersionCodes: Codes = [
+  'TEMPLATE_VERSION_NOT_FOUND',
+  'TEMPLATE_NOT_PUBLISHED',
+  'BLOCK_NOT_FOUND',
+  'TEMPLATE_INVALID',
+  'ERR_LIMIT_008',
+];
 
 const takeSlugCodes: Codes = ['VALIDATION_ERROR', 'TEMPLATE_SLUG_TAKEN', ...writeCodes];
 
@@ -56,6 +63,8 @@ const findBlockCodes: Codes = ['BLOCK_NOT_FOUND'];
 
 const changeBlockCodes: Codes = [...findBlockCodes, ...writeCodes, 'REVISION_MISMATCH'];
 
+const publishBlockCodes: Codes = ['BLOCK_BREAKS_TEMPLATES', 'TEMPLATE_INVALID'];
+
 const saveBlockCodes: Codes = [
   'BLOCK_LIMIT_REACHED',
   'TEMPLATE_INVALID',
@@ -65,6 +74,9 @@ const saveBlockCodes: Codes = [
   ...takeSlugCodes,
 ];
 
+/** Checking a draft with the blocks that it includes. */
+const includeCodes: Codes = ['TEMPLATE_INVALID', 'ERR_LIMIT_008', 'ERR_LIMIT_009', 'WORK_LIMIT_EXCEEDED'];
+
 const changeTemplateCodes: Codes = [...findTemplateCodes, ...writeCodes, 'REVISION_MISMATCH'];
 
 export const templateCommands = {
@@ -73,7 +85,7 @@ export const templateCommands = {
   getTemplate: { run: emailTemplates.get, codes: findTemplateCodes },
   updateTemplate: { run: emailTemplates.update, codes: [...changeTemplateCodes, ...saveTemplateCodes] },
   deleteTemplate: { run: emailTemplates.delete, codes: changeTemplateCodes },
-  publishTemplate: { run: emailTemplates.publish, codes: changeTemplateCodes },
+  publishTemplate: { run: emailTemplates.publish, codes: [...changeTemplateCodes, ...includeCodes] },
   templateVersions: { run: emailTemplates.versions, codes: findTemplateCodes },
   templateVersion: { run: emailTemplates.version, codes: [...findTemplateCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
   restoreTemplateVersion: {
@@ -98,7 +110,7 @@ export const templateCommands = {
     codes: [...changeTemplateCodes, ...saveAttachmentTemplateCodes],
   },
   deleteAttachmentTemplate: { run: attachmentTemplates.delete, codes: changeTemplateCodes },
-  publishAttachmentTemplate: { run: attachmentTemplates.publish, codes: changeTemplateCodes },
+  publishAttachmentTemplate: { run: attachmentTemplates.publish, codes: [...changeTemplateCodes, ...includeCodes] },
   attachmentTemplateVersions: { run: attachmentTemplates.versions, codes: findTemplateCodes },
   attachmentTemplateVersion: {
     run: attachmentTemplates.version,
@@ -113,11 +125,16 @@ export const templateCommands = {
     codes: [...findTemplateCodes, ...takeSlugCodes, 'PLAN_LIMIT_EXCEEDED'],
   },
   createBlock: { run: blocks.create, codes: saveBlockCodes },
-  importBlock: { run: blocks.import, codes: [...saveBlockCodes, 'BLOCK_NOT_FOUND'] },
+  importBlock: {
+    run: blocks.import,
+    codes: [...saveBlockCodes, 'BLOCK_NOT_FOUND', 'REVISION_MISMATCH', ...publishBlockCodes],
+  },
   getBlock: { run: blocks.get, codes: findBlockCodes },
-  updateBlock: { run: blocks.update, codes: [...changeBlockCodes, ...saveBlockCodes] },
-  deleteBlock: { run: blocks.delete, codes: changeBlockCodes },
-  publishBlock: { run: blocks.publish, codes: changeBlockCodes },
+  updateBlock: { run: blocks.update, codes: [...changeBlockCodes, ...saveBlockCodes, 'BLOCK_IN_USE'] },
+  deleteBlock: { run: blocks.delete, codes: [...changeBlockCodes, 'BLOCK_IN_USE'] },
+  publishBlock: { run: blocks.publish, codes: [...changeBlockCodes, ...publishBlockCodes] },
+  blockUsage: { run: blockUsage, codes: findBlockCodes },
+  blockImpact: { run: blockImpact, codes: [...findBlockCodes, 'TEMPLATE_INVALID'] },
   blockVersions: { run: blocks.versions, codes: findBlockCodes },
   blockVersion: { run: blocks.version, codes: [...findBlockCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },
   restoreBlockVersion: { run: blocks.restoreVersion, codes: [...changeBlockCodes, 'TEMPLATE_VERSION_NOT_FOUND'] },

@@ -26,7 +26,8 @@ import type {
   UpdateBlockRequest,
   UpdateTemplateRequest,
 } from '../../api/templates/templates.js';
-import type { Checked, Known, NotWritten } from './answers.js';
+import { requireRevision, type Checked, type Known, type NotWritten } from './answers.js';
+import { referencesIn } from '../../domain/rendering/blocks.js';
 
 /** One kind of templates, as the commands on it are told apart. */
 export type TemplateKindOf<K extends TemplateKind> = Readonly<{
@@ -48,6 +49,10 @@ export type TemplateKindOf<K extends TemplateKind> = Readonly<{
    */
   checked: (deps: TemplateNeeds, draft: DraftOf<K> | undefined, written: WrittenOf<K>) => Checked<DraftOf<K>>;
   compiling: (deps: TemplateNeeds, caller: Caller) => Compiling<K>;
+  /** Rejects where the draft must not be published; not called where the caller insists on it. */
+  mayPublish?: (deps: TemplateNeeds, caller: Caller, known: Known<K>) => Promise<void>;
+  /** Rejects where the template must keep its slug: it must neither be deleted nor renamed. */
+  mayGiveUpSlug?: (deps: TemplateNeeds, caller: Caller, known: Known<K>) => Promise<void>;
 }>;
 
 /** Author's fields in the body of a request, without the slug. */
@@ -247,11 +252,13 @@ export const changeOf = async <K extends TemplateKind>(
   reference: string,
   change: TemplateChange<K>,
 ): Promise<Known<K>> => {
-  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const known = await mustFindOf(kind, deps, caller, reference);
+  const { id, template } = known;
   const { changed, compiled } = change;
   const draft = changed(template.draft);
   await compiled?.inTurns(draft, change.slug ?? template.slug);
   const slug = change.slug === template.slug ? undefined : change.slug;
+  if (slug !== undefined) await kind.mayGiveUpSlug?.(deps, caller, known);
   const guard = guardOf(id, change.expects);
   // A slug is not claimed for a change that will be refused.
   if (slug !== undefined && change.expects !== undefined)
@@ -312,15 +319,25 @@ export const publishOf = async <K extends TemplateKind>(
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-  expects?: Expects<K>,
+  { expects, force = false }: Readonly<{ expects?: Expects<K>; force?: boolean }> = {},
 ): Promise<Known<K>> => {
-  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const known = await mustFindOf(kind, deps, caller, reference);
+  const { id, template, revision } = known;
+  expects?.(known);
+  const isNew = template.published.at(-1)?.revision !== template.revision;
+  const isGuarded = isNew && (kind.mayPublish !== undefined || referencesIn(template.draft.schema).length > 0);
+  if (isGuarded) {
+    await kind.compiling(deps, caller).compiled.inTurns(template.draft, template.slug);
+    if (!force) await kind.mayPublish?.(deps, caller, known);
+  }
   const cause = causeOf(deps, caller);
   const command = { type: 'PublishTemplate' as const, at: cause.at };
-  return knownOf(
-    id,
-    await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guardOf(id, expects)),
-  );
+  // The draft that was looked at is the one that is published.
+  const guard = guardOf<K>(id, (now) => {
+    expects?.(now);
+    if (isGuarded) requireRevision(now.revision, [revision]);
+  });
+  return knownOf(id, await handle(deps.eventLog, kind.rules.stream(id), kind.decider, command, cause, guard));
 };
 
 export const deleteOf = async <K extends TemplateKind>(
@@ -330,7 +347,10 @@ export const deleteOf = async <K extends TemplateKind>(
   reference: string,
   expects?: Expects<K>,
 ): Promise<TemplateIdOf<K>> => {
-  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const known = await mustFindOf(kind, deps, caller, reference);
+  const { id } = known;
+  expects?.(known);
+  await kind.mayGiveUpSlug?.(deps, caller, known);
   const cause = causeOf(deps, caller);
   const command = { type: 'DeleteTemplate' as const, at: cause.at };
   const { state } = await handle(

@@ -40,6 +40,7 @@ import type { Deleted } from '../../api/core/common.js';
 import type {
   CreateRequestOf,
   ImportRequestOf,
+  PublishBlockRequest,
   RestoreTemplateRequest,
   UpdateRequestOf,
 } from '../../api/templates/templates.js';
@@ -161,8 +162,13 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
       deleted: true,
     }),
 
-    publish: async (deps: TemplateNeeds, caller: Caller, reference: string, expected?: ExpectedRevisions) =>
-      record(await publishOf(kind, deps, caller, reference, atRevision(expected))),
+    publish: async (
+      deps: TemplateNeeds,
+      caller: Caller,
+      reference: string,
+      expected?: ExpectedRevisions,
+      { force = false }: PublishBlockRequest = {},
+    ) => record(await publishOf(kind, deps, caller, reference, { expects: atRevision(expected), force })),
 
     versions: async (deps: TemplateNeeds, caller: Caller, reference: string) =>
       templateVersions(rules, (await mustFindOf(kind, deps, caller, reference)).template),

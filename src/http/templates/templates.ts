@@ -11,6 +11,7 @@ import {
   importAttachmentTemplateExamples,
   importBlockExamples,
   importTemplateExamples,
+  publishBlockExamples,
   restoreTemplateExamples,
   updateAttachmentTemplateExamples,
   updateBlockExamples,
@@ -21,8 +22,10 @@ import {
   AttachmentTemplateRecordSchema,
   AttachmentTemplateVersionRecordSchema,
   AttachmentTemplateVersionsSchema,
+  BlockImpactSchema,
   BlockListItemSchema,
   BlockRecordSchema,
+  BlockUsageSchema,
   BlockVersionRecordSchema,
   BlockVersionsSchema,
   CreateAttachmentTemplateRequestSchema,
@@ -31,6 +34,7 @@ import {
   ImportAttachmentTemplateRequestSchema,
   ImportBlockRequestSchema,
   ImportTemplateRequestSchema,
+  PublishBlockRequestSchema,
   RestoreTemplateRequestSchema,
   SavedAttachmentTemplateSchema,
   SavedBlockSchema,
@@ -317,7 +321,10 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
     },
     (request) => commands[names.delete](callerOf(request), request.params.id, expectedRevisions(request)),
   );
+};
 
+const publishRoutes = (app: App, { commands }: Deps, kind: typeof email | typeof attachment): void => {
+  const { path, tags, commands: names, schemas } = kind;
   app.post(
     `${path}/:id/publish`,
     {
@@ -326,12 +333,78 @@ const changeRoutes = (app: App, { commands }: Deps, kind: Kind): void => {
         summary: 'Publish the draft as the next version',
         operationId: names.publish,
         tags,
-        params,
+        params: idParams(`${kind.reference} of the ${kind.noun}`),
         response: { 200: schemas.record },
       },
     },
     async (request, reply) =>
       tagged(reply, await commands[names.publish](callerOf(request), request.params.id, expectedRevisions(request))),
+  );
+};
+
+/** Routes that only blocks have: their publish, where they are used, and how a draft changes what follows them. */
+const blockRoutes = (app: App, { commands }: Deps): void => {
+  const { path, tags, schemas } = block;
+  const params = idParams('Id or slug of the block');
+  app.post(
+    `${path}/:id/publish`,
+    {
+      config: {
+        ...writeOf(block),
+        command: 'publishBlock',
+        etag: true,
+        conditional: true,
+        examples: publishBlockExamples,
+      },
+      preValidation: bodyMayBeAbsent,
+      schema: {
+        summary: 'Publish the draft as the next version',
+        description:
+          'Templates that follow the block show it from now on. Where a published one could not be rendered any more, nothing is published, unless `force` is true.',
+        operationId: 'publishBlock',
+        tags,
+        params,
+        body: PublishBlockRequestSchema,
+        response: { 200: schemas.record },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const { body } = request;
+      return tagged(reply, await commands.publishBlock(callerOf(request), id, expectedRevisions(request), body));
+    },
+  );
+
+  app.get(
+    `${path}/:id/usage`,
+    {
+      config: { ...readOf(block), command: 'blockUsage' },
+      schema: {
+        summary: 'List the templates and blocks that name a block',
+        operationId: 'blockUsage',
+        tags,
+        params,
+        response: { 200: BlockUsageSchema },
+      },
+    },
+    (request) => commands.blockUsage(callerOf(request), request.params.id),
+  );
+
+  app.get(
+    `${path}/:id/impact`,
+    {
+      config: { ...readOf(block), command: 'blockImpact' },
+      schema: {
+        summary: 'Show how the draft of a block changes the templates that follow it',
+        description:
+          'Renders each of them with the published block and with the draft, with the defaults of its variables; up to 100.',
+        operationId: 'blockImpact',
+        tags,
+        params,
+        response: { 200: BlockImpactSchema },
+      },
+    },
+    (request) => commands.blockImpact(callerOf(request), request.params.id),
   );
 };
 
@@ -424,4 +497,6 @@ export const templateRoutes = (app: App, deps: Deps): void => {
     versionRoutes(app, deps, kind);
     restoreRoutes(app, deps, kind);
   }
+  for (const kind of [email, attachment]) publishRoutes(app, deps, kind);
+  blockRoutes(app, deps);
 };

@@ -105,6 +105,20 @@ export const drawnCharactersOf = ({ pages }: ExpandedDocument): ReadonlyMap<stri
   return found;
 };
 
+/** The texts of an expanded document, a line for each, to compare what two of them show. */
+export const shownLinesOf = ({ pages }: ExpandedDocument): readonly string[] => {
+  const lines: string[] = [];
+  const plain = (text: string): void => void lines.push(text.trim());
+  const html = (text: Html | undefined): void => {
+    if (text !== undefined) plain(text.replace(TAG, ' ').replaceAll(/\s+/g, ' '));
+  };
+  for (const page of pages) {
+    for (const name of ['header', 'firstHeader', 'footer', 'firstFooter'] as const) html(page[name]?.html);
+    for (const { components } of page.sections) for (const component of components) look(component, { html, plain });
+  }
+  return lines.filter((line) => line !== '');
+};
+
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 const TAG = /<[^<>]*>/g;
 const REFERENCE = /&#(?:(\d{1,7})|x([0-9a-f]{1,6}));/gi;
