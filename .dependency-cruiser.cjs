@@ -53,7 +53,8 @@ const drivers = {
   'prom-client': '^src/adapters/metrics/',
   '@opentelemetry/': '^src/adapters/traces/',
   nodemailer: '^src/adapters/mail/',
-  'smtp-server': '^src/(adapters/feedback/|adapters/mailbox/|service/engine\\.ts$|service/mailbox\\.ts$)',
+  'smtp-server':
+    '^src/(adapters/feedback/|adapters/mailbox/|adapters/submission/|service/engine\\.ts$|service/mailbox\\.ts$)',
   'postal-mime': '^src/(adapters/feedback/|adapters/mailbox/|service/engine\\.ts$|service/mailbox\\.ts$)',
   acorn: '^src/domain/rendering/expression/',
   eta: '^src/(adapters/render/email/renderer\\.ts$|http/server/forms\\.ts$)',

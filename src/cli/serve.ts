@@ -46,6 +46,10 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
   welcome(config, address, base, link);
   if (app.inboundSmtpPort !== undefined)
     print(`  Reports        smtp://${config.feedback?.smtp?.host}:${app.inboundSmtpPort}`);
+  for (const [index, { isTls }] of (config.submission?.ports ?? []).entries()) {
+    const port = app.submissionPorts[index];
+    if (port !== undefined) print(`  Mail by SMTP   ${isTls ? 'smtps' : 'smtp'}://${config.submission?.host}:${port}`);
+  }
   if (address === undefined) return;
   print('');
   await app.showFirstKey((key) => showKey(base, key, link));

@@ -46,6 +46,7 @@ import { openLogger } from '../adapters/logger/pino.js';
 import { watchCommits, openServiceHealth } from './observe/health.js';
 import { prepareStores, afterStart } from './startup.js';
 import { holdRole, notePlace, openServingLease } from './stores/instances.js';
+import { openSubmissionServers } from './submission.js';
 import { openResources, type Resources } from './resources.js';
 import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
@@ -107,6 +108,8 @@ export type App = Readonly<{
   metricsPort: number | undefined;
   /** The port on which the return path takes reports by SMTP; undefined: none. */
   inboundSmtpPort: number | undefined;
+  /** The ports on which programs hand over their mail by SMTP, in the order of the settings. */
+  submissionPorts: readonly number[];
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
   /**
@@ -123,6 +126,7 @@ type StopParts = Readonly<{
   /** The workers that deliver. */
   processing: readonly Worker[];
   server: FastifyInstance;
+  submission: Part;
   limits: Pick<Limits, 'shutdownDeadlineMs' | 'stopNoticeMs'>;
   /** Aborts the outside calls that are still under way when the time is over. */
   cutOff: AbortController;
@@ -214,10 +218,13 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)]
     : [];
   let renewHttps: (tls: Tls) => void = () => {};
-  const certificates = openCertificates(
-    isServing ? servedCertificates(config, (tls) => renewHttps(tls), resources.renewInboundSmtp) : [],
-    clock,
-  );
+  let submission: Awaited<ReturnType<typeof openSubmissionServers>>;
+  const renewing = {
+    https: (tls: Tls) => renewHttps(tls),
+    inbound: resources.renewInboundSmtp,
+    submission: (tls: Tls) => submission?.renew(tls),
+  };
+  const certificates = openCertificates(isServing ? servedCertificates(config, renewing) : [], clock);
   const health = openServiceHealth({
     ...resources,
     config,
@@ -244,7 +251,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   afterStart(config, engine, runners, cutOff.signal);
 
-  const server = await buildServer(httpDeps(config, { ...parts, writes, recorder, audit }));
+  const served = httpDeps(config, { ...parts, writes, recorder, audit });
+  const server = await buildServer(served);
   renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
     accepting = false;
@@ -254,6 +262,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
       supervisor,
       processing: workers.processing,
       server,
+      submission: { close: async () => submission?.close() },
       limits: engine.limits,
       cutOff,
       whenProjected,
@@ -266,6 +275,12 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     if (left.length > 0) throw new Error(`not closed: ${left.join(', ')}`);
   };
   let stopping: Promise<void> | undefined;
+  try {
+    submission = await openSubmissionServers(config, served);
+  } catch (fault) {
+    await shutDown();
+    throw fault;
+  }
   return {
     server,
     engine,
@@ -275,6 +290,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     mailboxToken: resources.mailboxToken,
     metricsPort: metrics.port(),
     inboundSmtpPort: resources.inboundSmtpPort,
+    submissionPorts: submission?.ports ?? [],
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
@@ -282,16 +298,18 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
 
 /** Throws ConfigError if a pair cannot be served. */
 const servedCertificates = (
-  { tls, publicUrl, feedback }: Config,
-  renewHttps: (tls: Tls) => void,
-  renewSmtp: (tls: Tls) => void,
+  { tls, publicUrl, feedback, submission }: Config,
+  renew: Readonly<Record<'https' | 'inbound' | 'submission', (tls: Tls) => void>>,
 ): Parameters<typeof openCertificates>[0] => {
   const inbound = feedback?.smtp?.tls;
-  for (const pair of [tls, inbound]) if (pair !== undefined) assertServable(pair);
+  for (const pair of [tls, inbound, submission?.tls]) if (pair !== undefined) assertServable(pair);
   return [
-    ...(tls === undefined ? [] : [{ tls, host: certifiedHost(publicUrl), renew: renewHttps }]),
+    ...(tls === undefined ? [] : [{ tls, host: certifiedHost(publicUrl), renew: renew.https }]),
     // Hosts that deliver reports do not check the name (RFC 7435).
-    ...(inbound === undefined ? [] : [{ tls: inbound, host: undefined, renew: renewSmtp }]),
+    ...(inbound === undefined ? [] : [{ tls: inbound, host: undefined, renew: renew.inbound }]),
+    ...(submission?.tls === undefined
+      ? []
+      : [{ tls: submission.tls, host: submission.tls === tls ? undefined : submission.name, renew: renew.submission }]),
   ];
 };
 
@@ -360,6 +378,7 @@ const stopInOrder = async ({
   supervisor,
   processing,
   server,
+  submission,
   limits,
   cutOff,
   whenProjected,
@@ -371,7 +390,8 @@ const stopInOrder = async ({
     await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
   const delivered = supervisor.stop(names, deadline);
   if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
-  await within(deadline, Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]));
+  const closed = [closeServer(server, limits.shutdownDeadlineMs / 3), submission.close()];
+  await within(deadline, Promise.all([delivered, ...closed]));
   cutOff.abort();
   // The stop goes on if a read model cannot be written, or if a store does not answer.
   const projected = AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)]);

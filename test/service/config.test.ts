@@ -167,6 +167,46 @@ await t.test('under what the log is sealed, and where seals are told', async (t)
   t.match(faultOf({ SEALPOST_SEAL_MAIL: 'nobody' }), /^SEALPOST_SEAL_MAIL is no address/);
 });
 
+await t.test('the SMTP servers of submission', async (t) => {
+  t.equal(readConfig({}).submission, undefined);
+  t.match(readConfig({ SEALPOST_SUBMISSION_PORT: '587' }).submission, {
+    host: '127.0.0.1',
+    ports: [{ port: 587, isTls: false }],
+    name: '127.0.0.1',
+  });
+  const directory = temporaryDirectory(t);
+  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+  writeFileSync(cert, 'certificate');
+  writeFileSync(key, 'key');
+  const own = { SEALPOST_SUBMISSION_TLS_CERT: cert, SEALPOST_SUBMISSION_TLS_KEY: key };
+  const both = { SEALPOST_SUBMISSION_PORT: '587', SEALPOST_SUBMISSION_TLS_PORT: '465' };
+  t.match(readConfig({ ...both, ...own, SEALPOST_SUBMISSION_HOST: '0.0.0.0' }).submission, {
+    host: '0.0.0.0',
+    ports: [
+      { port: 587, isTls: false },
+      { port: 465, isTls: true },
+    ],
+    tls: { cert: 'certificate', key: 'key' },
+  });
+  t.match(
+    readConfig({
+      ...both,
+      SEALPOST_TLS_CERT: cert,
+      SEALPOST_TLS_KEY: key,
+      SEALPOST_SUBMISSION_NAME: 'Mail.Example.com',
+    }).submission,
+    {
+      name: 'mail.example.com',
+      tls: { cert: 'certificate' },
+    },
+  );
+  t.match(faultOf(both), /SEALPOST_SUBMISSION_TLS_PORT needs a certificate/);
+  t.match(
+    faultOf({ SEALPOST_SUBMISSION_PORT: '587', SEALPOST_SUBMISSION_HOST: '0.0.0.0' }),
+    /SEALPOST_SUBMISSION_PORT on 0\.0\.0\.0 needs a certificate, or API keys would travel in the clear/,
+  );
+});
+
 await t.test('the return path, and the SMTP server for it', async (t) => {
   const SEALPOST_RETURN_PATH_DOMAIN = 'Bounces.Example.com';
   t.same(readConfig({ SEALPOST_RETURN_PATH_DOMAIN }).feedback, {

@@ -5,18 +5,11 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../../domain/ports/clock.js';
-import { addressBucket, withAsciiDomain } from '../../shared/addresses.js';
+import { withAsciiDomain } from '../../shared/addresses.js';
+import { openNetworkLimits, type NetworkBounds, type NetworkLimits } from '../../shared/network-limits.js';
 import type { EmailId } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../domain/ports/report-reader.js';
-
-/** Limits of one network: connections at a time, and connections, commands and messages in a minute. */
-type NetworkBounds = Readonly<{
-  connectionsMax: number;
-  connectionsPerMinute: number;
-  commandsPerMinute: number;
-  messagesPerMinute: number;
-}>;
 
 /** `later`: the report may be taken in a minute. `unknown`: there is no such email. */
 export type Taken = 'taken' | 'later' | 'unknown';
@@ -58,19 +51,6 @@ export type SmtpListener = Readonly<{
   close: () => Promise<void>;
 }>;
 
-type NetworkLimits = Readonly<{
-  /** Out: false if this connection is refused. It must not be closed here then. */
-  open: (address: string) => boolean;
-  close: (address: string) => void;
-  /** Whether another is allowed now. Each call counts. */
-  mayCommand: (address: string) => boolean;
-  mayMessage: (address: string) => boolean;
-  /** The number of networks that are counted. */
-  size: () => number;
-}>;
-
-type Network = { endsAtMs: number; open: number; connections: number; commands: number; messages: number };
-
 type Settings = NonNullable<ConstructorParameters<typeof SMTPServer>[0]>;
 
 type Sessions = Readonly<{
@@ -81,10 +61,6 @@ type Sessions = Readonly<{
 
 /** RFC 5321, section 4.5.3.1, asks for 512; SMTPUTF8 and DSN parameters make lines longer (RFC 3461, section 4). */
 const COMMAND_OCTETS_MAX = 4_096;
-
-const MINUTE_MS = 60_000;
-/** Beyond so many, networks that are not connected and whose minute is over are dropped. */
-const NETWORKS_KEPT = 1_000;
 
 /** Rejects if the port cannot be opened. The server answers 250 to a message only when `receive` has taken it. */
 export const openSmtpListener = async (options: SmtpListenerOptions): Promise<SmtpListener> => {
@@ -231,44 +207,4 @@ const beginningOf = async (stream: SMTPServerDataStream): Promise<Buffer> => {
     left -= chunk.length;
   }
   return Buffer.concat(chunks);
-};
-
-/** Counts by the monotonic clock, in this process only. */
-export const openNetworkLimits = (clock: Pick<Clock, 'monotonic'>, bounds: NetworkBounds): NetworkLimits => {
-  const networks = new Map<string, Network>();
-  const of = (address: string): Network => {
-    const now = clock.monotonic();
-    const name = addressBucket(address);
-    const known = networks.get(name);
-    if (known !== undefined && known.endsAtMs > now) return known;
-    const network: Network = {
-      endsAtMs: now + MINUTE_MS,
-      open: known?.open ?? 0,
-      connections: 0,
-      commands: 0,
-      messages: 0,
-    };
-    if (known === undefined && networks.size >= NETWORKS_KEPT) forget(networks, now);
-    networks.set(name, network);
-    return network;
-  };
-  return {
-    open: (address) => {
-      const network = of(address);
-      network.connections += 1;
-      if (network.open >= bounds.connectionsMax || network.connections > bounds.connectionsPerMinute) return false;
-      network.open += 1;
-      return true;
-    },
-    close: (address) => {
-      of(address).open -= 1;
-    },
-    mayCommand: (address) => (of(address).commands += 1) <= bounds.commandsPerMinute,
-    mayMessage: (address) => (of(address).messages += 1) <= bounds.messagesPerMinute,
-    size: () => networks.size,
-  };
-};
-
-const forget = (networks: Map<string, Network>, now: number): void => {
-  for (const [name, { endsAtMs, open }] of networks) if (open === 0 && endsAtMs <= now) networks.delete(name);
 };

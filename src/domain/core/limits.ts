@@ -284,6 +284,20 @@ export const defaultLimits = {
   inboundSmtpSessionMs: 10 * 60_000,
   inboundSmtpCloseMs: 2_000,
 
+  // The SMTP servers of submission; each process counts for itself
+  /** As large as 25 MB of attachments in base64, with a text. */
+  submissionSizeBytesMax: 36 * 1024 * 1024,
+  submissionConnectionsMax: 500,
+  submissionNetworkConnectionsMax: 200,
+  submissionNetworkConnectionsPerMinuteMax: 6_000,
+  submissionNetworkCommandsPerMinuteMax: 120_000,
+  /** Messages that arrive at once, together. One team has half of it. */
+  submissionMemoryBytesMax: 256 * 1024 * 1024,
+  submissionSilenceMs: 5 * 60_000,
+  submissionMessageMs: 10 * 60_000,
+  submissionSessionMs: 60 * 60_000,
+  submissionCloseMs: 2_000,
+
   // Keys
   apiKeyNameCharsMax: 255,
   apiKeyRateLimitMax: 10_000_000,

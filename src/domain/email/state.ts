@@ -403,7 +403,7 @@ export const addressedIn = (
   const repeated: Readonly<{ place: number; recipient: Recipient }>[] = [];
   content?.recipients.forEach((one, index) => {
     if (one === null) return;
-    const { also, ...recipient } = one;
+    const { also, written: _, ...recipient } = one;
     if (accepted.roles[index] === role) named.push(recipient);
     for (const { role: other, place, ...again } of also ?? [])
       if (other === role) repeated.push({ place, recipient: again });

@@ -239,7 +239,7 @@ const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: A
 };
 
 /** The caller for commands, of a good credential. */
-export const callerWith = (admitted: Authenticated, request: FastifyRequest): Caller => {
+export const callerWith = (admitted: Authenticated, request: Pick<FastifyRequest, 'id' | 'ip' | 'headers'>): Caller => {
   const { teamId, permissions } = admitted;
   const correlationId = request.id;
   const calledFrom = (): CallOrigin => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? ''));

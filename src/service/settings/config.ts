@@ -29,7 +29,9 @@ import {
   readSpf,
   readLimits,
   readSeals,
+  readSubmission,
   readTls,
+  type SubmissionSettings,
   readTraces,
   type SealSettings,
   type Tls,
@@ -92,6 +94,8 @@ export type Config = Readonly<{
   feedback: FeedbackSettings | undefined;
   /** By what calls of mail providers with events are authenticated. */
   providers: ProviderSettings;
+  /** The SMTP servers on which programs hand over their mail; undefined: none. */
+  submission: SubmissionSettings | undefined;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
   webhookDelaysMs: readonly number[];
@@ -179,6 +183,7 @@ export const readConfig = (given: Environment = process.env): Config => {
     accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), isRelayed),
     feedback: readFeedback(text, value, { defaultHost: host, https: tls }),
     providers: readProviders(text),
+    submission: readSubmission(text, value, { defaultHost: host, https: tls, publicUrl }),
     dkim: readDkim(text),
     retryDelaysMs: readDelays('SEALPOST_RETRY_DELAYS', value('SEALPOST_RETRY_DELAYS'), 7 * DAY_MS),
     webhookDelaysMs: readWebhookDelays(value('SEALPOST_WEBHOOK_RETRY_DELAYS'), limits),

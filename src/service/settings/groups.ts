@@ -28,6 +28,14 @@ type InboundSmtpSettings = Readonly<{
   tls?: Tls;
 }>;
 
+/** The SMTP servers of submission. `isTls`: TLS from the first byte on. */
+export type SubmissionSettings = Readonly<{
+  host: string;
+  ports: readonly Readonly<{ port: number; isTls: boolean }>[];
+  name: string;
+  tls?: Tls;
+}>;
+
 /**
  * A certificate chain with its private key in PEM form, the files that they were read from, and the settings that name
  * these.
@@ -154,6 +162,32 @@ const readInboundSmtp = (
   return {
     host: text('SEALPOST_INBOUND_SMTP_HOST') ?? defaultHost,
     port,
+    ...(tls === undefined ? {} : { tls }),
+  };
+};
+
+/** undefined where no port is set. Throws ConfigError where keys would travel in the clear. */
+export const readSubmission = (
+  text: Text,
+  value: Values,
+  { defaultHost, https, publicUrl }: Standard & Readonly<{ publicUrl: string }>,
+): SubmissionSettings | undefined => {
+  const [plain, implicit] = [value('SEALPOST_SUBMISSION_PORT'), value('SEALPOST_SUBMISSION_TLS_PORT')];
+  if (plain === undefined && implicit === undefined) return undefined;
+  const tls = readTls(text, ['SEALPOST_SUBMISSION_TLS_CERT', 'SEALPOST_SUBMISSION_TLS_KEY']) ?? https;
+  const host = text('SEALPOST_SUBMISSION_HOST') ?? defaultHost;
+  if (tls === undefined && (implicit !== undefined || !isLoopback(host)))
+    throw new ConfigError(
+      `${implicit === undefined ? `SEALPOST_SUBMISSION_PORT on ${host}` : 'SEALPOST_SUBMISSION_TLS_PORT'} needs a certificate, or API keys would travel in the clear: ` +
+        'set SEALPOST_SUBMISSION_TLS_CERT and SEALPOST_SUBMISSION_TLS_KEY to the paths of PEM files.',
+    );
+  return {
+    host,
+    ports: [
+      ...(plain === undefined ? [] : [{ port: plain, isTls: false }]),
+      ...(implicit === undefined ? [] : [{ port: implicit, isTls: true }]),
+    ],
+    name: readDomain('SEALPOST_SUBMISSION_NAME', text('SEALPOST_SUBMISSION_NAME')) ?? new URL(publicUrl).hostname,
     ...(tls === undefined ? {} : { tls }),
   };
 };

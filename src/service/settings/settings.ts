@@ -335,6 +335,30 @@ const named = {
       'The secret of at least 16 characters in the URL of the webhook at Mailjet, for /api/feedback/mailjet. Default: no events are taken.',
       { isSecret: true },
     ),
+    SEALPOST_SUBMISSION_PORT: port(
+      'Port on which the process with the role http takes mail of programs by SMTP with STARTTLS. Default: none.',
+      { example: '587' },
+    ),
+    SEALPOST_SUBMISSION_TLS_PORT: port(
+      'Port on which it takes mail by SMTP with TLS from the first byte on. Default: none.',
+      {
+        example: '465',
+      },
+    ),
+    SEALPOST_SUBMISSION_HOST: text('Address that these ports listen on. Default: that of HOST.', {
+      example: '0.0.0.0',
+    }),
+    SEALPOST_SUBMISSION_NAME: text(
+      'Name of the server in its greeting and in the trace of mails. Default: the host of SEALPOST_PUBLIC_URL.',
+      { example: 'mail.example.com' },
+    ),
+    SEALPOST_SUBMISSION_TLS_CERT: text(
+      'Path of a PEM certificate chain for these ports, read again when it changes. Default: SEALPOST_TLS_CERT; needed beyond this machine.',
+      { example: '/etc/sealpost/mail-cert.pem' },
+    ),
+    SEALPOST_SUBMISSION_TLS_KEY: text('Path of the PEM private key of that certificate.', {
+      example: '/etc/sealpost/mail-key.pem',
+    }),
     SEALPOST_DNS_SERVERS: text(
       'Servers of the DNS that are asked for the records of sender domains, IP addresses with or without a port. Default: those of the system.',
       { example: '192.0.2.53,192.0.2.54:5353' },
@@ -439,6 +463,19 @@ const limits = [
   limit(
     'inboundSmtpConnectionsMax',
     'Connections to the SMTP server of the return path, for each process. One more is refused.',
+  ),
+  limit('submissionSizeBytesMax', 'Bytes of one mail that comes by SMTP. A larger one is refused.', {
+    min: 1024,
+    max: 256 * 1024 * 1024,
+  }),
+  limit(
+    'submissionConnectionsMax',
+    'Connections of programs that send by SMTP, for each process. One team has half of them.',
+  ),
+  limit(
+    'submissionMemoryBytesMax',
+    'Bytes of mails that arrive by SMTP at the same moment, for each process. One team has half of them; more are told to come later.',
+    { min: 1024 * 1024 },
   ),
 ];
 

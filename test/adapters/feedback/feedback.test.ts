@@ -8,11 +8,11 @@ import {
   type SmtpBounds,
   type SmtpListenerOptions,
   type Taken,
-  openNetworkLimits,
 } from '../../../src/adapters/feedback/smtp-listener.js';
 import { assertDefined, parseEmailId, type EmailId } from '../../../src/domain/core/ids.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../../src/domain/ports/report-reader.js';
+import { openNetworkLimits } from '../../../src/shared/network-limits.js';
 import { fakeClock } from '../../support/fake-clock.js';
 import { openRawSmtp, type RawSmtp } from '../../support/raw-smtp.js';
 import { eventually } from '../../support/wait.js';
