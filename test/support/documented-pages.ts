@@ -175,8 +175,14 @@ export const lackingPrograms = (t: Test): readonly string[] => {
 
 export type Followed = Readonly<{ reader: Reader; server: ServerProcess }>;
 
-/** A fresh start for a reader, as the pages assume it; a copy of one where the reader looks at no output of the start. */
-export const followPages = async (t: Test, { isFounded = false } = {}): Promise<Followed> => {
+/**
+ * A fresh start for a reader, as the pages assume it; a copy of one where the reader looks at no output of the start.
+ * `more`: settings that the pages show.
+ */
+export const followPages = async (
+  t: Test,
+  { isFounded = false, more = {} }: Readonly<{ isFounded?: boolean; more?: Settings }> = {},
+): Promise<Followed> => {
   const directory = temporaryDirectory(t);
   // Its zone is empty: no page sets the records that it shows.
   const dns = await openDnsServer(t);
@@ -184,6 +190,7 @@ export const followPages = async (t: Test, { isFounded = false } = {}): Promise<
     SEALPOST_DATA_DIR: join(directory, 'data'),
     SEALPOST_DNS_SERVERS: dns.address,
     SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
+    ...more,
   };
   writeFileSync(join(directory, 'logo.png'), png);
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
