@@ -197,6 +197,47 @@ export type SessionRecord = Static<typeof SessionRecordSchema>;
 export const EraseOwnUserRequestSchema = Type.Object({ password: Password, code: Type.Optional(Code) }, closed);
 export type EraseOwnUserRequest = Static<typeof EraseOwnUserRequestSchema>;
 
+/** A provider by which people sign in. */
+const ProviderSchema = Type.Object(
+  { id: Type.String({ description: 'Stands in the paths of its routes' }), label: Type.String() },
+  closed,
+);
+export const SignInProvidersSchema = Type.Object({ data: Type.Array(ProviderSchema) }, closed);
+
+export const BeginIdentityLinkRequestSchema = Type.Object(
+  {
+    password: Password,
+    code: Type.Optional(Code),
+    returnTo: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1_000,
+        description: 'Path of this service to which the browser comes back; default: /account',
+      }),
+    ),
+  },
+  closed,
+);
+export type BeginIdentityLinkRequest = Static<typeof BeginIdentityLinkRequestSchema>;
+
+export const BegunIdentityLinkSchema = Type.Object(
+  { url: Type.String({ description: 'Address at the provider, to be opened in the same browser within ten minutes' }) },
+  closed,
+);
+
+export const LinkedIdentityRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    provider: Type.String({ description: 'Id of the provider' }),
+    label: Type.String({ description: 'Name of the provider; its id where it is set up no more' }),
+    email: nullable(Type.String({ description: 'Address that the provider said when it was linked' })),
+    linkedAt: Time,
+  },
+  closed,
+);
+export type LinkedIdentityRecord = Static<typeof LinkedIdentityRecordSchema>;
+export const LinkedIdentitiesSchema = Type.Object({ data: Type.Array(LinkedIdentityRecordSchema) }, closed);
+
 export const UpdateUserRequestSchema = Type.Object({ name: Type.Optional(Name) }, closed);
 export type UpdateUserRequest = Static<typeof UpdateUserRequestSchema>;
 
@@ -244,6 +285,9 @@ const password = 'a pelican in the rain';
 const email = 'ada@example.com';
 
 export const ownAccountExamples = {
+  beginLink: {
+    password: { summary: 'With the password', value: { password } satisfies BeginIdentityLinkRequest },
+  },
   prepare: { password: { summary: 'With the password', value: { password } satisfies PrepareSecondFactorRequest } },
   confirm: { code: { summary: 'A code of the app', value: { code: '482913' } satisfies ConfirmSecondFactorRequest } },
   withCode: {

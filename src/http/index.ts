@@ -38,6 +38,7 @@ import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
 import { authRoutes } from './people/auth.js';
 import { ownAccountRoutes, sessionRoutes, userRoutes } from './people/account.js';
+import { signInRoutes } from './people/sign-in.js';
 import { accountPages } from './people/pages.js';
 import { accountLinkRoutes } from './people/links.js';
 import { assetRoutes } from './templates/assets.js';
@@ -285,6 +286,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   sessionRoutes(app, deps);
   accountLinkRoutes(app, deps);
   accountPages(app, deps);
+  signInRoutes(app, deps);
   userRoutes(app, deps);
   suppressionRoutes(app, deps);
   privacyRoutes(app, deps);

@@ -30,6 +30,7 @@ import { evolveTeam, type TeamState } from '../domain/teams/state.js';
 import { evolveSlug } from '../domain/templates/decider.js';
 import { templateDecider } from '../domain/templates/email-template.js';
 import type { OutboundHttp, OutboundPost } from '../domain/ports/outbound-http.js';
+import type { SignInProvider, SignInProviders } from '../domain/ports/sign-in-providers.js';
 import type { ReportReader } from '../domain/ports/report-reader.js';
 import { UnknownEvent, codec as ownCodec, type Codec } from '../event-log/codec.js';
 import { type EventLogPorts, openEventLog } from '../event-log/event-log.js';
@@ -128,6 +129,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const renderer = wrapRenderer(openRenderer({ limits }));
   const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
+  const people = peopleOf(config, { clock, logger });
   const webhooks = {
     outbound: outboundPostWhenNeeded(config.webhookInsecureHosts),
     insecureHosts: config.webhookInsecureHosts,
@@ -163,7 +165,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       mediaTypes: signatureMediaTypes(),
       dns: openResolver({ servers: config.dnsServers }),
       dkimKeys: systemDkimKeys(),
-      people: peopleOf(config),
+      people,
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
       ...(options.noteBlocked === undefined ? {} : { noteBlocked: options.noteBlocked }),
@@ -185,7 +187,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     sealing,
     sealKey,
     close: async () => {
-      for (const port of [generator, outbound, webhooks.outbound, renderer, stores]) await port.close();
+      for (const port of [generator, outbound, webhooks.outbound, renderer, people.providers, stores])
+        await port.close();
     },
   };
 };
@@ -227,7 +230,10 @@ const providerFeedbackOf = (
 ): Pick<CommandNeeds, 'providerFeedback'> =>
   Object.keys(settings).length === 0 ? {} : { providerFeedback: openProviderFeedback({ settings, ...parts }) };
 
-const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandNeeds['people'] => ({
+const peopleOf = (
+  { publicUrl, registration, isOnLoopback, signInProviders }: Config,
+  deps: Readonly<{ clock: Clock; logger: Logger }>,
+): CommandNeeds['people'] => ({
   passwords: argon2Passwords(),
   accessTokens: joseAccessTokens(),
   secondFactors: otpauthSecondFactors(),
@@ -235,7 +241,33 @@ const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandNee
   publicUrl,
   registration,
   isOnLoopback,
+  providers: providersWhenNeeded(signInProviders, deps),
 });
+
+/** Loads the client of sign-in providers with the first sign-in by one. */
+const providersWhenNeeded = (
+  all: readonly SignInProvider[],
+  deps: Readonly<{ clock: Clock; logger: Logger }>,
+): SignInProviders => {
+  let opened: Promise<SignInProviders> | undefined;
+  const open = async (): Promise<SignInProviders> => {
+    const [{ openIdProviders }, { openProviderFetch }] = await Promise.all([
+      import('../adapters/sign-in/openid.js'),
+      import('../adapters/outbound-http/fetch.js'),
+    ]);
+    const internalHosts = new Set(
+      all.filter(({ isInternal }) => isInternal).map(({ issuer }) => new URL(issuer).hostname),
+    );
+    return openIdProviders(all, { ...deps, ...openProviderFetch({ internalHosts }) });
+  };
+  const providers = (): Promise<SignInProviders> => (opened ??= open());
+  return {
+    all,
+    begin: async (...given) => (await providers()).begin(...given),
+    finish: async (...given) => (await providers()).finish(...given),
+    close: async () => (await opened)?.close(),
+  };
+};
 
 /** Notes and logs the events that a reader cannot read. */
 const tellingUnreadable =

@@ -136,6 +136,11 @@ void t.test('the document', async (t) => {
         `GET /account${page}`,
         `POST /account${page}`,
       ]),
+      'GET /account/link/{provider}',
+      'POST /account/link/{provider}',
+      'POST /account/sign-in/code',
+      'GET /api/auth/oidc/{provider}/start',
+      'GET /api/auth/oidc/{provider}/callback',
       'GET /oauth/authorize',
       'POST /oauth/authorize',
       'POST /oauth/token',
@@ -349,6 +354,8 @@ void t.test('every operation names its codes, each with its status, and every co
       );
     }
   }
+  // A browser walks through the sign-in by a provider, and pages show these.
+  for (const code of commandCodes.finishSignIn) seen.add(code);
   t.same([...seen].sort(), Object.keys(statusOf).sort());
 });
 

@@ -88,6 +88,8 @@ const refusals: Readonly<Record<string, string>> = {
   'POST /api/auth/totp/remove': 'SECOND_FACTOR_NOT_SET',
   'POST /api/auth/totp/recovery-codes': 'SECOND_FACTOR_NOT_SET',
   'POST /api/credits': 'TEAM_NOT_METERED',
+  'POST /api/auth/oidc/:provider/link': 'SIGN_IN_PROVIDER_UNKNOWN',
+  'DELETE /api/users/me/identities/:id': 'IDENTITY_NOT_FOUND',
   'POST /api/v1/webhook-subscriptions/:id/deliveries/:deliveryId/retry': 'WEBHOOK_DELIVERY_NOT_FOUND',
   'POST /api/invitations/accept': 'INVITATION_NOT_YOURS',
   'POST /api/v1/feedback': 'FEEDBACK_NOT_SET_UP',

@@ -52,6 +52,7 @@ await t.test('the defaults', async (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     linkBase: 'http://127.0.0.1:3000',
     registration: 'invited',
+    signInProviders: [],
     isOnLoopback: true,
     dataDir: data,
     isDataDirNamed: false,
@@ -724,4 +725,62 @@ void t.test('with a relay account mails need a sender, which is checked at start
     undefined,
     'a command beside the service goes on without',
   );
+});
+
+await t.test('the providers by which people sign in', async (t) => {
+  const least = {
+    id: 'acme',
+    label: 'Acme',
+    issuer: 'https://id.example.com',
+    clientId: 'one',
+    clientSecret: 'two',
+    domains: ['example.com'],
+  };
+  const read = (...providers: readonly unknown[]) =>
+    readConfig({ SEALPOST_SIGN_IN_PROVIDERS: JSON.stringify(providers) }).signInProviders;
+  t.same(
+    read(least, { ...least, id: 'b', domains: '*', internal: true, issuer: 'http://id.test', scopes: ['openid'] }),
+    [
+      {
+        ...least,
+        scopes: ['openid', 'email', 'profile'],
+        isAuthoritative: false,
+        asksSecondFactor: false,
+        isInternal: false,
+      },
+      {
+        ...least,
+        id: 'b',
+        issuer: 'http://id.test',
+        domains: undefined,
+        scopes: ['openid'],
+        isAuthoritative: false,
+        asksSecondFactor: false,
+        isInternal: true,
+      },
+    ],
+  );
+  t.match(read({ ...least, authoritative: true, secondFactor: 'provider' }), [
+    { isAuthoritative: true, asksSecondFactor: true },
+  ]);
+  for (const [change, words] of [
+    [{ id: 'A b' }, /\[0\]\.id /],
+    [{ label: '' }, /label/],
+    [{ issuer: 'http://id.example.com' }, /issuer is not an https URL/],
+    [{ issuer: 'https://u:p@id.example.com' }, /issuer/],
+    [{ clientSecret: 7 }, /clientSecret/],
+    [{ clientId: undefined }, /clientId is missing/],
+    [{ domains: 'example.com' }, /domains/],
+    [{ domains: [] }, /domains/],
+    [{ domains: ['Example.com'] }, /domains/],
+    [{ domains: '*', authoritative: true }, /authoritative needs domains/],
+    [{ secondFactor: true }, /secondFactor/],
+    [{ internal: 'yes' }, /internal/],
+    [{ secret: 'x' }, /secret is unknown/],
+  ] as const)
+    t.match(faultOf({ SEALPOST_SIGN_IN_PROVIDERS: JSON.stringify([{ ...least, ...change }]) }), words);
+  t.match(faultOf({ SEALPOST_SIGN_IN_PROVIDERS: JSON.stringify([least, least]) }), /the id acme twice/);
+  const broken = faultOf({ SEALPOST_SIGN_IN_PROVIDERS: '[{"clientSecret":"hush"' });
+  t.match(broken, /is not JSON/);
+  t.notMatch(broken, /hush/);
 });

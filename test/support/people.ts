@@ -36,6 +36,13 @@ export const quickPasswords: Passwords = {
   isCommon: () => false,
 };
 
+const noProviders: PeoplePorts['providers'] = {
+  all: [],
+  begin: () => Promise.reject(new Error('there is no provider')),
+  finish: () => Promise.reject(new Error('there is no provider')),
+  close: async () => undefined,
+};
+
 export const peopleOfTest = (more: Partial<PeoplePorts> = {}): PeoplePorts => ({
   passwords: argon2Passwords(),
   accessTokens: joseAccessTokens(),
@@ -43,6 +50,7 @@ export const peopleOfTest = (more: Partial<PeoplePorts> = {}): PeoplePorts => ({
   drawCode: qrCodePng,
   publicUrl: 'https://mail.example.com',
   registration: 'open',
+  providers: noProviders,
   isOnLoopback: false,
   ...more,
 });

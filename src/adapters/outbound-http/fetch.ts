@@ -1,8 +1,11 @@
-/** Fetches files from the public internet: http and https, guarded, bounded, without cookies or credentials. */
+/**
+ * Fetches files from the public internet: http and https, guarded, bounded, without cookies or credentials. Calls to
+ * sign-in providers, whose addresses the operator set, are guarded in the same way.
+ */
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { Agent, fetch, request, type buildConnector, type Dispatcher, type RequestInit } from 'undici';
 import { OutboundFault, type Fetched, type OutboundHttp } from '../../domain/ports/outbound-http.js';
 import { openFairSlots, type FairSlotsOptions } from '../../shared/concurrency.js';
 import { defaultLimits } from '../../domain/core/limits.js';
@@ -275,5 +278,43 @@ export const makeSlots = (options: FairSlotsOptions): Slots => {
     } finally {
       slots.release(team);
     }
+  };
+};
+
+const PROVIDER_CONNECT_MS = 5_000;
+const PROVIDER_ANSWER_MS = 10_000;
+/** Far more than a discovery document or a set of keys has. */
+const PROVIDER_ANSWER_BYTES_MAX = 1024 * 1024;
+
+export type ProviderFetch = Readonly<{
+  /** As `fetch`, but follows no redirect. Rejects where a host is not internal and has no public address. */
+  fetch: (url: string, init: object) => Promise<Response>;
+  close: () => Promise<void>;
+}>;
+
+/** Calls to sign-in providers. `internalHosts`: names, in lower case, that may have any address. */
+export const openProviderFetch = ({
+  internalHosts,
+  lookup = lookupBySystem,
+  isAllowed = isPublicAddress,
+}: Readonly<{ internalHosts: ReadonlySet<string> }> & Partial<Guard>): ProviderFetch => {
+  const guarded = guardedConnectors({ lookup, isAllowed });
+  const internal = guardedConnectors({ lookup, isAllowed: () => true });
+  const agent = new Agent({
+    connect: (options, callback) =>
+      (internalHosts.has(options.hostname) ? internal : guarded)(AbortSignal.timeout(PROVIDER_CONNECT_MS))(
+        options,
+        callback,
+      ),
+    connections: 8,
+    headersTimeout: PROVIDER_ANSWER_MS,
+    bodyTimeout: PROVIDER_ANSWER_MS,
+    maxHeaderSize: HEADERS_SIZE_BYTES_MAX,
+    maxResponseSize: PROVIDER_ANSWER_BYTES_MAX,
+  });
+  return {
+    fetch: (url, init) =>
+      fetch(url, { ...(init as RequestInit), redirect: 'manual', dispatcher: agent }) as unknown as Promise<Response>,
+    close: () => agent.destroy(),
   };
 };

@@ -4,6 +4,7 @@ import type { SessionState, TokenKeyState } from '../../domain/people/session.js
 import type { Registration, UserState } from '../../domain/people/user.js';
 import type { AccessTokens, TokenParties } from '../../domain/ports/access-tokens.js';
 import type { Passwords } from '../../domain/ports/passwords.js';
+import type { SignInProviders } from '../../domain/ports/sign-in-providers.js';
 import type { SecondFactors } from '../../domain/ports/second-factor.js';
 import type { BoundedCache } from '../../shared/cache.js';
 import type { CorePorts, Load } from '../core/ports.js';
@@ -18,6 +19,7 @@ export type PeoplePorts = Readonly<{
   /** The issuer of access tokens. */
   publicUrl: string;
   registration: Registration;
+  providers: SignInProviders;
   /** Only this machine reaches the service, so the first user needs no token. */
   isOnLoopback: boolean;
 }>;

@@ -89,7 +89,8 @@ export const eraseUser = async (deps: TeamNeeds, id: UserId, tracesOf: TracesOf,
   await eraseAccountMails(deps, mailed, traces.mails, cause);
   await forgetAllOrigins(deps.eventLog, id, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(stream);
-  for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId]))
+  const identities = [...user.identities.keys(), ...(erased?.identities.keys() ?? [])];
+  for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId, ...identities]))
     if (addressId !== undefined) await releaseAddress(deps, addressId, id, cause);
   await deps.whenHeldEverywhere();
 };

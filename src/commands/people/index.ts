@@ -23,6 +23,17 @@ import {
   addressLinkBucket,
   checkLink,
 } from './links.js';
+import {
+  beginIdentityLink,
+  beginProvenLink,
+  beginSignIn,
+  finishSignIn,
+  giveSignInCode,
+  listIdentities,
+  pendingAddress,
+  signInProviders,
+  unlinkIdentity,
+} from './providers.js';
 import { register } from './registration.js';
 import {
   loginBucketOf,
@@ -40,6 +51,8 @@ import { getOwnUser, updateOwnUser, getUser } from './users.js';
 const confirmPasswordCodes: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', ...writeCodes];
 
 const accountMailCodes: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', ...sendMailCodes, ...writeCodes];
+
+const providerCodes: Codes = ['SIGN_IN_PROVIDER_UNKNOWN', 'SIGN_IN_PROVIDER_AWAY'];
 
 const confirmIdentityCodes: Codes = ['INVALID_CREDENTIALS', 'CODE_REQUIRED', 'INVALID_CODE'];
 
@@ -110,6 +123,48 @@ export const peopleCommands = {
   },
   addressLinkBucket: { run: addressLinkBucket, codes: ['LINK_INVALID'] },
   checkLink: { run: checkLink, codes: ['LINK_INVALID'] },
+  signInProviders: { run: signInProviders, codes: [] },
+  beginSignIn: { run: beginSignIn, codes: ['VALIDATION_ERROR', ...providerCodes] },
+  finishSignIn: {
+    run: finishSignIn,
+    codes: [
+      ...providerCodes,
+      'SIGN_IN_REFUSED',
+      'SIGN_IN_NOT_ALLOWED',
+      'IDENTITY_NOT_LINKED',
+      'IDENTITY_TAKEN',
+      'REGISTRATION_CLOSED',
+      'INVITATION_NOT_YOURS',
+      'ADDRESS_TAKEN',
+      'USER_NOT_FOUND',
+      'PLAN_LIMIT_EXCEEDED',
+      ...invitationCodes,
+      ...accountMailCodes,
+    ],
+  },
+  giveSignInCode: {
+    run: giveSignInCode,
+    codes: [
+      'SIGN_IN_PROVIDER_UNKNOWN',
+      'SIGN_IN_REFUSED',
+      'IDENTITY_TAKEN',
+      'CODE_REQUIRED',
+      'INVALID_CODE',
+      'INVITATION_NOT_YOURS',
+      'USER_NOT_FOUND',
+      'PLAN_LIMIT_EXCEEDED',
+      ...invitationCodes,
+      ...accountMailCodes,
+    ],
+  },
+  pendingAddress: { run: pendingAddress, codes: ['SIGN_IN_REFUSED', 'USER_NOT_FOUND'] },
+  beginIdentityLink: {
+    run: beginIdentityLink,
+    codes: ['VALIDATION_ERROR', ...providerCodes, 'CODE_REQUIRED', 'INVALID_CODE', ...confirmPasswordCodes],
+  },
+  beginProvenLink: { run: beginProvenLink, codes: providerCodes },
+  listIdentities: { run: listIdentities, codes: ['USER_NOT_FOUND'] },
+  unlinkIdentity: { run: unlinkIdentity, codes: ['USER_NOT_FOUND', 'IDENTITY_NOT_FOUND', ...writeCodes] },
   getOwnUser: { run: getOwnUser, codes: ['USER_NOT_FOUND'] },
   updateOwnUser: { run: updateOwnUser, codes: ['USER_NOT_FOUND', ...writeCodes] },
   getUser: { run: getUser, codes: ['USER_NOT_FOUND'] },

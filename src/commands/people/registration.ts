@@ -44,7 +44,7 @@ export const register = async (deps: TeamNeeds, request: RegisterRequest, from: 
   const first = await teamWithoutOwner(deps);
   if (first !== undefined) return registerFirst(deps, { ...request, email }, first, from);
   if (deps.people.registration !== 'open')
-    throw closed('Registration needs an invitation. Ask an owner or admin of a team for one.');
+    throw registrationClosed('Registration needs an invitation. Ask an owner or admin of a team for one.');
   return registerUnverified(deps, { ...request, email }, from);
 };
 
@@ -140,7 +140,7 @@ const registerFirst = async (
   const { token } = request;
   const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
   if (!isMeant) {
-    throw closed(
+    throw registrationClosed(
       'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',
     );
   }
@@ -177,7 +177,7 @@ const registerInvited = async (
   from: RequestFrom,
 ): Promise<Registered> => {
   if (deps.people.registration === 'closed')
-    throw closed('Registration is closed. If you have an account, sign in and accept the invitation.');
+    throw registrationClosed('Registration is closed. If you have an account, sign in and accept the invitation.');
   const invited = await readInvitation(deps, token);
   const { email } = request;
   if (invited.email !== email) throw invitationNotYours();
@@ -285,7 +285,7 @@ const newVerifyLink = (
 });
 
 /** Erases a user who was just created, because their address or their place in the team turned out to be taken. */
-const removeUser = async (deps: TeamNeeds, userId: UserId, email: string, cause: Cause): Promise<void> => {
+export const removeUser = async (deps: TeamNeeds, userId: UserId, email: string, cause: Cause): Promise<void> => {
   await changeUser(deps, userId, { type: 'Erase', at: cause.at }, cause);
   await forgetAllOrigins(deps.eventLog, userId, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(userStream(userId));
@@ -295,4 +295,4 @@ const removeUser = async (deps: TeamNeeds, userId: UserId, email: string, cause:
 const isSame = (given: string, expected: string): boolean =>
   given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 
-const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);
+export const registrationClosed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);

@@ -57,7 +57,8 @@ export type RequestFrom = string | CalledFrom;
 
 export type Credentials = Readonly<{ email: string; password: string; code?: string | undefined }>;
 
-type SessionStart = Readonly<{ userId: UserId; user: User; secondFactor: boolean }>;
+/** `provider`: by which the person signed in; absent: by their password. */
+type SessionStart = Readonly<{ userId: UserId; user: User; secondFactor: boolean; provider?: string }>;
 
 type OpenSession = Readonly<{ userId: UserId; sessionId: SessionId; session: NonNullable<SessionState> }>;
 
@@ -112,14 +113,22 @@ export const login = async (
 /** Begins a new session for each sign-in, whatever session the caller had before. */
 export const startSession = async (
   deps: TeamNeeds,
-  { userId, user, secondFactor }: SessionStart,
+  { userId, user, secondFactor, provider }: SessionStart,
   from: CalledFrom,
 ): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const cause = personalCause(deps, userId, from);
   const { ipAddress, userAgent } = from;
-  const started = { at: cause.at, userId, epoch: user.epoch, hash, expiresAt: expiryOf(deps, cause.at), secondFactor };
+  const started = {
+    at: cause.at,
+    userId,
+    epoch: user.epoch,
+    hash,
+    expiresAt: expiryOf(deps, cause.at),
+    secondFactor,
+    ...(provider === undefined ? {} : { provider }),
+  };
   const command = { type: 'StartSession' as const, started, from: { ipAddress, userAgent } };
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
   // The next call needs both states: load them into the cache.

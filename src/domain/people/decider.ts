@@ -67,8 +67,21 @@ export type UserCommand = Readonly<{ at: string }> &
      */
     | { type: 'VerifyByInvitation'; replacedBy?: Readonly<{ name: string; passwordHash: string }> }
     | { type: 'RegisterAnew'; name: string; passwordHash: string; hash: string; expiresAt: string }
+    | { type: 'LinkIdentity'; identityId: string; provider: string; email: string }
+    | { type: 'UnlinkIdentity'; identityId: string }
+    /**
+     * A sign-in provider proves the address, which nobody had proved before: the password of whoever registered it is
+     * replaced.
+     */
+    | { type: 'VerifyByProvider'; name: string; passwordHash: string }
     | { type: 'Erase' }
   >;
+
+/** Identities of one person at sign-in providers. */
+const IDENTITIES_MAX = 20;
+
+export const identityNotFound = (): DomainError =>
+  new DomainError('IDENTITY_NOT_FOUND', 'You have no identity with this id. GET /api/users/me/identities lists yours.');
 
 export const addressTaken = (): DomainError =>
   new DomainError('ADDRESS_TAKEN', 'This address is that of a user. Sign in, or choose another.', {
@@ -165,6 +178,22 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
     case 'RegisterAnew':
       if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
       return [...replaced(command, at), verifyLink(command)];
+    case 'LinkIdentity': {
+      const { identityId, provider, email } = command;
+      const { identities } = livingUser(user);
+      if (identities.has(identityId)) return [];
+      if (identities.size >= IDENTITIES_MAX)
+        throw new DomainError('CONFLICT', `You have ${IDENTITIES_MAX} identities, the maximum. Unlink one first.`);
+      return [{ type: 'UserIdentityLinked', data: { at, identityId, provider }, sealed: { email } }];
+    }
+    case 'UnlinkIdentity': {
+      const known = livingUser(user).identities.get(command.identityId);
+      if (known === undefined) throw identityNotFound();
+      return [{ type: 'UserIdentityUnlinked', data: { at, identityId: command.identityId, provider: known.provider } }];
+    }
+    case 'VerifyByProvider':
+      if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
+      return [verified(at), ...replaced(command, at)];
     case 'Erase':
       return user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at } }];
   }
@@ -201,14 +230,18 @@ export const userAddressDecider: Decider<UserAddressCommand, UserAddressEvent, U
 };
 
 /**
- * Whether the person who claimed the address has it, or is taking it right now: they followed the link that changes
+ * Whether the person who claimed the address or the identity has it, or is taking it right now: they followed the link that changes
  * their address.
  */
-export const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
+export const isKeptBy = (
+  { addressId, nextAddress, identities, isErased }: User,
+  claimed: string,
+  at: string,
+): boolean => {
   if (isErased) return false;
   // The link may have been followed in its last moment.
   const isNext = nextAddress?.addressId === claimed && Date.parse(at) < Date.parse(nextAddress.expiresAt) + 60_000;
-  return addressId === claimed || isNext;
+  return addressId === claimed || isNext || identities.has(claimed);
 };
 
 /** Throws USER_NOT_FOUND. */

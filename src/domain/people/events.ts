@@ -8,6 +8,7 @@ import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 export const sessionEvents = {
   /**
    * `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token.
+   * `provider`: the id of the sign-in provider, if the person signed in by one.
    */
   SessionStarted: event({
     data: Type.Object({
@@ -17,12 +18,16 @@ export const sessionEvents = {
       hash: text,
       expiresAt: text,
       secondFactor: Type.Boolean(),
+      provider: Type.Optional(text),
     }),
     sealed: Type.Object({ ipAddress: text, userAgent: text }),
     audit: {
       category: 'authentication',
       action: 'session.started',
-      detail: ({ secondFactor }) => (secondFactor ? 'second factor' : null),
+      detail: ({ secondFactor, provider }) =>
+        [...(provider === undefined ? [] : [`by ${provider}`]), ...(secondFactor ? ['second factor'] : [])].join(
+          ', ',
+        ) || null,
     },
   }),
   SessionRefreshed: { data: Type.Object({ at: text, hash: text, expiresAt: text }) },
@@ -138,6 +143,19 @@ export const userEvents = {
     data: Type.Object({ at: text }),
     audit: { category: 'authentication', action: 'second_factor.disabled' },
   },
+  /**
+   * The person may sign in as that identity of a provider. `identityId`: that of the stream which holds who has the
+   * identity. `email`: the address that the provider said.
+   */
+  UserIdentityLinked: event({
+    data: Type.Object({ at: text, identityId: text, provider: text }),
+    sealed: Type.Object({ email: text }),
+    audit: { category: 'authentication', action: 'identity.linked', detail: ({ provider }) => provider },
+  }),
+  UserIdentityUnlinked: event({
+    data: Type.Object({ at: text, identityId: text, provider: text }),
+    audit: { category: 'authentication', action: 'identity.unlinked', detail: ({ provider }) => provider },
+  }),
   /** The stream holds no personal data, and this person cannot sign in again. */
   UserErased: {
     data: Type.Object({ at: text }),
@@ -146,7 +164,7 @@ export const userEvents = {
   },
 } as const satisfies EventDefinitions;
 
-/** The stream is named by an HMAC of the address. */
+/** The stream is named by an HMAC of the address, or of the identity at a sign-in provider. */
 export const userAddressEvents = {
   UserAddressClaimed: { data: Type.Object({ at: text, userId: text }) },
   UserAddressReleased: { data: Type.Object({ at: text, userId: text }) },

@@ -26,6 +26,9 @@ export type SecondFactor = Readonly<{
   step: number;
 }>;
 
+/** `email`: the address that the provider said; undefined once the key of the person is destroyed. */
+export type LinkedIdentity = Readonly<{ provider: string; at: string; email: string | undefined }>;
+
 export type User = Readonly<{
   addressId: string;
   isVerified: boolean;
@@ -46,6 +49,8 @@ export type User = Readonly<{
   /** A second factor that is not asked for yet. */
   prepared: Readonly<{ secret: string | undefined; at: string }> | undefined;
   secondFactor: SecondFactor | undefined;
+  /** Identities at sign-in providers by which the person signs in, by the id of their stream. */
+  identities: ReadonlyMap<string, LinkedIdentity>;
   /** Fingerprints of networks and devices from which the person signed in, the newest last. */
   places: ReadonlySet<string>;
   /** How many of them were new on the day on which the last one was. */
@@ -71,6 +76,8 @@ const IPV4_PARTS_OF_NETWORK = 3;
 const PLACES_MAX = 200;
 
 const NO_PLACES: User['newPlaces'] = { day: '', count: 0 };
+
+const NO_IDENTITIES: User['identities'] = new Map();
 
 const nothingPersonal = {
   email: undefined,
@@ -105,6 +112,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       nextAddress: undefined,
       prepared: undefined,
       secondFactor: undefined,
+      identities: NO_IDENTITIES,
       places: new Set(),
       newPlaces: NO_PLACES,
       isErased: false,
@@ -176,6 +184,16 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     }
     case 'SecondFactorRemoved':
       return { ...user, prepared: undefined, secondFactor: undefined };
+    case 'UserIdentityLinked': {
+      const { at, identityId, provider } = event.data;
+      const linked = { provider, at, email: event.sealed?.email };
+      return { ...user, identities: new Map(user.identities).set(identityId, linked) };
+    }
+    case 'UserIdentityUnlinked': {
+      const identities = new Map(user.identities);
+      identities.delete(event.data.identityId);
+      return { ...user, identities };
+    }
     case 'UserErased':
       return {
         ...withSessionsEnded(user, 'erased'),

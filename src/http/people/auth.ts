@@ -127,12 +127,12 @@ const loginRoute = (app: App, deps: Deps): void => {
   );
 };
 
-type GivenTokens = Awaited<ReturnType<HttpDeps['commands']['refresh']>>;
+export type GivenTokens = Awaited<ReturnType<HttpDeps['commands']['refresh']>>;
 type InCookies<Given> = Omit<Given, 'accessToken' | 'refreshToken' | 'tokenType'> & { csrfToken: string };
 
 /** The answer without the tokens, which go into cookies. */
-const inCookies = async <Given extends GivenTokens>(
-  { commands, limits }: Deps,
+export const inCookies = async <Given extends GivenTokens>(
+  { commands, limits }: Pick<HttpDeps, 'commands' | 'limits'>,
   reply: FastifyReply,
   given: Given,
 ): Promise<InCookies<Given>> => {

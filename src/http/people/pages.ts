@@ -40,12 +40,14 @@ type Form = Readonly<{
   button: string;
 }>;
 
-type AccountPage = Readonly<{
+export type AccountPage = Readonly<{
   title: string;
   texts?: readonly string[];
   /** Fault of the form that was sent. */
   fault?: string;
   forms?: readonly Form[];
+  /** Ways on, below the texts: paths of the service or whole addresses. */
+  links?: readonly Readonly<{ href: string; label: string }>[];
   /** Below all. */
   note?: string;
   /** Whether the page shows the way to the one where other links are asked for. */
@@ -99,7 +101,9 @@ export const accountPages = (app: App, deps: AccountDeps): void => {
   // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope, ACCOUNT_FORM_BYTES_MAX);
-    scope.get('/account', { config, schema }, (_request, reply) => sendAccountPage(reply, 200, accountPage));
+    scope.get('/account', { config, schema }, async (_request, reply) =>
+      sendAccountPage(reply, 200, { ...accountPage, links: await waysIn(deps) }),
+    );
     scope.post('/account', { config, schema }, (request, reply) => answerAsked(deps, request, reply));
     for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)])
       linkPage(scope, deps, page);
@@ -128,6 +132,16 @@ const linkPage = (scope: App, { commands }: AccountDeps, { path, use, asks, does
   });
 };
 
+/** The ways to sign in by a provider, and with the token of an invitation to join its team. */
+const waysIn = async ({ commands }: AccountDeps, invitation?: string): Promise<NonNullable<AccountPage['links']>> => {
+  const more = invitation === undefined ? '' : `?invitation=${encodeURIComponent(invitation)}`;
+  const { data } = await commands.signInProviders();
+  return data.map(({ id, label }) => ({
+    href: `/api/auth/oidc/${id}/start${more}`,
+    label: `${invitation === undefined ? 'Sign in' : 'Join'} with ${label}`,
+  }));
+};
+
 /** Answers the same, and as fast, whether or not somebody has the address. */
 const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const { ask, email = '' } = fieldsOf(request.body) ?? {};
@@ -148,7 +162,7 @@ const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: Fa
 };
 
 /** Sends a page, or the page that says what is wrong; a fault that is not the caller's rejects. */
-const shown = async (
+export const shown = async (
   reply: FastifyReply,
   page: () => Promise<AccountPage>,
   again?: (fault: DomainError) => AccountPage | Promise<AccountPage>,
@@ -245,7 +259,10 @@ const invitationPage = (deps: AccountDeps): LinkPage => ({
   path: INVITATION_PATH,
   asks: async (token, again) => {
     const opened = await deps.commands.openInvitation(token);
-    return pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault);
+    return {
+      ...pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault),
+      links: await waysIn(deps, token),
+    };
   },
   does: async (sent) => {
     const opened = await deps.commands.openInvitation(sent.token);
@@ -332,6 +349,8 @@ const fill = personPage<Required<AccountPage> & Readonly<{ account: string }>>(`
 <% } %>\
 <% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
 <% } %>\
+<% for (const link of it.links) { %><p><a class="way" href="<%= link.href %>"><%= link.label %></a></p>
+<% } %>\
 <% for (const form of it.forms) { %>\
 <% if (form.heading !== undefined) { %><h2><%= form.heading %></h2>
 <% } %>\
@@ -356,13 +375,17 @@ if (!field.isOptional) { %> required<% } %>></label>
 `);
 
 /** Sends the page. Parts that are not given are left out. */
-const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply => {
+export const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply => {
   const { ownPath } = reply.server;
   const forms = (page.forms ?? []).map((form) => ({ ...form, action: ownPath(form.action) }));
+  const links = (page.links ?? []).map(({ href, label }) => ({
+    href: href.startsWith('/') ? ownPath(href) : href,
+    label,
+  }));
   return sendPersonPage(
     reply,
     status,
-    fill({ texts: [], fault: '', note: '', leadsOn: false, ...page, forms, account: ownPath('/account') }),
+    fill({ texts: [], fault: '', note: '', leadsOn: false, ...page, forms, links, account: ownPath('/account') }),
   );
 };
 
@@ -387,7 +410,7 @@ const sentForm = ({ body }: Pick<FastifyRequest, 'body'>): Readonly<{ token: str
 const wellFormed = (token: unknown): string | undefined =>
   typeof token === 'string' && token.length <= TOKEN_CHARS_MAX && /^[A-Za-z0-9_-]+$/.test(token) ? token : undefined;
 
-const emailField = (value: string, isReadonly = false): Field => ({
+export const emailField = (value: string, isReadonly = false): Field => ({
   label: 'Email address',
   name: 'email',
   type: 'email',
@@ -421,7 +444,7 @@ const passwordFieldsNamed = (name: string): readonly Field[] => [
 
 const newPasswordFields = passwordFieldsNamed('New password');
 
-const passwordField: Field = {
+export const passwordField: Field = {
   label: 'Password',
   name: 'password',
   type: 'password',
@@ -429,7 +452,7 @@ const passwordField: Field = {
   maxLength: passwordCharsMax,
 };
 
-const codeField: Field = {
+export const codeField: Field = {
   label: 'Code of your second factor',
   name: 'code',
   type: 'text',
@@ -444,7 +467,7 @@ const chosenPassword = ({ password = '', again = '' }: Fields): string => {
 };
 
 /** The text of a fault that the page shows. */
-const inWords = ({ message, details }: DomainError): string => {
+export const inWords = ({ message, details }: DomainError): string => {
   const [first] = details.errors ?? [];
   return first === undefined ? message : `The ${first.field} ${first.message}.`;
 };

@@ -65,6 +65,15 @@ export const setSessionCookies = (
   ]);
 };
 
+/** The cookie of a sign-in by a provider. The provider's page sends the browser back, which `Lax` allows. */
+const SIGN_IN = '__Host-sealpost_sign_in';
+
+export const signInCookie = ({ headers }: CookieRequest): string | undefined => cookieOf(headers.cookie, SIGN_IN);
+
+/** In: the value, or undefined to clear it. */
+export const setSignInCookie = (reply: FastifyReply, value: string | undefined, ageS: number): void =>
+  void reply.header('set-cookie', sessionCookie(SIGN_IN, value ?? '', value === undefined ? 0 : ageS));
+
 export const clearSessionCookies = (reply: FastifyReply): void =>
   void reply.header('set-cookie', [
     sessionCookie(ACCESS_COOKIE, '', 0),

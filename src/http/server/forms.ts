@@ -32,6 +32,7 @@ input, select { display: block; width: 100%; margin: 6px 0 0; padding: 10px 12px
 input[readonly] { background: transparent; color: var(--soft); }
 .buttons { display: flex; gap: 12px; margin: 22px 0 18px; }
 button { flex: 1; min-height: 44px; padding: 10px 18px; border: 1px solid var(--line); border-radius: 10px; background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
+.way { display: block; padding: 10px 18px; border: 1px solid var(--line); border-radius: 10px; color: inherit; font-weight: 600; text-align: center; text-decoration: none; }
 button.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 `;

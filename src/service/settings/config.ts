@@ -19,6 +19,7 @@ import {
   assertAccountSender,
   readAccountSender,
   readFeedback,
+  readSignInProviders,
   type FeedbackSettings,
   isLoopback,
   readDnsServers,
@@ -46,6 +47,7 @@ import type { ProviderSettings } from '../../domain/ports/provider-feedback.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
 import { readRelays, type RelaysFile } from './relays.js';
+import type { SignInProvider } from '../../domain/ports/sign-in-providers.js';
 import { type Registration } from '../../domain/people/user.js';
 import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
@@ -59,6 +61,7 @@ export type Config = Readonly<{
   linkBase: string | undefined;
   /** People who may become users. */
   registration: Registration;
+  signInProviders: readonly SignInProvider[];
   /** Only this machine can reach the service: no address for others is set, and no proxy. */
   isOnLoopback: boolean;
   dataDir: string;
@@ -167,6 +170,7 @@ export const readConfig = (given: Environment = process.env): Config => {
     publicUrl,
     linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || !isRelayed),
     registration: value('SEALPOST_REGISTRATION'),
+    signInProviders: readSignInProviders(text('SEALPOST_SIGN_IN_PROVIDERS')),
     isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
     dataDir,
     isDataDirNamed: text('SEALPOST_DATA_DIR') !== undefined,

@@ -11,6 +11,7 @@ import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/ad
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
 import { isSampleSender, sampleSender } from '../../domain/teams/state.js';
 import type { ProviderSettings } from '../../domain/ports/provider-feedback.js';
+import type { SignInProvider } from '../../domain/ports/sign-in-providers.js';
 import { nameFault } from '../../shared/text.js';
 
 export type FeedbackSettings = Readonly<{
@@ -471,3 +472,96 @@ export const readLinkBase = (publicUrl: string, isKnown: boolean): string | unde
 
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+const SIGN_IN = 'SEALPOST_SIGN_IN_PROVIDERS';
+
+const PROVIDER_ID = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+
+const PROVIDER_DOMAIN = /^(?=.{1,253}$)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+$/;
+
+const PROVIDERS_MAX = 20;
+
+const providerFields = [
+  'id',
+  'label',
+  'issuer',
+  'clientId',
+  'clientSecret',
+  'scopes',
+  'domains',
+  'authoritative',
+  'secondFactor',
+  'internal',
+] as const;
+
+/** In: a JSON array. Throws ConfigError, which shows no value: secrets stand beside it. */
+export const readSignInProviders = (text: string | undefined): readonly SignInProvider[] => {
+  if (text === undefined) return [];
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw new ConfigError(`${SIGN_IN} is not JSON: docs/sign-in.md shows an example.`);
+  }
+  if (!Array.isArray(given) || given.length > PROVIDERS_MAX)
+    throw new ConfigError(`${SIGN_IN} is not an array of at most ${PROVIDERS_MAX} providers.`);
+  const providers = given.map((one: unknown, place) => readSignInProvider(one, place));
+  const ids = providers.map(({ id }) => id);
+  const twice = ids.find((id, place) => ids.indexOf(id) !== place);
+  if (twice !== undefined) throw new ConfigError(`${SIGN_IN} has the id ${twice} twice.`);
+  return providers;
+};
+
+const readSignInProvider = (given: unknown, place: number): SignInProvider => {
+  const wrong = (field: string, rule: string): ConfigError => new ConfigError(`${SIGN_IN}[${place}].${field} ${rule}.`);
+  if (typeof given !== 'object' || given === null) throw new ConfigError(`${SIGN_IN}[${place}] is not an object.`);
+  const fields = given as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(fields).find((name) => !providerFields.some((known) => known === name));
+  if (unknown !== undefined) throw wrong(unknown, `is unknown; the fields are ${providerFields.join(', ')}`);
+  const text = (name: (typeof providerFields)[number], pattern = /^[^\p{Cc}]{1,500}$/u): string => {
+    const value = fields[name];
+    if (typeof value !== 'string' || !pattern.test(value))
+      throw wrong(name, value === undefined ? 'is missing' : 'is not a text of the right form');
+    return value;
+  };
+  const flag = (name: (typeof providerFields)[number]): boolean => {
+    const value = fields[name] ?? false;
+    if (typeof value !== 'boolean') throw wrong(name, 'is neither true nor false');
+    return value;
+  };
+  const texts = (name: (typeof providerFields)[number], pattern: RegExp): readonly string[] => {
+    const value: unknown = fields[name];
+    const isList = Array.isArray(value) && value.length > 0 && value.length <= 1_000;
+    if (!isList || !value.every((one) => typeof one === 'string' && pattern.test(one)))
+      throw wrong(name, 'is not an array of texts of the right form');
+    return value as string[];
+  };
+  const issuer = text('issuer');
+  const isInternal = flag('internal');
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  const isUrl = url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (!isUrl || !(url.protocol === 'https:' || (isInternal && url.protocol === 'http:')))
+    throw wrong('issuer', 'is not an https URL (http only with "internal": true)');
+  const domains = fields['domains'] === '*' ? undefined : texts('domains', PROVIDER_DOMAIN);
+  const isAuthoritative = flag('authoritative');
+  if (isAuthoritative && domains === undefined)
+    throw wrong('authoritative', 'needs domains by name: nobody is authoritative for all addresses');
+  const secondFactor = fields['secondFactor'] ?? 'sealpost';
+  if (secondFactor !== 'sealpost' && secondFactor !== 'provider')
+    throw wrong('secondFactor', 'is neither "sealpost" nor "provider"');
+  return {
+    id: text('id', PROVIDER_ID),
+    label: text('label', /^[^\p{Cc}<>]{1,60}$/u),
+    issuer,
+    clientId: text('clientId'),
+    clientSecret: text('clientSecret'),
+    scopes:
+      fields['scopes'] === undefined
+        ? ['openid', 'email', 'profile']
+        : texts('scopes', /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/),
+    domains,
+    isAuthoritative,
+    asksSecondFactor: secondFactor === 'provider',
+    isInternal,
+  };
+};

@@ -92,6 +92,10 @@ const named = {
       'People who may become users beside the first: open (everybody who verifies an address), invited (people invited into a team) or closed (none).',
       { default: 'invited' },
     ),
+    SEALPOST_SIGN_IN_PROVIDERS: text(
+      'Providers by which people sign in (OpenID Connect), as a JSON array; docs/sign-in.md shows it.',
+      { example: '[{"id":"google","label":"Google","issuer":"https://accounts.google.com",…}]', isSecret: true },
+    ),
     SEALPOST_ROLES: text(
       'Roles of this process, separated by commas: http (the API), process (delivery, timers), project (read models).',
       { default: 'http,process,project' },
