@@ -155,9 +155,9 @@ const namedRoute = (deps: RouteDeps, { limiter }: Relays, relay: NamedRelay): Ro
     returnPath,
     ...(ratePerSecond === undefined ? {} : { pace: openPace({ clock, limiter }, name, ratePerSecond) }),
     ...(rampUp === undefined ? {} : { days: openRelayDays(deps, name, rampUp) }),
-    noted: ({ hostAway, content }) => {
-      if (hostAway === true) return;
-      failures = content === 'none' ? failures + 1 : 0;
+    noted: (outcome) => {
+      if (outcome.hostAway === true) return;
+      failures = isFailure(outcome) ? failures + 1 : 0;
       if (failures === 0) return breaker.answered();
       if (failures < FAILURES_MAX) return;
       failures = 0;
@@ -165,6 +165,12 @@ const namedRoute = (deps: RouteDeps, { limiter }: Relays, relay: NamedRelay): Ro
     },
   };
 };
+
+const SERVICE_CLOSING = 421;
+
+/** The relay hung up or was silent before the content. A refusal of the sender or of one mail says nothing of the relay. */
+const isFailure = ({ content, recipients }: DeliveryOutcome): boolean =>
+  content === 'none' && recipients.some(({ replyCode }) => replyCode === null || replyCode === SERVICE_CLOSING);
 
 /** One gate for all relays. */
 const gateOf = (breakers: readonly HostBreaker[]): Gate => ({
