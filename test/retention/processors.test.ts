@@ -9,6 +9,8 @@ import {
   senderDomainsStream,
   webhookStream,
   attachmentTemplateStream,
+  blockStream,
+  parseBlockId,
   parseAttachmentTemplateId,
   parseTemplateId,
   templateStream,
@@ -290,3 +292,57 @@ void t.test(
     await world.reaches(emailId, 'sent');
   },
 );
+
+void t.test('mails leave with the blocks of their acceptance, whatever becomes of the blocks', async (t) => {
+  const world = await openProcessorWorld(t);
+  const { commands } = world;
+  const components = (content: string) => [{ id: 'text', type: 'rich-text', content }];
+  const block = { slug: 'foot', name: 'Foot', schema: { components: components('<p>First foot</p>') }, publish: true };
+  const { id } = await commands.createBlock(caller, block);
+  const include = [{ id: 'foot', type: 'include', props: { block: 'foot' } }];
+  const schema = { sections: [{ id: 'main', type: 'main', components: include }] };
+  await commands.createTemplate(caller, { slug: 'footed', name: 'Footed', subject: 'Footed', schema, publish: true });
+  await commands.createAttachmentTemplate(caller, {
+    slug: 'sheet',
+    name: 'Sheet',
+    publish: true,
+    schema: { outputFormats: ['excel'], pages: [{ pageId: 'p', pageName: 'P', sections: schema.sections }] },
+  });
+  const later = at(40 * 86_400);
+  const mail = { templateId: 'footed', to: [{ email: 'r0@example.org' }], variables: {}, scheduledAt: later };
+  await commands.sendEmail(caller, mail);
+  await commands.sendBulk(caller, {
+    templateId: 'footed',
+    attachments: [{ attachmentTemplateId: 'sheet' }],
+    recipients: ['r1@example.org', 'r2@example.org'].map((email) => ({ email, variables: {} })),
+    scheduledAt: later,
+  });
+  await commands.updateBlock(caller, 'foot', { schema: { components: components('<p>Second foot</p>') } });
+  await commands.publishBlock(caller, 'foot');
+  await commands.sendEmail(caller, { ...mail, to: [{ email: 'second@example.org' }] });
+  await commands.deleteTemplate(caller, 'footed');
+  await commands.deleteAttachmentTemplate(caller, 'sheet');
+  await commands.deleteBlock(caller, 'foot');
+  await commands.createBlock(caller, { ...block, schema: { components: components('<p>Another block</p>') } });
+  await world.settled();
+  world.run(workersOf(world.processing, makeProcessors(world.processing)));
+  await setTo(world, 31);
+  const stream = blockStream(assertDefined(parseBlockId(id), 'block id'));
+  await until(async () => {
+    await world.clock.advance(500);
+    return (await world.events(stream)).at(-1)?.type === 'TemplateRemoved';
+  }, 'the block is removed');
+  await refusedWith(t, commands.restoreBlock(caller, id, {}), 'BLOCK_NOT_FOUND');
+  await setTo(world, 40);
+  await until(async () => {
+    await world.clock.advance(500);
+    await world.settled();
+    return world.mailer.sent.length === 4;
+  }, 'all four have left');
+  for (const { envelope, raw } of world.mailer.sent) {
+    const isSecond = envelope.to.includes('second@example.org');
+    t.match(raw.toString(), isSecond ? 'Second foot' : 'First foot', envelope.to.join());
+    t.notMatch(raw.toString(), 'Another block');
+  }
+  t.equal(world.mailer.sent.filter(({ raw }) => raw.toString().includes('Sheet.xlsx')).length, 2);
+});
