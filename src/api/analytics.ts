@@ -1,6 +1,7 @@
 /** The queries and answers of analytics. Days are in UTC. */
 import { Type, type Static, type TProperties, type TSchema } from '@sinclair/typebox';
 import { emailMilestones, type EmailMilestone } from '../domain/email/milestones.js';
+import { domainSides } from '../domain/email/recipient-domains.js';
 import { emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
@@ -66,6 +67,19 @@ export const RowsQuerySchema = Type.Object(
   closed,
 );
 export type RowsQuery = Static<typeof RowsQuerySchema>;
+
+export const DomainRowsQuerySchema = Type.Object(
+  {
+    ...RowsQuerySchema.properties,
+    side: Type.Optional(
+      enumOf(
+        domainSides,
+        '`recipient` (default): domains of mailbox providers; `sender`: verified sender domains of the team',
+      ),
+    ),
+  },
+  closed,
+);
 
 const Day = Type.String({ format: 'date' });
 const count = (description: string) => Type.Integer({ description });
@@ -187,6 +201,8 @@ export const TemplateAnalyticsSchema = rows({
   emailTemplateName: nullable(Type.String({ description: 'As it is called now' })),
 });
 export const TagAnalyticsSchema = rows({ tag: Type.String() });
+
+export const DomainAnalyticsSchema = rows({ domain: Type.String() });
 
 export const DashboardSummarySchema = Type.Object(
   {

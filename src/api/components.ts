@@ -152,6 +152,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
     text: 'Numbers of emails by result in a range of days, and their change since the range before.',
   },
   TemplateAnalytics: 'Numbers of emails by result for each template, in pages.',
+  DomainAnalytics: 'Numbers of recipients by result for each domain, in pages.',
   TagAnalytics: 'Numbers of emails by result for each tag, in pages.',
   DashboardSummary: 'Numbers of emails of today, of 7 and of 30 days, the queue, and the newest failures.',
   CreateOAuthAppRequest: 'A new app that acts for people or teams by OAuth 2.',

@@ -610,6 +610,7 @@ export const EmailListItemSchema = Type.Object(
     tags: Type.Array(Type.String(), { description: 'Each once; empty once archived' }),
     batchId: nullable(Type.String({ description: 'Id of its bulk send' })),
     failureReason: nullable(Type.String({ description: 'Why it failed or bounced, as in the record' })),
+    relay: nullable(Type.String({ description: 'Name of the relay of its last attempt; null: none has a name' })),
     createdAt: Time,
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),

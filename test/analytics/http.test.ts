@@ -151,6 +151,24 @@ void t.test('the start page of a dashboard', async (t) => {
   t.match(await refused('dashboard/summary?days=7'), /^days/);
 });
 
+void t.test('domains of recipients, or those of senders', async (t) => {
+  const { app, calls } = await served(t);
+  for (const [query, side] of [
+    ['', 'recipient'],
+    ['?side=recipient', 'recipient'],
+    ['?side=sender&sort=bounced&limit=5', 'sender'],
+  ] as const) {
+    const answer = await app.inject({ url: `/api/analytics/domains${query}`, headers: bearer('full') });
+    t.match(answer.json(), { data: [], other: null, meta: { total: 0, totalIsLowerBound: false } });
+    t.match(
+      calls.findLast(([name]) => name === 'analyticsDomains'),
+      ['analyticsDomains', TEAM, side],
+    );
+  }
+  const wrong = await app.inject({ url: '/api/analytics/domains?side=both', headers: bearer('full') });
+  t.match(wrong.json(), { statusCode: 400, errors: [{ field: 'side' }] });
+});
+
 void t.test('each may be called a hundred times a minute', async (t) => {
   const { app } = await served(t);
   for (const path of [
@@ -158,6 +176,7 @@ void t.test('each may be called a hundred times a minute', async (t) => {
     'analytics/timeseries',
     'analytics/templates',
     'analytics/tags',
+    'analytics/domains',
     'dashboard/summary',
   ]) {
     const ask = () => app.inject({ url: `/api/${path}`, headers: bearer('full') });

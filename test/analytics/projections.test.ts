@@ -43,12 +43,34 @@ type Mail = Readonly<{
   tags?: readonly string[];
   template?: string;
   team?: string;
+  /** The provider of the recipient. */
+  provider?: string;
+  senderDomain?: string;
 }>;
 
+const domainsOf = (provider: string | undefined, senderDomain: string | undefined) => ({
+  ...(provider === undefined ? {} : { domains: [provider] }),
+  ...(senderDomain === undefined ? {} : { senderDomain }),
+});
+
 /** Accepted at noon; its first attempt begins after two seconds, and it is sent after four. */
-const eventsOf = ({ day, end = 'queued', tags = [], template = TEMPLATE_ID }: Mail): readonly EmailEvent[] => {
+const eventsOf = ({
+  day,
+  end = 'queued',
+  tags = [],
+  template = TEMPLATE_ID,
+  provider,
+  senderDomain,
+}: Mail): readonly EmailEvent[] => {
   const at = (seconds: number): string => new Date(Date.parse(`${day}T12:00:00.000Z`) + seconds * 1_000).toISOString();
-  const data = { ...accepted, at: at(0), templateId: template, tags: [...tags], roles: ['to' as const] };
+  const data = {
+    ...accepted,
+    at: at(0),
+    templateId: template,
+    tags: [...tags],
+    roles: ['to' as const],
+    ...domainsOf(provider, senderDomain),
+  };
   const queued: EmailEvent = { type: 'EmailQueued', data, sealed: content };
   const begun = [queued, attempted(1, at(2))];
   switch (end) {
@@ -339,4 +361,33 @@ void t.test('the start page: today, a week, a month, what waits, and what failed
     queue: { ready: 0, scheduled: 0 },
     recentFailures: [],
   });
+});
+
+void t.test('domains of recipients and of senders, with their rates', async (t) => {
+  const { analyticsDomains } = await analyticsOf(t, [
+    { day: '2030-01-30', end: 'delivered', provider: 'gmail.com', senderDomain: 'shop.example' },
+    { day: '2030-01-31', end: 'bounced', provider: 'gmail.com' },
+    { day: '2030-01-31', end: 'sent', provider: 'gmx.de', senderDomain: 'news.example' },
+    { day: '2030-01-31', end: 'sent' },
+    { day: '2030-01-31', end: 'bounced', provider: 'web.de', senderDomain: 'shop.example', team: OTHER },
+  ]);
+  const asked = { range: range('2030-01-30', '2030-01-31'), sort: 'accepted', page: 1, limit: 10 } as const;
+  t.match(await analyticsDomains(team, 'recipient', asked), {
+    data: [
+      {
+        domain: 'gmail.com',
+        totals: { accepted: 2, sent: 1, delivered: 1, bounced: 1 },
+        rates: { bounced: 50, delivered: 100, complained: 0 },
+      },
+      { domain: 'gmx.de', totals: { accepted: 1, sent: 1, bounced: 0 } },
+    ],
+    other: null,
+    meta: { total: 2, totalIsLowerBound: false },
+  });
+  t.match(
+    (await analyticsDomains(team, 'sender', asked)).data.map(({ domain }) => domain),
+    ['news.example', 'shop.example'],
+  );
+  t.match(await analyticsDomains(team, 'recipient', { ...asked, page: 2, limit: 1 }), { data: [{ domain: 'gmx.de' }] });
+  t.match((await analyticsDomains(other, 'recipient', asked)).data, [{ domain: 'web.de', rates: { bounced: 100 } }]);
 });

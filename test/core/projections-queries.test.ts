@@ -124,6 +124,7 @@ void t.test('a row of the list has every field', async (t) => {
       tags: ['order'],
       batchId: null,
       failureReason: null,
+      relay: null,
       createdAt: T0,
       sentAt: T0,
       deliveredAt: null,

@@ -463,3 +463,60 @@ void t.test(
     );
   },
 );
+
+void t.test('recipients count for their provider and for the domain of the sender, each on its way', async (t) => {
+  const roles = ['to', 'cc', 'bcc'] as const;
+  const domains = ['gmail.com', null, 'gmx.de'];
+  const first: EmailEvent = {
+    type: 'EmailQueued',
+    data: { ...accepted, roles: [...roles], domains, senderDomain: 'shop.example' },
+    sealed: content,
+  };
+  const events: readonly EmailEvent[] = [
+    first,
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'accepted'], [1, 'accepted'], [2, 'deferred']),
+    attempted(2, at(63)),
+    failed('refused', 2, at(64), [2, 'refused']),
+    retried(at(70), 1),
+    attempted(3, at(71)),
+    sent(3, at(72), [2, 'accepted']),
+    { type: 'EmailDelivered', data: { at: at(73), recipients: [0] } },
+    {
+      type: 'EmailBounceReported',
+      data: {
+        at: at(next),
+        bounces: [{ recipient: 2, bounceType: 'hard', bounceSubType: 'mailbox-unknown', enhancedCode: null }],
+      },
+      sealed: { replies: ['gone'] },
+    },
+    { type: 'EmailComplained', data: { at: at(next), feedbackType: 'abuse', recipients: [0] } },
+  ];
+  const { append, recorded, eventLog } = openLogOfTest();
+  for (const event of events) await append(streamOf(1), [event]);
+  await append(streamOf(2), [
+    { type: 'EmailQueued', data: { ...accepted, roles: ['to'], domains: ['gmail.com'], test: true }, sealed: content },
+  ]);
+  const [readModels, single] = [openDocuments(t), openDocuments(t)];
+  await projectIn(readModels, projection, await recorded());
+  await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
+  const domainsIn = async (documents: typeof readModels) =>
+    (await documentsOf(documents, projection))[SUMMARIES]!.map((day) => (day as DaySummaryDocument).domains);
+  const expected = [
+    {
+      'to:gmail.com': { accepted: 1, sent: 1, delivered: 1 },
+      'from:shop.example': { accepted: 3, sent: 3, failed: 1, delivered: 1 },
+      'to:gmx.de': { accepted: 1, failed: 1, sent: 1 },
+    },
+    {
+      'to:gmx.de': { bounced: 1, returned: 1 },
+      'from:shop.example': { bounced: 1, returned: 1, complained: 1 },
+      'to:gmail.com': { complained: 1 },
+    },
+  ];
+  t.same(await domainsIn(readModels), expected);
+  t.same(await domainsIn(single), expected);
+  await eventLog.destroyKey(streamOf(1) as Parameters<typeof eventLog.destroyKey>[0]);
+  await rebuildProjection(projection, { eventLog, readModels });
+  t.same(await domainsIn(readModels), expected, 'a rebuild without the key of the email counts the same');
+});

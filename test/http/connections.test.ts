@@ -296,6 +296,7 @@ const table: Readonly<Record<string, number>> = {
   'GET /api/analytics/timeseries': 100,
   'GET /api/analytics/templates': 100,
   'GET /api/analytics/tags': 100,
+  'GET /api/analytics/domains': 100,
   'GET /api/dashboard/summary': 100,
   'GET /api/v1/webhook-subscriptions': 30,
   'POST /api/v1/webhook-subscriptions': 30,

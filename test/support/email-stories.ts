@@ -205,7 +205,12 @@ export const play = (
     ...emailDecider.decide(
       {
         type: 'AcceptEmail',
-        accepted: { ...accepted, roles: [...roles] },
+        accepted: {
+          ...accepted,
+          roles: [...roles],
+          domains: roles.map((_, index) => (index % 2 === 0 ? 'gmail.com' : null)),
+          senderDomain: 'example.com',
+        },
         scheduledAt: later === undefined ? undefined : at(later),
         content: whose,
       },

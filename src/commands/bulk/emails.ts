@@ -83,6 +83,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     batch: { id, index },
     tracking: accepted.tracking,
     linksUrl: accepted.linksUrl,
+    senderDomain: accepted.senderDomain,
     test: accepted.test,
     waitMs: 0,
   };

@@ -26,7 +26,7 @@ import {
 import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
-import { ownLinkBase } from '../domains/sender-domains.js';
+import { senderDomainOf } from '../domains/sender-domains.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
 import { companyShown, settleSender } from '../email/sender.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
@@ -87,7 +87,7 @@ export const prepareBulk = async (
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
   const from = await settleSender(deps, teamId, common.from ?? settled.from, team.settings);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
-  const linksUrl = await ownLinkBase(deps, teamId, from);
+  const { linksUrl, senderDomain } = await senderDomainOf(deps, teamId, from);
   const accepted: BatchAccepted['data'] = {
     at: isoTime(nowMs),
     ...(request.batchName === undefined ? {} : { name: request.batchName }),
@@ -109,6 +109,7 @@ export const prepareBulk = async (
       required,
     })),
     documentCount: attachments,
+    ...(senderDomain === undefined ? {} : { senderDomain }),
     ...(linksUrl === undefined || settled.unsubscribeList === undefined ? {} : { linksUrl }),
     ...pinnedPart(
       pinnedTracking(

@@ -36,6 +36,7 @@ import {
   linkDomainOf,
   maySendFrom,
   publishedKeys,
+  verifiedDomainOf,
   type SenderDomain,
   type SenderDomainsState,
 } from '../../domain/domains/state.js';
@@ -255,21 +256,26 @@ const trackingDomainOf = async (deps: DomainNeeds, caller: Caller, domain: strin
 };
 
 /**
- * The public URL for links in mails of that sender: that of the service, with the tracking domain of the sender in place
- * of its host. Out: undefined if links lead to the public URL itself. Served from memory.
+ * `senderDomain`: the verified domain that the sender belongs to; undefined: none. `linksUrl`: the public URL for links
+ * in mails of the sender, which is that of the service with the tracking domain in place of its host; undefined: links
+ * lead to the public URL itself.
  */
-export const ownLinkBase = async (
+type SenderDomainFound = Readonly<{ senderDomain: string | undefined; linksUrl: string | undefined }>;
+
+/** Served from memory. */
+export const senderDomainOf = async (
   deps: SenderDeps & Pick<DomainNeeds, 'linkBase'>,
   teamId: TeamId,
   from: Recipient,
-): Promise<string | undefined> => {
-  if (deps.linkBase === undefined) return undefined;
+): Promise<SenderDomainFound> => {
   const { state } = await deps.senderDomains(senderDomainsStream(teamId));
-  const name = linkDomainOf(state, domainOfAddress(from.email));
-  if (name === undefined || (await domainOwner(deps, name)) !== teamId) return undefined;
-  const url = new URL(deps.linkBase);
+  const domain = domainOfAddress(from.email);
+  const senderDomain = verifiedDomainOf(state, domain)?.domain;
+  const name = deps.linkBase === undefined ? undefined : linkDomainOf(state, domain);
+  if (name === undefined || (await domainOwner(deps, name)) !== teamId) return { senderDomain, linksUrl: undefined };
+  const url = new URL(deps.linkBase!);
   url.hostname = name;
-  return url.href.replace(/\/$/, '');
+  return { senderDomain, linksUrl: url.href.replace(/\/$/, '') };
 };
 
 /**

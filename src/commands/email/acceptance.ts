@@ -37,6 +37,7 @@ import type { Company, RenderEnvironment } from '../../domain/rendering/scope/co
 import type { Priority } from '../../domain/ports/bus.js';
 import { KEPT_LOSSES_MAX } from '../../domain/rendering/paths/losses.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
+import { providersOf } from '../../domain/email/recipient-domains.js';
 import type { PinnedTracking } from '../../domain/recipients/tracking.js';
 import type { Recipient } from '../../domain/mime/address.js';
 
@@ -69,6 +70,8 @@ export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Sour
     tracking?: PinnedTracking | undefined;
     /** The URL of unsubscribe links if it is not the public URL. */
     linksUrl?: string | undefined;
+    /** The verified domain of the team that the sender belongs to. */
+    senderDomain?: string | undefined;
     fingerprint?: string | undefined;
     /** The bulk send, and the place of the email in it. */
     batch?: NonNullable<EmailAccepted['data']['batch']>;
@@ -238,6 +241,7 @@ const acceptedOf = (
     charged,
     tracking,
     linksUrl,
+    senderDomain,
     test,
     confidential,
     waitMs,
@@ -259,6 +263,12 @@ const acceptedOf = (
   if (generated !== undefined) accepted.generated = generated;
   if (unsubscribeList !== undefined) accepted.unsubscribeList = unsubscribeList;
   if (unsubscribeList !== undefined && linksUrl !== undefined) accepted.linksUrl = linksUrl;
+  // Mails of the service and of test keys are in no figures.
+  if (test === undefined && confidential === undefined) {
+    const domains = providersOf(order.recipients);
+    if (domains !== undefined) accepted.domains = [...domains];
+    if (senderDomain !== undefined) accepted.senderDomain = senderDomain;
+  }
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
   if (calledAt !== undefined) accepted.calledAt = calledAt;

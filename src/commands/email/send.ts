@@ -11,7 +11,7 @@ import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { companyShown, settleSender } from './sender.js';
 import { settleSource, type MessageSource } from './source.js';
-import { assertMaySend, ownLinkBase } from '../domains/sender-domains.js';
+import { assertMaySend, senderDomainOf } from '../domains/sender-domains.js';
 import {
   acceptedEvents,
   costOf,
@@ -194,7 +194,7 @@ const prepare = async (
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? settled.from, team.settings));
   for (const email of message?.senders ?? []) await assertMaySend(deps, caller.teamId, { email });
-  const linksUrl = await ownLinkBase(deps, caller.teamId, from);
+  const { linksUrl, senderDomain } = await senderDomainOf(deps, caller.teamId, from);
   const order: EmailOrder = {
     ...checked,
     ...(message !== undefined && { recipients: withWritten(checked.recipients, message.written) }),
@@ -212,6 +212,7 @@ const prepare = async (
     tags: request.tags ?? [],
     given,
     linksUrl,
+    senderDomain,
     tracking: pinnedTracking(
       linksUrl === undefined ? deps : { linkBase: linksUrl },
       request.tracking,

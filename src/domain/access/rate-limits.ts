@@ -15,6 +15,7 @@ export const rateLimits = {
   'GET /api/analytics/timeseries': 100,
   'GET /api/analytics/templates': 100,
   'GET /api/analytics/tags': 100,
+  'GET /api/analytics/domains': 100,
   'GET /api/dashboard/summary': 100,
   'GET /api/audit-logs/export': 5,
   /** As many as the SMTP server of the return path takes of one network. */

@@ -70,6 +70,8 @@ const accepted = {
   charged: optional(Type.Object({ month: text, isByCredits: Type.Boolean() })),
   /** The expected wait of its emails, if longer than usual. */
   expectedWaitMs: optional(count),
+  /** As in an email: the verified domain of the sender. */
+  senderDomain: optional(text),
   /** As in an email: the URL to which unsubscribe links lead. */
   linksUrl: optional(text),
   /** The tracking setting of each of its emails. */

@@ -74,6 +74,10 @@ const accepted = {
    * The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy.
    */
   unsubscribeList: optional(text),
+  /** The provider of each recipient whose domain is one of a list; null: another domain. Absent: all have others. */
+  domains: optional(Type.Array(nullable(text))),
+  /** The verified domain of the team that the sender's address belongs to; absent: none. */
+  senderDomain: optional(text),
   /** The URL to which unsubscribe links lead; absent: the public URL of the service, or there are none. */
   linksUrl: optional(text),
   /** The expected wait at acceptance, if longer than usual; stored so that a repeated call gets the same answer. */

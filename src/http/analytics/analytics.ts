@@ -4,6 +4,8 @@ import {
   type RowsQuery,
   type TimeSeriesQuery,
   DashboardSummarySchema,
+  DomainAnalyticsSchema,
+  DomainRowsQuerySchema,
   OverviewQuerySchema,
   OverviewSchema,
   RowsQuerySchema,
@@ -37,6 +39,7 @@ const config = { access, codes: ['VALIDATION_ERROR'] } as const;
 export const analyticsRoutes = (app: App, deps: Deps): void => {
   rangeRoutes(app, deps);
   rowRoutes(app, deps);
+  domainRoute(app, deps);
   dashboardRoute(app, deps);
 };
 
@@ -126,6 +129,30 @@ const rowRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const asked = rowsAskedOf(request.query, deps.clock.now());
       return deps.queries.analyticsTags(await teamOf(deps, request), asked);
+    },
+  );
+};
+
+const domainRoute = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/analytics/domains',
+    {
+      config,
+      preValidation: coerceQuery(DomainRowsQuerySchema),
+      schema: {
+        summary: 'Counts of each domain',
+        description:
+          'Recipients, not emails: at each of the great mailbox providers, or of mails of each verified sender domain. Those of the highest count first.',
+        operationId: 'listDomainAnalytics',
+        tags,
+        querystring: DomainRowsQuerySchema,
+        response: { 200: DomainAnalyticsSchema },
+      },
+    },
+    async (request) => {
+      const { side = 'recipient', ...query } = request.query;
+      const asked = rowsAskedOf(query, deps.clock.now());
+      return deps.queries.analyticsDomains(await teamOf(deps, request), side, asked);
     },
   );
 };

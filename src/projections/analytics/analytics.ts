@@ -8,6 +8,7 @@ import {
   besideMilestones,
   type DurationSums,
 } from '../../domain/email/milestones.js';
+import { domainOfRow, type DomainSide } from '../../domain/email/recipient-domains.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { Page } from '../core/pages.js';
@@ -38,6 +39,8 @@ export type AnalyticsQueries = Readonly<{
   ) => Promise<TimeSeries>;
   analyticsTemplates: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TemplateRow>>;
   analyticsTags: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TagRow>>;
+  /** Recipients, not emails, by the domain of that side. */
+  analyticsDomains: (teamId: TeamId, side: DomainSide, asked: RowsAsked) => Promise<Rows<DomainFigures>>;
   dashboardSummary: (teamId: TeamId) => Promise<DashboardSummary>;
 }>;
 
@@ -94,6 +97,7 @@ type Rows<Row> = {
 
 type TemplateRow = { templateId: string; emailTemplateName: string | null };
 type TagRow = { tag: string };
+type DomainFigures = { domain: string };
 
 type RecentFailure = {
   id: string;
@@ -140,6 +144,7 @@ export const makeAnalyticsQueries = (deps: AnalyticsDeps): AnalyticsQueries => (
   },
   analyticsTemplates: (teamId, asked) => listTemplates(deps, teamId, asked),
   analyticsTags: (teamId, asked) => listTags(deps, teamId, asked),
+  analyticsDomains: (teamId, side, asked) => listDomains(deps, teamId, side, asked),
   dashboardSummary: (teamId) => dashboard(deps, teamId),
 });
 
@@ -255,16 +260,39 @@ const listRows = async (
   { readModels }: AnalyticsDeps,
   collection: typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES,
   teamId: TeamId,
-  { range, sort, page, limit }: RowsAsked,
+  asked: RowsAsked,
 ): Promise<Rows<{ name: string }>> => {
   const sums = new Map<string, MilestoneCounts>();
-  for await (const document of summariesOf(readModels, collection, teamId, range)) {
-    for (const [name, row] of Object.entries((document as DayRowsDocument).rows)) {
-      const sum = sums.get(name);
-      if (sum === undefined) sums.set(name, { ...row });
-      else addTo(sum, row);
-    }
-  }
+  for await (const document of summariesOf(readModels, collection, teamId, asked.range))
+    for (const [name, row] of Object.entries((document as DayRowsDocument).rows)) addRow(sums, name, row);
+  return rowsOf(sums, asked);
+};
+
+const listDomains = async (
+  { readModels }: AnalyticsDeps,
+  teamId: TeamId,
+  side: DomainSide,
+  asked: RowsAsked,
+): Promise<Rows<DomainFigures>> => {
+  const sums = new Map<string, MilestoneCounts>();
+  for await (const document of summariesOf(readModels, SUMMARIES, teamId, asked.range))
+    for (const [name, row] of Object.entries((document as DaySummaryDocument).domains ?? {}))
+      if (name === OTHER || domainOfRow(side, name) !== undefined) addRow(sums, name, row);
+  const { data, ...rest } = rowsOf(sums, asked);
+  return { ...rest, data: data.map(({ name, ...row }) => ({ domain: domainOfRow(side, name) ?? name, ...row })) };
+};
+
+const addRow = (sums: Map<string, MilestoneCounts>, name: string, row: Readonly<MilestoneCounts>): void => {
+  const sum = sums.get(name);
+  if (sum === undefined) sums.set(name, { ...row });
+  else addTo(sum, row);
+};
+
+/** One page of the rows, those with the highest count first. */
+const rowsOf = (
+  sums: Map<string, MilestoneCounts>,
+  { range, sort, page, limit }: RowsAsked,
+): Rows<{ name: string }> => {
   const other = sums.get(OTHER);
   sums.delete(OTHER);
   const inOrder = [...sums].sort(([one, a], [two, b]) => (b[sort] ?? 0) - (a[sort] ?? 0) || (one < two ? -1 : 1));

@@ -62,6 +62,7 @@ import {
 } from '../../domain/email/status.js';
 import { ACCEPTED, countsFrom, endingsAfter, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
 import { backlogsSpec, changeBacklog, changeUnmade, type BacklogDocument, type Wait } from '../email/backlogs.js';
+import { type DomainCounts, domainCounts } from '../../domain/email/recipient-domains.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import {
   BOUNCED_TIMER,
@@ -93,14 +94,15 @@ const emailHandlers = (periods: Periods): Handlers<'email'> => {
       email.summary.deletedAt,
       email.status,
     ];
-    const wait = waitOf(email.summary);
+    const [wait, statuses] = [waitOf(email.summary), email.summary.recipientStatuses];
     const reached = advance(email, event);
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived' || event.type === 'EmailRemoved';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
     if (event.type === 'RecipientsErased') eraseRecipients(email, event.data.recipients);
     const steps = countSteps(email, cell, endsForFree(email.summary, event, email.endedBefore !== undefined) ? -1 : 0);
-    for (const step of countedSteps(email, recorded, reached)) steps.push(step);
+    const domains = domainCounts(email, statuses, email.summary.recipientStatuses);
+    for (const step of countedSteps(email, recorded, reached, { domains })) steps.push(step);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined)
       for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
@@ -160,7 +162,10 @@ const beginning =
       ...countSteps(email, undefined, 1, expected),
       ...backlogSteps(email, undefined, waitOf(email.summary), expected),
       ...usageSteps(email, recorded, 1),
-      ...countedSteps(email, recorded, ACCEPTED, expected),
+      ...countedSteps(email, recorded, ACCEPTED, {
+        expected,
+        domains: domainCounts(email, undefined, email.summary.recipientStatuses),
+      }),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
   };
@@ -200,6 +205,9 @@ const accepted = (
   if (attachmentCount > 0) email.attachments = attachmentCount;
   if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
   if (generated !== undefined) email.documents = generated.pdf + generated.excel;
+  const { domains, senderDomain } = event.data;
+  if (domains !== undefined) email.domains = domains;
+  if (senderDomain !== undefined) email.senderDomain = senderDomain;
   if (event.data.tags.length > 0) email.tags = [...new Set(event.data.tags)];
   if (envelope !== undefined) {
     email.subject = envelope.subject;
@@ -238,6 +246,7 @@ const advance = (email: EmailDraft, event: EmailProgress): Reached => {
   email.summary = advanceSummary(email.summary, event);
   email.status = email.summary.status;
   setReason(email, event);
+  if (event.type === 'DeliveryAttempted' && event.data.relay !== undefined) email.relay = event.data.relay;
   setRecipientStatuses(email);
   return reachedBy(event, before, email.summary, email.endedBefore);
 };
@@ -258,12 +267,15 @@ const countedSteps = (
   { owner: team, templateId, test, confidential, tags = [] }: EmailDraft,
   { event, position }: Recorded<EmailAccepted | EmailProgress>,
   reached: Reached,
-  expected?: Expected,
+  { expected, domains }: Readonly<{ expected?: Expected; domains: DomainCounts | undefined }>,
 ): readonly Step[] => {
   if (test === 1 || confidential === 1) return [];
   const at = isAccepted(event) ? countsFrom(event.data) : event.data.at;
   const counted = { team, at, position, templateId, tags };
-  return summarySteps(counted, reached, expected === undefined ? {} : { times: () => 1 - expected.emails });
+  return summarySteps(counted, reached, {
+    domains,
+    ...(expected === undefined ? {} : { times: () => 1 - expected.emails }),
+  });
 };
 
 /** The document as the timer that follows from the email's state; the email may be changed in place. */
@@ -382,16 +394,25 @@ const relatedToEmail = (
   const { event, stream, revision } = recorded;
   if (stream.startsWith('batch-')) return relatedToBatch(recorded as Recorded<BatchEvent>, document, first);
   if (document !== undefined) {
-    const { owner, attachmentBytes, batch, tags } = document as EmailDocument;
+    const { owner, attachmentBytes, batch, tags, domains, senderDomain } = document as EmailDocument;
     const beside = besideEmail(owner, document as EmailDocument, attachmentBytes !== undefined, batch);
-    return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
+    return [
+      ...beside,
+      ...summaryReferences(event as EmailEvent, owner, {
+        hasTags: tags !== undefined,
+        hasDomains: (domains ?? senderDomain) !== undefined,
+      }),
+    ];
   }
   // An email that was given up before it was accepted begins with its deletion, and has no document.
   if (first === undefined || !isAccepted(first.event)) return [];
-  const { at: createdAt, calledAt, tags, attachmentBytes, batch } = first.event.data;
+  const { at: createdAt, calledAt, tags, attachmentBytes, batch, domains, senderDomain } = first.event.data;
   // Metadata is parsed on access, so it is read from the first event only.
   const { teamId } = first.metadata;
-  const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
+  const summaries = summaryReferences(event as EmailEvent, teamId, {
+    hasTags: tags.length > 0,
+    hasDomains: (domains ?? senderDomain) !== undefined,
+  });
   const days = calledAt === undefined ? { createdAt } : { createdAt, calledAt };
   return revision === 0
     ? [...besideEmail(teamId, days, attachmentBytes !== undefined, batch?.id), ...summaries]
@@ -468,7 +489,7 @@ export const emailsProjection = (periods: Periods): Projection =>
       batchesSpec,
       {
         name: EMAILS,
-        version: 13,
+        version: 14,
         fields: [
           'team',
           'status',

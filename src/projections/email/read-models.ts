@@ -79,6 +79,11 @@ export type EmailDocument = Document &
      * the key.
      */
     tags?: readonly string[];
+    /** The provider of each recipient, and the verified domain of the sender, for figures by domain; absent: none. */
+    domains?: readonly (string | null)[];
+    senderDomain?: string;
+    /** The relay of the last attempt that named one; absent: none did. */
+    relay?: string;
     /** The ends before a retry; absent: it was not retried. */
     endedBefore?: EndedBefore;
     /** Search text: subject, addresses and names, folded; absent once archived. */
@@ -124,6 +129,7 @@ export type EmailListing = {
   tags: string[];
   batchId: string | null;
   failureReason: string | null;
+  relay: string | null;
   createdAt: string;
   sentAt: string | null;
   deliveredAt: string | null;

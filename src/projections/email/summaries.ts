@@ -4,6 +4,7 @@
  */
 import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import { countsFrom, type CountedMilestone, type DurationSums, type Reached } from '../../domain/email/milestones.js';
+import type { DomainCounts } from '../../domain/email/recipient-domains.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
@@ -20,7 +21,7 @@ export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const sa
 /** Each collection has one document for each day of a team with any event. */
 export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
   name,
-  version: 2,
+  version: 3,
   fields: ['team', 'day'],
   indexes: [['team', 'day']],
 }));
@@ -47,7 +48,15 @@ export async function* summariesOf(
 export type MilestoneCounts = Partial<Record<CountedMilestone, number>>;
 
 type DayOfTeam = Document & Readonly<{ team: string; day: string }>;
-export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<MilestoneCounts & DurationSums> }>;
+/**
+ * `domains`: recipients by the row of a domain, of the recipient or the sender; absent: none. The first ROWS_MAX of a
+ * day have a row of their own; all others are counted in `OTHER`.
+ */
+export type DaySummaryDocument = DayOfTeam &
+  Readonly<{
+    counts: Readonly<MilestoneCounts & DurationSums>;
+    domains?: Readonly<Record<string, Readonly<MilestoneCounts>>>;
+  }>;
 /**
  * Rows by template id, or by the term of the tag, so that no tag equals a property of objects. The first ROWS_MAX of a
  * day have a row of their own; all others are counted in `OTHER`. `size`: the number of rows without that one.
@@ -77,13 +86,19 @@ export type Counted = Readonly<{
   tags: readonly string[];
 }>;
 
-type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
+type SummaryDraft = DayOfTeam & {
+  counts: MilestoneCounts & DurationSums;
+  domains?: Record<string, MilestoneCounts>;
+};
 type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
 
 export const summaryId = dayOfTeamId;
 
-/** `times`: how often the milestones are reached, known when the step is applied; default: once. */
-type SummaryOptions = Readonly<{ times?: () => number }>;
+/**
+ * `times`: how often the milestones are reached, known when the step is applied; default: once. `domains`: what is added
+ * to the rows of domains.
+ */
+type SummaryOptions = Readonly<{ times?: () => number; domains?: DomainCounts | undefined }>;
 
 const once = (): number => 1;
 
@@ -91,14 +106,14 @@ const once = (): number => 1;
 export const summarySteps = (
   counted: Counted,
   { milestones, durations }: Reached,
-  { times = once }: SummaryOptions = {},
+  { times = once, domains }: SummaryOptions = {},
 ): readonly Step[] => {
   const steps: Step[] = [];
   if (milestones.length > 0) {
     steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], milestones, times));
     if (counted.tags.length > 0)
       steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), milestones, times));
-  } else if (durations.attempted === undefined) return steps;
+  } else if (durations.attempted === undefined && domains === undefined) return steps;
   const { team, at, position, seq = position } = counted;
   const day = dayOf(at);
   const id = summaryId(team, day);
@@ -114,10 +129,21 @@ export const summarySteps = (
     add(summary.counts, milestones, times());
     for (const name of Object.keys(durations) as (keyof DurationSums)[])
       summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
+    if (domains !== undefined) addDomains(summary, domains);
     return summary;
   };
   steps.push({ collection: SUMMARIES, id, next });
   return steps;
+};
+
+const addDomains = (summary: SummaryDraft, added: DomainCounts): void => {
+  const domains = (summary.domains ??= {});
+  for (const [name, counts] of Object.entries(added)) {
+    const isNamed = domains[name] !== undefined || Object.keys(domains).length < ROWS_MAX;
+    const row = (domains[isNamed ? name : OTHER] ??= {});
+    for (const milestone of Object.keys(counts) as CountedMilestone[])
+      row[milestone] = (row[milestone] ?? 0) + counts[milestone]!;
+  }
 };
 
 const rowsStep = (
@@ -201,8 +227,17 @@ const changedBy: Readonly<Partial<Record<EmailEvent['type'], 'all' | 'team'>>> =
   EmailClicked: 'all',
 };
 
-export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
-  const changed = changedBy[event.type];
+/** An attempt that goes on for some recipients may have ended for others, which counts for domains alone. */
+const changesDomains = (type: EmailEvent['type'], hasDomains: boolean): 'team' | undefined =>
+  hasDomains && type === 'EmailDeferred' ? 'team' : undefined;
+
+/** `hasTags`, `hasDomains`: whether the email counts for tags, and for domains. */
+export const summaryReferences = (
+  event: EmailEvent,
+  team: string,
+  { hasTags, hasDomains }: Readonly<{ hasTags: boolean; hasDomains: boolean }>,
+): readonly Reference[] => {
+  const changed = changedBy[event.type] ?? changesDomains(event.type, hasDomains);
   if (changed === undefined) return [];
   const isFirst = event.type === 'EmailQueued' || event.type === 'EmailScheduled';
   const id = summaryId(team, dayOf(isFirst ? countsFrom(event.data) : event.data.at));
