@@ -9,6 +9,7 @@ import { UNDECIDED } from './support/results.js';
 
 const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
+  submission: 'taking a mail by SMTP durably, against a bare smtp-server that writes files (some 4 minutes)',
   'sign-in': 'a call with an access token, the first and the next ones, against one with an API key (some 30 seconds)',
   'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
   dkim: 'an email signed with RSA-2048 from the call to the relay, against the pool of nodemailer that signs (some 10 minutes)',

@@ -114,7 +114,7 @@ const submit = async (
     const { body } = await commands.submitEmail(caller, { ...mail, by, with: how }, () =>
       queries.storedAttachmentBytes(key.teamId),
     );
-    reply = { code: 250, status: '2.6.0', text: `taken as ${body.id}` };
+    reply = { code: 250, status: '2.0.0', text: `Ok: queued as ${body.id}` };
   } catch (error) {
     reply = replyTo(deps, error, requestId);
   }

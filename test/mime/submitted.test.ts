@@ -126,6 +126,7 @@ void t.test('what may not travel is refused, with what would be right', async (t
     ['bad tags', simple('X-Sealpost-Tags: a b\n'), /must hold tags of letters/],
     ['bad tracking', simple('X-Sealpost-Track: yes\n'), /must be `opens`/],
     ['two templates', simple('X-Sealpost-Template: a\nX-Sealpost-Template: b\n'), /stands 2 times/],
+    ['a long Message-ID', simple(`Message-ID: <${'a\n '.repeat(600)}>\n`), /at most 998 are allowed/],
     ['a bad list', simple('X-Sealpost-Unsubscribe-List: A b\n'), /must be the name of a list/],
   ] as const)
     t.match(faultOf(text), says, name);

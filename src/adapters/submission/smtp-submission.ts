@@ -2,7 +2,7 @@
  * The SMTP servers on which programs hand over their mail (RFC 6409): STARTTLS on one port, TLS from the first byte on
  * the other. A message is taken after a login only, and answered when it is durable.
  */
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { parseAddress } from '../../domain/mime/address.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -136,6 +136,8 @@ type Session<User> = {
 type Shared<User extends SubmissionUser> = Readonly<{
   options: SubmissionOptions<User>;
   limits: NetworkLimits;
+  /** Counts the sockets that begin with TLS, before there is a session. */
+  sockets: NetworkLimits;
   room: Room;
   sessions: Map<unknown, Session<User>>;
   receiving: Set<Promise<void>>;
@@ -149,6 +151,7 @@ export const openSubmission = async <User extends SubmissionUser>(
   const shared: Shared<User> = {
     options,
     limits: openNetworkLimits(clock, bounds),
+    sockets: openNetworkLimits(clock, bounds),
     room: openRoom(bounds.memoryBytesMax),
     sessions: new Map(),
     receiving: new Set(),
@@ -261,7 +264,15 @@ const makeServer = <User extends SubmissionUser>(shared: Shared<User>, isTls: bo
     logger.debug({ code: error.code }, 'a client of the submission broke off'),
   );
   server.server.maxConnections = 2 * bounds.allConnectionsMax;
+  // A session begins behind the handshake of TLS, which a client may never end.
+  if (isTls) server.server.prependListener('connection', (socket) => boundHandshake(shared.sockets, socket));
   return server;
+};
+
+const boundHandshake = (sockets: NetworkLimits, socket: Socket): void => {
+  const address = socket.remoteAddress ?? '';
+  if (!sockets.open(address)) return void socket.destroy();
+  socket.once('close', () => sockets.close(address));
 };
 
 type Done = (error?: Error | null, response?: Readonly<{ user: object }>) => void;

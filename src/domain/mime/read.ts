@@ -4,6 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors.js';
+import { defaultLimits } from '../core/limits.js';
+import { firstChars } from '../../shared/text.js';
 import { safeFilename } from './attachment.js';
 import { base64Lines, quotedPrintable } from './compose.js';
 
@@ -84,7 +86,10 @@ const partAt = (raw: Buffer, { start, end }: Range, depth: number, counts: Count
   const { value: type, parameters } = parametersOf(find('content-type'));
   const disposition = parametersOf(find('content-disposition'));
   const named = disposition.parameters.get('filename') ?? parameters.get('name');
-  const filename = named === undefined ? undefined : safeFilename(decodedWords(inUtf8(named) ?? named));
+  const filename =
+    named === undefined
+      ? undefined
+      : firstChars(safeFilename(decodedWords(inUtf8(named) ?? named)), defaultLimits.filenameCharsMax);
   const boundary = type.startsWith('multipart/') ? parameters.get('boundary') : undefined;
   return {
     headStart: start,
@@ -227,6 +232,9 @@ export const contentOf = (raw: Buffer, { bodyStart, bodyEnd, encoding }: Message
   }
 };
 
+/** A media type as long as one may be (RFC 6838, section 4.2). */
+const TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
+
 /** The files that a message carries, at most so many. */
 export const filesOf = (raw: Buffer, whole: MessagePart, max: number): readonly CarriedFile[] => {
   const files: CarriedFile[] = [];
@@ -235,7 +243,11 @@ export const filesOf = (raw: Buffer, whole: MessagePart, max: number): readonly 
     if (!part.isAttachment || files.length === max) return;
     const { filename } = part;
     const name = filename === undefined || filename === '' ? 'attachment' : filename;
-    files.push({ filename: name, contentType: part.type, sizeBytes: sizeOf(raw, part) });
+    files.push({
+      filename: name,
+      contentType: TYPE.test(part.type) ? part.type : 'application/octet-stream',
+      sizeBytes: sizeOf(raw, part),
+    });
   };
   add(whole);
   return files;

@@ -147,7 +147,9 @@ export const readSubmitted = (
   const find = (lower: string): Field | undefined => kept.find((field) => field.lower === lower);
   const from = fromOf(find('from'));
   const sender = mailboxesIn(find('sender'))[0]?.email;
-  const messageId = find('message-id');
+  const messageId = valueOf(find('message-id') ?? { lower: '', text: '' });
+  if (messageId.length > LINE_OCTETS_MAX)
+    refuse('The field Message-ID', `has ${messageId.length} characters; at most ${LINE_OCTETS_MAX} are allowed`);
   const { head, recipients } = withPlaces(kept, to);
   return {
     instructions,
@@ -155,7 +157,7 @@ export const readSubmitted = (
     sender: sender === from.email ? undefined : sender,
     replyTo: mailboxesIn(find('reply-to')).slice(0, limits.replyToMax),
     subject: firstChars(headerLine(textOf(find('subject'))), limits.subjectCharsMax),
-    messageId: messageId && (valueOf(messageId) || undefined),
+    messageId: messageId === '' ? undefined : messageId,
     recipients,
     head,
     hasDate: find('date') !== undefined,

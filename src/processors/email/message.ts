@@ -111,7 +111,7 @@ export const prepareMessage = async (
       message: (recipient) => {
         try {
           const parts = recipient === undefined ? undefined : copyPartsOf(deps, { stream, teamId }, email, recipient);
-          const raw = parts === undefined ? whole : copyOfMessage(whole, parts);
+          const raw = parts === undefined ? whole : copyOfMessage(deps, whole, parts);
           return { from: message.sender ?? content.from.email, raw, is8Bit: needs8Bit(raw), signWith };
         } catch (fault) {
           return impossible(fault);
@@ -152,9 +152,14 @@ const filledMessage = (
   return Buffer.concat([Buffer.from(`${filledHead(head, written)}\r\n`, 'latin1'), bytes]);
 };
 
-/** Such a message with the fields, links and pixel of one recipient. */
-const copyOfMessage = (whole: Buffer, { headers, environment: { unsubscribeUrl }, html }: CopyParts): Buffer => {
+/** Such a message with the fields, links and pixel of one recipient. A text larger than HTML may be stays as it is. */
+const copyOfMessage = (
+  { limits }: CopyDeps,
+  whole: Buffer,
+  { headers, environment: { unsubscribeUrl }, html }: CopyParts,
+): Buffer => {
   const changed = withTexts(whole, (text, type) => {
+    if (text.length > limits.htmlSizeBytesMax) return undefined;
     const own = unsubscribeUrl === undefined ? text : withUnsubscribeUrl(text, unsubscribeUrl, type);
     return type === 'text/html' ? html(own) : own;
   });
