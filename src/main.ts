@@ -60,7 +60,10 @@ key
   .command('create')
   .description('make a key and show it once')
   .requiredOption('--name <name>', 'what the key is for')
-  .option('--permissions <list>', 'permissions, separated by commas (default: all but emails:delete)')
+  .option(
+    '--permissions <list>',
+    'permissions, separated by commas (default: all but emails:delete, emails:content and privacy:manage)',
+  )
   .option('--rate-limit <number>', 'requests per minute, instead of the default limits')
   .option('--expires <time>', 'ISO 8601 time after which it stops working')
   .option('--networks <list>', 'networks that it may be used from, separated by commas: 192.0.2.0/24,2001:db8::/32')

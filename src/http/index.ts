@@ -48,6 +48,7 @@ import { domainRoutes } from './domains/sender-domains.js';
 import { feedbackRoutes } from './recipients/feedback.js';
 import { providerEventRoutes } from './recipients/provider-events.js';
 import { trackingRoutes } from './recipients/tracking.js';
+import { emailContentRoutes } from './email/content.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
 import { landingRoutes } from './pages/page.js';
 import { mailboxRoutes } from './pages/mailbox.js';
@@ -275,6 +276,7 @@ const stringify =
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
   emailTimelineRoute(app, deps);
+  emailContentRoutes(app, deps);
   queueRoutes(app, deps);
   bulkRoutes(app, deps);
   templateRoutes(app, deps);

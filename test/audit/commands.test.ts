@@ -305,6 +305,76 @@ void t.test('one person has so many lines a minute, and the rest of them counted
   t.match(entries.at(-1), { action: 'calls.denied', count: 40 });
 });
 
+void t.test('looking at one thing again makes no entry within a quarter of an hour', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  const read = (target: string, action = 'email.read', actor = `user:${USER}`) =>
+    recording.recorder.read(call(actor), action, target, true);
+  for (let n = 0; n < 70; n += 1) read('email:1');
+  read('email:2');
+  read('email:1', 'email.content_read');
+  read('email:1', 'email.read', 'user:1c9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b22');
+  await recordedOnce(t, recording, TEAM, 4);
+  await world.clock.advance(14 * 60_000 + 59_000);
+  read('email:1');
+  read('email:3');
+  await recordedOnce(t, recording, TEAM, 5);
+  await world.clock.advance(1_000);
+  read('email:1');
+  await recording.stop();
+  t.strictSame(
+    (await recording.entries(TEAM)).map(({ target, count }) => [target?.id, count]),
+    [
+      ['1', 1],
+      ['2', 1],
+      ['1', 1],
+      ['1', 1],
+      ['3', 1],
+      ['1', 1],
+    ],
+  );
+});
+
+void t.test('a restart, and another process, know which reads have an entry', async (t) => {
+  const world = await openWorld();
+  const first = record(world);
+  // More than the first piece that a process reads from the end.
+  for (let n = 0; n < 130; n += 1) first.recorder.denied(call(`user:${n}`), 'POST /api/api-keys', 'FORBIDDEN', null);
+  first.recorder.read(call(`user:${USER}`), 'email.read', 'email:1', true);
+  for (let n = 0; n < 130; n += 1) first.recorder.denied(call(`user:${n}`), 'POST /api/api-keys', 'FORBIDDEN', null);
+  await recordedOnce(t, first, TEAM, 261);
+  const second = record(world);
+  t.teardown(second.stop);
+  second.recorder.read(call(`user:${USER}`), 'email.read', 'email:1', true);
+  second.recorder.read(call(`user:${USER}`), 'email.read', 'email:2', true);
+  await recordedOnce(t, second, TEAM, 262);
+  // The first process learns of the second one's entry when its append is refused.
+  first.recorder.read(call(`user:${USER}`), 'email.read', 'email:2', true);
+  first.recorder.read(call(`user:${USER}`), 'email.read', 'email:3', true);
+  await first.stop();
+  t.strictSame(
+    (await first.entries(TEAM)).flatMap(({ action, target }) => (action === 'email.read' ? [target?.id] : [])),
+    ['1', '2', '3'],
+  );
+});
+
+void t.test('a month that begins knows the last reads of the month before', async (t) => {
+  const world = await openWorld();
+  const lastMinute = Date.parse('2030-01-31T23:59:30Z') - world.clock.now();
+  await world.clock.advance(lastMinute);
+  const first = record(world);
+  first.recorder.read(call(`user:${USER}`), 'email.read', 'email:1', true);
+  await first.stop();
+  await world.clock.advance(60_000);
+  const second = record(world);
+  second.recorder.read(call(`user:${USER}`), 'email.read', 'email:1', true);
+  second.recorder.read(call(`user:${USER}`), 'email.read', 'email:2', true);
+  await second.stop();
+  const inMonth = async (month: string) =>
+    (await recordedIn(world.deps, auditStream(TEAM, month))).flatMap((one) => auditEntryOf(one)?.target?.id ?? []);
+  t.strictSame([await inMonth('2030-01'), await inMonth('2030-02')], [['1'], ['2']]);
+});
+
 void t.test('in the next minute a person has lines of their own again', async (t) => {
   const world = await openWorld();
   const recording = record(world);

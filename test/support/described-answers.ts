@@ -87,7 +87,8 @@ const checkBy = (document: JsonObject): Check => {
     const response = responseAt(`#/paths/${escaped(pattern)}/${method.toLowerCase()}/responses/${status}`);
     if (response === undefined) return `${name} is not described`;
     const media = String(type).split(';')[0] ?? '';
-    if (!response.types.includes(media)) return `${name} is ${media}, and described as ${response.types.join(', ')}`;
+    if (!response.types.includes(media) && !response.types.includes('*/*'))
+      return `${name} is ${media}, and described as ${response.types.join(', ')}`;
     if (media !== 'application/json' || response.check === undefined || response.check(JSON.parse(body)))
       return undefined;
     const faults = response.check.errors ?? [];

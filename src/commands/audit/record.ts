@@ -7,11 +7,12 @@ import type { AccessNeeds } from '../access/needs.js';
 import type { AuditEvent } from '../../domain/audit/events.js';
 import { monthOf, type CallOrigin } from '../../domain/access/origins.js';
 import { AppendUnknown, StoreAway, type AppendAttempt, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { auditStream, type StreamName } from '../../domain/core/ids.js';
+import { assertDefined, auditStream, type StreamName } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { startOf, versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
 import { isoTime } from '../../domain/core/time.js';
+import { latestEvents, openRecentReads, readName, type RecentReads } from './recent-reads.js';
 import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -19,11 +20,22 @@ import type { Worker } from '../../domain/ports/worker.js';
 /** Caller of an audited call, as in the metadata of events. */
 export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: string; calledFrom: () => CallOrigin }>;
 
-/** One fact of the audit log of a team, or a person. `tried`: by appends of which nobody knows what became. */
-type Noted = Readonly<{ scope: string; event: AuditEvent; call: AuditedCall; at: string; tried?: readonly Tried[] }>;
+/**
+ * One fact of the audit log of a team, or a person. `tried`: by appends of which nobody knows what became. `name`: of
+ * a read that has one entry in a quarter of an hour.
+ */
+type Noted = Readonly<{
+  scope: string;
+  event: AuditEvent;
+  call: AuditedCall;
+  at: string;
+  name?: string | undefined;
+  tried?: readonly Tried[];
+}>;
 type Tried = Readonly<{ after: number; eventId: string }>;
 
-type AuditWriterDeps = Pick<AccessNeeds, 'eventLog'> & Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger }>;
+type AuditWriterDeps = Pick<AccessNeeds, 'eventLog'> &
+  Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger; reads: RecentReads }>;
 
 const STREAMS_MAX = 1_000;
 
@@ -31,12 +43,13 @@ const STREAMS_MAX = 1_000;
 const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => Promise<readonly Noted[]>) => {
   const versions = boundedCache<StreamName, StreamVersion>({ entriesMax: STREAMS_MAX });
 
-  const versionAt = async (stream: StreamName): Promise<StreamVersion> => {
+  const versionAt = async (stream: StreamName, [first]: readonly Noted[]): Promise<StreamVersion> => {
     const known = versions.get(stream);
     if (known !== undefined) return known;
-    const last = await deps.eventLog.last(stream);
-    const [recorded] = last === undefined ? [] : await deps.eventLog.load(stream, last.revision);
-    return recorded === undefined ? startOf(stream) : versionOf(recorded);
+    const { before, latest } = await latestEvents(deps, stream, assertDefined(first, 'entry'));
+    deps.reads.learn([...before, ...latest]);
+    const last = latest.at(-1);
+    return last === undefined ? startOf(stream) : versionOf(last);
   };
 
   /** Out: what a server that is away has not taken, or of which it is not known whether it has. */
@@ -45,13 +58,14 @@ const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => P
       let left = noted;
       try {
         const found = await notWritten(deps, stream, noted, versionAt);
-        left = found.left;
+        left = found.left.filter(({ name, at }) => !deps.reads.isWritten({ name, at }));
         if (left.length === 0) return [];
         const causes: Cause[] = [];
         for (const { call, at } of left) causes.push(await causeOfCall(deps, call, at));
         const events = left.map(({ event }) => event);
         // Not by `handle`: the events note refused calls and reads, and nothing about it is decided.
         versions.set(stream, await deps.eventLog.append(stream, found.version, events, causes as [Cause, ...Cause[]]));
+        for (const { name, at } of left) deps.reads.written({ name, at });
         return [];
       } catch (fault) {
         versions.delete(stream);
@@ -85,18 +99,19 @@ type NotWritten = Readonly<{ version: StreamVersion; left: readonly Noted[] }>;
  * later is refused by its version.
  */
 const notWritten = async (
-  { eventLog }: Pick<AuditWriterDeps, 'eventLog'>,
+  { eventLog, reads }: Pick<AuditWriterDeps, 'eventLog' | 'reads'>,
   stream: StreamName,
   noted: readonly Noted[],
-  versionAt: (stream: StreamName) => Promise<StreamVersion>,
+  versionAt: (stream: StreamName, noted: readonly Noted[]) => Promise<StreamVersion>,
 ): Promise<NotWritten> => {
   const tries = noted.flatMap(({ tried = [] }) => tried);
-  if (tries.length === 0) return { version: await versionAt(stream), left: noted };
+  if (tries.length === 0) return { version: await versionAt(stream, noted), left: noted };
   const written = await eventLog.load(stream, Math.min(...tries.map(({ after }) => after)) + 1, []);
+  reads.learn(written);
   const ids = new Set(written.map(({ metadata }) => metadata.eventId));
   const left = noted.filter(({ tried = [] }) => !tried.some(({ eventId }) => ids.has(eventId)));
   const last = written.at(-1);
-  return { version: last === undefined ? await versionAt(stream) : versionOf(last), left };
+  return { version: last === undefined ? await versionAt(stream, noted) : versionOf(last), left };
 };
 
 const triedBy = (noted: Noted, { after, eventIds }: AppendAttempt, index: number): Noted => {
@@ -128,10 +143,11 @@ const causeOfCall = async (
 /** `target`: kind and id, as `email:…`. `endpoint`: method and pattern. */
 export type AuditRecorder = Readonly<{
   /**
-   * Something of what mails say was read, or taken away. A read for which there is no room is not recorded; the program
+   * Something of what mails say was read, or taken away. `isOnce`: a person's reads of one target within a quarter of an
+   * hour have one entry, across processes and restarts. A read for which there is no room is not recorded; the program
    * logs that.
    */
-  read: (call: AuditedCall, action: string, target: string | null) => void;
+  read: (call: AuditedCall, action: string, target: string | null, isOnce?: true) => void;
   denied: (call: AuditedCall, endpoint: string, code: string, target: string | null) => void;
   /** Writes what was noted; when it is stopped, what is left of it once more. */
   worker: Worker;
@@ -139,7 +155,8 @@ export type AuditRecorder = Readonly<{
   waiting: () => number;
 }>;
 
-type Deps = AuditWriterDeps & Readonly<{ clock: Clock }>;
+type Deps = Omit<AuditWriterDeps, 'reads'> & Readonly<{ clock: Clock }>;
+type QueueDeps = AuditWriterDeps & Readonly<{ clock: Clock }>;
 
 /** `call`: the first of them. */
 type Counted = { readonly scope: string; readonly call: AuditedCall; readonly data: CountedData; count: number };
@@ -156,11 +173,17 @@ const RETRY_AFTER_MS = 1_000;
 
 export const openAuditRecorder = (deps: Deps): AuditRecorder => {
   const { clock } = deps;
-  const queue = openQueue(deps);
+  const reads = openRecentReads();
+  const queue = openQueue({ ...deps, reads });
   const ofPeople = new Map<string, number>();
   let minute = '';
 
-  const note = (call: AuditedCall, event: (at: string) => AuditEvent, counted: CountedData): void => {
+  const note = (
+    call: AuditedCall,
+    event: (at: string) => AuditEvent,
+    counted: CountedData,
+    nameIn?: (scope: string) => string,
+  ): void => {
     const scope = auditScopeOf('', call);
     if (scope === undefined) return;
     const at = isoTime(clock.now());
@@ -168,17 +191,29 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
     if (queue.minute() !== minute) ofPeople.clear();
     minute = queue.minute();
     const isPerson = auditActorOf(call.actor).type === 'user';
+    const name = isPerson ? nameIn?.(scope) : undefined;
+    if (reads.isKnown({ name, at })) return;
     const written = ofPeople.get(call.actor) ?? 0;
-    if (!isPerson || written >= OF_PERSON_MAX) return queue.count(scope, call, counted);
+    if (!isPerson || written >= OF_PERSON_MAX) {
+      // The count stands for its entry.
+      reads.written({ name, at });
+      return queue.count(scope, call, counted);
+    }
     ofPeople.set(call.actor, written + 1);
     // Taken while the request is there.
     const from = call.calledFrom();
-    queue.add({ scope, call: { ...call, calledFrom: () => from }, at, event: event(at) });
+    if (queue.add({ scope, call: { ...call, calledFrom: () => from }, at, event: event(at), name }))
+      reads.waits({ name, at });
   };
 
   return {
-    read: (call, action, target) =>
-      note(call, (at) => ({ type: 'ContentRead', data: { at, action, target } }), { what: 'read', action, code: null }),
+    read: (call, action, target, isOnce) =>
+      note(
+        call,
+        (at) => ({ type: 'ContentRead', data: { at, action, target } }),
+        { what: 'read', action, code: null },
+        isOnce && ((scope) => readName(scope, call.actor, action, target)),
+      ),
     denied: (call, endpoint, code, target) =>
       note(call, (at) => ({ type: 'CallDenied', data: { at, endpoint, code, target } }), {
         what: 'denied',
@@ -202,7 +237,8 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
 };
 
 type Queue = Readonly<{
-  add: (noted: Noted) => void;
+  /** Out: false where there is no room. */
+  add: (noted: Noted) => boolean;
   /** Counts one more call in the minute of the last turn. */
   count: (scope: string, call: AuditedCall, data: CountedData) => void;
   /** Starts a minute; the counts of the one before wait to be written. */
@@ -217,7 +253,7 @@ type Queue = Readonly<{
   size: () => number;
 }>;
 
-const openQueue = (deps: Deps): Queue => {
+const openQueue = (deps: QueueDeps): Queue => {
   const { clock, logger } = deps;
   const write = openAuditWriter(deps);
   const waiting: Noted[] = [];
@@ -234,11 +270,15 @@ const openQueue = (deps: Deps): Queue => {
     isFull = true;
   };
 
-  const add = (noted: Noted): void => {
-    if (waiting.length >= WAITING_MAX) return full();
+  const add = (noted: Noted): boolean => {
+    if (waiting.length >= WAITING_MAX) {
+      full();
+      return false;
+    }
     isFull = false;
     waiting.push(noted);
     wake();
+    return true;
   };
 
   const counts = openCounts(full);
@@ -260,6 +300,8 @@ const openQueue = (deps: Deps): Queue => {
     while (waiting.length > 0) {
       const some = waiting.splice(0, AT_ONCE);
       const left = await write(some);
+      const waitsStill = new Set(left.map(({ name }) => name));
+      for (const { name, at } of some) if (!waitsStill.has(name)) deps.reads.waited({ name, at });
       if (left.length === 0) continue;
       waiting.unshift(...left);
       return false;

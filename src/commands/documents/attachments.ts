@@ -308,6 +308,19 @@ const opened = (key: SealingKey, file: string, sealed: Buffer, index: number): B
   }
 };
 
+/** The attachment at that index of an email, opened; undefined if its file is gone. Rejects with FileDamaged. */
+export const loadAttachment = async (
+  files: Files,
+  key: SealingKey,
+  { filename, contentType, contentId, file }: EmailContent['attachments'][number],
+  index: number,
+): Promise<ReadyAttachment | undefined> => {
+  const sealed = await files.get(file);
+  return sealed === undefined
+    ? undefined
+    : { filename, contentType, contentId, bytes: opened(key, file, sealed, index) };
+};
+
 /** The bytes of an email's attachments, opened; undefined where one is gone. Rejects with FileDamaged. */
 export const loadAttachments = async (
   files: Files,
@@ -315,12 +328,7 @@ export const loadAttachments = async (
   attachments: EmailContent['attachments'],
 ): Promise<readonly ReadyAttachment[] | undefined> => {
   const loaded = await Promise.all(
-    attachments.map(async ({ filename, contentType, contentId, file }, index) => {
-      const sealed = await files.get(file);
-      return sealed === undefined
-        ? undefined
-        : { filename, contentType, contentId, bytes: opened(key, file, sealed, index) };
-    }),
+    attachments.map((attachment, index) => loadAttachment(files, key, attachment, index)),
   );
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;
 };

@@ -13,6 +13,7 @@ import {
   deleteEmail,
   deleteEmails,
 } from './emails.js';
+import { emailAttachment, emailContent, emailSource } from './content.js';
 import { sendEmail } from './send.js';
 import { submitEmail } from './submission.js';
 import { isConfidentialMail } from './service-mails.js';
@@ -55,11 +56,22 @@ export const sendCodes: Codes = [
   ...writeCodes,
 ];
 
+const readContentCodes: Codes = [
+  'EMAIL_NOT_FOUND',
+  'CONTENT_GONE',
+  'CONTENT_CONFIDENTIAL',
+  'PUBLIC_URL_REQUIRED',
+  'VALIDATION_ERROR',
+];
+
 export const emailCommands = {
   sendEmail: { run: sendEmail, codes: sendCodes, appendsOnce: true },
   submitEmail: { run: submitEmail, codes: sendCodes, appendsOnce: true },
   getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
   emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },
+  emailContent: { run: emailContent, codes: readContentCodes },
+  emailSource: { run: emailSource, codes: readContentCodes },
+  emailAttachment: { run: emailAttachment, codes: [...readContentCodes, 'NOT_FOUND'] },
   isConfidentialMail: { run: isConfidentialMail, codes: [] },
   retryEmail: {
     run: retryEmail,

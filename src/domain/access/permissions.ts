@@ -2,7 +2,8 @@
 
 /**
  * The permissions of an API key. `feedback:write` is for reports that are piped in, `privacy:manage` for erasing and
- * exporting the data of an address, `tracking:manage` for whether opens and clicks are recorded.
+ * exporting the data of an address, `tracking:manage` for whether opens and clicks are recorded, `emails:content` for
+ * reading the mails themselves.
  */
 export const permissions = [
   'emails:send',
@@ -19,6 +20,7 @@ export const permissions = [
   'feedback:write',
   'privacy:manage',
   'tracking:manage',
+  'emails:content',
 ] as const;
 export type Permission = (typeof permissions)[number];
 
@@ -32,10 +34,10 @@ export const firstPermissions: readonly Permission[] = permissions.filter(
 
 /**
  * The permissions of a key that is made on the command line without naming any: those of the first key, except to
- * destroy what was sent.
+ * destroy what was sent, and to read it.
  */
 export const usualPermissions: readonly Permission[] = firstPermissions.filter(
-  (permission) => permission !== 'emails:delete' && permission !== 'privacy:manage',
+  (permission) => permission !== 'emails:delete' && permission !== 'privacy:manage' && permission !== 'emails:content',
 );
 
 export const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);
@@ -98,7 +100,13 @@ export type Role = (typeof roles)[number];
 export const personPermissions: readonly AccessPermission[] = ['profile:read', 'profile:write'];
 
 const viewer: readonly AccessPermission[] = [...personPermissions, 'team:read', 'emails:read', 'analytics:read'];
-const member: readonly AccessPermission[] = [...viewer, 'emails:send', 'templates:read', 'templates:write'];
+const member: readonly AccessPermission[] = [
+  ...viewer,
+  'emails:content',
+  'emails:send',
+  'templates:read',
+  'templates:write',
+];
 const admin: readonly AccessPermission[] = [
   ...new Set<AccessPermission>([
     ...member,
@@ -118,6 +126,7 @@ export const permissionsOfRole: Readonly<Record<Role, readonly AccessPermission[
 export const scopes = [
   'emails:send',
   'emails:read',
+  'emails:content',
   'templates:read',
   'templates:write',
   'webhooks:read',

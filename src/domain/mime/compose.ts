@@ -243,6 +243,20 @@ export const composeMessage = (message: MessageToCompose): Buffer => {
   return joined([headOf(message), root.fields, '\r\n', ...root.body, endsItsLine(root.body.at(-1)) ? '' : '\r\n']);
 };
 
+/**
+ * The header fields of the message, unfolded, in their order. Fields that describe its MIME parts are left out, because
+ * they depend on the attachments.
+ */
+export const headFields = (message: MessageToCompose): readonly Readonly<{ name: string; value: string }>[] =>
+  headOf(message)
+    .replace(/\r\n(?=[ \t])/g, '')
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => {
+      const colon = line.indexOf(':');
+      return { name: line.slice(0, colon), value: line.slice(colon + 1).trim() };
+    });
+
 const headOf = (message: MessageToCompose): string => {
   let head =
     dateField(message.date) +

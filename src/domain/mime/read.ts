@@ -253,6 +253,45 @@ export const filesOf = (raw: Buffer, whole: MessagePart, max: number): readonly 
   return files;
 };
 
+/** A file of a message; its bytes are decoded when they are asked for. */
+export type ReadableFile = CarriedFile & Readonly<{ contentId: string | undefined; bytes: () => Buffer }>;
+
+/**
+ * The texts of a message, each the first of its kind, and all parts beside them as files. Throws as `partsOf` does.
+ */
+export const readableOf = (
+  raw: Buffer,
+): Readonly<{ html: string | undefined; text: string | undefined; files: readonly ReadableFile[] }> => {
+  let html: string | undefined;
+  let text: string | undefined;
+  const files: ReadableFile[] = [];
+  const look = (part: MessagePart): void => {
+    if (part.parts.length > 0) return part.parts.forEach(look);
+    if (!part.isAttachment && part.type === 'text/html' && html === undefined) html = decodedText(raw, part);
+    else if (!part.isAttachment && part.type === 'text/plain' && text === undefined) text = decodedText(raw, part);
+    else files.push(readableFile(raw, part));
+  };
+  look(partsOf(raw));
+  return { html, text, files };
+};
+
+const decodedText = (raw: Buffer, part: MessagePart): string => {
+  const bytes = contentOf(raw, part);
+  return textOf(raw, part)?.text ?? decoded(bytes, part.charset) ?? bytes.toString('latin1');
+};
+
+const readableFile = (raw: Buffer, part: MessagePart): ReadableFile => {
+  const { headStart, bodyStart, filename, type } = part;
+  const id = fieldsOf(raw.toString('latin1', headStart, bodyStart)).find(({ lower }) => lower === 'content-id');
+  return {
+    filename: filename === undefined || filename === '' ? 'attachment' : filename,
+    contentType: type,
+    contentId: id === undefined ? undefined : valueOf(id).replace(/^<|>$/g, ''),
+    sizeBytes: sizeOf(raw, part),
+    bytes: () => contentOf(raw, part),
+  };
+};
+
 /** The size of the content. Lines of base64 have one length, so that they are not decoded to be counted. */
 const sizeOf = (raw: Buffer, part: MessagePart): number => {
   const { bodyStart, bodyEnd, encoding } = part;

@@ -58,6 +58,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     scopes: {
       'emails:send': 'send mails',
       'emails:read': 'read the log of mails, with their recipients and contents',
+      'emails:content': 'read the mails themselves, with their attachments',
       'templates:read': 'read templates',
       'templates:write': 'create, change and delete templates',
       'webhooks:read': 'read webhook subscriptions',
@@ -111,6 +112,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     scopes: {
       'emails:send': 'E-Mails senden',
       'emails:read': 'das Protokoll der E-Mails lesen, mit Empfängern und Inhalten',
+      'emails:content': 'die E-Mails selbst lesen, mit ihren Anhängen',
       'templates:read': 'Vorlagen lesen',
       'templates:write': 'Vorlagen anlegen, ändern und löschen',
       'webhooks:read': 'Webhook-Abonnements lesen',
@@ -163,6 +165,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     scopes: {
       'emails:send': 'envoyer des e-mails',
       'emails:read': 'lire le journal des e-mails, avec leurs destinataires et leur contenu',
+      'emails:content': 'lire les e-mails eux-mêmes, avec leurs pièces jointes',
       'templates:read': 'lire les modèles',
       'templates:write': 'créer, modifier et supprimer des modèles',
       'webhooks:read': 'lire les abonnements aux webhooks',
@@ -215,6 +218,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     scopes: {
       'emails:send': 'enviar e-mails',
       'emails:read': 'ler o registo dos e-mails, com os destinatários e o conteúdo',
+      'emails:content': 'ler os próprios e-mails, com os anexos',
       'templates:read': 'ler modelos',
       'templates:write': 'criar, alterar e apagar modelos',
       'webhooks:read': 'ler subscrições de webhooks',
@@ -266,6 +270,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     scopes: {
       'emails:send': 'إرسال رسائل',
       'emails:read': 'قراءة سجل الرسائل مع المستلمين والمحتوى',
+      'emails:content': 'قراءة الرسائل نفسها مع مرفقاتها',
       'templates:read': 'قراءة القوالب',
       'templates:write': 'إنشاء القوالب وتغييرها وحذفها',
       'webhooks:read': 'قراءة اشتراكات webhook',

@@ -24,8 +24,7 @@ import {
 } from '../../api/email.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
-import { DomainError, invalid } from '../../domain/core/errors.js';
-import { parseEmailId, type EmailId } from '../../domain/core/ids.js';
+import { invalid } from '../../domain/core/errors.js';
 import { parseDomain } from '../../domain/mime/address.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
@@ -35,19 +34,13 @@ import { answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.
 import { coerceQuery } from '../server/validation.js';
 import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
 import { AsOfQuerySchema, EmailCountsQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
+import { emailIdOf } from './ids.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../server/query.js';
 import { timelinePage } from '../../domain/email/timeline.js';
 import { placedAttempt } from '../../domain/webhooks/delivery.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
-
-/** Throws EMAIL_NOT_FOUND for a malformed id. */
-const emailIdOf = (text: string): EmailId => {
-  const id = parseEmailId(text);
-  if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
-  return id;
-};
 
 const params = idParams('Email log id');
 
@@ -154,7 +147,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     '/api/emails/:id',
     {
       config: {
-        audited: { action: 'email.read', target: 'email' },
+        audited: { action: 'email.read', target: 'email', isOnce: true },
         access: 'emails:read',
         command: 'getEmail',
         unknownId: 'EMAIL_NOT_FOUND',
@@ -373,7 +366,7 @@ export const emailTimelineRoute = (app: App, { commands, queries, limits }: Deps
     '/api/emails/:id/timeline',
     {
       config: {
-        audited: { action: 'email.timeline_read', target: 'email' },
+        audited: { action: 'email.timeline_read', target: 'email', isOnce: true },
         access: 'emails:read',
         command: 'emailTrace',
         unknownId: 'EMAIL_NOT_FOUND',

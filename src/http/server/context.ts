@@ -33,8 +33,11 @@ export const OWN_WRITES_WAIT_MS = 250;
 /** The rule of one endpoint. `general`: it has no line in the table, so burst and concurrency are bounded too. */
 export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general: boolean }>;
 
-/** A read that goes into the audit log: the action, such as `email.read`, and the kind of its target. */
-type AuditedRead = Readonly<{ action: string; target?: string }>;
+/**
+ * A read that goes into the audit log: the action, such as `email.read`, and the kind of its target. `isOnce`: once for
+ * each person, target and quarter of an hour.
+ */
+type AuditedRead = Readonly<{ action: string; target?: string; isOnce?: true }>;
 
 export type HttpSettings = Readonly<{
   /** URL at which callers reach the service, without a slash at the end. */
@@ -137,7 +140,7 @@ declare module 'fastify' {
     large?: true;
     /** The route belongs to no team: a person calls it, whichever teams they are in. */
     withoutTeam?: true;
-    /** The route shows or hands out contents of mails: each call becomes an entry of the audit log. */
+    /** The route shows or hands out contents of mails: its calls become entries of the audit log. */
     audited?: AuditedRead;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;

@@ -11,7 +11,7 @@ import {
 } from '../../domain/core/errors.js';
 import { isoTime } from '../../domain/core/time.js';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 410 | 429 | 500 | 503;
 
 /** Failed answer, and the cause if the fault is ours. */
 export type Failure = Readonly<{
@@ -63,6 +63,8 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   BATCH_NOT_CANCELLABLE: 400,
   EMAIL_NOT_RETRYABLE: 400,
   EMAIL_ARCHIVED: 400,
+  CONTENT_GONE: 410,
+  CONTENT_CONFIDENTIAL: 403,
   EMAIL_IN_PROGRESS: 400,
   EMAIL_NOT_SCHEDULED: 400,
   EMAIL_NOT_CANCELLABLE: 400,

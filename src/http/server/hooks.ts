@@ -79,8 +79,8 @@ export const traceCalls = (app: App, calls: CallTraces): void => {
 };
 
 /**
- * Adds a hook to every route that declares `audited`: each successful answer becomes an entry of the audit log. Other
- * routes have no hook.
+ * Adds a hook to every route that declares `audited`: a successful answer becomes an entry of the audit log. Other routes
+ * have no hook.
  */
 export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void => {
   app.addHook('onRoute', (route) => {
@@ -88,7 +88,12 @@ export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void =
     if (audited === undefined) return;
     const record = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
       if (request.caller !== null && reply.statusCode < 400)
-        audit.read(auditedCall(request, request.caller), audited.action, targetOf(request, audited.target));
+        audit.read(
+          auditedCall(request, request.caller),
+          audited.action,
+          targetOf(request, audited.target),
+          audited.isOnce,
+        );
       done();
     };
     route.onResponse = [route.onResponse ?? [], record].flat();

@@ -1,8 +1,6 @@
-/** Composes the mail of an email from what was pinned at acceptance: one for all recipients, or a copy for each. */
-import { CLOCKS_APART_MS, isoTime, outwardNow } from '../../domain/core/time.js';
+/** Composes the mail of an email for its delivery: one for all recipients, or a copy for each, signed and tracked. */
 import type { EmailNeeds } from '../../commands/email/needs.js';
-import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
-import { addressedIn, type Email } from '../../domain/email/state.js';
+import type { Email } from '../../domain/email/state.js';
 import { echoHeaders, isEchoHeader } from '../../domain/email/feedback.js';
 import {
   assertDefined,
@@ -11,31 +9,28 @@ import {
   splitStream,
   type EmailId,
   type StreamName,
-  type TeamId,
 } from '../../domain/core/ids.js';
-import {
-  type EmailInput,
-  assetOfContentId,
-  type CompiledEmail,
-  type InlineImage,
-} from '../../domain/ports/renderer.js';
-import { UNSUBSCRIBE_CONSTANT, type RenderEnvironment, type Company } from '../../domain/rendering/scope/constants.js';
-import { escapeHtml } from '../../domain/rendering/fill/compile.js';
-import type { StoredMessage } from '../../domain/core/stored-schemas.js';
+import type { CompiledEmail } from '../../domain/ports/renderer.js';
 import { customField } from '../../domain/mime/header.js';
-import { bodyStartOf, fieldsOf, valueOf, withTexts } from '../../domain/mime/read.js';
-import { filledHead, needs8Bit } from '../../domain/mime/submitted.js';
+import { bodyStartOf, fieldsOf, valueOf } from '../../domain/mime/read.js';
+import { needs8Bit } from '../../domain/mime/submitted.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { OutgoingMessage, ReturnPath, SigningKey } from '../../domain/ports/mailer.js';
-import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
+import type { ReadyAttachment } from '../../commands/documents/attachments.js';
 import { domainOfAddress } from '../../commands/domains/sender-domains.js';
+import {
+  compiledMail,
+  copyOfMessage,
+  type CopyParts,
+  filledMessage,
+  messageOf,
+  type RenderedSource,
+  storedAttachments,
+  unsubscribing,
+} from '../../commands/email/message.js';
 import { assertOwnSender } from '../../commands/email/sender.js';
-import { compiledSource, sourceOf } from '../../commands/email/source.js';
-import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing, wholeText } from '../../domain/core/errors.js';
-import type { JsonObject } from '../../domain/core/json.js';
-import type { Recipient } from '../../domain/mime/address.js';
-import { composeMessage, type MessageAttachment } from '../../domain/mime/compose.js';
+import { composeMessage } from '../../domain/mime/compose.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
 
@@ -66,18 +61,6 @@ export type Prepared = Readonly<{
 
 type CopyDeps = Pick<EmailNeeds, 'keys' | 'linkBase' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
 
-/** The parts of a copy that differ by recipient: unsubscribe links, pixel and tracked links. */
-type CopyParts = Readonly<{
-  /** Added after the headers of the call. */
-  headers: readonly Readonly<{ name: string; value: string }>[];
-  /** Added to the render environment. */
-  environment: Pick<RenderEnvironment, 'unsubscribeUrl'>;
-  /** Added to the input of rendering. */
-  rendering: Pick<EmailInput, 'marksUntracked'>;
-  /** Turns the rendered HTML into that of the copy. */
-  html: (rendered: string) => string;
-}>;
-
 type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
 
 /** Loads template, attachments and the current signing keys of the sender. */
@@ -86,7 +69,7 @@ export const prepareMessage = async (
   { stream, teamId }: Addressed,
   email: Email,
 ): Promise<Prepared | Impossible | Damaged> => {
-  const { accepted, content } = email;
+  const { content } = email;
   if (content === undefined) throw new KeyMissing(stream);
   try {
     // The email may have been accepted before the relay was set.
@@ -94,15 +77,9 @@ export const prepareMessage = async (
   } catch (fault) {
     return impossible(fault);
   }
-  let attachments: readonly ReadyAttachment[] = [];
-  if (content.attachments.length > 0) {
-    const key = await deps.eventLog.existingKey(stream);
-    if (key === undefined) throw new KeyMissing(stream);
-    const loaded = await undamaged(loadAttachments(deps.files, key, content.attachments));
-    if (loaded instanceof FileDamaged) return { damaged: loaded };
-    if (loaded === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
-    attachments = loaded;
-  }
+  const attachments = await undamaged<readonly ReadyAttachment[] | undefined>(storedAttachments(deps, stream, content));
+  if (attachments instanceof FileDamaged) return { damaged: attachments };
+  if (attachments === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
   const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
   const { message } = content;
   if (message !== undefined) {
@@ -121,7 +98,7 @@ export const prepareMessage = async (
   }
   let render: CompiledEmail;
   try {
-    render = await compiledSource(deps, sourceOf(accepted, content), content);
+    render = await compiledMail(deps, email, content);
   } catch (fault) {
     return impossible(fault);
   }
@@ -131,7 +108,7 @@ export const prepareMessage = async (
         const parts = recipient === undefined ? undefined : copyPartsOf(deps, { stream, teamId }, email, recipient);
         return {
           from: content.from.email,
-          raw: composed(deps, { stream, email, content, render, attachments, parts }),
+          raw: composed(deps, stream, { email, content, render, attachments }, parts),
           signWith,
         };
       } catch (fault) {
@@ -141,89 +118,15 @@ export const prepareMessage = async (
   };
 };
 
-/** A message that came by SMTP, with the addresses of the recipients whose data is not destroyed. */
-const filledMessage = (
-  content: NonNullable<Email['content']>,
-  { head, body }: StoredMessage,
-  [file]: readonly ReadyAttachment[],
+const composed = (
+  deps: MessageDeps,
+  stream: StreamName,
+  source: RenderedSource,
+  parts: CopyParts | undefined,
 ): Buffer => {
-  const written = content.recipients.map((recipient) => (recipient === null ? undefined : (recipient.written ?? [])));
-  const bytes = body === undefined ? assertDefined(file, 'body of a message').bytes : Buffer.from(body, 'latin1');
-  return Buffer.concat([Buffer.from(`${filledHead(head, written)}\r\n`, 'latin1'), bytes]);
-};
-
-/** Such a message with the fields, links and pixel of one recipient. A text larger than HTML may be stays as it is. */
-const copyOfMessage = (
-  { limits }: CopyDeps,
-  whole: Buffer,
-  { headers, environment: { unsubscribeUrl }, html }: CopyParts,
-): Buffer => {
-  const changed = withTexts(whole, (text, type) => {
-    if (text.length > limits.htmlSizeBytesMax) return undefined;
-    const own = unsubscribeUrl === undefined ? text : withUnsubscribeUrl(text, unsubscribeUrl, type);
-    return type === 'text/html' ? html(own) : own;
-  });
-  if (headers.length === 0) return changed;
-  return Buffer.concat([
-    Buffer.from(headers.map(({ name, value }) => customField(name, value)).join(''), 'latin1'),
-    changed,
-  ]);
-};
-
-const UNSUBSCRIBE_PLACEHOLDER = new RegExp(`\\{\\{\\s*${UNSUBSCRIBE_CONSTANT}\\s*\\}\\}`, 'g');
-
-const withUnsubscribeUrl = (text: string, url: string, type: 'text/html' | 'text/plain'): string =>
-  text.replace(UNSUBSCRIBE_PLACEHOLDER, () => (type === 'text/html' ? escapeHtml(url) : url));
-
-type Composing = Readonly<{
-  stream: StreamName;
-  email: Email;
-  content: NonNullable<Email['content']>;
-  render: CompiledEmail;
-  attachments: readonly ReadyAttachment[];
-  parts: CopyParts | undefined;
-}>;
-
-const composed = (deps: MessageDeps, { stream, email, content, render, attachments, parts }: Composing): Buffer => {
-  const { accepted } = email;
-  const leapMs = outwardNow(deps.clock) - deps.clock.now();
-  const date =
-    email.scheduledAt ?? (Math.abs(leapMs) < CLOCKS_APART_MS ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
-  // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack
-  // variables.
-  const { html, text, inline } = render({
-    variables: content.variables as JsonObject,
-    ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
-    environment: { at: date, company: accepted.company as Company, ...parts?.environment },
-    ...(attachments.length === 0 ? {} : { pictures: sizesOf(attachments) }),
-    ...parts?.rendering,
-  });
-  const addresses = (role: 'to' | 'cc') =>
-    addressedIn(email, role).map(({ email: address, name }) => ({ address, name }));
+  const { headers = [], ...message } = messageOf(deps.clock, source, parts);
   const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
-  const headers = Object.entries(content.headers).map(([name, value]) => ({ name, value }));
-  const raw = composeMessage({
-    from: { address: content.from.email, name: content.from.name },
-    to: addresses('to'),
-    cc: addresses('cc'),
-    replyTo: replyToOf(content).map(({ email: address, name }) => ({ address, name })),
-    subject: content.subject,
-    date,
-    messageId: accepted.messageId,
-    headers: echoing(deps, stream, parts === undefined ? headers : [...headers, ...parts.headers]),
-    html: parts === undefined ? html : parts.html(html),
-    text,
-    attachments: [
-      ...attachments.map(({ filename, contentType, contentId, bytes }) => ({
-        filename,
-        contentType,
-        contentId,
-        content: bytes,
-      })),
-      ...inline.flatMap(drawn),
-    ],
-    priority: accepted.priority,
-  });
+  const raw = composeMessage({ ...message, headers: echoing(deps, stream, headers) });
   deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
   return raw;
 };
@@ -265,20 +168,6 @@ const echoingMessage = (
 
 const emailIdOf = (stream: StreamName): EmailId => assertDefined(parseEmailId(splitStream(stream).id), 'email id');
 
-const replyToOf = ({ replyTo = [] }: Composing['content']): readonly Recipient[] =>
-  typeof replyTo === 'string' ? [{ email: replyTo }] : replyTo;
-
-/** The sizes of pictures that are attached to the mail. */
-const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, PictureSize> => {
-  const sizes = new Map<string, PictureSize>();
-  for (const { contentId, contentType, bytes } of attachments) {
-    const size = contentId === undefined ? undefined : shownSize(bytes, contentType);
-    if (contentId !== undefined && size !== undefined)
-      sizes.set(assetOfContentId(contentId) ?? `cid:${contentId}`, size);
-  }
-  return sizes;
-};
-
 const impossible = (fault: unknown): Impossible => {
   if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${wholeText(fault)}` };
   throw fault;
@@ -290,45 +179,17 @@ const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamag
     throw fault;
   });
 
-/**
- * Images that the rendering drew or decoded. Those of the gallery and of the call are among the attachments since
- * acceptance.
- */
-const drawn = (image: InlineImage): readonly MessageAttachment[] => {
-  if (!('bytes' in image)) return [];
-  const { contentType, contentId, bytes } = image;
-  const name = contentId.startsWith('picture-') ? 'picture' : 'qr-code';
-  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return [{ filename: `${name}.${contentType.slice('image/'.length)}`, contentType, contentId, content }];
-};
-
 /** `recipient`: the place in the email, whose content must be present. */
 const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
   const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
   const own = { emailId, recipient };
   return {
-    ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own),
+    ...unsubscribing(deps, email, { teamId: assertDefined(parseTeamId(teamId), 'team id'), ...own }),
     ...tracked(deps, email, own),
   };
 };
 
 type Own = Readonly<{ emailId: EmailId; recipient: number }>;
-
-const unsubscribing = (
-  deps: CopyDeps,
-  teamId: TeamId,
-  { accepted: { unsubscribeList: list, linksUrl }, content }: Email,
-  { emailId, recipient }: Own,
-): Pick<CopyParts, 'headers' | 'environment'> => {
-  if (list === undefined) return { headers: [], environment: {} };
-  const address = content!.recipients[recipient]!.email;
-  const url = unsubscribeUrl(deps, linksUrl ?? linkBaseOf(deps), { teamId, emailId, recipient, address, list });
-  const headers = [
-    { name: 'List-Unsubscribe', value: `<${url}>` },
-    { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
-  ];
-  return { headers, environment: { unsubscribeUrl: url } };
-};
 
 const tracked = (
   { trackingTokens: tokens, limits }: CopyDeps,

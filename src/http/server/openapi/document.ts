@@ -80,6 +80,7 @@ const names: Readonly<Record<ErrorStatus, string>> = {
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
+  410: 'Gone',
   429: 'TooManyRequests',
   500: 'ServerError',
   503: 'ServiceUnavailable',
@@ -90,12 +91,13 @@ const sentences: Readonly<Record<ErrorStatus, string>> = {
   401: 'No good API key',
   403: 'The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required',
   404: 'Unknown, malformed, or another team’s',
+  410: 'It existed and is destroyed',
   429: 'Too many requests, or too much at once',
   500: 'A fault of the service',
   503: 'A server or a disk that the service needs is away',
 };
 
-const statuses = [400, 401, 403, 404, 429, 500, 503] as const satisfies readonly ErrorStatus[];
+const statuses = [400, 401, 403, 404, 410, 429, 500, 503] as const satisfies readonly ErrorStatus[];
 
 const general = new Set([...requestCodes, ...keyCodes]);
 

@@ -1,0 +1,138 @@
+/** The routes that show the mail of an accepted email again: its content, its source and its attachments. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { idParams } from '../../api/core/common.js';
+import { CopyQuerySchema, SentAttachmentParamsSchema, SentContentSchema } from '../../api/email-content.js';
+import type { MailToRead } from '../../commands/email/content.js';
+import { DomainError } from '../../domain/core/errors.js';
+import { mediaTypeText, parseMediaType, safeFilename } from '../../domain/mime/attachment.js';
+import { openFairSlots } from '../../shared/concurrency.js';
+import { type App, callerOf, type HttpDeps } from '../server/context.js';
+import { contentPolicy, disposition } from '../server/headers.js';
+import { untilClosed } from '../server/hooks.js';
+import { coerceQuery } from '../server/validation.js';
+import { emailIdOf } from './ids.js';
+
+/** A file of a mail must never act on the service's origin, whatever type it claims. */
+const FILE_CSP = contentPolicy({}, { sandbox: '' });
+
+/** Files and sources that are read at once. Each may take some 100 MB while it is composed. */
+const SLOTS = { slotsMax: 3, shareMax: 2, queueMax: 60 };
+const RETRY_AFTER_SECONDS = 5;
+
+const tags = ['Emails'];
+const params = idParams('Email log id');
+const access = 'emails:content';
+const unknownId = 'EMAIL_NOT_FOUND';
+const audited = { action: 'email.content_read', target: 'email', isOnce: true } as const;
+
+type Slotted = <Made>(request: FastifyRequest, reply: FastifyReply, make: () => Promise<Made>) => Promise<Made>;
+
+/** Registers GET /api/emails/:id/content, /source and /attachments/:index. */
+export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
+  const slotted = openSlots();
+  app.get(
+    '/api/emails/:id/content',
+    {
+      config: { access, audited, command: 'emailContent', unknownId },
+      preValidation: coerceQuery(CopyQuerySchema),
+      schema: {
+        summary: 'Read the mail of an email',
+        description:
+          'Subject, headers, HTML and text as a recipient got them, without tracking. Archived or erased, the answer is 410 CONTENT_GONE.',
+        operationId: 'getEmailContent',
+        tags,
+        params,
+        querystring: CopyQuerySchema,
+        response: { 200: SentContentSchema },
+      },
+    },
+    (request) => commands.emailContent(callerOf(request), mailOf(request)),
+  );
+
+  app.get(
+    '/api/emails/:id/source',
+    {
+      config: {
+        ...{ access, audited, command: 'emailSource', unknownId },
+        codes: ['GENERATOR_BUSY'],
+        media: 'message/rfc822',
+      },
+      preValidation: coerceQuery(CopyQuerySchema),
+      schema: {
+        summary: 'Download the source of an email',
+        description:
+          'The whole message (RFC 5322) with the Message-ID and Date that it left with, without tracking and without DKIM signatures.',
+        operationId: 'getEmailSource',
+        tags,
+        params,
+        querystring: CopyQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const mail = mailOf(request);
+      const raw = await slotted(request, reply, () => commands.emailSource(callerOf(request), mail));
+      return sendFile(reply, 'message/rfc822', `${mail.id}.eml`).send(raw);
+    },
+  );
+
+  app.get(
+    '/api/emails/:id/attachments/:index',
+    {
+      config: {
+        ...{ access, audited, command: 'emailAttachment', unknownId },
+        codes: ['GENERATOR_BUSY'],
+        media: '*/*',
+      },
+      preValidation: coerceQuery(CopyQuerySchema),
+      schema: {
+        summary: 'Download an attachment of an email',
+        description: 'Also the pictures inside the mail. Generated documents are kept for seven days.',
+        operationId: 'getEmailAttachment',
+        tags,
+        params: SentAttachmentParamsSchema,
+        querystring: CopyQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const { index } = request.params;
+      if (!/^\d{1,4}$/.test(index))
+        throw new DomainError('NOT_FOUND', 'The index of an attachment is a number from 0.');
+      const { filename, contentType, bytes } = await slotted(request, reply, () =>
+        commands.emailAttachment(callerOf(request), mailOf(request), Number(index)),
+      );
+      const mediaType = parseMediaType(contentType.trim());
+      const type = mediaType === undefined ? 'application/octet-stream' : mediaTypeText(mediaType);
+      return sendFile(reply, type, safeFilename(filename) || `attachment-${index}`).send(bytes);
+    },
+  );
+};
+
+type MailRequest = Readonly<{ params: Readonly<{ id: string }>; query: Readonly<{ recipient?: number }> }>;
+
+const mailOf = ({ params: { id }, query: { recipient } }: MailRequest): MailToRead => ({
+  id: emailIdOf(id),
+  ...(recipient === undefined ? {} : { recipient }),
+});
+
+/** Makes what `make` makes while the team holds one of few slots. Rejects with GENERATOR_BUSY if too many wait. */
+const openSlots = (): Slotted => {
+  const slots = openFairSlots(SLOTS);
+  return async (request, reply, make) => {
+    const { teamId } = callerOf(request);
+    if ((await slots.acquire(teamId, untilClosed(reply))) !== 'acquired')
+      throw new DomainError('GENERATOR_BUSY', 'Too many mails are being read at the moment; try again.', {
+        retryAfterS: RETRY_AFTER_SECONDS,
+      });
+    try {
+      return await make();
+    } finally {
+      slots.release(teamId);
+    }
+  };
+};
+
+const sendFile = (reply: FastifyReply, type: string, filename: string): FastifyReply =>
+  reply
+    .header('content-type', type)
+    .header('content-security-policy', FILE_CSP)
+    .header('content-disposition', disposition('attachment', filename));
