@@ -15,6 +15,7 @@ const order = [
     'keys',
     'apps',
     'email',
+    'email-content',
     'bulk',
   ],
   ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'pages'],

@@ -13,6 +13,7 @@ import * as common from './core/common.js';
 import { pageOf } from './core/common.js';
 import * as domains from './domains.js';
 import * as email from './email.js';
+import * as emailContent from './email-content.js';
 import * as keys from './keys.js';
 import * as mailbox from './mailbox.js';
 import * as people from './people.js';
@@ -33,6 +34,7 @@ export const schemaFiles = [
   common,
   domains,
   email,
+  emailContent,
   keys,
   mailbox,
   people,
@@ -83,6 +85,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   RetryEmailResponse: { name: 'RetriedEmail', text: 'The email as it is queued again.' },
   EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
   EmailListItem: 'One email in a list.',
+  SentContent: 'The mail itself, as a recipient got it, without tracking.',
   EmailCounts: 'Emails by state.',
   RecipientSummary: 'What is held about one address: its last emails, suppressions and erasures.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',

@@ -71,6 +71,7 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
         .replace(':address', encodeURIComponent('jane@example.com'))
         .replace(':batchId', mine ? own.batch : others.batch)
         .replace(':id', idsOf(route, mine, token ?? ''))
+        .replace(':index', '0')
         .replace(':provider', 'postmark')
         .replace(':deliveryId', 'del_0_AAAAAAAAAAAAAAAAAAAAAA')
         .replace(':teamId', mine || /:userId|invitations\/:id/.test(route.path) ? team : OTHER_TEAM)
@@ -93,6 +94,7 @@ const refusals: Readonly<Record<string, string>> = {
   'POST /api/v1/webhook-subscriptions/:id/deliveries/:deliveryId/retry': 'WEBHOOK_DELIVERY_NOT_FOUND',
   'POST /api/invitations/accept': 'INVITATION_NOT_YOURS',
   'POST /api/v1/feedback': 'FEEDBACK_NOT_SET_UP',
+  'GET /api/emails/:id/attachments/:index': 'NOT_FOUND',
 };
 const ofTheOwner: Readonly<Record<string, string>> = {
   'DELETE /api/users/me': 'LAST_OWNER',

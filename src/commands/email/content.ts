@@ -52,14 +52,15 @@ export const emailContent = async (deps: EmailNeeds, caller: Caller, mail: MailT
 export const emailSource = async (deps: EmailNeeds, caller: Caller, mail: MailToRead): Promise<Buffer> =>
   readerOf(deps, await openMail(deps, caller, mail)).source();
 
-/** A file of the mail, by its `index` in the content. Rejects as `emailContent`, and with NOT_FOUND. */
+/** A file of the mail, by its `index` in the content; undefined: none. Rejects as `emailContent`, and with NOT_FOUND. */
 export const emailAttachment = async (
   deps: EmailNeeds,
   caller: Caller,
   mail: MailToRead,
-  index: number,
+  index: number | undefined,
 ): Promise<ReadFile> => {
-  const file = await readerOf(deps, await openMail(deps, caller, mail)).attachment(index);
+  const reader = readerOf(deps, await openMail(deps, caller, mail));
+  const file = index === undefined ? undefined : await reader.attachment(index);
   if (file === undefined)
     throw new DomainError('NOT_FOUND', 'The email has no such attachment; `attachments` of its content lists them.');
   return file;

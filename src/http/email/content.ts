@@ -95,10 +95,9 @@ export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'comma
     },
     async (request, reply) => {
       const { index } = request.params;
-      if (!/^\d{1,4}$/.test(index))
-        throw new DomainError('NOT_FOUND', 'The index of an attachment is a number from 0.');
+      const place = /^\d{1,4}$/.test(index) ? Number(index) : undefined;
       const { filename, contentType, bytes } = await slotted(request, reply, () =>
-        commands.emailAttachment(callerOf(request), mailOf(request), Number(index)),
+        commands.emailAttachment(callerOf(request), mailOf(request), place),
       );
       const mediaType = parseMediaType(contentType.trim());
       const type = mediaType === undefined ? 'application/octet-stream' : mediaTypeText(mediaType);
