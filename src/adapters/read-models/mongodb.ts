@@ -49,6 +49,8 @@ type Projection = Readonly<{
  */
 export type Catalog = Readonly<{
   projection: (name: string) => Promise<Projection | undefined>;
+  /** The projections of these names, by one call of the server. */
+  projections: (names: readonly string[]) => Promise<ReadonlyMap<string, Projection>>;
   projectionOf: (collection: string) => Promise<Projection | undefined>;
   specsOf: (version: string) => Promise<readonly CollectionSpec[]>;
   /** Throws RangeError where a collection of these specs belongs to another projection. Out: the version. */
@@ -269,10 +271,17 @@ const openCatalog = (db: Db): Catalog => {
 const openDeclarations = (
   entries: Collection<Entry>,
   versions: Collection<Version>,
-): Pick<Catalog, 'projection' | 'projectionOf' | 'specsOf' | 'declare' | 'nextGeneration' | 'setLive'> => {
+): Pick<
+  Catalog,
+  'projection' | 'projections' | 'projectionOf' | 'specsOf' | 'declare' | 'nextGeneration' | 'setLive'
+> => {
   const known = new Map<string, readonly CollectionSpec[]>();
   return {
     projection: async (name) => projectionIn(await entries.findOne({ _id: name })),
+    projections: async (names) => {
+      const found = await entries.find({ _id: { $in: [...names] } }).toArray();
+      return new Map(found.map(projectionIn).flatMap((one) => (one === undefined ? [] : [[one.name, one]])));
+    },
     projectionOf: async (collection) => projectionIn(await entries.findOne({ collections: collection })),
     specsOf: async (version) => {
       const found = known.get(version) ?? specsIn(await versions.findOne({ _id: version }));
@@ -405,10 +414,7 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
   const empty = new Set<string>();
 
   /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
-  const looked = gathered(
-    async (names: ReadonlySet<string>) =>
-      new Map(await Promise.all([...names].map(async (name) => [name, await catalog.projection(name)] as const))),
-  );
+  const looked = gathered((names: ReadonlySet<string>) => catalog.projections([...names]));
   const projectionNow = async (name: string): Promise<Projection | undefined> => (await looked([name])).get(name);
 
   const generationOf = ({ name, live }: Projection, specs: readonly CollectionSpec[]): Generation => {

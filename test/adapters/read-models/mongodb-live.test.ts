@@ -3,41 +3,44 @@ import t from 'tap';
 import { type Catalog, openLive } from '../../../src/adapters/read-models/mongodb.js';
 import type { Db } from '../../../src/adapters/mongodb/client.js';
 
-const spec = { name: 'things', fields: [], indexes: [] };
-const projection = { name: 'p', version: 'v', live: 1, position: 0 };
+const specs = ['things', 'others'].map((name) => ({ name, fields: [], indexes: [] }));
+const projectionOf = (name: string) => ({ name: `p-${name}`, version: 'v', live: 1, position: 0 });
+const found = (names: readonly string[]) =>
+  new Map(names.map((name) => [name, { name, version: 'v', live: 1, position: 0 }]));
 
 await t.test(
-  'reads that are made at once share a look at the catalog, though none uses one that began before it',
+  'reads that are made at once share a look at the catalog, whatever they read, though none uses one that began before it',
   async (t) => {
     let looks = 0;
     const catalog = {
-      projection: async () => {
+      projections: async (names: readonly string[]) => {
         looks += 1;
         await new Promise((resolve) => setImmediate(resolve));
-        return projection;
+        return found(names);
       },
-      projectionOf: async () => projection,
-      specsOf: async () => [spec],
+      projectionOf: async (collection: string) => projectionOf(collection),
+      specsOf: async () => specs,
     } as unknown as Catalog;
     const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
-    const read = (isNothing: boolean) =>
+    const read = (isNothing: boolean, at = 0) =>
       live.read(
-        'things',
+        specs[at % 2]!.name,
         () => isNothing,
         async () => 1,
       );
     await read(false);
     t.equal(looks, 1);
+    await read(false, 1);
 
     looks = 0;
     t.same(
-      await Promise.all(Array.from({ length: 20 }, () => read(false))),
+      await Promise.all(Array.from({ length: 20 }, (_, at) => read(false, at))),
       Array.from({ length: 20 }, () => 1),
     );
     t.ok(looks <= 2, `${looks} looks of 20 reads`);
 
     looks = 0;
-    await Promise.all(Array.from({ length: 20 }, () => read(true)));
+    await Promise.all(Array.from({ length: 20 }, (_, at) => read(true, at)));
     t.ok(looks <= 4, `${looks} looks of 20 reads that found nothing`);
   },
 );
@@ -47,12 +50,12 @@ await t.test(
   async (t) => {
     const told: string[] = [];
     const catalog = {
-      projection: async () => {
+      projections: async (names: readonly string[]) => {
         told.push('look');
-        return projection;
+        return found(names);
       },
-      projectionOf: async () => projection,
-      specsOf: async () => [spec],
+      projectionOf: async (collection: string) => projectionOf(collection),
+      specsOf: async () => specs,
     } as unknown as Catalog;
     const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
     const read = async (isNothing: boolean): Promise<readonly string[]> => {
