@@ -334,7 +334,8 @@ const personBehind = async (
     if (invited !== undefined) await joinBy(deps, invited, userId, cause);
     await linkIdentity(deps, userId, provider, allowed, cause);
   } catch (fault) {
-    if (fault instanceof DomainError && invited !== undefined) await removeUser(deps, userId, email, cause);
+    // After any other fault the user stays: they may have joined, and a password by mail lets them in.
+    if (fault instanceof DomainError) await removeUser(deps, userId, email, cause);
     throw fault;
   }
   return { userId, user: await loadUser(deps, userId) };

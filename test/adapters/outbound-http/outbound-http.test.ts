@@ -6,7 +6,7 @@ import { type AddressInfo, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { openOutboundHttp, makeSlots } from '../../../src/adapters/outbound-http/fetch.js';
+import { openOutboundHttp, openProviderFetch, makeSlots } from '../../../src/adapters/outbound-http/fetch.js';
 import { type Lookup, isPublicAddress } from '../../../src/adapters/outbound-http/guard.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../../src/domain/ports/outbound-http.js';
 import { teamA } from '../../support/teams.js';
@@ -595,3 +595,25 @@ void t.test('slots: no more than so many at once, in order, and who gives up lea
   ends.forEach((end) => end());
   t.same(await Promise.all(again), [6, 7]);
 });
+
+void t.test(
+  'a call to a sign-in provider reaches private addresses of internal hosts alone, and no endless answer',
+  async (t) => {
+    const server = createServer((request, response) => {
+      if (request.url === '/endless') response.end('x'.repeat(2 * 1024 * 1024));
+      else if (request.url === '/away') response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+      else response.end('ok');
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const internal = openProviderFetch({ internalHosts: new Set(['127.0.0.1']) });
+    const guarded = openProviderFetch({ internalHosts: new Set(['id.example.com']) });
+    t.teardown(() => Promise.all([internal.close(), guarded.close()]));
+    t.equal(await (await internal.fetch(`http://127.0.0.1:${port}/`, {})).text(), 'ok');
+    await t.rejects(guarded.fetch(`http://127.0.0.1:${port}/`, {}));
+    await t.rejects(guarded.fetch(`http://localhost:${port}/`, {}), 'by name, too');
+    t.equal((await internal.fetch(`http://127.0.0.1:${port}/away`, {})).status, 302, 'no redirect is followed');
+    await t.rejects(internal.fetch(`http://127.0.0.1:${port}/endless`, {}).then((answer) => answer.text()));
+  },
+);
