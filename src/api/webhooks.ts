@@ -1,5 +1,6 @@
 /** Requests and answers of webhook subscriptions, their deliveries, events and replays, and the bodies of the events. */
 import { Type, type Static, type TObject, type TProperties } from '@sinclair/typebox';
+import { domainSides } from '../domain/email/recipient-domains.js';
 import { webhookKinds, type WebhookKind } from '../domain/core/event.js';
 import { defaultLimits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
@@ -362,6 +363,34 @@ const kindsOfEvents: Readonly<Record<WebhookKind, WebhookEventKind>> = {
       recipient: 'ada@example.com',
       list: 'newsletter',
       unsubscribedAt: exampleAt,
+    },
+  },
+  'domain.alerted': {
+    when: 'Too many recipients of a domain bounced or complained on a day',
+    data: Type.Object(
+      {
+        domain: Type.String(),
+        side: enumOf(domainSides, '`recipient`: a mailbox provider; `sender`: a sender domain of the team'),
+        measure: enumOf(['bounce', 'complaint']),
+        day: Type.String({ format: 'date', description: 'In UTC' }),
+        recipients: Type.Integer(),
+        hits: Type.Integer({ description: 'How many of them bounced, or complained' }),
+        percent: Type.Number(),
+        boundPercent: Type.Number(),
+        alertedAt: Time,
+      },
+      closed,
+    ),
+    example: {
+      domain: 'gmail.com',
+      side: 'recipient',
+      measure: 'bounce',
+      day: exampleAt.slice(0, 10),
+      recipients: 1_000,
+      hits: 61,
+      percent: 6.1,
+      boundPercent: 5,
+      alertedAt: exampleAt,
     },
   },
   'batch.completed': ofBatch(

@@ -20,6 +20,8 @@ import { tellOwners } from '../commands/webhooks/subscriptions.js';
 import type { ClockTrust } from './ops/clock.js';
 import { timersOf } from '../domain/ports/timers.js';
 import { nameOf, type Processor, type ProcessorDeps, type StuckWork } from '../processors/core/declaration.js';
+import { watchDomainRatesWorker } from '../processors/domains/sender-domains.js';
+import { domainsOfDay } from '../projections/email/summaries.js';
 import { dueWorkWorker } from '../processors/core/due-work.js';
 import { endSessionsWorker } from '../processors/people/sessions.js';
 import { eraseWorker } from '../processors/privacy/erasure.js';
@@ -134,6 +136,11 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
             unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit),
           }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
+          watchDomainRatesWorker({
+            ...parts,
+            domainsOfDay: (day) => domainsOfDay(parts.readModels, day),
+            ...alertsOf(parts),
+          }),
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
           deliverWebhooksWorker({
             ...parts,
@@ -183,6 +190,9 @@ const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
 };
 
 const composedOf = ({ metrics: { composed } }: Resources) => (composed === undefined ? {} : { composed });
+
+const alertsOf = ({ metrics: { domainAlert } }: Resources) =>
+  domainAlert === undefined ? {} : { alerted: domainAlert };
 
 const mailingSeals = ({ seals: { mail } }: Config, parts: WorkerParts) =>
   mail === undefined ? {} : { mail: (seal: SignedSeal) => mailSeal(parts, mail, seal) };

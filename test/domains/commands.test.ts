@@ -15,6 +15,7 @@ import {
   senderDomainsStream,
   teamStream,
 } from '../../src/domain/core/ids.js';
+import { watchDomainRates } from '../../src/processors/domains/sender-domains.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import {
   caller,
@@ -489,4 +490,39 @@ void t.test('a tracking domain lies below its sender domain and belongs to one t
   await commands.setTrackingDomain(caller, own, LINKS);
   await commands.setTrackingDomain(caller, own, LINKS);
   t.equal(world.store.events.length, events + 1);
+});
+
+void t.test('the figures of today tell of a domain once, as an event of its team', async (t) => {
+  const world = await open();
+  const alerts: (readonly string[])[] = [];
+  let bounced = 10;
+  const { signal } = new AbortController();
+  const look = () =>
+    watchDomainRates(
+      {
+        ...world.deps,
+        domainsOfDay: async function* (day) {
+          t.equal(day, T0.slice(0, 10));
+          yield [
+            { team: TEAM, domains: { 'to:gmail.com': { sent: 190, bounced, failed: 10 }, other: { bounced: 900 } } },
+            { team: OTHER_TEAM, domains: { 'from:shop.test': { sent: 400, complained: 2 } } },
+            { team: OTHER_TEAM },
+          ];
+        },
+        alerted: (side, measure) => void alerts.push([side, measure]),
+      },
+      signal,
+    );
+  const told = async () =>
+    (await world.events(senderDomainsStream(caller.teamId))).filter(({ type }) => type === 'DomainRateCrossed');
+  await look();
+  t.same([await told(), alerts], [[], [['sender', 'complaint']]]);
+  bounced = 11;
+  await look();
+  await look();
+  t.match(await told(), [{ data: { domain: 'gmail.com', recipients: 211, hits: 11, isAbove: true } }]);
+  t.same(alerts, [
+    ['sender', 'complaint'],
+    ['recipient', 'bounce'],
+  ]);
 });

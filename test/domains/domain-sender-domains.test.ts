@@ -263,3 +263,54 @@ void t.test('records are right, missing, wrong, or not known', async (t) => {
   t.equal(dmarcFound(of('v=DMARC1; p=whatever')), 'wrong');
   t.equal(dmarcFound(of('x')), 'missing');
 });
+
+void t.test('a domain is alerted once a day, and again after its share has fallen to half of the bound', async (t) => {
+  const { given } = domains(t);
+  const bounds = { bounce: 50, complaint: 3, recipientsMin: 200 };
+  const rate = { side: 'recipient', domain: 'gmail.com', measure: 'bounce' } as const;
+  const day = (number: number): string => at(number * DAY_S).slice(0, 10);
+  const watch = (number: number, hits: number, recipients = 1_000) =>
+    ({
+      ...({ type: 'WatchRates', at: at(number * DAY_S), day: day(number), bounds } as const),
+      seen: [{ ...rate, recipients, hits }],
+    }) as const;
+  const crossed = (number: number, hits: number, isAbove: boolean, recipients = 1_000): SenderDomainEvent => ({
+    type: 'DomainRateCrossed',
+    data: { at: at(number * DAY_S), day: day(number), ...rate, isAbove, recipients, hits, bound: 50 },
+  });
+  given().when(watch(0, 49)).then();
+  given()
+    .when(watch(0, 150, 199))
+    .then();
+  given()
+    .when(watch(0, 50))
+    .then(crossed(0, 50, true));
+  given()
+    .when(watch(0, 10, 200))
+    .then(crossed(0, 10, true, 200));
+  const high = crossed(0, 50, true);
+  given(high).when(watch(0, 90)).then();
+  given(high).when(watch(0, 26)).then();
+  given(high)
+    .when(watch(0, 25))
+    .then(crossed(0, 25, false));
+  const fallen = crossed(0, 25, false);
+  given(high, fallen).when(watch(0, 90)).then();
+  given(high, fallen)
+    .when(watch(1, 90))
+    .then(crossed(1, 90, true));
+  given(high).when(watch(1, 90)).then();
+  given(high)
+    .when(watch(2, 90))
+    .then(crossed(2, 90, true));
+  given(added, high).when(watch(0, 90)).then();
+  given(high, added).when(watch(0, 90)).then();
+  const complaint = { ...rate, measure: 'complaint' } as const;
+  const seen = [{ ...complaint, recipients: 1_000, hits: 3 }];
+  given(high)
+    .when({ ...watch(0, 0), seen })
+    .then({
+      type: 'DomainRateCrossed',
+      data: { ...crossed(0, 3, true).data, ...complaint, bound: 3 },
+    } as SenderDomainEvent);
+});

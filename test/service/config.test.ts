@@ -273,6 +273,8 @@ await t.test('single settings', async (t) => {
     { webhookRecordDays: 8, restoreDays: 9, temporaryFileHours: 5 },
   );
   t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
+  t.equal(readConfig({}).limits.bounceAlertPerMille, 50);
+  t.equal(readConfig({ SEALPOST_LIMIT_BOUNCE_ALERT_PER_MILLE: '20' }).limits.bounceAlertPerMille, 20);
   t.same(
     readConfig({
       SEALPOST_SMTP_URL: 'smtp://mail.example.com',
@@ -484,6 +486,7 @@ await t.test('each fault stops the start with a sentence that names the setting'
       /^SEALPOST_RETENTION_GENERATED_FILE_DAYS=6 is longer/,
     ],
     [{ SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: '9' }, /is now called SEALPOST_RETENTION_DELETED_DAYS/],
+    [{ SEALPOST_LIMIT_COMPLAINT_ALERT_PER_MILLE: '1001' }, /is not a whole number from 1 to 1000/],
     [{ SEALPOST_LIMIT_RECIPIENTS_MAX: '0' }, /^SEALPOST_LIMIT_RECIPIENTS_MAX=0/],
     [{ SEALPOST_RETRY_DELAYS: '60,soon' }, /^SEALPOST_RETRY_DELAYS=soon/],
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],

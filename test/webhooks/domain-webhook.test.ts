@@ -5,6 +5,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { webhookBodies } from '../../src/api/webhooks.js';
 import { type AnyEvent, webhookKinds } from '../../src/domain/core/event.js';
 import { kindsWith, noticesOf } from '../../src/domain/events.js';
+import type { SenderDomainEvent } from '../../src/domain/domains/events.js';
 import type { SuppressionEvent } from '../../src/domain/recipients/events.js';
 import { bodyOf, testBody, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
 import { mayHaveMissed, missedBy, type SettingsFact } from '../../src/domain/webhooks/decider.js';
@@ -388,4 +389,16 @@ void t.test('nothing is looked for where all went to it, or was asked for before
   );
   t.equal(mayHaveMissed(gapSince, window(0)), true, 'a gap since the request before');
   t.equal(mayHaveMissed(gapSince, window(0, 300)), false);
+});
+
+void t.test('an alert tells the domain and its share; the return below the bound is told to nobody', async (t) => {
+  const alert = goldenEvent('DomainRateCrossed.v1') as Extract<SenderDomainEvent, { type: 'DomainRateCrossed' }>;
+  t.same(noticesOf(alert), [{ kind: 'domain.alerted' }]);
+  t.same(noticesOf({ ...alert, data: { ...alert.data, isAbove: false } }), []);
+  const entry = { stream: `senderDomains-${'0198f000-0000-7000-8000-00000000000c'}`, at: AT, kind: 'domain.alerted' };
+  const body = bodyOf(entry, [alert])!;
+  t.match(JSON.parse(body), {
+    data: { domain: 'gmail.com', side: 'recipient', percent: 6.1, boundPercent: 5, hits: 61 },
+  });
+  t.equal(bodyDifference(body), undefined);
 });

@@ -367,7 +367,7 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
     begunBy: ['AccountUsed'],
     close: always((deps, id, { cause }) => noteBilling(deps, assertDefined(parseTeamId(id), 'team id'), false, cause)),
   },
-  senderDomains: { begunBy: ['SenderDomainAdded'], close: closeDomains },
+  senderDomains: { begunBy: ['SenderDomainAdded', 'DomainRateCrossed'], close: closeDomains },
   domainKeys: {
     begunBy: ['DomainKeysMade'],
     close: always((deps, id, { cause }) =>

@@ -22,6 +22,7 @@ export const webhookKinds = [
   'email.unsubscribed',
   'batch.completed',
   'batch.cancelled',
+  'domain.alerted',
 ] as const;
 export type WebhookKind = (typeof webhookKinds)[number];
 

@@ -343,6 +343,9 @@ export const defaultLimits = {
   busPointersMax: 4_096,
   deliveryDeadlineMs: 10 * 60_000,
   /** A mail fails when its host has refused sessions for this long. */
+  bounceAlertPerMille: 50,
+  complaintAlertPerMille: 3,
+  rateAlertRecipientsMin: 200,
   hostAwayHoursMax: 72,
   /** Emails of one team that are queued or in delivery. */
   queueWaitingMax: 200_000,

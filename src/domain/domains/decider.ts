@@ -2,7 +2,7 @@
 import type { Decider } from '../core/decider.js';
 import { DomainError, invalid } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
-import { isoTime, DAY_MS, HOUR_MS } from '../core/time.js';
+import { isoTime, DAY_MS, HOUR_MS, dayNumber, dayOfNumber } from '../core/time.js';
 import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent, DomainKeysEvent } from './events.js';
 import {
   evolveSenderDomains,
@@ -10,10 +10,23 @@ import {
   type SenderDomain,
   type SenderDomainsState,
   type TrashedDomain,
+  alertKey,
 } from './state.js';
 
 /** The result of one look-up of a domain's records. */
 export type LookedUp = Omit<Check, 'nextCheckAt'>;
+
+/** `hits`: recipients that bounced, or complained. */
+export type DomainRate = Readonly<{
+  side: 'recipient' | 'sender';
+  domain: string;
+  measure: 'bounce' | 'complaint';
+  recipients: number;
+  hits: number;
+}>;
+
+/** In per mille; a share of fewer recipients than `recipientsMin` tells nothing. */
+export type RateBounds = Readonly<{ bounce: number; complaint: number; recipientsMin: number }>;
 
 export type SenderDomainCommand =
   /** `keys`: the private keys were recorded in the domain's own stream before. */
@@ -22,6 +35,8 @@ export type SenderDomainCommand =
   | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[]; closed: readonly string[] }>
   /** `trackingDomain`: null removes it. */
   | Readonly<{ type: 'SetTrackingDomain'; at: string; id: string; trackingDomain: string | null }>
+  /** The shares of a day, and the bounds. */
+  | Readonly<{ type: 'WatchRates'; at: string; day: string; seen: readonly DomainRate[]; bounds: RateBounds }>
   | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
   | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
   /** A domain that was deleted before `deletedSince` cannot be restored. */
@@ -72,6 +87,8 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
       const before = domainOf(state, id).tracking?.domain ?? null;
       return before === trackingDomain ? [] : [{ type: 'SenderDomainTrackingSet', data: { at, id, trackingDomain } }];
     }
+    case 'WatchRates':
+      return crossings(command, state);
     case 'TrashDomain':
       domainOf(state, command.id);
       return [{ type: 'SenderDomainTrashed', data: { at: command.at, id: command.id } }];
@@ -82,6 +99,30 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
         .filter(({ id }) => command.ids.includes(id))
         .map(({ id }): SenderDomainEvent => ({ type: 'SenderDomainDeleted', data: { at: command.at, id } }));
   }
+};
+
+/**
+ * A domain is alerted once a day at most. While its share stays above half of the bound, it is alerted again only after a
+ * day without an alert.
+ */
+const crossings = (
+  { at, day, seen, bounds }: Extract<SenderDomainCommand, { type: 'WatchRates' }>,
+  state: SenderDomainsState,
+): readonly SenderDomainEvent[] => {
+  const yesterday = dayOfNumber(dayNumber(day) - 1);
+  return seen.flatMap((rate): readonly SenderDomainEvent[] => {
+    const { recipients, hits, measure } = rate;
+    const [before, bound] = [state?.alerts?.[alertKey(rate)], bounds[measure]];
+    if (recipients < bounds.recipientsMin) return [];
+    const perMille = (hits * 1_000) / recipients;
+    const data = { at, day, ...rate, bound };
+    if (perMille >= bound) {
+      const isKnown = before !== undefined && (before.day === day || (before.isAbove && before.day >= yesterday));
+      return isKnown ? [] : [{ type: 'DomainRateCrossed', data: { ...data, isAbove: true } }];
+    }
+    const hasFallen = before?.isAbove === true && perMille <= bound / 2;
+    return hasFallen ? [{ type: 'DomainRateCrossed', data: { ...data, isAbove: false } }] : [];
+  });
 };
 
 /** Events of this stream hold no private keys; earlier versions stored them here. */

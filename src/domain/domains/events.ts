@@ -5,7 +5,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text } from '../core/stored-schemas.js';
-import type { AuditTarget, EventDefinitions, EventsOf } from '../core/event.js';
+import { event, type AuditTarget, type EventDefinitions, type EventsOf } from '../core/event.js';
 
 /** `publicKey`: as the tag `p` of its DNS record has it (RFC 6376, RFC 8463). */
 const StoredKey = Type.Object({ selector: text, algorithm: oneOf(['rsa', 'ed25519'] as const), publicKey: text });
@@ -70,6 +70,24 @@ export const senderDomainEvents = {
     audit: { category: 'settings', action: 'domain.tracking_set', target: domain },
   },
   SenderDomainKeysRetired: { data: Type.Object({ at: text, id: text }) },
+  /**
+   * The share of bounces or complaints of a domain on a day has crossed its bound; `isAbove` is false once it has fallen
+   * to half of it. `hits` of `recipients`; `bound` in per mille.
+   */
+  DomainRateCrossed: event({
+    data: Type.Object({
+      at: text,
+      day: text,
+      side: oneOf(['recipient', 'sender'] as const),
+      domain: text,
+      measure: oneOf(['bounce', 'complaint'] as const),
+      isAbove: Type.Boolean(),
+      recipients: Type.Integer(),
+      hits: Type.Integer(),
+      bound: Type.Integer(),
+    }),
+    webhooks: ({ isAbove }) => (isAbove ? [{ kind: 'domain.alerted' }] : []),
+  }),
   /** The domain signs no mail any more, and can be restored for some days. */
   SenderDomainTrashed: {
     data: Type.Object({ at: text, id: text }),

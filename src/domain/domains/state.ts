@@ -73,7 +73,13 @@ export type TrashedDomain = SenderDomain & Readonly<{ deletedAt: string }>;
  * `domains` in the order of addition, `trash` in the order of deletion; absent if empty. JSON, because a read model
  * stores it.
  */
-export type SenderDomains = Readonly<{ domains: readonly SenderDomain[]; trash?: readonly TrashedDomain[] }>;
+export type SenderDomains = Readonly<{
+  domains: readonly SenderDomain[];
+  trash?: readonly TrashedDomain[];
+  /** By side, domain and measure: the last day with an alert, and whether the share has stayed high; absent: none. */
+  alerts?: Readonly<Record<string, DomainAlert>>;
+}>;
+export type DomainAlert = Readonly<{ day: string; isAbove: boolean }>;
 export type SenderDomainsState = SenderDomains | undefined;
 
 /** The result for several keys together: right if all are, else the worst that is known. */
@@ -85,6 +91,26 @@ export const foundOfKeys = (keys: readonly PublicKey[], dkim: Readonly<Record<st
 };
 
 export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDomainEvent): SenderDomainsState => {
+  if (event.type === 'DomainRateCrossed') return { ...(state ?? { domains: [] }), alerts: alertsAfter(state, event) };
+  const after = evolveDomains(state, event);
+  return state?.alerts === undefined ? after : { ...after, alerts: state.alerts };
+};
+
+type RateCrossed = Extract<SenderDomainEvent, { type: 'DomainRateCrossed' }>;
+
+export const alertKey = ({ side, domain, measure }: Pick<RateCrossed['data'], 'side' | 'domain' | 'measure'>): string =>
+  `${side}:${domain}:${measure}`;
+
+const alertsAfter = (state: SenderDomainsState, { data }: RateCrossed): NonNullable<SenderDomains['alerts']> => {
+  const key = alertKey(data);
+  const day = data.isAbove ? data.day : (state?.alerts?.[key]?.day ?? data.day);
+  return { ...state?.alerts, [key]: { day, isAbove: data.isAbove } };
+};
+
+const evolveDomains = (
+  state: SenderDomainsState,
+  event: Exclude<SenderDomainEvent, { type: 'DomainRateCrossed' }>,
+): SenderDomains => {
   const { domains, trash = [] } = state ?? { domains: [] };
   const { data } = event;
   switch (event.type) {
@@ -213,7 +239,8 @@ type Change = Exclude<
       | 'SenderDomainsChecked'
       | 'SenderDomainTrashed'
       | 'SenderDomainRestored'
-      | 'SenderDomainDeleted';
+      | 'SenderDomainDeleted'
+      | 'DomainRateCrossed';
   }
 >;
 

@@ -8,6 +8,7 @@ import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
 import type { AnyEvent, EventMetadata, WebhookKind } from '../core/event.js';
 import { splitStream } from '../core/ids.js';
+import type { SenderDomainEvent } from '../domains/events.js';
 import type { SuppressionEvent } from '../recipients/events.js';
 import type { RoutedEntry } from './events.js';
 
@@ -41,7 +42,8 @@ export const bodyKeys = (
   [first]: readonly AnyEvent[],
   { keyId, recipientKeys = [] }: Pick<EventMetadata, 'keyId' | 'recipientKeys'>,
 ): readonly string[] => {
-  if (keyId === undefined || splitStream(stream).kind === 'batch') return [];
+  const { kind } = splitStream(stream);
+  if (keyId === undefined || kind === 'batch' || kind === 'senderDomains') return [];
   const isAccepted = first?.type === 'EmailQueued' || first?.type === 'EmailScheduled';
   const recipients = isAccepted ? ((first as EmailAccepted).sealed?.recipients ?? []) : [];
   const isSaid = (place: number): boolean => (recipient ?? place) === place && recipients[place] !== null;
@@ -55,8 +57,16 @@ const dataOf = (
   events: readonly AnyEvent[],
 ): Data | undefined => {
   if (kind === 'batch') return batchData(id, entry.kind, events as readonly BatchEvent[]);
+  if (kind === 'senderDomains') return alertData(events.at(-1) as SenderDomainEvent | undefined);
   if (kind === 'suppression') return unsubscribedData(events.at(-1) as SuppressionEvent | undefined);
   return emailData(id, entry, events as readonly EmailEvent[]);
+};
+
+const alertData = (event: SenderDomainEvent | undefined): Data | undefined => {
+  if (event?.type !== 'DomainRateCrossed') return undefined;
+  const { at, day, side, domain, measure, recipients, hits, bound } = event.data;
+  const percent = Math.round((hits * 10_000) / recipients) / 100;
+  return { domain, side, measure, day, recipients, hits, percent, boundPercent: bound / 10, alertedAt: at };
 };
 
 /** The recipient is null if the email was archived before its link was followed. */

@@ -1,5 +1,10 @@
 /** The signing keys of sender domains, and the processor that looks up their DNS records every day. */
-import { loadState } from '../../commands/core/handle.js';
+import { handle, loadState } from '../../commands/core/handle.js';
+import { domainOfRow, domainSides } from '../../domain/email/recipient-domains.js';
+import type { CountedMilestone } from '../../domain/email/milestones.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import { nextTurn } from '../../shared/concurrency.js';
+import { underLease, type LeaseDeps } from '../core/lease.js';
 import type { DomainNeeds } from '../../commands/domains/needs.js';
 import { KeyMissing } from '../../domain/core/errors.js';
 import {
@@ -8,6 +13,7 @@ import {
   parseSenderDomainId,
   parseTeamId,
   senderDomainsStream,
+  teamStream,
   type StreamName,
 } from '../../domain/core/ids.js';
 import type { SigningKey } from '../../domain/ports/mailer.js';
@@ -16,12 +22,13 @@ import {
   dueDomains,
   isAnswered,
   senderDomainDecider,
+  type DomainRate,
   type LookedUp,
 } from '../../domain/domains/decider.js';
 import { verifiedDomainOf, type SenderDomain } from '../../domain/domains/state.js';
 import { boundedCache } from '../../shared/cache.js';
 import { claimProved, lookUpDomain } from '../../commands/domains/sender-domains.js';
-import { isoTime } from '../../domain/core/time.js';
+import { dayOf, isoTime } from '../../domain/core/time.js';
 import type { LogLine, Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
@@ -120,3 +127,75 @@ const lineOf = (checks: readonly LookedUp[]): Readonly<{ line?: LogLine }> => {
     },
   };
 };
+
+/** Recipients of a team on a day, by the row of a domain. */
+export type DomainsOfTeam = Readonly<{
+  team: string;
+  domains?: Readonly<Record<string, Readonly<Partial<Record<CountedMilestone, number>>>>>;
+}>;
+
+type WatchRatesDeps = Pick<DomainNeeds, 'clock' | 'eventLog' | 'senderDomains' | 'team' | 'limits'> &
+  Readonly<{
+    /** The teams with figures by domain on a day, some at a time. */
+    domainsOfDay: (day: string) => AsyncIterable<readonly DomainsOfTeam[]>;
+    /** Called for each alert; absent if nobody counts them. */
+    alerted?: (side: DomainRate['side'], measure: DomainRate['measure']) => void;
+  }>;
+
+const WATCHER = 'watch-domain-rates';
+const WATCHED_EVERY_MS = 60_000;
+
+/** Tells, by an event of the team, that the bounces or complaints of a domain have crossed their bound today. */
+export const watchDomainRatesWorker = (deps: WatchRatesDeps & LeaseDeps): Worker => ({
+  name: WATCHER,
+  run: (stop) =>
+    underLease(deps, WATCHER, stop, async ({ signal }) => {
+      while (!signal.aborted) {
+        await watchDomainRates(deps, signal);
+        await deps.clock.sleep(WATCHED_EVERY_MS, signal);
+      }
+    }),
+});
+
+/** Looks once at the figures of today. */
+export const watchDomainRates = async (deps: WatchRatesDeps, signal: AbortSignal): Promise<void> => {
+  const at = isoTime(deps.clock.now());
+  const { bounceAlertPerMille: bounce, complaintAlertPerMille: complaint } = deps.limits;
+  const bounds = { bounce, complaint, recipientsMin: deps.limits.rateAlertRecipientsMin };
+  for await (const teams of deps.domainsOfDay(dayOf(at))) {
+    for (const { team, domains = {} } of teams) {
+      if (signal.aborted) return;
+      const seen = ratesOf(domains).filter(({ recipients }) => recipients >= bounds.recipientsMin);
+      if (seen.length === 0) continue;
+      const teamId = assertDefined(parseTeamId(team), 'team id');
+      const { state: known } = await deps.team(teamStream(teamId));
+      if (known === undefined || known.deletedAt !== undefined) continue;
+      const stream = senderDomainsStream(teamId);
+      const command = { type: 'WatchRates' as const, at, day: dayOf(at), seen, bounds };
+      // Most days nothing crosses: that is decided by the state in memory.
+      if (senderDomainDecider.decide(command, (await deps.senderDomains(stream)).state).length === 0) continue;
+      const actor = `processor:${WATCHER}`;
+      const cause = { teamId, actor, correlationId: WATCHER, causationId: WATCHER, at };
+      const { events } = await handle(deps.eventLog, stream, senderDomainDecider, command, cause);
+      for (const event of events)
+        if (event.type === 'DomainRateCrossed' && event.data.isAbove)
+          deps.alerted?.(event.data.side, event.data.measure);
+    }
+    await nextTurn();
+  }
+};
+
+/** The shares of each domain: bounces of the recipients whose host answered, complaints of those who got the mail. */
+const ratesOf = (domains: NonNullable<DomainsOfTeam['domains']>): readonly DomainRate[] =>
+  Object.entries(domains).flatMap(([row, counts]) =>
+    domainSides.flatMap((side): readonly DomainRate[] => {
+      const domain = domainOfRow(side, row);
+      if (domain === undefined) return [];
+      const { sent = 0, bounced = 0, failed = 0, returned = 0, complained = 0 } = counts;
+      const answered = Math.max(sent + bounced + failed - returned, bounced);
+      return [
+        { side, domain, measure: 'bounce', recipients: answered, hits: bounced },
+        { side, domain, measure: 'complaint', recipients: Math.max(sent, complained), hits: complained },
+      ];
+    }),
+  );

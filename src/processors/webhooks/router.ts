@@ -113,7 +113,7 @@ const SETTINGS: readonly EventType[] = [
   'WebhookDeleted',
 ] satisfies readonly WebhookEvent['type'][];
 
-const NOTIFYING_KINDS = ['email', 'batch', 'suppression'];
+const NOTIFYING_KINDS = ['email', 'batch', 'suppression', 'senderDomains'];
 
 /** The kinds of stream and types of event that a router reads. */
 const ROUTED: Readonly<{ kinds: readonly string[]; types: readonly EventType[] }> = {

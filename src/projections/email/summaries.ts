@@ -8,7 +8,7 @@ import type { DomainCounts } from '../../domain/email/recipient-domains.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
-import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
+import type { CollectionSpec, Cursor, Document, ReadModels } from '../../domain/ports/read-models.js';
 import { tagTerm } from './read-models.js';
 import { dayOfTeamId, type Reference, type Step } from '../core/projection.js';
 
@@ -21,9 +21,9 @@ export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const sa
 /** Each collection has one document for each day of a team with any event. */
 export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
   name,
-  version: 3,
+  version: 4,
   fields: ['team', 'day'],
-  indexes: [['team', 'day']],
+  indexes: [['team', 'day'], ['day']],
 }));
 
 /** The documents of a team in one of the collections, in the order of their days. */
@@ -246,6 +246,27 @@ export const summaryReferences = (
   if (changed === 'all' && hasTags) references.push({ collection: TAG_SUMMARIES, id });
   return references;
 };
+
+const TEAMS_AT_ONCE = 200;
+
+/** The summaries of a day of all teams that have recipients by domain, some at a time. */
+export async function* domainsOfDay(
+  { find }: Pick<ReadModels, 'find'>,
+  day: string,
+): AsyncGenerator<readonly DaySummaryDocument[]> {
+  for (let after: Cursor | undefined; ;) {
+    const page = (await find(SUMMARIES, {
+      where: { day: { eq: day } },
+      sort: { field: 'seq', direction: 'asc' },
+      limit: TEAMS_AT_ONCE,
+      ...(after === undefined ? {} : { after }),
+    })) as readonly DaySummaryDocument[];
+    yield page.filter(({ domains }) => domains !== undefined);
+    const last = page.at(-1);
+    if (last === undefined || page.length < TEAMS_AT_ONCE) return;
+    after = { value: last.seq, seq: last.seq };
+  }
+}
 
 /** The summaries of a day of a team. */
 export const summariesOfDay = (team: string, day: string, hasTags: boolean): readonly Reference[] =>

@@ -47,6 +47,8 @@ export type Metrics = Readonly<{
   answered?: NonNullable<HttpDeps['answered']>;
   /** Called for each domain that blocks our mail; absent if nothing is measured. */
   blocked?: NoteBlocked;
+  /** Called for each domain whose bounces or complaints cross their bound; absent if nothing is measured. */
+  domainAlert?: (side: string, measure: string) => void;
   /** Called for each event of a mail provider; absent if nothing is measured. */
   providerEvent?: (provider: string, outcome: string) => void;
   /** Called with the number of spans that do not reach the collector; absent if nothing is measured. */
@@ -144,6 +146,11 @@ export const openMetrics = async (
     help: 'Recipients whose host refused our mail for its sender, by their domain and the reason; the first 200 domains of a process, then other.',
     labels: ['domain', 'reason'],
   });
+  const domainAlerts = meter.counter({
+    name: 'sealpost_domain_alerts_total',
+    help: 'Domains whose bounces or complaints of a day crossed their bound.',
+    labels: ['side', 'measure'],
+  });
   const providerEvents = meter.counter({
     name: 'sealpost_provider_events_total',
     help: 'Events of mail providers, by what became of them; refused counts calls.',
@@ -163,6 +170,7 @@ export const openMetrics = async (
     composed: (seconds) => compose(seconds),
     answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
     blocked: (domain, reason, recipients) => blocked({ domain: labelOf(domain), reason }, recipients),
+    domainAlert: (side, measure) => domainAlerts({ side, measure }),
     providerEvent: (provider, outcome) => providerEvents({ provider, outcome }),
     spansDropped: (spans) => dropped(undefined, spans),
     watch: ({ limits, limiter, ...parts }) => [

@@ -441,6 +441,19 @@ const limits = [
     'Work items that each processor of one process has in work at once. More lanes use more memory and connections.',
   ),
   limit('deliveryDeadlineMs', 'Milliseconds for one delivery attempt. An attempt that takes longer is cut off.'),
+  limit('bounceAlertPerMille', 'Bounces of 1,000 recipients of a domain on a day. From then on webhooks tell of it.', {
+    min: 1,
+    max: 1_000,
+  }),
+  limit(
+    'complaintAlertPerMille',
+    'Complaints of 1,000 recipients of a domain on a day. From then on webhooks tell of it.',
+    {
+      min: 1,
+      max: 1_000,
+    },
+  ),
+  limit('rateAlertRecipientsMin', 'Recipients of a domain on a day. Of fewer no webhook tells.'),
   limit('hostAwayHoursMax', 'Hours for which a host may refuse sessions. Then mails to it fail.'),
   limit(
     'hotBytesMax',
