@@ -264,15 +264,23 @@ const makeServer = <User extends SubmissionUser>(shared: Shared<User>, isTls: bo
     logger.debug({ code: error.code }, 'a client of the submission broke off'),
   );
   server.server.maxConnections = 2 * bounds.allConnectionsMax;
-  // A session begins behind the handshake of TLS, which a client may never end.
-  if (isTls) server.server.prependListener('connection', (socket) => boundHandshake(shared.sockets, socket));
+  if (isTls) boundHandshakes(shared.sockets, server);
   return server;
 };
 
-const boundHandshake = (sockets: NetworkLimits, socket: Socket): void => {
-  const address = socket.remoteAddress ?? '';
-  if (!sockets.open(address)) return void socket.destroy();
-  socket.once('close', () => sockets.close(address));
+/**
+ * Refuses sockets of a network that has too many. A session begins behind the handshake of TLS, which a client may never
+ * end. A refused socket does not reach smtp-server: TLS over a socket that is destroyed ends the process.
+ */
+const boundHandshakes = (sockets: NetworkLimits, { server }: SMTPServer): void => {
+  const accept = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    if (!sockets.open(address)) return void socket.destroy();
+    socket.once('close', () => sockets.close(address));
+    for (const listener of accept) listener.call(server, socket);
+  });
 };
 
 type Done = (error?: Error | null, response?: Readonly<{ user: object }>) => void;
@@ -386,12 +394,14 @@ const take = async <User extends SubmissionUser>(
     stream.destroy();
   }, options.bounds.messageMs);
   const arriving: Arriving = { bytes: Buffer.alloc(0), length: 0, refused: undefined };
+  let hasArrived = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       receive(arriving, chunk, room, user.share, options.bounds);
       if (stream.byteLength > 2 * options.bounds.sizeBytesMax) hangUp(session, tooLarge(options.bounds));
     }
     clearTimeout(tooSlow);
+    hasArrived = true;
     if (arriving.refused !== undefined) return arriving.refused;
     const sender =
       envelope.mailFrom === false || envelope.mailFrom.address === '' ? undefined : envelope.mailFrom.address;
@@ -399,9 +409,8 @@ const take = async <User extends SubmissionUser>(
     const raw = arriving.bytes.subarray(0, arriving.length);
     return await options.submit(user, { sender: sender && withAsciiDomain(sender), to, raw, how: transmissionType });
   } catch (error) {
-    // The client has gone in the middle of its message.
-    if (stream.errored === null && !stream.destroyed)
-      options.logger.error({ error: asError(error) }, 'a message could not be taken');
+    // Otherwise the client has gone in the middle of its message.
+    if (hasArrived) options.logger.error({ error: asError(error) }, 'a message could not be taken');
     return later;
   } finally {
     clearTimeout(tooSlow);
@@ -421,7 +430,7 @@ const receive = (arriving: Arriving, chunk: Buffer, room: Room, share: string, b
   const needed = arriving.length + chunk.length;
   if (needed > bounds.sizeBytesMax) arriving.refused = tooLarge(bounds);
   else if (needed > arriving.bytes.length) {
-    const size = Math.max(FIRST_ROOM_BYTES, Math.min(2 * needed, bounds.sizeBytesMax));
+    const size = Math.max(FIRST_ROOM_BYTES, Math.min(Math.ceil(1.5 * needed), bounds.sizeBytesMax));
     if (room.take(share, size - arriving.bytes.length)) {
       const larger = Buffer.allocUnsafe(size);
       arriving.bytes.copy(larger, 0, 0, arriving.length);
