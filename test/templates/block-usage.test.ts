@@ -205,6 +205,19 @@ void t.test('documents of a call and of a bulk send show the blocks of their acc
   t.ok(body.batchId);
 });
 
+void t.test('publishes at once look at the newest draft, and none fails that names no revision', async (t) => {
+  const { commands } = await withUsers();
+  const changes = [1, 2, 3].map(async (at) => {
+    await commands.updateBlock(caller, 'footer', { schema: { components: text(`<p>Draft ${at}</p>`) } });
+    await commands.publishBlock(caller, 'footer');
+  });
+  await Promise.all(changes);
+  const { publishedVersion, status } = await commands.getBlock(caller, 'footer');
+  t.equal(status, 'published');
+  t.ok(Number(publishedVersion) > 1 && Number(publishedVersion) <= 4);
+  await refusedWith(t, commands.publishBlock(caller, 'footer', [0]), 'REVISION_MISMATCH');
+});
+
 void t.test('the lines of a change', (t) => {
   t.same(changedLines(['a', 'b', 'c'], ['a', 'c'], 10), ['- b']);
   t.same(changedLines(['a', 'b', 'd', 'e'], ['a', 'x', 'd', 'y', 'e'], 10), ['- b', '+ x', '+ y']);

@@ -5,7 +5,7 @@
 import { idsOfKind } from '../billing/plan-limits.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { attachmentKind } from './attachment-templates.js';
-import { blockKind, finderOf, pinsOf } from './blocks.js';
+import { blockKind, blocksKey, finderOf, pinsOf } from './blocks.js';
 import { contentOf, emailIncludeFaults, emailKind } from './email-templates.js';
 import { draftOf, mustFindOf, type TemplateKindOf } from './lifecycle.js';
 import type { Known } from './answers.js';
@@ -14,7 +14,7 @@ import { commandsOf } from './templates.js';
 import { measuringBudget } from './warnings.js';
 import type { BlockImpact, BlockUsage } from '../../api/templates/templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
-import type { TeamId } from '../../domain/core/ids.js';
+import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import { emptyCompany } from '../../domain/teams/state.js';
 import {
   expandDocument,
@@ -177,7 +177,8 @@ const followersOf = async <K extends 'email' | 'attachment'>(
 
 const allFollowers = async (deps: TemplateNeeds, caller: Caller): Promise<readonly Follower[]> => {
   const { limits, renderer } = deps;
-  const environment = { at: causeOf(deps, caller).at, company: emptyCompany };
+  const { state: team } = await deps.team(teamStream(caller.teamId));
+  const environment = { at: causeOf(deps, caller).at, company: team?.settings.company ?? emptyCompany };
   const emails = await followersOf(emailKind, deps, caller.teamId, {
     faults: (draft, find) => emailIncludeFaults(draft, { find, limits }),
     render: async (draft, find) => {
@@ -227,11 +228,14 @@ const impactOf = async (deps: TemplateNeeds, caller: Caller, known: Known<'block
   const changed = referenceKey({ slug, version: 'latest' });
   const templates: BlockImpact['templates'] = [];
   let notRendered = 0;
+  const finders = new Map<string, FindBlock>();
   for (const follower of await allFollowers(deps, caller)) {
     const { references, faults, render, ...shown } = follower;
     if (!(await followsBlock(deps, caller.teamId, references, slug))) continue;
     const inside = [...references, ...referencesIn(draft.schema)];
-    const before = await finderOf(deps, (await pinsOf(deps, caller.teamId, inside)).pinned);
+    const { pinned } = await pinsOf(deps, caller.teamId, inside);
+    const before = await (finders.get(blocksKey(pinned)) ?? finderOf(deps, pinned));
+    finders.set(blocksKey(pinned), before);
     const after: FindBlock = (reference) =>
       referenceKey(reference) === changed ? { version, content: contentOfBlock(draft) } : before(reference);
     const wrongBefore = new Set((await faults(before)).map(({ message }) => message));

@@ -314,12 +314,36 @@ const takeBack = async <K extends TemplateKind>(
   await handle(deps.eventLog, kind.rules.stream(id), decider, null, cause);
 };
 
+/** A draft that is looked at before it is published may change meanwhile so often. */
+const LOOKS_MAX = 4;
+
 export const publishOf = async <K extends TemplateKind>(
   kind: TemplateKindOf<K>,
   deps: TemplateNeeds,
   caller: Caller,
   reference: string,
-  { expects, force = false }: Readonly<{ expects?: Expects<K>; force?: boolean }> = {},
+  how: PublishOptions<K> = {},
+): Promise<Known<K>> => {
+  for (let looks = 1; ; looks += 1) {
+    try {
+      return await publishOnce(kind, deps, caller, reference, how);
+    } catch (fault) {
+      // Where the call names no revision, the newest draft is looked at again.
+      const isChanged = fault instanceof DomainError && fault.code === 'REVISION_MISMATCH';
+      if (!isChanged || how.isExact === true || looks === LOOKS_MAX) throw fault;
+    }
+  }
+};
+
+/** `isExact`: `expects` names the revisions that the call is for. */
+type PublishOptions<K extends TemplateKind> = Readonly<{ expects?: Expects<K>; isExact?: boolean; force?: boolean }>;
+
+const publishOnce = async <K extends TemplateKind>(
+  kind: TemplateKindOf<K>,
+  deps: TemplateNeeds,
+  caller: Caller,
+  reference: string,
+  { expects, force = false }: PublishOptions<K>,
 ): Promise<Known<K>> => {
   const known = await mustFindOf(kind, deps, caller, reference);
   const { id, template, revision } = known;

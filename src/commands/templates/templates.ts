@@ -168,7 +168,14 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
       reference: string,
       expected?: ExpectedRevisions,
       { force = false }: PublishBlockRequest = {},
-    ) => record(await publishOf(kind, deps, caller, reference, { expects: atRevision(expected), force })),
+    ) =>
+      record(
+        await publishOf(kind, deps, caller, reference, {
+          expects: atRevision(expected),
+          isExact: expected !== undefined,
+          force,
+        }),
+      ),
 
     versions: async (deps: TemplateNeeds, caller: Caller, reference: string) =>
       templateVersions(rules, (await mustFindOf(kind, deps, caller, reference)).template),
