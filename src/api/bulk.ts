@@ -158,8 +158,8 @@ export const DryRunResponseSchema = Type.Object(
     ),
     templateValidation: Type.Object(
       {
-        templateFound: Type.Boolean(),
-        templateType: Type.String(),
+        templateFound: Type.Boolean({ description: 'false also where the call brings its `content`' }),
+        templateType: Type.String({ description: '`inline` where the call brings its `content`' }),
         requiredVariables: Type.Array(Type.String()),
         missingVariables: Type.Array(Type.String(), { description: 'Required variables that some recipient has not' }),
         emptyPaths: Type.Array(Type.String(), {

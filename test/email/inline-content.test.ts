@@ -109,7 +109,7 @@ void t.test('a placeholder without a value is empty, and the answer warns of it'
 void t.test('links are tracked however they are written, the pixel stands at the end, marked links stay', async (t) => {
   const app = await open(t);
   const html = `<BODY><a href=https://a.example/1>1</a><A HREF='https://a.example/2'>2</A>
-<a data-sealpost-track="off" href="https://a.example/3">3</a><a href="mailto:x@a.example">4</a></BODY >`;
+<a data-sealpost-track="off" href="https://a.example/3">3</a><a href="https://a.example/5" Data-Sealpost-Track = 'off'>5</a><a data-sealpost-track=off href="https://a.example/6">6</a><a href="mailto:x@a.example">4</a></BODY >`;
   await app.call('POST', '/api/emails/send', {
     content: { subject: 'S', html },
     to: to('a@x.example'),
@@ -117,7 +117,10 @@ void t.test('links are tracked however they are written, the pixel stands at the
   });
   const mail = await app.leaves('a@x.example');
   t.equal(mail.html.match(/href="https:\/\/mail\.example\.com\/t\/c\//g)?.length, 2);
-  t.match(mail.html, /<a href="https:\/\/a\.example\/3">3<\/a><a href="mailto:x@a\.example">4/);
+  t.match(
+    mail.html,
+    /<a href="https:\/\/a\.example\/3">3<\/a><a href="https:\/\/a\.example\/5">5<\/a><a href="https:\/\/a\.example\/6">6<\/a><a href="mailto:x@a\.example">4/,
+  );
   t.match(mail.html, /<img src="https:\/\/mail\.example\.com\/t\/o\/[^>]*><\/BODY >/);
 });
 
@@ -218,7 +221,11 @@ void t.test('a bulk send fills it for each recipient, and its dry run says what 
   ];
   const dry = await app.call<DryRunResponse>('POST', '/api/emails/send/bulk', { content, recipients, dryRun: true });
   t.equal(dry.status, 200, dry.text);
-  t.match(dry.body, { valid: true, totalEmails: 2, templateValidation: { emptyPaths: ['order.id'] } });
+  t.match(dry.body, {
+    valid: true,
+    totalEmails: 2,
+    templateValidation: { templateFound: false, templateType: 'inline', emptyPaths: ['order.id'] },
+  });
   const sent = await app.call<{ batchId: string }>('POST', '/api/emails/send/bulk', { content, recipients });
   t.equal(sent.status, 201, sent.text);
   t.match((await app.leaves('a@x.example')).subject, 'Your order 1');
@@ -265,6 +272,31 @@ void t.test('a value gives no address a scheme that runs code', async (t) => {
   const mail = await app.leaves('a@x.example');
   t.match(mail.html, '<a href="">1</a><a href=\'javascript\'>2</a><a href="javascript:">3</a><a href=>4</a>');
   t.match(mail.html, '<form action="">5</form><a href="https://a.example/?b&#61;1">6</a>');
+});
+
+const filledWith = (html: string, values: Readonly<Record<string, string>>): string =>
+  fillHtml(
+    html,
+    'content.html',
+    { definitions: [], language: { locale: 'en' } as never, limits: defaultLimits, budget: openBudget(defaultLimits) },
+    { values, constants: {} as never },
+  );
+
+void t.test('the values of an address without quotes are judged together', (t) => {
+  const values = { a: 'javascript', b: 'alert(1)', c: 'script:alert(1)', d: 'https', e: '//a.example/x' };
+  for (const [html, filled] of [
+    ['<a href={{a}}:{{b}}>1</a>', '<a href=&#106;avascript:>1</a>'],
+    ['<a href=java{{c}}>1</a>', '<a href=java>1</a>'],
+    ['<a HREF = java{{c}} title={{b}}>1</a>', '<a HREF = java title=&#97;lert(1)>1</a>'],
+    ['<a href={{d}}:{{e}}>1</a>', '<a href=&#104;ttps:&#47;/a.example/x>1</a>'],
+    ['<a href={{d}}://{{b}} href2={{c}}>1</a>', '<a href=&#104;ttps://&#97;lert(1) href2=&#115;cript:alert(1)>1</a>'],
+    [
+      '<p class={{a}}>{{b}}</p><a href="{{a}}:{{b}}">2</a>',
+      '<p class=&#106;avascript>alert(1)</p><a href="javascript:">2</a>',
+    ],
+  ] as const)
+    t.equal(filledWith(html, values), filled);
+  t.end();
 });
 
 void t.test('a megabyte with thousands of values in one address needs little memory', (t) => {

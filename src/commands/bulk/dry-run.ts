@@ -18,6 +18,7 @@ import type { DryRunResponse, SendBulkRequest } from '../../api/bulk.js';
 import type { Cost } from '../../domain/billing/credits.js';
 import type { BatchRecipient } from '../../domain/bulk/events.js';
 import { DomainError, textOfError } from '../../domain/core/errors.js';
+import { INLINE } from '../../domain/core/stored-schemas.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../../domain/core/ids.js';
 import { LOSSES_MAX, lossMessage, type Loss } from '../../domain/rendering/paths/losses.js';
 import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
@@ -73,8 +74,8 @@ export const dryRunBulk = async (
       failing: failing.map(({ given }) => given),
     },
     templateValidation: {
-      templateFound: true,
-      templateType: 'email',
+      templateFound: request.content === undefined,
+      templateType: request.content === undefined ? 'email' : INLINE,
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
       emptyPaths,
@@ -362,8 +363,8 @@ const refusedReport = async (
       failing: [],
     },
     templateValidation: {
-      templateFound: fault.code !== 'ERR_TMPL_002',
-      templateType: 'email',
+      templateFound: request.content === undefined && fault.code !== 'ERR_TMPL_002',
+      templateType: request.content === undefined ? 'email' : INLINE,
       requiredVariables: [],
       missingVariables: [],
       emptyPaths: [],

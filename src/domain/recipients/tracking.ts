@@ -257,6 +257,17 @@ const webHrefOf = (tag: string): Readonly<{ written: string; index: number; addr
   return undefined;
 };
 
+/** The tag without the mark that keeps its link from being tracked; undefined if it has none. Authors quote as they like. */
+const withoutMark = (tag: string): string | undefined => {
+  if (!/data-sealpost-track/i.test(tag)) return undefined;
+  for (const { 0: written, 1: name = '', 2: double, 3: single, 4: bare, index } of tag.matchAll(ATTRIBUTE)) {
+    if (index < 2 || name.toLowerCase() !== 'data-sealpost-track') continue;
+    if ((double ?? single ?? bare ?? '').trim().toLowerCase() !== 'off') continue;
+    return tag.slice(0, index).trimEnd() + tag.slice(index + written.length);
+  }
+  return undefined;
+};
+
 /** Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part stays as it is. */
 export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, sizeBytesMax }: Tracked): string => {
   const pixel = tracking.opens ? pixelOf(`${tracking.url}/t/o/${tokens.sealOpen({ emailId, recipient })}`) : '';
@@ -268,7 +279,8 @@ export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, 
   const hasPixel = pixel !== '' && leftBytes >= 0;
   let link = 0;
   const rewritten = html.replace(ANCHOR, (tag) => {
-    if (tag.includes(UNTRACKED_ATTRIBUTE)) return tag.replaceAll(UNTRACKED_ATTRIBUTE, '');
+    const unmarked = withoutMark(tag);
+    if (unmarked !== undefined) return unmarked;
     const found = tracking.clicks ? webHrefOf(tag) : undefined;
     const url = found && locationOf(unescaped(found.address));
     if (

@@ -50,9 +50,11 @@ export type Fill = (state: State) => string;
 type HtmlPlace =
   | Readonly<{ kind: 'text' }>
   /** A name, or a value without quotes. */
-  | Readonly<{ kind: 'loose'; name?: string }>
-  /** `isFirst`: no other value stands before it in the attribute. */
-  | Readonly<{ kind: 'attribute'; name: string; place: Place & Readonly<{ isFirst: boolean }> }>;
+  | Readonly<{ kind: 'loose'; name?: string; place?: ValuePlace }>
+  | Readonly<{ kind: 'attribute'; name: string; place: Place & ValuePlace }>;
+
+/** The literal text of the attribute before a value. `isFirst`: no other value stands before it in the attribute. */
+type ValuePlace = Readonly<{ before: string; isFirst: boolean }>;
 
 const SPECIAL = /[&<>"']/;
 const entities: Readonly<Record<string, string>> = {
@@ -486,7 +488,7 @@ export const fillHtml: typeof fillText = (html, field, { limits, budget }, { val
   /** Leaves out a value that gives an address a scheme which may run code. */
   const harmless = (value: string, place: HtmlPlace): string => {
     if (place.kind === 'text' || !ADDRESS_NAMES.test(place.name ?? '')) return value;
-    const { before = '', isFirst = true } = place.kind === 'attribute' ? place.place : {};
+    const { before = '', isFirst = true } = place.place ?? {};
     if (isFirst) isJudged = false;
     if (isJudged) return value;
     address = isFirst ? before : address + before.slice(seen);
@@ -536,7 +538,7 @@ const resolved = (
 };
 
 type Reader = {
-  at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'";
+  at: 'text' | 'comment' | 'tag' | 'loose' | 'unquoted' | '"' | "'";
   name: string;
   start: string | undefined;
   before: string;
@@ -564,6 +566,7 @@ const placeIn = (reader: Reader, next: string): HtmlPlace => {
   if (at === 'tag' || at === 'loose') return { kind: 'loose', name };
   const isFirst = reader.start === undefined;
   reader.start ??= before;
+  if (at === 'unquoted') return { kind: 'loose', name, place: { before, isFirst } };
   return { kind: 'attribute', name, place: { start: reader.start, before, isLast: next.startsWith(at), isFirst } };
 };
 
@@ -585,6 +588,14 @@ const read = (html: string, reader: Reader): void => {
       case 'loose':
         from = readTag(html, from, reader);
         break;
+      case 'unquoted': {
+        // The value ends at a blank or at the end of the tag, whatever stands between its placeholders.
+        const end = from + html.slice(from).search(/[\s>]|$/);
+        reader.before = shortened(reader.before + html.slice(from, end));
+        if (end < html.length) Object.assign(reader, { at: 'tag', name: '' });
+        from = end;
+        break;
+      }
       case '"':
       case "'": {
         const end = html.indexOf(reader.at, from);
@@ -640,6 +651,13 @@ const readTag = (html: string, from: number, reader: Reader): number => {
       start: undefined,
       before: '',
     });
-  else if (name !== '') Object.assign(reader, { at: equals === '' ? 'tag' : 'loose', name: name.toLowerCase() });
+  else if (equals !== '')
+    Object.assign(reader, {
+      at: 'unquoted',
+      name: (name || reader.name).toLowerCase(),
+      start: undefined,
+      before: '',
+    });
+  else if (name !== '') Object.assign(reader, { at: 'tag', name: name.toLowerCase() });
   return from + Math.max(token.length, 1);
 };
