@@ -328,7 +328,7 @@ export const publishOf = async <K extends TemplateKind>(
     try {
       return await publishOnce(kind, deps, caller, reference, how);
     } catch (fault) {
-      // Where the call names no revision, the newest draft is looked at again.
+      // A call that names no revision is for the newest draft, which is looked at again.
       const isChanged = fault instanceof DomainError && fault.code === 'REVISION_MISMATCH';
       if (!isChanged || how.isExact === true || looks === LOOKS_MAX) throw fault;
     }
