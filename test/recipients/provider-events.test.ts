@@ -346,6 +346,25 @@ void t.test('a provider that is not set up, an unknown one, and forged calls: no
   t.equal(await store.head(), head);
 });
 
+void t.test('mails that never left: addresses of the simulator, and test keys', async (t) => {
+  const { sent, tell, typesOf, commands, deps } = await open();
+  const address = 'delivered@simulator.sealpost';
+  const simulated = await sent([address], 'queued');
+  for (const told of ['hard', 'complaint', 'unsubscribe', 'new'] as const)
+    t.match(await tell('postmark', told, { id: simulated, address, event: '11' }), { unchanged: 1 }, told);
+  t.same(await typesOf(simulated), ['EmailQueued']);
+  t.match(await commands.checkSuppression(caller, address), { suppressed: false });
+  const key = {
+    ...caller,
+    key: { id: 'key_test', expiresAt: null, rateLimit: null, madeBy: [], networks: null, test: true },
+  };
+  const { body } = await commands.sendEmail(key as never, simple());
+  const test = assertDefined(parseEmailId(body.id), 'email id');
+  t.match((await deps.eventLog.load(emailStream(test)))[0]!.event, { data: { test: true } });
+  t.match(await tell('postmark', 'unsubscribe', { id: test }), { foreign: 1 });
+  t.match(await commands.checkSuppression(caller, ann), { suppressed: false });
+});
+
 void t.test('headers by which providers repeat the id', async (t: Test) => {
   const id = assertDefined(parseEmailId('0198f000-0000-7000-8000-00000000000a'), 'id');
   const given = [

@@ -5,6 +5,7 @@
 import type { ProviderEventOutcome, ProviderEventsResponse } from '../../api/recipients.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import { isGone, isTold, recipientAt, type ReportCommand } from '../../domain/email/feedback.js';
+import { simulationOf } from '../../domain/email/simulator.js';
 import type { Email } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { emailStream, parseTeamId, type EmailId, type TeamId } from '../../domain/core/ids.js';
@@ -179,12 +180,15 @@ const recordOne = async (
   const { state: email } = loaded;
   const teamId = parseTeamId(loaded.teamId ?? '');
   if (email === undefined || teamId === undefined) return 'foreign';
+  // A mail of a test key never left, so no provider has had it.
+  if (email.accepted.test === true) return 'foreign';
   if (isGone(email)) return 'gone';
   const at = isoTime(deps.clock.now());
   const toldBy = deps.keys.fingerprint(PURPOSE, `${provider} ${event.id}`).slice(0, MAC_HEX_CHARS);
   if (isTold(email, toldBy)) return 'unchanged';
   const caller: Caller = { teamId, actor: `provider:${provider}`, permissions: [], correlationId: requestId };
   const place = event.address === undefined ? undefined : recipientAt(email, event.address);
+  if (place !== undefined && simulationOf(email, place) !== undefined) return 'unchanged';
   const command = commandOf(event, { provider, at, toldBy, place, email });
   if (command === 'gone') return 'gone';
   if (command === 'unsubscribe') return unsubscribe(deps, { teamId, id, email, caller, event });
