@@ -225,9 +225,14 @@ void t.test('every kind has bodies as the API description has them, made of stor
     data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length) },
     sealed: { address: 'ann@example.org' },
   };
+  // A failover, as in the golden event, is told to no subscription.
+  const failover = goldenEvent('EmailDeferred.v1') as Extract<EmailEvent, { type: 'EmailDeferred' }>;
+  const { failedOver: _, ...waits } = failover.data;
+  const deferred: EmailEvent = { ...failover, data: waits };
   for (const [name, event] of [
     ...goldenNames().map((name) => [name, goldenEvent(name)] as const),
     ['unsubscribed', left] as const,
+    ['deferred', deferred] as const,
   ]) {
     const stream = `${kindsWith([event.type])[0]!}-018c0000-0000-7000-8000-000000000001`;
     for (const { kind, recipient } of noticesOf(event)) {
