@@ -155,7 +155,7 @@ const sectionsOf = <C extends Component | DocumentComponent, S extends SectionLi
     components: componentsOf(section.components, `${field}[${at}].components`, tools, ''),
   }));
 
-/** What a component becomes stays what its output can show: the blocks were checked for it. */
+/** Blocks were checked for the output when they were saved, so it can show each component that comes of one. */
 const componentsOf = <C extends BlockComponent>(
   components: readonly C[],
   field: string,
