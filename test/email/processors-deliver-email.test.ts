@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
+import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
@@ -12,12 +13,13 @@ import { emailDecider } from '../../src/domain/email/decider.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
-import { workerLease } from '../../src/processors/core/lease.js';
+import { LEASE_TTL_MS, workerLease } from '../../src/processors/core/lease.js';
 import { EventUnreadable, StoreAway } from '../../src/domain/core/errors.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import { at, HOST, said, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
+import { mailerBy } from '../support/mailers.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
 
@@ -856,6 +858,64 @@ void t.test(
     await world.reaches(id, 'sent');
   },
 );
+
+for (const relayed of [false, true])
+  void t.test(
+    `a process that was frozen before the content sends nothing after another took over, ${relayed ? 'with relays' : 'with one relay'}`,
+    async (t) => {
+      const world = await openProcessorWorld(t);
+      const { clock, mailer, processing } = world;
+      const id = await world.send();
+      const contents: string[] = [];
+      const asked: boolean[] = [];
+      let thaw = (): void => {};
+      const thawed = new Promise<void>((resolve) => (thaw = resolve));
+      const by = (relay: string): Mailer =>
+        mailerBy(async (message, _signal, mayGoOn) => {
+          asked.push(mayGoOn!());
+          if (asked.length === 1) {
+            await thawed;
+            asked.push(mayGoOn!());
+          }
+          if (asked.at(-1) === false)
+            return { ...answers('deferred')(message), ...(relayed && { content: 'none' as const }) };
+          contents.push(relay);
+          return answers('accepted')(message);
+        });
+      const list = [
+        { name: 'first', mailer: by('first') },
+        { name: 'second', mailer: by('second') },
+      ];
+      const limiter = openMemoryLimiter({ clock });
+      const sending = relayed
+        ? { relays: { list, rules: [{ relays: ['first', 'second'] }], limiter } }
+        : { mailer: by('first') };
+      // Time goes on, and no timer of a frozen process runs.
+      const sleep: typeof clock.sleep = (_ms, signal) =>
+        new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+      const frozen = { ...processing, ...sending, clock: { ...clock, sleep } };
+      world.run(deliverEmailWorker(frozen));
+      await world.publish(id);
+      await until(() => asked.length === 1, 'the dialogue has begun');
+      t.same(asked, [true], 'the lease surely holds');
+      await clock.advance(LEASE_TTL_MS);
+      const second = openMemoryBus({ clock, pointersMax: 10 });
+      t.teardown(() => second.close());
+      world.run(deliverEmailWorker({ ...processing, ...sending, bus: second, worker: 'worker-2' }));
+      await second.publish(DELIVER_EMAIL, [world.point(id)]);
+      await world.reaches(id, 'sent');
+      thaw();
+      await until(() => asked.length === 3, 'the frozen process goes on');
+      await clock.advance(60_000);
+      t.same(asked, [true, true, false]);
+      t.same(contents, ['first'], 'the relay of the attempt that was cut off got it, once');
+      t.equal(mailer.sent.length, 0);
+      t.same(
+        (await world.events(emailStream(id))).map(({ type }) => type),
+        ['EmailQueued', 'DeliveryAttempted', 'DeliveryAttempted', 'EmailSent'],
+      );
+    },
+  );
 
 void t.test(
   'an attempt of our own that met a fault goes on as it is: no attempt more is recorded, and the mail is never given up',

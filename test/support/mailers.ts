@@ -3,7 +3,11 @@ import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/
 import type { Priority } from '../../src/domain/ports/bus.js';
 import { HOST, said } from './email-facts.js';
 
-export type SendMessage = (message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome> | DeliveryOutcome;
+export type SendMessage = (
+  message: OutgoingMessage,
+  signal: AbortSignal,
+  mayGoOn?: () => boolean,
+) => Promise<DeliveryOutcome> | DeliveryOutcome;
 
 /** It has a connection for every message at once. */
 export const mailerBy = (send: SendMessage, more: Partial<Mailer> = {}): Mailer => ({

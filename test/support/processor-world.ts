@@ -50,9 +50,9 @@ export const answers =
 const fakeMailer = (final: boolean): FakeMailer => {
   const sent: OutgoingMessage[] = [];
   const next: FakeMailer['next'] = [];
-  const send: SendMessage = (message, signal) => {
+  const send: SendMessage = (message, ...more) => {
     sent.push(message);
-    return (next.shift() ?? answers('accepted'))(message, signal);
+    return (next.shift() ?? answers('accepted'))(message, ...more);
   };
   return { ...mailerBy(send, { final }), sent, next };
 };

@@ -1,11 +1,16 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
-import { Duplex, Readable } from 'node:stream';
-import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SMTPError, SMTPConnectionEnvelope, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
-import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
+import type {
+  DeliveryOutcome,
+  Mailer,
+  OutgoingMessage,
+  RecipientOutcome,
+  SendMessage,
+} from '../../domain/ports/mailer.js';
 import { classifyReply, enhancedCodeOf, type ReplyStage, SESSION_FULL } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
+import { FinishedMessage, type SentPart } from './smtp-content.js';
 import {
   openSmtpPool,
   PoolClosed,
@@ -22,8 +27,7 @@ type SmtpFailure = Readonly<{
   error: SMTPError;
   /** The recipients that RCPT refused before the end, each with its reply. */
   rejections: readonly SMTPError[];
-  /** How much of the message the server got: its end is on the wire once the operating system has taken it. */
-  sent: 'nothing' | 'its beginning' | 'all';
+  sent: SentPart;
 }>;
 
 export type SmtpMailerOptions = Readonly<{
@@ -60,12 +64,6 @@ type Transaction =
 
 const timeoutsDefault: SmtpTimeouts = { setupMs: 75_000, silenceMs: 10 * 60_000, idleMs: 60_000 };
 const messagesPerConnectionMaxDefault = 100;
-
-const LF = 0x0a;
-const CR = 0x0d;
-const DOT = 0x2e;
-const END = Buffer.from('.\r\n');
-const LINE_END_AND_END = Buffer.from('\r\n.\r\n');
 
 /** Replies are stored with the outcome. Longer ones are cut. */
 const replyCharsMax = 1_000;
@@ -112,7 +110,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     let settle = (): void => undefined;
     const settled = new Promise<void>((resolve) => (settle = resolve));
     let isOurs = true;
-    const send = async (message: OutgoingMessage, dialogueSignal: AbortSignal): Promise<DeliveryOutcome> => {
+    const send: SendMessage = async (message, dialogueSignal, mayGoOn) => {
       if (!isOurs) throw new Error('a connection is lent for one message');
       isOurs = false;
       const startedAtMs = performance.now();
@@ -121,6 +119,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
         pooled,
         message,
         dialogueSignal,
+        mayGoOn,
       );
       const durationMs = Math.round(performance.now() - startedAtMs);
       used.settled = settled;
@@ -200,6 +199,7 @@ const converse = async (
   pooled: PooledConnection,
   message: OutgoingMessage,
   signal: AbortSignal,
+  mayGoOn: (() => boolean) | undefined,
 ): Promise<Ended> => {
   const { pool } = sending;
   const { from, to, reportsAs } = message.envelope;
@@ -216,7 +216,7 @@ const converse = async (
       leave: pool.release,
     };
   let used = pooled;
-  let result = await transact(used, { from, to, raw, reportsAs, is8Bit }, signal);
+  let result = await transact(used, { from, to, raw, reportsAs, is8Bit, mayGoOn }, signal);
   // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one
   // session. The message is certainly not taken then, so the dialogue is repeated once on a new connection.
   if (result.kind === 'failed' && used.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
@@ -235,7 +235,7 @@ const converse = async (
         ...(isAborted ? {} : { hostAway: true }),
       };
     }
-    result = await transact(used, { from, to, raw, reportsAs, is8Bit }, signal);
+    result = await transact(used, { from, to, raw, reportsAs, is8Bit, mayGoOn }, signal);
   }
   const content = contentOf(result);
   return {
@@ -300,6 +300,7 @@ const transact = (
     raw: Buffer;
     reportsAs: string | undefined;
     is8Bit: true | undefined;
+    mayGoOn: (() => boolean) | undefined;
   }>,
   signal: AbortSignal,
 ): Promise<Transaction> =>
@@ -315,7 +316,7 @@ const transact = (
       ...(mail.is8Bit && { use8BitMime: true }),
       ...reportsOf(mail.reportsAs, mail.to),
     };
-    const source = new FinishedMessage(connection, mail.raw, (reply) => {
+    const refuse = (reply: string): void => {
       // Without 354 the message is not sent (RFC 5321, section 4.1.1.4): the server would read its lines as commands.
       connection.close();
       signal.removeEventListener('abort', onAbort);
@@ -326,7 +327,13 @@ const transact = (
         responseCode: Number(reply.slice(0, 3)) || 0,
       });
       resolve({ kind: 'failed', failure: { error, rejections: [], sent: 'nothing' } });
-    });
+    };
+    const leave = (): void => {
+      connection.close();
+      signal.removeEventListener('abort', onAbort);
+      resolve({ kind: 'aborted', sent: 'nothing' });
+    };
+    const source = new FinishedMessage(connection, mail.raw, { mayGoOn: mail.mayGoOn, refuse, leave });
     const onAbort = (): void => {
       connection.close();
       resolve({ kind: 'aborted', sent: source.sent });
@@ -509,91 +516,5 @@ const faultOutcome = (rule: string, text: string): RecipientOutcome => ({
   rule,
   text: text.slice(0, replyCharsMax),
 });
-
-/**
- * A finished message as the input of nodemailer's connection. nodemailer's own data stream inspects every byte slowly
- * and passes through three streams. This one writes the finished bytes straight to the connection's socket when the
- * server has asked for them.
- */
-class FinishedMessage extends Readable {
-  sent: SmtpFailure['sent'] = 'nothing';
-  readonly #connection: SMTPConnection;
-  readonly #raw: Buffer;
-  readonly #refuse: (reply: string) => void;
-
-  /** `refuse` is called in place of sending where the reply to DATA does not ask for the message. */
-  constructor(connection: SMTPConnection, raw: Buffer, refuse: (reply: string) => void) {
-    super();
-    this.#connection = connection;
-    this.#raw = raw;
-    this.#refuse = refuse;
-  }
-
-  /** nodemailer calls this after the reply to DATA, with a stream that it has piped to the socket. */
-  override pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
-    const { lastServerResponse: reply } = this.#connection;
-    if (typeof reply !== 'string' || !reply.startsWith('354')) {
-      this.#refuse(String(reply));
-      return destination;
-    }
-    this.sent = 'its beginning';
-    const socket = this.#connection._socket;
-    if (!socket || !(destination instanceof Duplex))
-      throw new Error('nodemailer hands over its data in another way than this was made for');
-    // The stream is unused. If it stayed piped, each message would leave its listeners on the socket.
-    destination.unpipe(socket);
-    socket.cork();
-    const [body, end] = wirePieces(this.#raw);
-    socket.write(body);
-    socket.write(end, () => void (this.sent = 'all'));
-    socket.uncork();
-    return destination;
-  }
-}
-
-/**
- * The bytes sent after DATA (RFC 5321, section 4.5.2), in pieces: dots doubled, every line end CRLF, ended by a line
- * with a dot alone.
- */
-export const wirePieces = (raw: Buffer): readonly [Buffer, Buffer] => {
-  const body = stuffed(raw);
-  return [body, body.length === 0 || body[body.length - 1] === LF ? END : LINE_END_AND_END];
-};
-
-/**
- * Doubles dots and repairs line ends. Nearly every message is right already, and its very bytes are sent. The composer
- * writes no bare CR or LF, and none may be sent: a server that takes one for a line end could be made to end the
- * message there and begin another.
- */
-const stuffed = (raw: Buffer): Buffer => {
-  const dots: number[] = raw[0] === DOT ? [0] : [];
-  let lineEnds = 0;
-  // Searching is many times faster than looking at each byte.
-  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
-    if (raw[at - 1] !== CR) return stuffed(withCrlf(raw));
-    if (raw[at + 1] === DOT) dots.push(at + 1);
-    lineEnds += 1;
-  }
-  // Each of these line ends has its CR. Any further CR is a bare one.
-  for (let at = raw.indexOf(CR); at >= 0; at = raw.indexOf(CR, at + 1)) lineEnds -= 1;
-  if (lineEnds !== 0) return stuffed(withCrlf(raw));
-  return dots.length === 0 ? raw : withDots(raw, dots);
-};
-
-const withCrlf = (raw: Buffer): Buffer => Buffer.from(raw.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
-
-/** Puts a dot before each of those places. */
-const withDots = (raw: Buffer, places: readonly number[]): Buffer => {
-  const out = Buffer.allocUnsafe(raw.length + places.length);
-  let from = 0;
-  let to = 0;
-  for (const place of places) {
-    to += raw.copy(out, to, from, place);
-    out[to++] = DOT;
-    from = place;
-  }
-  raw.copy(out, to, from);
-  return out;
-};
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

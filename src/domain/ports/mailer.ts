@@ -61,9 +61,13 @@ export type DeliveryOutcome = Readonly<{
 
 /**
  * Holds the dialogue of one message; called at most once for a connection. It ends with `deferred` (`aborted`) if the
- * signal aborts. Never rejects for what the other side does; every such end is an outcome.
+ * signal aborts, or if `mayGoOn`, asked right before the content, answers false. Never rejects for what the other side does; every such end is an outcome.
  */
-export type SendMessage = (message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome>;
+export type SendMessage = (
+  message: OutgoingMessage,
+  signal: AbortSignal,
+  mayGoOn?: () => boolean,
+) => Promise<DeliveryOutcome>;
 
 export type ConnectionWanted = Readonly<{
   /** While many wait for a connection each priority is given its share of those that become free. */

@@ -123,8 +123,12 @@ export type AttemptContext<State, Command> = Readonly<{
   end: (command: Command) => Promise<void>;
 }>;
 
-/** The state includes the attempt. The signal aborts when its time is over or the program must stop. */
-export type BegunAttempt<State> = Readonly<{ state: State; signal: AbortSignal }>;
+/**
+ * The state includes the attempt. The signal aborts when its time is over or the program must stop. `isOurs`: whether no
+ * other process can have taken the attempt over; asked right before what cannot be undone, because the signal of a
+ * process that was frozen aborts late.
+ */
+export type BegunAttempt<State> = Readonly<{ state: State; signal: AbortSignal; isOurs: () => boolean }>;
 
 /**
  * `done`: the attempt has ended, or was not needed any more. `hold`: it has not begun, and the command is recorded in

@@ -36,6 +36,11 @@ export type Held = Readonly<{
   signal: AbortSignal;
   /** Aborts when the lease is lost: another process may do the same work already, so nothing is worth finishing. */
   lost: AbortSignal;
+  /**
+   * Whether the lease surely holds at this moment. A process that was frozen hears it here before its signals abort, so
+   * work asks right before what cannot be undone.
+   */
+  isSure: () => boolean;
 }>;
 
 /**
@@ -97,13 +102,15 @@ const runUnder = async (
   const both = AbortSignal.any([signal, lost.signal]);
   // Every lane and timer of the work may listen.
   setMaxListeners(0, both);
-  const renewing = keepRenewed(deps, lease, surelyUntilMs, ended.signal).then((kept) => {
+  const sure = { untilMs: surelyUntilMs };
+  const isSure = (): boolean => !lost.signal.aborted && deps.clock.monotonic() < sure.untilMs;
+  const renewing = keepRenewed(deps, lease, sure, ended.signal).then((kept) => {
     if (kept) return;
     deps.logger.warn({ lease: lease.name, fence: lease.fence }, 'lease lost');
     lost.abort();
   });
   try {
-    await work({ fence: lease.fence, signal: both, lost: lost.signal });
+    await work({ fence: lease.fence, signal: both, lost: lost.signal, isSure });
     return lost.signal.aborted ? 'lost' : 'ended';
   } finally {
     ended.abort();
@@ -113,17 +120,19 @@ const runUnder = async (
   }
 };
 
-/** Renews the lease until the signal aborts. Out: false as soon as the lease is or may be lost. */
+/**
+ * Renews the lease until the signal aborts, and moves `sure` on with each renewal. Out: false as soon as the lease is or
+ * may be lost.
+ */
 const keepRenewed = async (
   deps: LeaseDeps,
   lease: Lease,
-  surelyUntilMs: number,
+  sure: { untilMs: number },
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { clock, leases } = deps;
-  let untilMs = surelyUntilMs;
   for (;;) {
-    await clock.sleep(Math.min(RENEW_EVERY_MS, untilMs - clock.monotonic()), signal);
+    await clock.sleep(Math.min(RENEW_EVERY_MS, sure.untilMs - clock.monotonic()), signal);
     if (signal.aborted) return true;
     const askedMs = clock.monotonic();
     const answered = new AbortController();
@@ -132,13 +141,13 @@ const keepRenewed = async (
         (renewed) => (renewed === undefined ? 'lost' : 'renewed'),
         () => 'unanswered' as const,
       ),
-      clock.sleep(untilMs - askedMs, AbortSignal.any([signal, answered.signal])).then(() => 'unanswered' as const),
+      clock.sleep(sure.untilMs - askedMs, AbortSignal.any([signal, answered.signal])).then(() => 'unanswered' as const),
     ]);
     answered.abort();
     if (signal.aborted) return true;
     if (answer === 'lost') return false;
-    if (answer === 'renewed') untilMs = askedMs + LEASE_TTL_MS;
-    else if (clock.monotonic() >= untilMs) return false;
+    if (answer === 'renewed') sure.untilMs = askedMs + LEASE_TTL_MS;
+    else if (clock.monotonic() >= sure.untilMs) return false;
   }
 };
 

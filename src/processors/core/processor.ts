@@ -324,7 +324,7 @@ const making = async <Kind extends StreamKind, State, Command>(
     // deadline.
     time = deadlines.begin();
     begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone, completed);
-    return begun && { state: begun.state, signal: time.signal };
+    return begun && { state: begun.state, signal: time.signal, isOurs: held.isSure };
   };
   const note = async (command: Command): Promise<void> => {
     if (begun === undefined) throw new Error('an attempt ends that has not begun');

@@ -85,8 +85,8 @@ type Composed = Message | Impossible | Damaged;
 type Compose = (part: Part) => Composed;
 
 /**
- * An attempt that has begun. `atMs`: when, by the monotonic clock. `ended`: the outcomes of the first parts, in their
- * order.
+ * An attempt that has begun. `atMs`: when, by the monotonic clock. `isOurs`: as of `BegunAttempt`. `ended`: the outcomes
+ * of the first parts, in their order.
  */
 type Attempt = Readonly<{
   attempt: number;
@@ -95,6 +95,7 @@ type Attempt = Readonly<{
   compose: Compose;
   atMs: number;
   signal: AbortSignal;
+  isOurs: () => boolean;
   ended: DeliveryOutcome[];
 }>;
 
@@ -201,6 +202,7 @@ const deliverBy = async (
         compose,
         atMs: clock.monotonic(),
         signal: begun.signal,
+        isOurs: begun.isOurs,
         ended: [],
       };
       return sendPart(deps, context, made, first, send);
@@ -346,10 +348,11 @@ const sendPart = async (
     await context.end(command);
     return { kind: 'done', line };
   }
-  const { email, parts, ended, signal } = attempt;
+  const { email, parts, ended, signal, isOurs } = attempt;
   const part = parts[ended.length]!;
-  const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal);
-  if (!part.isSimulated) deps.route.noted(outcome);
+  const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal, isOurs);
+  // A dialogue that ends because the lease is lost says nothing of the relay.
+  if (!part.isSimulated && isOurs()) deps.route.noted(outcome);
   ended.push(outcome);
   if (ended.length === parts.length) return endAttempt(deps, context, attempt);
   const command = copyCommand(deps, attempt, outcome, part);

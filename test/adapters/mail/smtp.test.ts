@@ -1,6 +1,7 @@
 /** The SMTP client, and its bytes on the wire. */
 import t from 'tap';
-import { openSmtpMailer, type SmtpMailerOptions, wirePieces } from '../../../src/adapters/mail/smtp.js';
+import { wirePieces } from '../../../src/adapters/mail/smtp-content.js';
+import { openSmtpMailer, type SmtpMailerOptions } from '../../../src/adapters/mail/smtp.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailerSuite, message } from '../../contracts/mailer-suite.js';
 import { sendBy } from '../../support/mailers.js';
@@ -418,3 +419,28 @@ void t.test('a good message is not copied', (t) => {
   t.equal(wirePieces(raw)[0], raw);
   t.end();
 });
+
+void t.test(
+  'a sender that may not go on when the host asks for the content: it gets none, and the next mail',
+  async (t) => {
+    const server = await openSmtpScript();
+    t.teardown(() => server.close());
+    const mailer = openSmtpMailer({ url: server.url, final: false, connectionsMax: 1, logger: silent });
+    t.teardown(() => mailer.close());
+    const send = async (mayGoOn: () => boolean) => {
+      const signal = never();
+      const lent = await mailer.lend({ priority: 'normal', signal }, (give) =>
+        give(message(['anna@example.org']), signal, mayGoOn),
+      );
+      return lent.kind === 'used' ? lent.result : undefined;
+    };
+    t.match(await send(() => false), { content: 'none', recipients: [{ result: 'deferred', rule: 'aborted' }] });
+    t.ok(
+      server.commands.some((line) => line.endsWith(' DATA')),
+      'it was asked after the reply to DATA',
+    );
+    t.equal(server.received.length, 0);
+    t.match(await send(() => true), { recipients: [{ result: 'accepted' }] });
+    t.equal(server.received.length, 1);
+  },
+);
