@@ -1,12 +1,6 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
 import type { SMTPError, SMTPConnectionEnvelope, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
-import type {
-  DeliveryOutcome,
-  Mailer,
-  OutgoingMessage,
-  RecipientOutcome,
-  SendMessage,
-} from '../../domain/ports/mailer.js';
+import type { Mailer, OutgoingMessage, RecipientOutcome, SendMessage } from '../../domain/ports/mailer.js';
 import { classifyReply, enhancedCodeOf, type ReplyStage, SESSION_FULL } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
