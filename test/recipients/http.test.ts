@@ -328,7 +328,7 @@ void t.test('at the link domain of a team nothing is answered but links of its o
     }),
   };
   const noted = () => calls.filter(([name]) => name === 'noteSeen').length;
-  for (const host of [LINKS, 'LINKS.Shop.test:443']) {
+  for (const host of [LINKS, 'LINKS.Shop.test:443', 'links.shop.test.', 'links.shop.test.:443']) {
     for (const url of [
       '/',
       '/api/emails',

@@ -93,7 +93,8 @@ const BELOW_DOMAIN = /^(?:[a-z0-9_-]+\.){2,}[a-z][a-z0-9-]*$/;
 export const atLinkDomain = ({ commands, settings }: Pick<HttpDeps, 'commands' | 'settings'>) => {
   const publicHost = URL.parse(settings.publicUrl)?.hostname;
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const host = String(request.hostname).toLowerCase();
+    // The dot of the root ends a name that is written whole (RFC 1034, section 3.1).
+    const host = String(request.hostname).toLowerCase().replace(/\.$/, '');
     if (host === publicHost || host.length > HOST_CHARS_MAX || !BELOW_DOMAIN.test(host)) return done();
     commands.linkHostOwner(host).then(
       (owner) => {
