@@ -206,3 +206,21 @@ const settled = (tenant: Tenant, signal: AbortSignal, giveUp: (request: Request)
     tenant.queue.add(request);
     signal.addEventListener('abort', abort, { once: true });
   });
+
+/** Runs a piece of work when the earlier ones of its key in this process have ended, well or not. */
+export type Turns = <Made>(key: string, work: () => Promise<Made>) => Promise<Made>;
+
+/** Out: a function that runs the work of each key in the order of its calls, one at a time. */
+export const openTurns = (): Turns => {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const mine = (last.get(key) ?? Promise.resolve()).then(work);
+    const ended = mine.catch(() => undefined);
+    last.set(key, ended);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === ended) last.delete(key);
+    }
+  };
+};

@@ -270,6 +270,9 @@ void t.test('a person signs in by a provider', async (t) => {
       '/%09/evil',
       'javascript:1',
       '/\t/evil.example',
+      '/.//evil.example',
+      '/%2e//evil.example',
+      '/docs/..//evil.example',
     ])
       t.match(
         await page(jar, `/api/auth/oidc/acme/start?returnTo=${encodeURIComponent(elsewhere)}`),
@@ -295,6 +298,14 @@ void t.test('second factor, link, unlink, erasure', async (t) => {
     status: 401,
     text: /address or the password is wrong/,
   });
+  const foreign = await app.server.inject({
+    method: 'POST',
+    url: '/account/link/other',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://evil.example' },
+    payload: new URLSearchParams({ email: 'owner@example.net', password: PASSWORD }).toString(),
+  });
+  t.equal(foreign.statusCode, 403, 'a form of another site begins no link');
+  t.notOk(foreign.headers['set-cookie']);
   t.match(await link('gil', 'other'), { status: 200, text: /Provider other is linked/ });
   t.notOk(isSignedIn(jar));
   t.equal((await signIn(jar, 'gil', 'other')).status, 303);
@@ -322,8 +333,8 @@ void t.test('second factor, link, unlink, erasure', async (t) => {
   t.equal(mine.body.data.length, 1);
   const [{ id }] = mine.body.data as [{ id: string }];
   const beas = { cookie: cookiesOf(bea), 'x-csrf-token': bea.get('__Host-sealpost_csrf')! };
-  const foreign = await app.server.inject({ method: 'DELETE', url: `/api/users/me/identities/${id}`, headers: beas });
-  t.equal(foreign.statusCode, 404);
+  const ofAnother = await app.server.inject({ method: 'DELETE', url: `/api/users/me/identities/${id}`, headers: beas });
+  t.equal(ofAnother.statusCode, 404);
   t.equal((await app.call('DELETE', `/api/users/me/identities/${id}`, undefined, owner)).status, 200);
   const after: Jar = new Map();
   t.equal((await signIn(after, 'gil', 'other')).status, 303, 'the identity is free: a new user');
@@ -336,6 +347,27 @@ void t.test('second factor, link, unlink, erasure', async (t) => {
   const anew: Jar = new Map();
   t.equal((await signIn(anew, 'bea', 'other')).status, 303);
   t.not((await me(anew)).id, beaId, 'an erased user holds no identity');
+});
+
+void t.test('first sign-ins at once make one user', async (t) => {
+  const { start, back, me } = await open(t);
+  for (const login of ['ada', 'gil', 'fay']) {
+    const jars: readonly Jar[] = Array.from({ length: 6 }, () => new Map<string, string>());
+    const answers: URL[] = [];
+    for (const jar of jars) answers.push(await atProvider(await start(jar), login));
+    const pages = await Promise.all(jars.map((jar, at) => back(jar, answers[at]!)));
+    t.same(
+      pages.map(({ status, text }) => (status === 303 ? 303 : text.slice(-1200))),
+      jars.map(() => 303),
+      login,
+    );
+    const ids = new Set<string>();
+    for (const jar of jars) ids.add((await me(jar)).id);
+    t.equal(ids.size, 1, 'all are signed in as the same user');
+    const later: Jar = new Map();
+    await back(later, await atProvider(await start(later), login));
+    t.ok(ids.has((await me(later)).id), 'who can sign in again');
+  }
 });
 
 void t.test('by invitation alone; a provider that is away', async (t) => {

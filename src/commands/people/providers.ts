@@ -3,6 +3,7 @@
  * it. A person is known by the identity that the provider says, and only the first time by their verified address.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { openTurns } from '../../shared/concurrency.js';
 import { nameFault } from '../../shared/text.js';
 import { changeUser, loadUser, ownerOf, personOf, signInAddress } from '../access/users.js';
 import { withRefusedUser, type Caller } from '../core/caller.js';
@@ -127,12 +128,45 @@ export const finishSignIn = async (
     return { kind: 'linked', returnTo, label: provider.label };
   }
   const invited = invitation === undefined ? undefined : await readInvitation(deps, invitation);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await turns(allowed.identityId, () =>
+        signInAs(deps, { provider, allowed, invited, attempt }, from, teamsOf),
+      );
+    } catch (fault) {
+      const isCrossed = fault instanceof DomainError && CROSSED.has(fault.code);
+      if (!isCrossed || tries === SIGN_IN_TRIES_MAX) throw fault;
+    }
+  }
+};
+
+/** Sign-ins of one person go one after another. */
+const turns = openTurns();
+
+/** Faults where another process makes the user of the same person at the same moment; the next try finds it. */
+const CROSSED: ReadonlySet<string> = new Set(['ADDRESS_TAKEN', 'IDENTITY_TAKEN', 'USER_NOT_FOUND']);
+
+const SIGN_IN_TRIES_MAX = 3;
+
+type Answered = Readonly<{
+  provider: SignInProvider;
+  allowed: Allowed;
+  invited: Invited | undefined;
+  attempt: Attempt;
+}>;
+
+const signInAs = async (
+  deps: TeamNeeds,
+  { provider, allowed, invited, attempt: { returnTo, invitation } }: Answered,
+  from: CalledFrom,
+  teamsOf: TeamsOf | undefined,
+): Promise<FinishedSignIn> => {
   const { userId, user } = await personBehind(deps, provider, allowed, invited, from);
   if (user.secondFactor !== undefined && !provider.asksSecondFactor) {
     const { identityId, email } = allowed;
     const pending: Pending = {
       stage: 'code',
-      provider: id,
+      provider: provider.id,
       returnTo,
       userId,
       identityId,
@@ -226,7 +260,8 @@ const ownPath = ({ people }: Pick<TeamNeeds, 'people'>, given = '/account'): str
   const base = new URL(people.publicUrl);
   const isPath = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(given) && given.length <= RETURN_TO_CHARS_MAX;
   const url = isPath && URL.canParse(given, base.origin) ? new URL(given, base.origin) : undefined;
-  if (url?.origin !== base.origin)
+  // A path that begins with two slashes once its dots are resolved names another host to a browser.
+  if (url?.origin !== base.origin || url.pathname.startsWith('//'))
     throw invalid('query', 'returnTo', 'must be a path of this service, such as /account');
   return `${url.pathname}${url.search}${url.hash}`;
 };
@@ -335,7 +370,11 @@ const personBehind = async (
     await linkIdentity(deps, userId, provider, allowed, cause);
   } catch (fault) {
     // After any other fault the user stays: they may have joined, and a password by mail lets them in.
-    if (fault instanceof DomainError) await removeUser(deps, userId, email, cause);
+    if (!(fault instanceof DomainError)) throw fault;
+    const made = await livingOf(deps, userId);
+    // Another sign-in of the person, at the same moment, has found the user and gone on.
+    if (made?.user.identities.has(identityId) === true) return made;
+    await removeUser(deps, userId, email, cause);
     throw fault;
   }
   return { userId, user: await loadUser(deps, userId) };
@@ -397,7 +436,9 @@ const linkIdentity = async (
   try {
     await claimAddress(deps, identityId, userId, cause);
   } catch (fault) {
-    throw fault instanceof DomainError && fault.code === 'ADDRESS_TAKEN' ? taken : fault;
+    if (!(fault instanceof DomainError) || fault.code !== 'ADDRESS_TAKEN') throw fault;
+    // Another sign-in of the same person may have claimed it at the same moment.
+    if ((await ownerOf(deps, identityId)) !== userId) throw taken;
   }
   await changeUser(deps, userId, { type: 'LinkIdentity', at: cause.at, identityId, provider: id, email }, cause);
   if (await confirmAddress(deps, identityId, userId, cause)) return;

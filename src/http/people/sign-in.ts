@@ -17,7 +17,7 @@ import type { UserAuthenticated } from '../../commands/core/caller.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
 import { callerWith } from '../server/admission.js';
-import { setSignInCookie, signInCookie } from '../server/cookies.js';
+import { assertOwnPage, setSignInCookie, signInCookie } from '../server/cookies.js';
 import { statusOf } from '../server/errors.js';
 import { fieldsOf, readForms } from '../server/forms.js';
 import { calledFrom } from '../server/headers.js';
@@ -268,6 +268,8 @@ const answerLink = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
   const { email = '', password = '', code = '' }: Fields = fieldsOf(request.body) ?? {};
   const provider = providerIn(request);
   try {
+    // A form of another site would link the identity of its reader to the account of its author.
+    assertOwnPage(request, deps);
     await countLogin(deps, request, email);
     const { commands, queries } = deps;
     const credentials = { email, password, ...(code === '' ? {} : { code }) };
