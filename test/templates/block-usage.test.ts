@@ -218,6 +218,26 @@ void t.test('publishes at once look at the newest draft, and none fails that nam
   await refusedWith(t, commands.publishBlock(caller, 'footer', [0]), 'REVISION_MISMATCH');
 });
 
+void t.test('publishes of two blocks at once that would include each other break no template', async (t) => {
+  const { commands } = await withUsers();
+  const include = (block: string) => ({ schema: { components: [{ id: 'i', type: 'include', props: { block } }] } });
+  for (const slug of ['one', 'two'])
+    await commands.createBlock(caller, {
+      ...footer,
+      slug,
+      name: slug,
+      variables: [],
+      schema: { components: text(slug) },
+    });
+  await commands.createTemplate(caller, mail('shows', [{ id: 'e', type: 'include', props: { block: 'one' } }]));
+  await commands.updateBlock(caller, 'one', include('two'));
+  await commands.updateBlock(caller, 'two', include('one'));
+  const published = await Promise.allSettled(['one', 'two'].map((slug) => commands.publishBlock(caller, slug)));
+  t.same(published.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const versions = await Promise.all(['one', 'two'].map((slug) => commands.getBlock(caller, slug)));
+  t.same(versions.map(({ publishedVersion }) => publishedVersion).sort(), [1, 2]);
+});
+
 void t.test('the lines of a change', (t) => {
   t.same(changedLines(['a', 'b', 'c'], ['a', 'c'], 10), ['- b']);
   t.same(changedLines(['a', 'b', 'd', 'e'], ['a', 'x', 'd', 'y', 'e'], 10), ['- b', '+ x', '+ y']);

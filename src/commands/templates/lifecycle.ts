@@ -2,6 +2,7 @@
  * Lifecycle of every kind of template: found by a reference, created, changed, published, deleted; and the slug that it
  * claims, confirms and gives up.
  */
+import { openTurns } from '../../shared/concurrency.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import type { TemplateNeeds } from './needs.js';
 import type { Loaded } from '../core/ports.js';
@@ -326,7 +327,9 @@ export const publishOf = async <K extends TemplateKind>(
 ): Promise<Known<K>> => {
   for (let looks = 1; ; looks += 1) {
     try {
-      return await publishOnce(kind, deps, caller, reference, how);
+      const publish = () => publishOnce(kind, deps, caller, reference, how);
+      // What a block may break depends on the other blocks of its team, so that their publishes go one after another.
+      return await (kind.mayPublish === undefined ? publish() : blockTurns(caller.teamId, publish));
     } catch (fault) {
       // A call that names no revision is for the newest draft, which is looked at again.
       const isChanged = fault instanceof DomainError && fault.code === 'REVISION_MISMATCH';
@@ -334,6 +337,8 @@ export const publishOf = async <K extends TemplateKind>(
     }
   }
 };
+
+const blockTurns = openTurns();
 
 /** `isExact`: `expects` names the revisions that the call is for. */
 type PublishOptions<K extends TemplateKind> = Readonly<{ expects?: Expects<K>; isExact?: boolean; force?: boolean }>;
