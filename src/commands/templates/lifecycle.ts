@@ -328,7 +328,7 @@ export const publishOf = async <K extends TemplateKind>(
   for (let looks = 1; ; looks += 1) {
     try {
       const publish = () => publishOnce(kind, deps, caller, reference, how);
-      // What a block may break depends on the other blocks of its team, so that their publishes go one after another.
+      // Publishes of the blocks of a team go one after another: the check of one reads what the others include.
       return await (kind.mayPublish === undefined ? publish() : blockTurns(caller.teamId, publish));
     } catch (fault) {
       // A call that names no revision is for the newest draft, which is looked at again.
