@@ -22,6 +22,13 @@ const MOMENTS_MAX = 3_000;
 /** The clock jumps over longer times at once, as a machine that slept does. */
 const STEPPED_MS_MAX = 600_000 - 1;
 
+/**
+ * The beginning of this day (UTC), where the clock of a test starts whose service stores files. The sweep compares the
+ * age of unfinished files, which the file system tells, with this clock: with one years ahead it deletes files that are
+ * being written.
+ */
+export const startOfToday = (): number => Math.floor(Date.now() / 86_400_000) * 86_400_000;
+
 type Sleep = Readonly<{ dueMs: number; end: () => void }>;
 
 export const fakeClock = (startMs: number = Date.parse('2026-01-01T00:00:00.000Z')): FakeClock => {
