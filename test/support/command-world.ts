@@ -9,6 +9,7 @@ import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import { openProviderFeedback } from '../../src/adapters/feedback/providers/provider-feedback.js';
+import type { HeaderMatcher } from '../../src/domain/mime/header.js';
 import type { ProviderSettings } from '../../src/domain/ports/provider-feedback.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { PeoplePorts } from '../../src/commands/access/needs.js';
@@ -99,7 +100,7 @@ export type World = Readonly<{
 }>;
 
 /** `stores`: of a world that is there, with its teams; `ids` then gives others than that world did. */
-type Kept = Readonly<{
+export type Kept = Readonly<{
   stores?: ReturnType<typeof openStoresOfTest>;
   ids?: Ids;
   clock?: FakeClock;
@@ -108,6 +109,8 @@ type Kept = Readonly<{
   onAppended?: EventLogPorts['onAppended'];
   /** The mail providers whose events are taken; default: none. */
   providers?: ProviderSettings;
+  /** The instructions to relays that callers may give; default: none. */
+  allowsHeader?: HeaderMatcher;
 }>;
 
 /** `servesAlone`: whether no other process is said to serve. */
@@ -122,6 +125,7 @@ export const openWorld = async (
     generator,
     onAppended,
     providers,
+    allowsHeader,
   }: Kept = {},
 ): Promise<World> => {
   const { store, keys, files } = stores ?? openStoresOfTest();
@@ -162,6 +166,7 @@ export const openWorld = async (
       ...(providers === undefined
         ? {}
         : { providerFeedback: openProviderFeedback({ settings: providers, outbound, clock }) }),
+      ...(allowsHeader === undefined ? {} : { allowsHeader }),
       linkBase: LINK_BASE,
       accountSender: ACCOUNT_SENDER,
       clock,
@@ -222,8 +227,9 @@ export const schemaSaying = (text: string) => ({
 
 export const withTemplate = async (
   limits: Partial<Limits> = {},
+  kept: Kept = {},
 ): Promise<World & Readonly<{ template: TemplateRecord }>> => {
-  const world = await openWorld(limits);
+  const world = await openWorld(limits, undefined, kept);
   // Warnings belong to the answer of the save.
   const { warnings: _warnings, ...template } = await world.commands.createTemplate(caller, welcome);
   return { ...world, template };

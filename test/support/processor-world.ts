@@ -24,7 +24,7 @@ import { readBatchEnds } from '../../src/projections/bulk/batches.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner, type Runner } from '../../src/projections/core/runner.js';
 import { HOST, said, type Result } from './email-facts.js';
-import { caller, simple, withTemplate, type World } from './command-world.js';
+import { caller, type Kept, simple, withTemplate, type World } from './command-world.js';
 import { mailerBy, type SendMessage } from './mailers.js';
 import { leaseKeeper, type LeaseKeeper } from './memory-leases.js';
 import { memoryLog, type MemoryLog } from './memory-ports.js';
@@ -150,10 +150,15 @@ export type ProcessorOptions = Readonly<{
   worker?: string;
   mayDestroy?: () => boolean;
   delaysMs?: readonly number[];
-}>;
+}> &
+  Pick<Kept, 'providers' | 'allowsHeader'>;
 
 export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorWorld> => {
-  const world = await withTemplate(options.limits);
+  const { providers, allowsHeader } = options;
+  const world = await withTemplate(options.limits, {
+    ...(providers && { providers }),
+    ...(allowsHeader && { allowsHeader }),
+  });
   const logger = memoryLog();
   const readModels = openDocuments(t);
   const mailer = fakeMailer(options.final ?? false);

@@ -353,7 +353,11 @@ const withId = (given: string | undefined, within: readonly string[], id: EmailI
   const members = inner === undefined ? root : isObject(root[inner]) ? root[inner] : {};
   const own = { ...members, [ECHO_NAME]: id };
   // With spaces between the members a long value can be folded.
-  return JSON.stringify(inner === undefined ? own : { ...root, [inner]: own }, undefined, 1).replace(/\n */g, ' ');
+  const json = JSON.stringify(inner === undefined ? own : { ...root, [inner]: own }, undefined, 1);
+  // Escaped text needs no encoded words, which would not be JSON.
+  return json
+    .replace(/\n */g, ' ')
+    .replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 };
 
 const objectOf = (given: string | undefined): JsonObject => {

@@ -12,7 +12,7 @@ import {
 } from '../../domain/core/ids.js';
 import type { CompiledEmail } from '../../domain/ports/renderer.js';
 import { customField } from '../../domain/mime/header.js';
-import { bodyStartOf, fieldsOf, valueOf } from '../../domain/mime/read.js';
+import { bodyStartOf, decodedWords, fieldsOf, inUtf8, valueOf } from '../../domain/mime/read.js';
 import { needs8Bit } from '../../domain/mime/submitted.js';
 import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { OutgoingMessage, ReturnPath, SigningKey } from '../../domain/ports/mailer.js';
@@ -154,7 +154,10 @@ const echoingMessage = (
   const bodyStart = bodyStartOf(whole);
   const fields = fieldsOf(whole.toString('latin1', 0, bodyStart).replace(/(?:\r\n)+$/, ''));
   const replaced = fields.filter(({ lower }) => isEchoHeader(lower, providers));
-  const given = replaced.map((field) => ({ name: field.lower, value: valueOf(field) }));
+  const given = replaced.map((field) => ({
+    name: field.lower,
+    value: decodedWords(inUtf8(valueOf(field)) ?? valueOf(field)),
+  }));
   const own = echoHeaders(given, providers, emailIdOf(stream)).map(({ name, value }) => customField(name, value));
   const head =
     replaced.length === 0
