@@ -225,7 +225,7 @@ await t.test(
     const figures = await (await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`)).text();
     for (const reason of ['sending-limit', 'sender-refused'])
       t.match(figures, `sealpost_blocked_recipients_total{domain="example.com",reason="${reason}"} 1`);
-    t.match(figures, 'sealpost_smtp_recipients_total{outcome="blocked"} 1');
+    t.match(figures, /sealpost_smtp_recipients_total\{[^}]*outcome="blocked"[^}]*\} 1/);
     const lines = logged
       .join('')
       .split('\n')

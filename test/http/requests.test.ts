@@ -924,7 +924,7 @@ void t.test('each code has its status, and the body of the contract', async (t) 
     t.equal(headers['content-type'], 'application/json; charset=utf-8');
     t.equal(headers['www-authenticate'] !== undefined, statusOf[code] === 401);
   }
-  t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500, 503], 'no other status');
+  t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 410, 429, 500, 503], 'no other status');
 
   const detailed = await throwing(
     new DomainError('ERR_LIMIT_007', 'm', {
