@@ -3,11 +3,12 @@ import PostalMime from 'postal-mime';
 import t, { type Test } from 'tap';
 import type { EmailRecord } from '../../src/api/email.js';
 import type { DryRunResponse } from '../../src/api/bulk.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';
 import { fillHtml } from '../../src/domain/rendering/fill/compile.js';
 import { startTestApp, type Answer, type TestApp } from '../support/app.js';
-import { fakeClock } from '../support/fake-clock.js';
+import { fakeClock, startOfToday } from '../support/fake-clock.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { mailerBy } from '../support/mailers.js';
 import { said } from '../support/email-facts.js';
@@ -23,8 +24,10 @@ type Mail = Readonly<{
   headers: ReadonlyMap<string, string>;
 }>;
 
-/** `isNow`: on the clock of the machine, as files need it whose age is looked at. */
-const open = async (t: Test, isNow = false): Promise<World> => {
+const TODAY = startOfToday();
+const inDays = (days: number): string => new Date(TODAY + days * DAY_MS).toISOString();
+
+const open = async (t: Test): Promise<World> => {
   const raws = new Map<string, Buffer>();
   const mailer = mailerBy(async ({ envelope, raw }) => {
     for (const to of envelope.to) raws.set(to, raw);
@@ -33,7 +36,7 @@ const open = async (t: Test, isNow = false): Promise<World> => {
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
     isFounded: true,
-    ...(isNow ? {} : { clock: fakeClock(Date.parse('2030-01-01T10:00:00Z')) }),
+    clock: fakeClock(TODAY),
     mailer,
     settings: { SEALPOST_PUBLIC_URL: 'https://mail.example.com' },
   });
@@ -173,7 +176,7 @@ void t.test('what is wrong is refused by name, and nothing is stored', async (t)
 });
 
 void t.test('a picture that the call attaches is shown', async (t) => {
-  const app = await open(t, true);
+  const app = await open(t);
   const sent = await app.call('POST', '/api/emails/send', {
     content: { subject: 'a', html: '<img alt="Logo" src="cid:logo">' },
     to: to('a@x.example'),
@@ -187,14 +190,14 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 void t.test('an Idempotency-Key, a schedule and a new time hold as for a template', async (t) => {
   const app = await open(t);
-  const body = { content, to: to('a@x.example'), variables: { order: { id: 7 } }, scheduledAt: '2030-01-02T10:00:00Z' };
+  const body = { content, to: to('a@x.example'), variables: { order: { id: 7 } }, scheduledAt: inDays(1) };
   const keyed = { 'idempotency-key': 'k1' };
   const first = await app.call<{ id: string }>('POST', '/api/emails/send', body, keyed);
   const again = await app.call<{ id: string }>('POST', '/api/emails/send', body, keyed);
   t.equal(first.text, again.text);
   const other = { ...body, content: { ...content, html: `${HTML} ` } };
   t.equal((await app.call('POST', '/api/emails/send', other, keyed)).body['code'], 'IDEMPOTENCY_KEY_REUSED');
-  const moved = await app.call('PATCH', `/api/emails/${first.body.id}`, { scheduledAt: '2030-01-03T10:00:00Z' });
+  const moved = await app.call('PATCH', `/api/emails/${first.body.id}`, { scheduledAt: inDays(2) });
   t.equal(moved.status, 200, moved.text);
   t.equal((await app.email(first.body.id)).subject, 'Your order 7');
 });
