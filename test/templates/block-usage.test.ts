@@ -3,6 +3,7 @@ import t from 'tap';
 import type { CreateBlockRequest, CreateTemplateRequest } from '../../src/api/templates/templates.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
+import { PINNED_BLOCKS_MAX } from '../../src/commands/templates/blocks.js';
 import { changedLines } from '../../src/shared/text.js';
 import { caller, openWorld, stranger, type World } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
@@ -236,6 +237,42 @@ void t.test('publishes of two blocks at once that would include each other break
   t.same(published.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   const versions = await Promise.all(['one', 'two'].map((slug) => commands.getBlock(caller, slug)));
   t.same(versions.map(({ publishedVersion }) => publishedVersion).sort(), [1, 2]);
+});
+
+void t.test('a template names a block by its slug, never by its id', async (t) => {
+  const { commands } = await withUsers();
+  const { id } = await commands.getBlock(caller, 'footer');
+  await refusedWith(t, commands.createTemplate(caller, mail('by-id', [includeOf({ block: id })])), 'TEMPLATE_INVALID');
+  const others = await commands.getBlock(stranger, 'footer');
+  await refusedWith(
+    t,
+    commands.createTemplate(caller, mail('of-others', [includeOf({ block: others.id })])),
+    'TEMPLATE_INVALID',
+  );
+});
+
+void t.test('a template that a block makes show too many stops that publish, and no other', async (t) => {
+  const { commands } = await withUsers();
+  const slugs = Array.from({ length: PINNED_BLOCKS_MAX }, (_, at) => `piece-${at}`);
+  for (const slug of slugs)
+    await commands.createBlock(caller, { ...footer, slug, name: slug, schema: { components: text(slug) } });
+  const includes = (named: readonly string[]) =>
+    named.map((block, at) => ({ id: `i${at}`, type: 'include', props: { block } }));
+  const [first, second] = [slugs.slice(0, PINNED_BLOCKS_MAX / 2), slugs.slice(PINNED_BLOCKS_MAX / 2)];
+  await commands.createTemplate(caller, mail('full', includes([...first, 'footer'])));
+  await commands.updateBlock(caller, 'footer', { schema: { components: includes(second) } });
+  const refused: unknown = await commands.publishBlock(caller, 'footer').catch((fault: unknown) => fault);
+  if (!(refused instanceof DomainError)) throw new Error('it was published');
+  t.equal(refused.code, 'BLOCK_BREAKS_TEMPLATES');
+  t.same(
+    refused.details.errors?.map(({ field }) => field),
+    ['full: schema'],
+  );
+  await commands.publishBlock(caller, 'footer', undefined, { force: true });
+  await commands.updateBlock(caller, 'ending', { schema: { components: text('<p>See you</p>') } });
+  await commands.publishBlock(caller, 'ending');
+  await commands.updateBlock(caller, 'piece-0', { schema: { components: text('<p>Other</p>') } });
+  await commands.publishBlock(caller, 'piece-0');
 });
 
 void t.test('the lines of a change', (t) => {

@@ -5,7 +5,7 @@
 import { idsOfKind } from '../billing/plan-limits.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { attachmentKind } from './attachment-templates.js';
-import { blockKind, blocksKey, finderOf, pinsOf } from './blocks.js';
+import { blockKind, blocksKey, finderOf, pinsOf, TOO_MANY_BLOCKS, type Pins } from './blocks.js';
 import { contentOf, emailIncludeFaults, emailKind } from './email-templates.js';
 import { draftOf, mustFindOf, type TemplateKindOf } from './lifecycle.js';
 import type { Known } from './answers.js';
@@ -207,39 +207,38 @@ const messageOf = (fault: unknown): string => {
   throw fault;
 };
 
-/** Whether the revision shows the newest version of the block, itself or through other blocks. */
-const followsBlock = async (
-  deps: TemplateNeeds,
-  teamId: TeamId,
-  references: readonly BlockReference[],
-  slug: string,
-): Promise<boolean> => {
-  const { pinned, missing } = await pinsOf(deps, teamId, references);
-  return (
-    pinned.some((block) => block.slug === slug && block.wanted === 'latest') ||
-    missing.some((block) => block.slug === slug && block.version === 'latest')
-  );
-};
-
 /** How the draft of the block changes each revision that follows it, with the sample data of the template. */
 const impactOf = async (deps: TemplateNeeds, caller: Caller, known: Known<'block'>): Promise<BlockImpact> => {
   const { slug, draft, published } = known.template;
   const version = published.length + 1;
-  const changed = referenceKey({ slug, version: 'latest' });
+  const key = referenceKey({ slug, version: 'latest' });
+  const changed = { key, inside: referencesIn(draft.schema) };
   const templates: BlockImpact['templates'] = [];
   let notRendered = 0;
   const finders = new Map<string, FindBlock>();
+  const finderFor = async ({ pinned }: Pins): Promise<FindBlock> => {
+    const find = finders.get(blocksKey(pinned)) ?? (await finderOf(deps, pinned));
+    finders.set(blocksKey(pinned), find);
+    return find;
+  };
   for (const follower of await allFollowers(deps, caller)) {
     const { references, faults, render, ...shown } = follower;
-    if (!(await followsBlock(deps, caller.teamId, references, slug))) continue;
-    const inside = [...references, ...referencesIn(draft.schema)];
-    const { pinned } = await pinsOf(deps, caller.teamId, inside);
-    const before = await (finders.get(blocksKey(pinned)) ?? finderOf(deps, pinned));
-    finders.set(blocksKey(pinned), before);
+    const pins = await pinsOf(deps, caller.teamId, references);
+    const follows =
+      pins.pinned.some((block) => block.slug === slug && block.wanted === 'latest') ||
+      pins.missing.some((block) => referenceKey(block) === key);
+    if (!follows) continue;
+    const pinsAfter = await pinsOf(deps, caller.teamId, references, changed);
+    const [before, others] = [await finderFor(pins), await finderFor(pinsAfter)];
     const after: FindBlock = (reference) =>
-      referenceKey(reference) === changed ? { version, content: contentOfBlock(draft) } : before(reference);
-    const wrongBefore = new Set((await faults(before)).map(({ message }) => message));
-    const broken = (await faults(after)).filter(({ message }) => !wrongBefore.has(message));
+      referenceKey(reference) === key ? { version, content: contentOfBlock(draft) } : others(reference);
+    const faultsWith = async ({ isTooMany }: Pins, find: FindBlock): Promise<readonly FieldError[]> =>
+      isTooMany ? [{ field: 'schema', message: TOO_MANY_BLOCKS }] : faults(find);
+    const wrong = await faultsWith(pinsAfter, after);
+    const wrongBefore = new Set(
+      wrong.length === 0 ? [] : (await faultsWith(pins, before)).map(({ message }) => message),
+    );
+    const broken = wrong.filter(({ message }) => !wrongBefore.has(message));
     const isRendered = broken.length === 0 && templates.length < RENDERED_MAX;
     if (broken.length === 0 && !isRendered) notRendered += 1;
     const difference = isRendered ? await differenceOf(render, before, after) : { changed: true, diff: [], faults: [] };

@@ -130,19 +130,25 @@ export const pinBlocks = async (
   references: readonly BlockReference[] | undefined,
 ): Promise<PinnedBlocks | undefined> => {
   if (references === undefined || references.length === 0) return undefined;
-  const { pinned, missing } = await pinsOf(deps, teamId, references);
+  const { pinned, missing, isTooMany } = await pinsOf(deps, teamId, references);
+  if (isTooMany) throw tooManyBlocks();
   const [first] = missing;
   if (first !== undefined) throw blockMissing(first);
   return pinned;
 };
 
-type Pins = Readonly<{ pinned: PinnedBlocks; missing: readonly BlockReference[] }>;
+/** `missing`: the blocks that are not there. `isTooMany`: there are more than are pinned. */
+export type Pins = Readonly<{ pinned: PinnedBlocks; missing: readonly BlockReference[]; isTooMany: boolean }>;
 
-/** The pins of all blocks that are there; `missing` are the others. */
+/** The blocks that a reference shows once a draft is published. */
+type Changed = Readonly<{ key: string; inside: readonly BlockReference[] }>;
+
+/** The pins of all blocks that are there. */
 export const pinsOf = async (
   deps: TemplateNeeds,
   teamId: TeamId,
   references: readonly BlockReference[],
+  changed?: Changed,
 ): Promise<Pins> => {
   const pinned = new Map<string, StoredBlock>();
   const missing: BlockReference[] = [];
@@ -152,21 +158,19 @@ export const pinsOf = async (
     const key = referenceKey(next);
     if (seen.has(key)) continue;
     seen.add(key);
-    if (seen.size > PINNED_BLOCKS_MAX)
-      throw new DomainError(
-        'TEMPLATE_INVALID',
-        `The template shows more than ${PINNED_BLOCKS_MAX} blocks, those that blocks include among them.`,
-      );
+    if (seen.size > PINNED_BLOCKS_MAX) return { pinned: [...pinned.values()], missing, isTooMany: true };
     const found = await versionOf(deps, teamId, next);
-    if (found === undefined) {
-      missing.push(next);
-      continue;
-    }
-    pinned.set(key, found.block);
-    open.push(...found.inside);
+    if (found === undefined) missing.push(next);
+    else pinned.set(key, found.block);
+    open.push(...(key === changed?.key ? changed.inside : (found?.inside ?? [])));
   }
-  return { pinned: [...pinned.values()], missing };
+  return { pinned: [...pinned.values()], missing, isTooMany: false };
 };
+
+const tooManyBlocks = (): DomainError => new DomainError('TEMPLATE_INVALID', `The template ${TOO_MANY_BLOCKS}.`);
+
+/** The fault of a template with more blocks than may be pinned. */
+export const TOO_MANY_BLOCKS = `shows more than ${PINNED_BLOCKS_MAX} blocks, those that blocks include among them`;
 
 const versionOf = async (
   deps: TemplateNeeds,
@@ -174,7 +178,8 @@ const versionOf = async (
   { slug, version: wanted }: BlockReference,
 ): Promise<Readonly<{ block: StoredBlock; inside: readonly BlockReference[] }> | undefined> => {
   const known = await findTemplateOf(blockKind, deps, teamId, slug);
-  if (known === undefined) return undefined;
+  // An id has the form of a slug. A template that named one would not count as a use of the block.
+  if (known?.template.slug !== slug) return undefined;
   const { published } = known.template;
   if (wanted === 'latest' ? published.length === 0 : !published.some(({ version }) => version === wanted))
     return undefined;
@@ -238,7 +243,10 @@ export const openIncludes = (deps: TemplateNeeds, teamId: TeamId) => {
   return {
     load: async ({ schema }: Readonly<{ schema: unknown }>): Promise<void> => {
       const references = referencesIn(schema);
-      if (references.length > 0) found = await finderOf(deps, (await pinsOf(deps, teamId, references)).pinned);
+      if (references.length === 0) return;
+      const { pinned, isTooMany } = await pinsOf(deps, teamId, references);
+      if (isTooMany) throw tooManyBlocks();
+      found = await finderOf(deps, pinned);
     },
     find: (reference: BlockReference) => found(reference),
   };

@@ -328,7 +328,8 @@ export const publishOf = async <K extends TemplateKind>(
   for (let looks = 1; ; looks += 1) {
     try {
       const publish = () => publishOnce(kind, deps, caller, reference, how);
-      // Publishes of the blocks of a team go one after another: the check of one reads what the others include.
+      // In a process, publishes of the blocks of a team go one after another: the check of one reads what the others
+      // include. Two processes can make a circle at the same moment; sends refuse it until one block is published anew.
       return await (kind.mayPublish === undefined ? publish() : blockTurns(caller.teamId, publish));
     } catch (fault) {
       // A call that names no revision is for the newest draft, which is looked at again.
