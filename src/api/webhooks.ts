@@ -234,27 +234,21 @@ const batchExample = {
   totalEmails: 1_000,
 };
 
-const ofEmail = (
-  when: string,
-  status: string,
-  details: TProperties,
-  example: Readonly<Record<string, unknown>>,
-): WebhookEventKind => ({
-  when,
-  data: Type.Object({ ...emailFields, status: Type.Literal(status), ...details }, closed),
-  example: { ...emailExample, status, ...example },
-});
-
-const ofBatch = (
-  when: string,
-  status: string,
-  details: TProperties,
-  example: Readonly<Record<string, unknown>>,
-): WebhookEventKind => ({
-  when,
-  data: Type.Object({ ...batchFields, status: Type.Literal(status), ...details }, closed),
-  example: { ...batchExample, status, ...example },
-});
+/** Events with fields in common: those of an email, or of a bulk send. */
+const eventsWith =
+  (fields: TProperties, values: Readonly<Record<string, unknown>>) =>
+  (
+    when: string,
+    status: string,
+    details: TProperties,
+    example: Readonly<Record<string, unknown>>,
+  ): WebhookEventKind => ({
+    when,
+    data: Type.Object({ ...fields, status: Type.Literal(status), ...details }, closed),
+    example: { ...values, status, ...example },
+  });
+const ofEmail = eventsWith(emailFields, emailExample);
+const ofBatch = eventsWith(batchFields, batchExample);
 
 const Bounce = {
   bouncedAt: Time,

@@ -2,6 +2,8 @@
 import { HtmlValidate } from 'html-validate';
 import t, { type Test } from 'tap';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
+import { StoreAway } from '../../src/domain/core/errors.js';
+import { buildServer } from '../../src/http/index.js';
 import { openReportQueue } from '../../src/http/recipients/feedback.js';
 import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
 import { unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
@@ -367,6 +369,23 @@ void t.test('at the link domain of a team nothing is answered but links of its o
     t.equal((await ask('/api/emails', host)).statusCode, 200, host);
   t.match(await ask(`/t/c/${foreign.click}`, 'localhost'), { statusCode: 302 }, 'elsewhere links of all teams lead on');
 });
+
+void t.test(
+  'while the owner of a name cannot be looked up, the service tells that it lives, and leads nowhere',
+  async (t) => {
+    const { deps } = await openServer(t);
+    const linkHostOwner = async (): Promise<never> => {
+      throw new StoreAway('the log does not answer');
+    };
+    const app = await buildServer({ ...deps, commands: { ...deps.commands, linkHostOwner } });
+    t.teardown(() => app.close());
+    const ask = (url: string) => app.inject({ url, headers: { host: 'sealpost.shop.internal', ...bearer('full') } });
+    t.match(await ask('/health/live'), { statusCode: 200 });
+    t.equal((await ask('/health/ready')).headers['retry-after'], undefined);
+    for (const url of [`/t/c/${LINK}`, '/api/emails', '/health'])
+      t.match((await ask(url)).json(), { statusCode: 503, code: 'STORE_AWAY' }, url);
+  },
+);
 
 // Everything about one address.
 

@@ -103,10 +103,13 @@ export const atLinkDomain = ({ commands, settings }: Pick<HttpDeps, 'commands' |
         setCommonHeaders(request, reply, settings.tls !== undefined);
         done(new DomainError('NOT_FOUND', 'There is nothing at this address.'));
       },
-      (fault: Error) => done(fault),
+      // A process lives while its stores are away, under whatever name a load balancer asks.
+      (fault: Error) => (isHealth(request) ? done() : done(fault)),
     );
   };
 };
+
+const isHealth = ({ url }: FastifyRequest): boolean => pathOf(url).startsWith('/health/');
 
 /** Fault of the request's transport, independent of its route; undefined if it has none. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
@@ -139,7 +142,7 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
       'The request has more than one Authorization header; send one, with one key.',
     );
   }
-  if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
+  if (deps.settings.requireHttps && request.protocol !== 'https' && !isHealth(request)) {
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
   }
   if (access === undefined) {
