@@ -10,7 +10,7 @@ import { projectRoot, resultsRoot } from './support/scratch.js';
 
 /** The results that the page shows. */
 const shown = [
-  ...['accept', 'render', 'peers', 'end-to-end', 'dkim', 'bulk'],
+  ...['accept', 'render', 'peers', 'end-to-end', 'dkim', 'bulk', 'distributed'],
   ...['memory', 'start', 'memory-by-package', 'storage'],
 ];
 const DIGITS = 5;

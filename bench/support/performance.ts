@@ -75,6 +75,14 @@ const comparisons = [
     'bulk / single',
     'a single send of the same mail',
   ],
+  [
+    'the whole way, on the distributed engine',
+    'distributed',
+    'ours',
+    'embedded engine',
+    'distributed / embedded',
+    'sealpost on the embedded engine',
+  ],
 ] as const;
 
 const cpu = (published: Published): string =>
