@@ -357,6 +357,35 @@ void t.test(
   },
 );
 
+void t.test('a call is cut off when its time is over, or with the program, and not with the lease', async (t) => {
+  const clock = fakeClock();
+  const [lost, cutOff] = [new AbortController(), new AbortController()];
+  const parent = AbortSignal.any([cutOff.signal, lost.signal]);
+  const deadlines = openDeadlines(clock, 1_000, parent, cutOff.signal);
+  const first = deadlines.begin();
+  await clock.advance(500);
+  const second = deadlines.begin();
+  lost.abort();
+  t.same(
+    [first, second].map(({ signal }) => signal.aborted),
+    [true, true],
+  );
+  t.same(
+    [first, second].map(({ cut }) => cut.aborted),
+    [false, false],
+  );
+  await clock.advance(500);
+  t.same(
+    [first, second].map(({ cut }) => cut.aborted),
+    [true, false],
+  );
+  cutOff.abort();
+  t.ok(second.cut.aborted);
+  deadlines.close();
+  await clock.advance(0);
+  t.equal(clock.waiting(), 0);
+});
+
 void t.test(
   'where the log ends is noted in each store, the keys last: at the start, and every minute in which something happened',
   async (t) => {

@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
+import { openSmtpMailer } from '../../src/adapters/mail/smtp.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
@@ -22,6 +23,8 @@ import { refusedWith } from '../support/given.js';
 import { mailerBy } from '../support/mailers.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
+import { at as atStep, held, openSmtpScript } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
 
 type ProcessorWorld = Awaited<ReturnType<typeof openProcessorWorld>>;
 
@@ -913,6 +916,91 @@ for (const relayed of [false, true])
       t.same(
         (await world.events(emailStream(id))).map(({ type }) => type),
         ['EmailQueued', 'DeliveryAttempted', 'DeliveryAttempted', 'EmailSent'],
+      );
+    },
+  );
+
+void t.test(
+  'no content is sent in the last seconds of a lease that nothing renews, and the mail is tried again',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const { clock, processing } = world;
+    const id = await world.send();
+    let ask = (): void => {};
+    const due = new Promise<void>((resolve) => (ask = resolve));
+    const asked: (boolean | undefined)[] = [];
+    const mailer = mailerBy(async (message, _signal, mayGoOn) => {
+      asked.push(mayGoOn?.());
+      if (asked.length > 1) return answers('accepted')(message);
+      await due;
+      await clock.advance(LEASE_TTL_MS - 3_001);
+      asked.push(mayGoOn?.());
+      await clock.advance(1);
+      asked.push(mayGoOn?.());
+      return { ...answers('deferred')(message), content: 'none' as const };
+    });
+    const leases = { ...processing.leases, renew: () => new Promise<never>(() => {}) };
+    world.run(deliverEmailWorker({ ...processing, leases, mailer }));
+    await world.publish(id);
+    await until(() => asked.length === 1, 'the dialogue has begun');
+    ask();
+    await world.reaches(id, 'queued');
+    t.same(asked, [true, true, false]);
+    t.same(
+      (await world.events(emailStream(id))).map(({ type }) => type),
+      ['EmailQueued', 'DeliveryAttempted', 'EmailDeferred'],
+      'while the lease still holds, the attempt ends in the log',
+    );
+  },
+);
+
+for (const isTakenOver of [false, true])
+  void t.test(
+    `a process that loses its lease when all content is sent records the reply${isTakenOver ? ', but not if another has begun an attempt' : ''}`,
+    async (t) => {
+      const world = await openProcessorWorld(t);
+      const { clock, logger, keeper, processing } = world;
+      let answer = (): void => {};
+      const script = atStep('message', held(new Promise<void>((resolve) => (answer = resolve))), 1);
+      let contents = 0;
+      const server = await openSmtpScript({
+        script: (moment) => {
+          if (moment.step === 'message') contents += 1;
+          return script(moment);
+        },
+      });
+      const whenContent = (count: number): Promise<void> =>
+        eventually(`content ${count}`, () => contents >= count).then(() => {});
+      const isSent = (): Promise<unknown> =>
+        eventually('it is sent', async () => (await world.commands.getEmail(caller, id)).status === 'sent');
+      const mailer = openSmtpMailer({ url: server.url, final: false, connectionsMax: 2, logger });
+      t.teardown(() => Promise.all([mailer.close(), server.close()]));
+      const id = await world.send();
+      world.run(deliverEmailWorker({ ...processing, mailer }));
+      await world.publish(id);
+      await whenContent(1);
+      keeper.kill(processing.worker);
+      await clock.advance(LEASE_TTL_MS / 4);
+      await until(() => logger.lines.some(({ message }) => message === 'lease lost'), 'it is told');
+      if (isTakenOver) {
+        const bus = openMemoryBus({ clock, pointersMax: 10 });
+        t.teardown(() => bus.close());
+        world.run(deliverEmailWorker({ ...processing, mailer, bus, worker: 'worker-2' }));
+        await bus.publish(DELIVER_EMAIL, [world.point(id)]);
+        await whenContent(2);
+        await isSent();
+      }
+      answer();
+      const attempts = isTakenOver ? 2 : 1;
+      await eventually(
+        'it goes on',
+        () => logger.lines.filter(({ message }) => message === 'delivery attempt').length === attempts,
+      );
+      await isSent();
+      t.equal(server.accepted().length, attempts);
+      t.same(
+        (await world.events(emailStream(id))).map(({ type }) => type),
+        ['EmailQueued', 'DeliveryAttempted', ...(isTakenOver ? ['DeliveryAttempted'] : []), 'EmailSent'],
       );
     },
   );

@@ -1,13 +1,14 @@
 /** Mailers of tests, and mailers as tests use them: one message in, one outcome out. */
-import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
+import type {
+  DeliveryOutcome,
+  Mailer,
+  OutgoingMessage,
+  SendMessage as SendOfPort,
+} from '../../src/domain/ports/mailer.js';
 import type { Priority } from '../../src/domain/ports/bus.js';
 import { HOST, said } from './email-facts.js';
 
-export type SendMessage = (
-  message: OutgoingMessage,
-  signal: AbortSignal,
-  mayGoOn?: () => boolean,
-) => Promise<DeliveryOutcome> | DeliveryOutcome;
+export type SendMessage = (...given: Parameters<SendOfPort>) => Promise<DeliveryOutcome> | DeliveryOutcome;
 
 /** It has a connection for every message at once. */
 export const mailerBy = (send: SendMessage, more: Partial<Mailer> = {}): Mailer => ({

@@ -36,11 +36,17 @@ export type SmtpMailerOptions = Readonly<{
   dkim?: DkimOptions;
   /** Whether messages are signed here; default: true. */
   signs?: boolean;
-  timeouts?: Partial<SmtpTimeouts>;
+  timeouts?: Partial<MailerTimeouts>;
   logger: Logger;
 }>;
 
-type Sending = Readonly<{ pool: SmtpPool; signersFor: SignersFor; logger: Logger }>;
+/** `lastReplyMs`: how long the reply to a content that is all sent is waited for after the signal has aborted. */
+type MailerTimeouts = SmtpTimeouts & Readonly<{ lastReplyMs: number }>;
+
+type Sending = Readonly<{ pool: SmtpPool; signersFor: SignersFor; logger: Logger; lastReplyMs: number }>;
+
+/** When a dialogue ends before its reply; see `SendMessage`. */
+type Limits = Readonly<{ signal: AbortSignal; mayGoOn: (() => boolean) | undefined; cut: AbortSignal | undefined }>;
 
 /** The end of a dialogue. `leave` gives back the connection on which it ended. */
 type Ended = Readonly<{
@@ -56,7 +62,12 @@ type Transaction =
   | Readonly<{ kind: 'failed'; failure: SmtpFailure }>
   | Readonly<{ kind: 'aborted'; sent: SmtpFailure['sent'] }>;
 
-const timeoutsDefault: SmtpTimeouts = { setupMs: 75_000, silenceMs: 10 * 60_000, idleMs: 60_000 };
+const timeoutsDefault: MailerTimeouts = {
+  setupMs: 75_000,
+  silenceMs: 10 * 60_000,
+  idleMs: 60_000,
+  lastReplyMs: 5_000,
+};
 const messagesPerConnectionMaxDefault = 100;
 
 /** Replies are stored with the outcome. Longer ones are cut. */
@@ -84,13 +95,15 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   const { logger } = options;
   const server = parseSmtpUrl(options.url);
   const signersFor = options.signs === false ? signsNothing : openSigners(options.dkim);
+  const timeouts = { ...timeoutsDefault, ...options.timeouts };
   const pool = openSmtpPool({
     server,
     session: options.session ?? {},
     connectionsMax: options.connectionsMax,
     messagesPerConnectionMax: options.messagesPerConnectionMax ?? messagesPerConnectionMaxDefault,
-    timeouts: { ...timeoutsDefault, ...options.timeouts },
+    timeouts,
   });
+  const sending = { pool, signersFor, logger, lastReplyMs: timeouts.lastReplyMs };
   const host = `${server.host}:${server.port}`;
 
   const lend: Mailer['lend'] = async ({ priority, signal }, use) => {
@@ -104,17 +117,12 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     let settle = (): void => undefined;
     const settled = new Promise<void>((resolve) => (settle = resolve));
     let isOurs = true;
-    const send: SendMessage = async (message, dialogueSignal, mayGoOn) => {
+    const send: SendMessage = async (message, dialogueSignal, mayGoOn, cut) => {
       if (!isOurs) throw new Error('a connection is lent for one message');
       isOurs = false;
       const startedAtMs = performance.now();
-      const { used, recipients, leave, hostAway, content } = await converse(
-        { pool, signersFor, logger },
-        pooled,
-        message,
-        dialogueSignal,
-        mayGoOn,
-      );
+      const limits = { signal: dialogueSignal, mayGoOn, cut };
+      const { used, recipients, leave, hostAway, content } = await converse(sending, pooled, message, limits);
       const durationMs = Math.round(performance.now() - startedAtMs);
       used.settled = settled;
       leave(used);
@@ -192,10 +200,10 @@ const converse = async (
   sending: Sending,
   pooled: PooledConnection,
   message: OutgoingMessage,
-  signal: AbortSignal,
-  mayGoOn: (() => boolean) | undefined,
+  limits: Limits,
 ): Promise<Ended> => {
-  const { pool } = sending;
+  const { pool, lastReplyMs } = sending;
+  const { signal } = limits;
   const { from, to, reportsAs } = message.envelope;
   const { is8Bit } = message;
   const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
@@ -210,7 +218,8 @@ const converse = async (
       leave: pool.release,
     };
   let used = pooled;
-  let result = await transact(used, { from, to, raw, reportsAs, is8Bit, mayGoOn }, signal);
+  const mail = { from, to, raw, reportsAs, is8Bit };
+  let result = await transact(used, mail, limits, lastReplyMs);
   // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one
   // session. The message is certainly not taken then, so the dialogue is repeated once on a new connection.
   if (result.kind === 'failed' && used.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
@@ -229,7 +238,7 @@ const converse = async (
         ...(isAborted ? {} : { hostAway: true }),
       };
     }
-    result = await transact(used, { from, to, raw, reportsAs, is8Bit, mayGoOn }, signal);
+    result = await transact(used, mail, limits, lastReplyMs);
   }
   const content = contentOf(result);
   return {
@@ -294,9 +303,9 @@ const transact = (
     raw: Buffer;
     reportsAs: string | undefined;
     is8Bit: true | undefined;
-    mayGoOn: (() => boolean) | undefined;
   }>,
-  signal: AbortSignal,
+  { signal, mayGoOn, cut }: Limits,
+  lastReplyMs: number,
 ): Promise<Transaction> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve({ kind: 'aborted', sent: 'nothing' });
@@ -313,7 +322,7 @@ const transact = (
     const refuse = (reply: string): void => {
       // Without 354 the message is not sent (RFC 5321, section 4.1.1.4): the server would read its lines as commands.
       connection.close();
-      signal.removeEventListener('abort', onAbort);
+      stopListening();
       const error = Object.assign(new Error('DATA was not answered with 354'), {
         code: 'EENVELOPE',
         command: 'DATA',
@@ -324,18 +333,26 @@ const transact = (
     };
     const leave = (): void => {
       connection.close();
-      signal.removeEventListener('abort', onAbort);
-      resolve({ kind: 'aborted', sent: 'nothing' });
-    };
-    const source = new FinishedMessage(connection, mail.raw, { mayGoOn: mail.mayGoOn, refuse, leave });
-    const onAbort = (): void => {
-      connection.close();
+      stopListening();
       resolve({ kind: 'aborted', sent: source.sent });
+    };
+    const source = new FinishedMessage(connection, mail.raw, { mayGoOn, refuse, leave });
+    let timer: NodeJS.Timeout | undefined;
+    const onAbort = (): void => {
+      if (source.sent !== 'all' || cut === undefined || cut.aborted) return leave();
+      timer = setTimeout(leave, lastReplyMs);
+      cut.addEventListener('abort', leave);
+    };
+    const stopListening = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      cut?.removeEventListener('abort', leave);
     };
     signal.addEventListener('abort', onAbort);
     pooled.used += 1;
     connection.send(envelope, source, (error, info) => {
-      signal.removeEventListener('abort', onAbort);
+      stopListening();
       // nodemailer itself checks the first character only.
       if (!error && info !== undefined && REPLY.test(info.response)) return resolve({ kind: 'sent', info });
       const failure = error ?? Object.assign(new Error('no reply'), { code: 'EPROTOCOL', response: info?.response });

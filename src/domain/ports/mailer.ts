@@ -61,12 +61,15 @@ export type DeliveryOutcome = Readonly<{
 
 /**
  * Holds the dialogue of one message; called at most once for a connection. It ends with `deferred` (`aborted`) if the
- * signal aborts, or if `mayGoOn`, asked right before the content, answers false. Never rejects for what the other side does; every such end is an outcome.
+ * signal aborts, or if `mayGoOn`, asked right before the content, answers false. If all content is sent when the signal
+ * aborts, the reply is waited for, for some seconds at most and until `cut` aborts; without `cut` it is not. Never
+ * rejects for what the other side does; every such end is an outcome.
  */
 export type SendMessage = (
   message: OutgoingMessage,
   signal: AbortSignal,
   mayGoOn?: () => boolean,
+  cut?: AbortSignal,
 ) => Promise<DeliveryOutcome>;
 
 export type ConnectionWanted = Readonly<{

@@ -124,11 +124,17 @@ export type AttemptContext<State, Command> = Readonly<{
 }>;
 
 /**
- * The state includes the attempt. The signal aborts when its time is over or the program must stop. `isOurs`: whether no
- * other process can have taken the attempt over; asked right before what cannot be undone, because the signal of a
+ * The state includes the attempt. `signal` aborts when its time is over, when the program must stop, or when another
+ * process may take the attempt over; `cut` aborts for the first two alone. `isOurs`: whether no other process can have
+ * taken the attempt over, nor can within `forMs`; asked right before what cannot be undone, because the signal of a
  * process that was frozen aborts late.
  */
-export type BegunAttempt<State> = Readonly<{ state: State; signal: AbortSignal; isOurs: () => boolean }>;
+export type BegunAttempt<State> = Readonly<{
+  state: State;
+  signal: AbortSignal;
+  cut: AbortSignal;
+  isOurs: (forMs?: number) => boolean;
+}>;
 
 /**
  * `done`: the attempt has ended, or was not needed any more. `hold`: it has not begun, and the command is recorded in

@@ -37,10 +37,10 @@ export type Held = Readonly<{
   /** Aborts when the lease is lost: another process may do the same work already, so nothing is worth finishing. */
   lost: AbortSignal;
   /**
-   * Whether the lease surely holds at this moment. A process that was frozen hears it here before its signals abort, so
-   * work asks right before what cannot be undone.
+   * Whether the lease surely holds at this moment, and for `forMs` more if nothing renews it. A process that was frozen
+   * hears it here before its signals abort, so work asks right before what cannot be undone.
    */
-  isSure: () => boolean;
+  isSure: (forMs?: number) => boolean;
 }>;
 
 /**
@@ -103,7 +103,7 @@ const runUnder = async (
   // Every lane and timer of the work may listen.
   setMaxListeners(0, both);
   const sure = { untilMs: surelyUntilMs };
-  const isSure = (): boolean => !lost.signal.aborted && deps.clock.monotonic() < sure.untilMs;
+  const isSure = (forMs = 0): boolean => !lost.signal.aborted && deps.clock.monotonic() + forMs < sure.untilMs;
   const renewing = keepRenewed(deps, lease, sure, ended.signal).then((kept) => {
     if (kept) return;
     deps.logger.warn({ lease: lease.name, fence: lease.fence }, 'lease lost');

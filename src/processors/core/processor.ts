@@ -95,7 +95,7 @@ const runWorker = async <Kind extends StreamKind, State, Command>(
   const { deps, declaration, held } = running;
   // After the lease is lost another worker may make the same attempts: calls under way are cut off.
   const cutOff = AbortSignal.any([deps.cutOff, held.lost]);
-  const deadlines = openDeadlines(deps.clock, declaration.deadlineMs, cutOff);
+  const deadlines = openDeadlines(deps.clock, declaration.deadlineMs, cutOff, deps.cutOff);
   const context = { ...running, deadlines };
   const ended = new AbortController();
   const watching = declaration.gate?.watch(ended.signal);
@@ -324,7 +324,7 @@ const making = async <Kind extends StreamKind, State, Command>(
     // deadline.
     time = deadlines.begin();
     begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone, completed);
-    return begun && { state: begun.state, signal: time.signal, isOurs: held.isSure };
+    return begun && { state: begun.state, signal: time.signal, cut: time.cut, isOurs: held.isSure };
   };
   const note = async (command: Command): Promise<void> => {
     if (begun === undefined) throw new Error('an attempt ends that has not begun');
@@ -443,32 +443,35 @@ const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault 
  */
 type Deadlines = Readonly<{
   /**
-   * Begins a call. Its signal aborts when the time of the call is over (up to a hundredth of it early), or with the
-   * parent. `over` ends the call.
+   * Begins a call. `signal` aborts when the time of the call is over (up to a hundredth of it early), or with the
+   * parent; `cut` aborts at that time, or with `cutOff`. `over` ends the call.
    */
-  begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
+  begin: () => Readonly<{ signal: AbortSignal; cut: AbortSignal; over: () => void }>;
   /** Runs `work` as one call; resolves or rejects as `work` does. */
   within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
-  /** Ends the timer; calls under way then end only with the parent's signal. */
+  /** Ends the timer; calls under way then end only with the parent or `cutOff`. */
   close: () => void;
 }>;
 
 /** Calls that share one timeout. `fromMs` is by the monotonic clock. */
-type Bucket = { readonly fromMs: number; readonly controller: AbortController; open: number };
+type Bucket = Readonly<{ fromMs: number; over: AbortController; signal: AbortSignal; cut: AbortSignal }> & {
+  open: number;
+};
 
 /** The part of the timeout during which a bucket takes new calls. */
 const SHARED_PART = 0.01;
 
-export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
+/** `parent` aborts with `cutOff`, and before it if calls may end by themselves before they are cut off. */
+export const openDeadlines = (
+  clock: Clock,
+  timeoutMs: number,
+  parent: AbortSignal,
+  cutOff: AbortSignal = parent,
+): Deadlines => {
   /** The oldest first; only the last takes new calls. */
   const buckets: Bucket[] = [];
   const closed = new AbortController();
   let watching = false;
-
-  const abortAll = (): void => {
-    for (const { controller } of buckets) controller.abort();
-  };
-  parent.addEventListener('abort', abortAll, { once: true });
 
   /**
    * Sleeps until the oldest bucket is due, aborts what is over, and continues with the bucket that is the oldest then.
@@ -479,7 +482,7 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
       await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
       const dueFromMs = clock.monotonic() - timeoutMs;
       while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs))
-        buckets.shift()!.controller.abort();
+        buckets.shift()!.over.abort();
     }
     watching = false;
   };
@@ -487,11 +490,12 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
   const bucketOfNow = (): Bucket => {
     const nowMs = clock.monotonic();
     const last = buckets.at(-1);
-    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART)
-      return last;
-    const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
+    if (last !== undefined && !last.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    const over = new AbortController();
+    const [signal, cut] = [AbortSignal.any([over.signal, parent]), AbortSignal.any([over.signal, cutOff])];
+    const bucket = { fromMs: nowMs, over, signal, cut, open: 0 };
     // As many listen as there are calls.
-    setMaxListeners(0, bucket.controller.signal);
+    setMaxListeners(0, signal, cut);
     buckets.push(bucket);
     if (!watching) void watch();
     return bucket;
@@ -500,8 +504,7 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
   const begin: Deadlines['begin'] = () => {
     const bucket = bucketOfNow();
     bucket.open += 1;
-    if (parent.aborted) bucket.controller.abort();
-    return { signal: bucket.controller.signal, over: () => void (bucket.open -= 1) };
+    return { signal: bucket.signal, cut: bucket.cut, over: () => void (bucket.open -= 1) };
   };
 
   return {
@@ -514,9 +517,6 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
         over();
       }
     },
-    close: () => {
-      closed.abort();
-      if (buckets.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
-    },
+    close: () => closed.abort(),
   };
 };

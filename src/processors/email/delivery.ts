@@ -22,7 +22,7 @@ import { ATTACHMENT_DAMAGED } from '../../domain/email/status.js';
 import { type FileDamaged, KeyMissing } from '../../domain/core/errors.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime, HOUR_MS } from '../../domain/core/time.js';
-import type { LogLine, AttemptContext, Made, Processor, StartedBy } from '../core/declaration.js';
+import type { LogLine, AttemptContext, BegunAttempt, Made, Processor, StartedBy } from '../core/declaration.js';
 import { type Damaged, type Impossible, envelopeOf, type Message, prepareMessage } from './message.js';
 import type { EmailNeeds } from '../../commands/email/needs.js';
 import { assertDefined, type StreamName } from '../../domain/core/ids.js';
@@ -85,8 +85,8 @@ type Composed = Message | Impossible | Damaged;
 type Compose = (part: Part) => Composed;
 
 /**
- * An attempt that has begun. `atMs`: when, by the monotonic clock. `isOurs`: as of `BegunAttempt`. `ended`: the outcomes
- * of the first parts, in their order.
+ * An attempt that has begun. `atMs`: when, by the monotonic clock. `signal`, `cut`, `isOurs`: as of `BegunAttempt`.
+ * `ended`: the outcomes of the first parts, in their order.
  */
 type Attempt = Readonly<{
   attempt: number;
@@ -95,7 +95,8 @@ type Attempt = Readonly<{
   compose: Compose;
   atMs: number;
   signal: AbortSignal;
-  isOurs: () => boolean;
+  cut: AbortSignal;
+  isOurs: BegunAttempt<Email>['isOurs'];
   ended: DeliveryOutcome[];
 }>;
 
@@ -113,6 +114,12 @@ const startedBy: StartedBy<'email'> = {
 
 const PUT_BACK_MS = 1_000;
 const PUT_BACK_MAX_MS = 30_000;
+
+/**
+ * A content is sent only while the lease holds for this long, so that no other process takes the mail over before most
+ * relays have answered.
+ */
+const REPLY_MS = 3_000;
 
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { limits } = deps;
@@ -202,6 +209,7 @@ const deliverBy = async (
         compose,
         atMs: clock.monotonic(),
         signal: begun.signal,
+        cut: begun.cut,
         isOurs: begun.isOurs,
         ended: [],
       };
@@ -348,11 +356,12 @@ const sendPart = async (
     await context.end(command);
     return { kind: 'done', line };
   }
-  const { email, parts, ended, signal, isOurs } = attempt;
+  const { email, parts, ended, signal, cut, isOurs } = attempt;
   const part = parts[ended.length]!;
-  const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal, isOurs);
+  const mayGoOn = (): boolean => isOurs(REPLY_MS);
+  const outcome = await send(outgoing(deps, context.stream, email, part.recipients, composed), signal, mayGoOn, cut);
   // A dialogue that ends because the lease is lost says nothing of the relay.
-  if (!part.isSimulated && isOurs()) deps.route.noted(outcome);
+  if (!part.isSimulated && mayGoOn()) deps.route.noted(outcome);
   ended.push(outcome);
   if (ended.length === parts.length) return endAttempt(deps, context, attempt);
   const command = copyCommand(deps, attempt, outcome, part);

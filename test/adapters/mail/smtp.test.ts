@@ -6,7 +6,15 @@ import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailerSuite, message } from '../../contracts/mailer-suite.js';
 import { sendBy } from '../../support/mailers.js';
 import { seededRandom } from '../../support/random.js';
-import { at, hang, openSmtpScript, refusedPort, reply, type SmtpScriptOptions } from '../../support/smtp-script.js';
+import {
+  at,
+  hang,
+  held,
+  openSmtpScript,
+  refusedPort,
+  reply,
+  type SmtpScriptOptions,
+} from '../../support/smtp-script.js';
 
 // The SMTP mailer against the contract of every mailer, and what is its own: URL, TLS, login, DKIM.
 
@@ -444,3 +452,50 @@ void t.test(
     t.equal(server.received.length, 1);
   },
 );
+
+void t.test('a signal that aborts when all content is sent: the reply is waited for, within bounds', async (t) => {
+  const lastReply = async (
+    end: (answer: () => void, cut: AbortController) => void,
+    { lastReplyMs, isCut = false }: Readonly<{ lastReplyMs: number; isCut?: boolean }>,
+  ) => {
+    let [answer, arrive] = [(): void => {}, (): void => {}];
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    const script = at('message', held(answered), 1);
+    const server = await openSmtpScript({
+      script: (moment) => {
+        if (moment.step === 'message') arrive();
+        return script(moment);
+      },
+    });
+    const mailer = openSmtpMailer({
+      url: server.url,
+      final: false,
+      connectionsMax: 1,
+      timeouts: { lastReplyMs },
+      logger: silent,
+    });
+    const [aborting, cut] = [new AbortController(), new AbortController()];
+    if (isCut) cut.abort();
+    const { signal } = aborting;
+    const sent = mailer.lend({ priority: 'normal', signal: never() }, (send) =>
+      send(message(['anna@example.org']), signal, () => true, cut.signal),
+    );
+    await arrived;
+    aborting.abort();
+    end(answer, cut);
+    const lent = await sent;
+    answer();
+    const next = await sendBy(mailer, message(['anna@example.org']), { signal: never() });
+    t.match(next.recipients, [{ result: 'accepted' }], 'the mailer sends the next message');
+    await mailer.close();
+    await server.close();
+    return { outcome: lent.kind === 'used' ? lent.result : undefined, connections: server.connections() };
+  };
+  const aborted = { outcome: { content: 'some', recipients: [{ result: 'deferred', rule: 'aborted' }] } };
+  const answered = await lastReply((answer) => answer(), { lastReplyMs: 60_000 });
+  t.match(answered, { outcome: { recipients: [{ result: 'accepted' }] }, connections: 1 });
+  t.match(await lastReply((_, cut) => cut.abort(), { lastReplyMs: 60_000 }), { ...aborted, connections: 2 });
+  t.match(await lastReply(() => {}, { lastReplyMs: 60_000, isCut: true }), { ...aborted, connections: 2 });
+  t.match(await lastReply(() => {}, { lastReplyMs: 20 }), { ...aborted, connections: 2 });
+});
