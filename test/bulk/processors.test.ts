@@ -242,6 +242,39 @@ void t.test('a batch is made little ahead of its delivery, and goes on where no 
   await until(async () => (await made()) >= 400, 'a host that takes nothing only delays it');
 });
 
+void t.test('batches that wait for their delivery keep no batch of another team from being made', async (t) => {
+  const world = await openProcessorWorld(t);
+  const { clock } = world;
+  const fanningOut = makeProcessors(world.processing).filter(({ name }) => name === 'fan-out-batch');
+  world.run(workersOf(world.processing, fanningOut));
+  const isMade = async (id: BatchId, count: number): Promise<boolean> =>
+    (await world.events(emailStream(emailIdInBatch(id, count - 1)))).length > 0;
+  const waiting: BatchId[] = [];
+  for (let count = 0; count < 8; count += 1) waiting.push(await acceptBulk(world, bulk(450)));
+  await until(
+    async () => (await Promise.all(waiting.map((id) => isMade(id, 200)))).every(Boolean),
+    'two parts of each',
+  );
+  await clock.advance(1_000);
+  const begunAt = clock.monotonic();
+  const content = { subject: 'Hello', html: '<p>Hello</p>' };
+  const id = await acceptBulk(world, { content, recipients: people(450) }, stranger);
+  await until(() => isMade(id, 200), 'two parts of the other are made');
+  for (const upTo of [200, 300]) {
+    await world.commands.cancelEmail(stranger, emailIdInBatch(id, upTo - 100));
+    await until(async () => {
+      await clock.advance(20);
+      return isMade(id, upTo + 100);
+    }, `its delivery goes on, and so does the making, beyond ${upTo}`);
+  }
+  t.ok(clock.monotonic() - begunAt <= 400, `within ${clock.monotonic() - begunAt} ms`);
+  t.same(
+    await Promise.all(waiting.map((one) => isMade(one, 300))),
+    waiting.map(() => false),
+    'the others wait',
+  );
+});
+
 void t.test('an email in its dialogue may leave; one that comes back from it is cancelled', async (t) => {
   const world = await openProcessorWorld(t);
   runAll(world);

@@ -13,5 +13,8 @@ export const bulk = (count: number, more: Partial<SendBulkRequest> = {}): SendBu
 });
 
 /** Out: the id of the batch that the call was answered with. */
-export const acceptBulk = async ({ commands }: Pick<World, 'commands'>, request: SendBulkRequest): Promise<BatchId> =>
-  assertDefined(parseBatchId((await commands.sendBulk(caller, request)).body.batchId), 'batch id');
+export const acceptBulk = async (
+  { commands }: Pick<World, 'commands'>,
+  request: SendBulkRequest,
+  by = caller,
+): Promise<BatchId> => assertDefined(parseBatchId((await commands.sendBulk(by, request)).body.batchId), 'batch id');

@@ -63,18 +63,6 @@ export const loadBatch = async (deps: Pick<EmailNeeds, 'eventLog'>, id: BatchId)
   return { batch: loaded.state, teamId: metadata.teamId as TeamId, actor: metadata.actor, loaded };
 };
 
-/** The batch with what was recorded of it since it was loaded; its content is not read again. */
-export const loadNews = async (
-  { eventLog }: Pick<EmailNeeds, 'eventLog'>,
-  id: BatchId,
-  known: LoadedBatch,
-): Promise<LoadedBatch> => {
-  const news = await eventLog.load(batchStream(id), known.loaded.version.revision + 1);
-  const loaded = foldOnto(batchDecider, known.loaded, news);
-  if (loaded.state === undefined) throw batchNotFound();
-  return { ...known, batch: loaded.state, loaded };
-};
-
 /**
  * Makes the next part of its emails if the batch is due, and records the progress; when the last is made, the content
  * is destroyed. After an interruption it goes on from the recorded progress.

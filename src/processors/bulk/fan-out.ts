@@ -7,14 +7,7 @@ import { batchDecider, type BatchCommand, type BatchState } from '../../domain/b
 import { DAY_MS } from '../../domain/core/time.js';
 import type { Processor, ProcessorDeps, Context, Outcome } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
-import {
-  completeBatch,
-  fanOut,
-  loadBatch,
-  loadNews,
-  stopBatch,
-  type LoadedBatch,
-} from '../../commands/bulk/batches.js';
+import { completeBatch, fanOut, loadBatch, stopBatch } from '../../commands/bulk/batches.js';
 import type { Stored } from '../../commands/documents/storage.js';
 import type { BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
 import type { Decider } from '../../domain/core/decider.js';
@@ -35,10 +28,12 @@ type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 export type FanOutDeps = EmailNeeds &
   Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
 
-/** No state is folded: `work` loads the batch. */
-const decider: Decider<never, BatchEvent, true | undefined> = {
+/** How many emails its last event says are made; `work` loads the batch. */
+type Progress = Readonly<{ upTo: number }>;
+
+const decider: Decider<never, BatchEvent, Progress | undefined> = {
   decide: () => [],
-  evolve: () => true,
+  evolve: (_, event) => ({ upTo: event.type === 'BatchAdvanced' ? event.data.upTo : 0 }),
   initialState: undefined,
 };
 
@@ -51,13 +46,13 @@ const FAN_OUT_DEADLINE_MS = 10 * 60_000;
 /** Emails of a batch that are made ahead of their delivery: few enough that their events and keys still are in memory. */
 const AHEAD = 100;
 /** The pauses before the delivery is looked at again: the first, the growth, the longest, and their sum. */
-const LOOK_PAUSE_MS = 10;
+const PAUSE_FIRST_MS = 10;
 const PAUSE_GROWTH = 1.5;
 const PAUSE_MAX_MS = 100;
 const PAUSES_MAX_MS = 5_000;
 
 export const fanOutBatch = (deps: FanOutDeps): Processor =>
-  makeProcessor<'batch', true | undefined, never>({
+  makeProcessor<'batch', Progress | undefined, never>({
     name: 'fan-out-batch',
     kind: 'batch',
     decider,
@@ -79,9 +74,15 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
   });
 
 /** The commands append the events themselves, and each can be repeated. */
-const work = async (deps: FanOutDeps, { stream, cause, signal, draining }: Context<true>): Promise<Outcome<never>> => {
+const work = async (
+  deps: FanOutDeps,
+  { stream, state, deliveries, cause, signal }: Context<Progress>,
+): Promise<Outcome<never>> => {
   const id = assertDefined(parseBatchId(splitStream(stream).id), 'batch id');
-  const known = await loadedInTime(deps, id, draining);
+  const pauseMs = pauseAfter(deliveries);
+  if (pauseMs !== undefined && !(await isDeliveryNear(deps, id, state)))
+    return { againAtMs: deps.clock.now() + pauseMs };
+  const known = await loadBatch(deps, id);
   const { batch } = known;
   if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal }, known);
   else if (batch.fannedOutAt === null) {
@@ -94,33 +95,30 @@ const work = async (deps: FanOutDeps, { stream, cause, signal, draining }: Conte
   return {};
 };
 
-/** The batch, at the time for its next part if there is one. */
-const loadedInTime = async (deps: FanOutDeps, id: BatchId, draining: AbortSignal): Promise<LoadedBatch> => {
-  const known = await loadBatch(deps, id);
-  const { cancelled, fannedOutAt, upTo } = known.batch;
-  if (cancelled !== null || fannedOutAt !== null || upTo <= AHEAD) return known;
-  await deliveryIsNear(deps, id, upTo, draining);
-  return loadNews(deps, id, known);
-};
+/**
+ * True if an attempt has begun for the email that was made `AHEAD` places before the last one; its stream says so,
+ * whichever process delivers.
+ */
+const isDeliveryNear = async (
+  { eventLog }: Pick<FanOutDeps, 'eventLog'>,
+  id: BatchId,
+  { upTo }: Progress,
+): Promise<boolean> =>
+  // The first event is the email itself.
+  upTo <= AHEAD || (await eventLog.last(emailStream(emailIdInBatch(id, upTo - AHEAD))))?.revision !== 0;
 
 /**
- * Resolves when an attempt has begun for the email that was made `AHEAD` places before `upTo`; its stream says so,
- * whichever process delivers. A slow host, or an email for which no attempt can begin, delays a part only for a while.
+ * The pause before a part is delivered again whose time has not come; undefined after all of them: a slow host, or an
+ * email for which no attempt can begin, delays a part only for a while. The pointer waits on the bus, so that no other
+ * batch waits for the place of this one.
  */
-const deliveryIsNear = async (
-  { eventLog, clock }: Pick<FanOutDeps, 'eventLog' | 'clock'>,
-  id: BatchId,
-  upTo: number,
-  draining: AbortSignal,
-): Promise<void> => {
-  const stream = emailStream(emailIdInBatch(id, upTo - AHEAD));
-  let pauseMs = LOOK_PAUSE_MS;
-  for (let pausedMs = 0; pausedMs < PAUSES_MAX_MS && !draining.aborted; pausedMs += pauseMs) {
-    // The first event is the email itself.
-    if ((await eventLog.last(stream))?.revision !== 0) return;
+const pauseAfter = (deliveries: number): number | undefined => {
+  let [pauseMs, sumMs] = [PAUSE_FIRST_MS, 0];
+  for (let delivery = 1; delivery < deliveries && sumMs < PAUSES_MAX_MS; delivery += 1) {
+    sumMs += pauseMs;
     pauseMs = Math.min(pauseMs * PAUSE_GROWTH, PAUSE_MAX_MS);
-    await clock.sleep(pauseMs, draining);
   }
+  return sumMs < PAUSES_MAX_MS ? pauseMs : undefined;
 };
 
 /** Only our own stores are called. */

@@ -164,15 +164,17 @@ export type Context<State> = Readonly<{
   stream: StreamName;
   state: State;
   cause: Cause;
+  /** 1 for the first delivery of the work. */
+  deliveries: number;
   /** Aborts when the time of the call is over, or when the program must stop. */
   signal: AbortSignal;
-  /** Aborts when no more work is taken: the call may end, and should not wait for anything. */
-  draining: AbortSignal;
 }>;
 
 export type Outcome<Command> = Readonly<{
   /** Records the outcome; absent if there is nothing to record. */
   command?: Command;
+  /** Nothing was done: the work comes again at that moment, and other work is done meanwhile. */
+  againAtMs?: number;
   line?: LogLine;
 }>;
 

@@ -141,12 +141,13 @@ const workOn = async <Kind extends StreamKind, State, Command>(
   loaded: Loaded<State>,
   deliveries: number,
 ): Promise<Done> => {
-  const { declaration, deadlines, held } = context;
+  const { declaration, deadlines } = context;
   if (declaration.attempts !== undefined) return makeAttempt({ ...context, declaration }, loaded, deliveries);
   const { stream, state, cause } = loaded;
-  const { command, line } = await deadlines.within((signal) =>
-    declaration.act({ stream, state, cause, signal, draining: held.signal }),
+  const { command, againAtMs, line } = await deadlines.within((signal) =>
+    declaration.act({ stream, state, cause, deliveries, signal }),
   );
+  if (againAtMs !== undefined) return { kind: 'put-back', atMs: againAtMs };
   if (command !== undefined) await record(context, loaded, command);
   return { kind: 'done', ...(line === undefined ? {} : { line }) };
 };
